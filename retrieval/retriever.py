@@ -1,0 +1,155 @@
+"""The seam ``Retriever``: a request in, the ranked and explained tools out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ontology.errors import DeadlineError, InvalidArgumentError
+
+__all__ = [
+    "MAX_K",
+    "MAX_QUERY_CHARS",
+    "EdgeWalked",
+    "EntryMatch",
+    "Reasons",
+    "Request",
+    "Response",
+    "Retriever",
+    "ScoredTool",
+    "Supply",
+]
+
+MAX_K = 1_000
+MAX_QUERY_CHARS = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request.
+
+    :param query: the request in plain words, 1 to 20,000 characters with at least one letter or digit.
+    :param k: how many tools at most, 1 to 1,000.
+    :param filters: metadata key → allowed values; a tool must match every key. Applied before matching.
+    :param deadline: ``time.monotonic()`` second after which no further stage is started, or None.
+    :raises InvalidArgumentError: naming the field.
+    """
+
+    query: str
+    k: int = 10
+    filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    explain: bool = True
+    deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.k <= MAX_K:
+            raise InvalidArgumentError(f"k must be from 1 to {MAX_K}, not {self.k}", subject="k")
+        if len(self.query) > MAX_QUERY_CHARS:
+            raise InvalidArgumentError(
+                f"the query has {len(self.query)} characters; at most {MAX_QUERY_CHARS} are taken",
+                subject="query",
+                remedy="Send the request itself, not the conversation",
+            )
+        if not any(character.isalnum() for character in self.query):
+            raise InvalidArgumentError(
+                "the query has no letter or digit", subject="query", remedy="Say in words what is needed"
+            )
+
+    def check_deadline(self, stage: str) -> None:
+        """Raise DeadlineError when the caller's time is over before ``stage``."""
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            raise DeadlineError("the deadline passed before this stage", subject=stage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryMatch:
+    """A node of the graph that the request matched, and that led to the tool.
+
+    :param node: node key, ``type:name``.
+    :param kind: ``semantic`` or ``ngram``.
+    :param text: the words matched (n-gram) or the node's text (semantic).
+    :param score: cosine in [-1, 1] for semantic; inverse document frequency (>= 0) for n-grams.
+    """
+
+    node: str
+    kind: str
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeWalked:
+    """An edge of an ego graph that joins an entry node and the tool."""
+
+    head: str
+    predicate: str
+    tail: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supply:
+    """A required input of the tool that another returned tool can supply, or none can.
+
+    :param parameter: the required input.
+    :param tool_id: the tool that supplies it, or empty.
+    :param output: the output that fills it, or empty.
+    :param kind: ``supplies``, ``resolved_by``, ``depends_on``, or empty when no returned tool supplies it.
+    """
+
+    parameter: str
+    tool_id: str = ""
+    output: str = ""
+    kind: str = ""
+    confidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasons:
+    """Why a tool was returned."""
+
+    entries: tuple[EntryMatch, ...] = ()
+    edges: tuple[EdgeWalked, ...] = ()
+    signals: Mapping[str, float] = field(default_factory=dict)
+    supplies: tuple[Supply, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredTool:
+    """One tool of an answer; ``rank`` counts from 1 and scores never rise with it."""
+
+    tool_id: str
+    rank: int
+    score: float
+    reasons: Reasons = field(default_factory=Reasons)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """The answer to one request.
+
+    :param timings_ms: stage → milliseconds (``encode``, ``entry``, ``ego``, ``rank``, ``explain``, ``total``).
+    :param degraded: what was left out and why, empty when nothing was.
+    """
+
+    tools: tuple[ScoredTool, ...]
+    snapshot_id: str
+    preset: str
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    degraded: tuple[str, ...] = ()
+
+
+class Retriever(Protocol):
+    """Finds the tools that a request needs."""
+
+    @property
+    def name(self) -> str:
+        """The preset's name: ``paper``, ``default``, ``semantic``, ``bm25-regex-title``, ``hybrid``, …"""
+
+    def retrieve(self, request: Request) -> Response:
+        """The tools that the request needs, best first; ties by tool id. Thread-safe.
+
+        :raises DeadlineError: when the request's time is over between two stages.
+        """

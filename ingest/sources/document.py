@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import gzip
-import json
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
+from zlib import error as ZlibError
 
-import yaml
-
+from ingest.sources.parsing import parse_json, parse_yaml
 from ontology.errors import DocumentError
 
-__all__ = ["Document"]
+__all__ = ["MAX_BYTES", "Document"]
+
+#: The largest document that is read whole, unpacked; JSONL is streamed and has no such limit.
+MAX_BYTES = 512 * 2**20
 
 _HEAD_BYTES = 4096
+_UTF8_MARK = b"\xef\xbb\xbf"
 
 
 class Document:
@@ -30,31 +34,67 @@ class Document:
         self.address = address
         self.path = path
         self.namespace = namespace
+        #: Files that this document's reader has read beside it (``$ref`` to another file), resolved.
+        self.references: set[Path] = set()
 
     def __repr__(self) -> str:
         return f"Document({self.address!r})"
 
     @property
+    def is_url(self) -> bool:
+        """Whether the content is fetched from an ``http(s)://`` address."""
+        return self.address.startswith(("http://", "https://"))
+
+    @property
+    def has_content(self) -> bool:
+        """Whether there are bytes to look at: a file or a URL, not a live server or a module."""
+        return self.path is not None or self.is_url
+
+    @property
     def suffix(self) -> str:
         """The file's ending in lower case without ``.gz`` (``.json``), or empty."""
-        if self.path is None:
+        if not self.has_content:
             return ""
-        name = self.path.name.lower().removesuffix(".gz")
-        return Path(name).suffix
+        name = self.path.name if self.path is not None else self.address.split("?", 1)[0].rsplit("/", 1)[-1]
+        return Path(name.lower().removesuffix(".gz")).suffix
 
     @cached_property
     def content(self) -> bytes:
         """The bytes, unpacked when gzipped.
 
+        :raises DocumentError: when the file is missing, unreadable, larger than :data:`MAX_BYTES`, or a torn gzip.
+        """
+        if self.is_url:
+            from ingest.sources.fetch import fetch
+
+            return fetch(self.address)
+        try:
+            with self._open() as handle:
+                content = handle.read(MAX_BYTES + 1)
+        except (OSError, EOFError, ZlibError) as error:
+            raise self._unreadable(error) from error
+        if len(content) > MAX_BYTES:
+            raise DocumentError(
+                f"the file is larger than {MAX_BYTES} bytes",
+                subject=self.address,
+                remedy="Split it, or write it as JSONL",
+            )
+        return content
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """The lines with their numbers from 1, streamed from the file; a byte order mark is dropped.
+
         :raises DocumentError: when the file is missing, unreadable, or a torn gzip.
         """
-        if self.path is None:
-            raise DocumentError("a live address has no file content", subject=self.address)
+        if self.is_url:
+            yield from enumerate(self.content.removeprefix(_UTF8_MARK).splitlines(), 1)
+            return
         try:
-            raw = self.path.read_bytes()
-            return gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
-        except (OSError, EOFError) as error:
-            raise DocumentError(f"the file cannot be read: {error}", subject=self.address) from error
+            with self._open() as handle:
+                for number, line in enumerate(handle, 1):
+                    yield number, line.removeprefix(_UTF8_MARK) if number == 1 else line
+        except (OSError, EOFError, ZlibError) as error:
+            raise self._unreadable(error) from error
 
     @cached_property
     def text(self) -> str:
@@ -75,10 +115,18 @@ class Document:
             raise DocumentError("the file is empty", subject=self.address)
         return text
 
-    @property
+    @cached_property
     def head(self) -> str:
         """The first 4 KiB as text, for detection; wrong bytes are replaced, never raised."""
-        return self.content[:_HEAD_BYTES].decode("utf-8-sig", errors="replace")
+        if "content" in self.__dict__ or self.path is None:
+            raw = self.content[:_HEAD_BYTES]
+        else:
+            try:
+                with self._open() as handle:
+                    raw = handle.read(_HEAD_BYTES)
+            except (OSError, EOFError, ZlibError) as error:
+                raise self._unreadable(error) from error
+        return raw.decode("utf-8-sig", errors="replace")
 
     @cached_property
     def data(self) -> Any:
@@ -87,23 +135,26 @@ class Document:
         :raises DocumentError: with the line of the fault.
         """
         if self.suffix in {".yaml", ".yml"} or self.text.lstrip()[:1] not in "{[":
-            return self._yaml()
-        try:
-            return json.loads(self.text)
-        except json.JSONDecodeError as error:
-            raise DocumentError(
-                f"invalid JSON: {error.msg}", subject=f"{self.address}:{error.lineno}", remedy="Mend the JSON"
-            ) from error
-        except RecursionError as error:
-            raise DocumentError("the JSON is nested too deeply", subject=self.address) from error
+            return parse_yaml(self.text, subject=self.address)
+        return parse_json(self.text, subject=self.address)
 
-    def _yaml(self) -> Any:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    def _open(self) -> IO[bytes]:
+        if self.path is None:
+            raise DocumentError("a live address has no file content", subject=self.address)
+        raw = self.path.open("rb")
         try:
-            return yaml.load(self.text, Loader=loader)
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark
-            where = f"{self.address}:{mark.line + 1}" if mark else self.address
-            raise DocumentError(f"invalid YAML: {error.problem}", subject=where, remedy="Mend the YAML") from error
-        except (yaml.YAMLError, RecursionError, ValueError) as error:
-            raise DocumentError(f"invalid YAML: {error}", subject=self.address, remedy="Mend the YAML") from error
+            magic = raw.read(2)
+            raw.seek(0)
+        except OSError:
+            raw.close()
+            raise
+        if magic != b"\x1f\x8b":
+            return raw
+        raw.close()
+        return cast(IO[bytes], gzip.open(self.path, "rb"))
+
+    def _unreadable(self, error: Exception) -> DocumentError:
+        fault = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return DocumentError(
+            f"the file cannot be read: {fault}", subject=self.address, remedy="Check the path and its permissions"
+        )

@@ -1,0 +1,140 @@
+"""Text to data: JSON and YAML, with the faults of both said in one way.
+
+YAML is read by the rules that OpenAPI asks for (the JSON schema of YAML 1.2): ``no`` and ``2026-01-01`` stay text, keys are text,
+and aliases may not blow up: a document whose aliases expand to more than :data:`MAX_EXPANDED_NODES` nodes is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Hashable
+from typing import Any
+
+import yaml
+
+from ontology.errors import DocumentError
+
+__all__ = ["MAX_EXPANDED_NODES", "parse_json", "parse_yaml"]
+
+MAX_EXPANDED_NODES = 5_000_000
+
+
+def parse_json(text: str | bytes, *, subject: str, line: int = 1) -> Any:
+    """Parse JSON; ``NaN`` and the infinities, which Python writers leave for an empty cell, are read as null.
+
+    :param line: number of the text's first line in the document.
+    :raises DocumentError: with the line of the fault.
+    """
+    try:
+        return json.loads(text, parse_constant=_null)
+    except json.JSONDecodeError as error:
+        where = f"{subject}:{line + error.lineno - 1}"
+        raise DocumentError(
+            f"invalid JSON: {error.msg} (column {error.colno})", subject=where, remedy="Mend the JSON"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise DocumentError(
+            f"not UTF-8 (byte {error.start})", subject=f"{subject}:{line}", remedy="Save it as UTF-8"
+        ) from error
+    except RecursionError as error:
+        raise DocumentError("invalid JSON: it is nested too deeply", subject=f"{subject}:{line}") from error
+    except ValueError as error:  # an integer of more digits than Python converts
+        raise DocumentError(f"invalid JSON: {error}", subject=f"{subject}:{line}") from error
+
+
+def parse_yaml(text: str, *, subject: str) -> Any:
+    """Parse one YAML document.
+
+    :raises DocumentError: with the line of the fault; also for aliases that contain themselves or expand beyond measure.
+    """
+    try:
+        data = yaml.load(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{subject}:{mark.line + 1}" if mark else subject
+        raise DocumentError(f"invalid YAML: {error.problem}", subject=where, remedy="Mend the YAML") from error
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        fault = "it is nested too deeply" if isinstance(error, RecursionError) else _one_line(error)
+        raise DocumentError(f"invalid YAML: {fault}", subject=subject, remedy="Mend the YAML") from error
+    if "&" in text:
+        _check_expansion(data, subject)
+    return data
+
+
+def _null(_: str) -> None:
+    return None
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _check_expansion(data: Any, subject: str) -> None:
+    """Aliases share their node, so the tree costs little here; whoever walks it would pay for every copy."""
+    try:
+        size = _expanded_size(data, {}, set())
+    except RecursionError as error:
+        raise DocumentError("invalid YAML: it is nested too deeply", subject=subject) from error
+    if size is None:
+        raise DocumentError("invalid YAML: an alias contains itself", subject=subject, remedy="Use $ref instead")
+    if size > MAX_EXPANDED_NODES:
+        raise DocumentError(
+            f"invalid YAML: its aliases expand to more than {MAX_EXPANDED_NODES} nodes",
+            subject=subject,
+            remedy="Use $ref instead of aliases",
+        )
+
+
+def _expanded_size(node: Any, sizes: dict[int, int], open_: set[int]) -> int | None:
+    """How many nodes the tree has with every alias written out, or None when it has no end."""
+    if not isinstance(node, (dict, list)):
+        return 1
+    key = id(node)
+    if key in sizes:
+        return sizes[key]
+    if key in open_:
+        return None
+    open_.add(key)
+    total = 1
+    for child in node.values() if isinstance(node, dict) else node:
+        size = _expanded_size(child, sizes, open_)
+        if size is None:
+            return None
+        total += size
+    open_.discard(key)
+    sizes[key] = total
+    return total
+
+
+def _construct_mapping(loader: Any, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+    loader.flatten_mapping(node)
+    mapping: dict[Hashable, Any] = {}
+    for key_node, value_node in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise yaml.constructor.ConstructorError(
+                None, None, "a key must be text, not a list or a mapping", key_node.start_mark
+            )
+        mapping[key_node.value] = loader.construct_object(value_node, deep=deep)
+    return mapping
+
+
+def _make_loader() -> Any:
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader: Any = type("_Loader", (base,), {"construct_mapping": _construct_mapping, "yaml_implicit_resolvers": {}})
+    core = {
+        "tag:yaml.org,2002:null": (r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+        "tag:yaml.org,2002:bool": (r"^(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),
+        "tag:yaml.org,2002:int": (r"^[-+]?(?:0|[1-9][0-9]{0,300})$", list("-+0123456789")),
+        "tag:yaml.org,2002:float": (
+            r"^[-+]?(?:[0-9][0-9]*\.[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+(?:[eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+)$",
+            list("-+0123456789."),
+        ),
+        "tag:yaml.org,2002:merge": (r"^<<$", ["<"]),
+    }
+    for tag, (pattern, first) in core.items():
+        loader.add_implicit_resolver(tag, re.compile(pattern), first)
+    return loader
+
+
+_Loader: Any = _make_loader()

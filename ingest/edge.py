@@ -1,0 +1,39 @@
+"""The DerivedEdge: what egotools itself concludes between two tools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["DerivedEdge"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DerivedEdge:
+    """One derived edge between two tools.
+
+    ``supplies`` leads from the provider to the tool whose input it fills; ``resolved_by`` from the tool that needs an
+    identifier to the tool that finds it from words.
+
+    :param source: id of the tool at the tail of the arrow.
+    :param predicate: ``supplies`` or ``resolved_by``.
+    :param target: id of the tool that the arrow points to.
+    :param parameter: the input that is filled, as its document names it.
+    :param output: the output that fills it, or empty where the provider's outputs are not documented.
+    :param entity: canonical name of the entity that both speak of.
+    :param field: the field of that entity (``id``, ``email``).
+    :param confidence: in [0, 1].
+    """
+
+    source: str
+    predicate: str
+    target: str
+    parameter: str
+    output: str
+    entity: str
+    field: str
+    confidence: float
+
+    @property
+    def key(self) -> str:
+        """What tells apart several edges between the same two tools: ``supplies:supplier_id``."""
+        return f"{self.predicate}:{self.parameter}"

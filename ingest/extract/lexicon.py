@@ -1,0 +1,147 @@
+"""Word lists for the documents of tools: what operations are called, and which words mean nothing alone."""
+
+from __future__ import annotations
+
+from ontology.names import verb_lemma
+
+__all__ = [
+    "ACTIONS",
+    "ATTRIBUTES",
+    "GENERIC_HEADS",
+    "LINKING_VERBS",
+    "NOT_IDENTIFIERS",
+    "QUALIFIERS",
+    "ROLE_WORDS",
+    "STOP_WORDS",
+    "TRANSPARENT_HEADS",
+    "WRAPPERS",
+    "action",
+]
+
+# Verbs that operations begin with, in base form.
+ACTIONS = frozenset(
+    "abort accept access acknowledge activate add adjust aggregate allocate allow analyze annotate append apply approve "
+    "archive assign attach authenticate authorize backup ban batch begin block book browse build buy calculate call "
+    "cancel capture change charge check checkout classify clean clear clone close collect combine compare complete "
+    "compose compute configure confirm connect consume convert copy correct count create crop cut deactivate debit "
+    "decline decode decrease decrypt define delegate delete deliver deploy describe detach detect determine disable "
+    "disassociate discover dismiss display dispatch distribute download draft duplicate edit email enable encode encrypt "
+    "end enqueue enroll ensure estimate evaluate exchange execute expire export extend extract fetch filter find finish "
+    "fire flag follow forecast format forward freeze fulfill generate get give grant group hire hold identify import "
+    "increase index initialize initiate insert inspect install invite invoke issue join kill launch leave like link list "
+    "load locate lock log login look lookup make manage map mark match measure merge migrate modify monitor move mute "
+    "navigate notify obtain offer open order organize parse patch pause pay perform permit pick pin place plan play "
+    "poll populate post predict prepare prevent preview print process produce propose provide publish pull purchase "
+    "purge push put query queue rank rate read rebook receive recommend record recover redeem refresh refund register "
+    "reject release reload remind remove rename render renew reopen reorder repair replace reply report request "
+    "reschedule reserve reset resize resolve respond restart restore restrict resume retrieve retry return reverse "
+    "review revoke roll rotate run save scan schedule score search select send serve set share ship show shuffle "
+    "sign simulate skip solve sort split start stop store stream submit subscribe suggest summarize suspend swap "
+    "switch sync synchronize tag terminate test toggle trace track transcribe transfer transform translate trigger turn "
+    "unassign unblock unfollow uninstall unlink unlock unpin unsubscribe update upgrade upload upsert validate verify "
+    "view visualize void watch withdraw write zip".split()
+)
+
+# Say that something is done rather than what: the verb they lead to is the action.
+LINKING_VERBS = frozenset("allow enable let help permit use be serve intend design aim want need try make".split())
+
+# Head nouns that stand for what follows "of" or "about": "a list of orders" is about orders.
+TRANSPARENT_HEADS = frozenset(
+    "list set number collection array group series sequence page batch bunch lot pair part kind sort type variety range "
+    "amount total count detail details information info data record records object objects metadata overview summary "
+    "result results copy instance example entry entries content contents history name names value values "
+    "id identifier status version piece subset all each one any some bit chunk".split()
+)
+
+# Head nouns that name nothing of the business when they stand alone.
+GENERIC_HEADS = TRANSPARENT_HEADS | frozenset(
+    "request response api apis tool tools endpoint endpoints parameter parameters param params field fields argument "
+    "arguments input inputs output outputs function functions method methods operation operations call calls query "
+    "queries string strings integer integers int float double boolean bool number numbers char character characters "
+    "json xml html csv http https url urls uri link null none true false default option options item items element "
+    "elements thing things way ways case cases time times use usage purpose property properties attribute attributes "
+    "key keys code codes format formats filter filters limit offset order sort index size length max min maximum "
+    "minimum body header headers payload schema resource resources service services server client user's format "
+    "documentation doc docs note description descriptions title titles label text texts row rows column line lines "
+    "criteria condition conditions flag first last next previous other others another same such addition "
+    "current new following e.g i.e etc eg ie need needs ability basis sense end start beginning success failure error "
+    "errors access reference references specification specifications action actions activity step steps process "
+    "scenario scenarios feature features term terms word words form forms date dates day days year years month months "
+    "hour hours minute minutes second seconds today now level levels hello test demo sample iso utc yyyy mm dd id ids "
+    "identifier identifiers uuid guid support system systems application applications app apps manner order mode "
+    "question questions answer answers user users state states place fact point points view possibility requirement "
+    "requirements setting settings entity entities class classes enum dict dictionary tuple object map float64 int32 "
+    "int64 percentage percent rest entire whole multiple single specified given specific certain possible available "
+    "kb mb gb px pixel pixels null undefined variable variables".split()
+)
+
+# Never part of a name at its edge.
+STOP_WORDS = frozenset(
+    "a an the this that these those my your his her its our their some any each every all both either neither no not "
+    "such other another same own which what whose who whom it they them he she we you i me us itself themselves "
+    "and or but nor so yet if then else when while where why how of in on at by for with from to into onto over under "
+    "via per as than about one two three four five six seven eight nine ten hundred thousand million first second third "
+    "more most less least many much few several various multiple single certain specific specified given particular "
+    "following previous next current currently existing new newly old available possible optional optionally required "
+    "mandatory respective corresponding relevant related associated different additional only also just very well "
+    "above below e.g i.e etc eg ie be is are was were been being has have had do does did can could may might must "
+    "shall should will would whole entire full complete total overall desired requested provided selected chosen "
+    "supported supplied default main whether there here again once up out off down detailed basic simple "
+    "successful valid invalid exact actual potential necessary appropriate unique up-to-date non".split()
+)
+
+# Segments of an output's path that only wrap what is returned.
+WRAPPERS = frozenset(
+    "result results data item items value values response body payload record records list content entries entry rows "
+    "row d output outputs object objects attributes properties collection elements element hits docs resource resources "
+    "embedded info details detail page nodes edges node edge meta root array success".split()
+)
+
+# Last words of a parameter that need the thing they belong to before they name anything.
+QUALIFIERS = frozenset(
+    "id ids identifier uuid guid name names code number no num key status type kind title description slug date label "
+    "value state ref reference count total amount url uri link href version email phone text note comment "
+    "created updated".split()
+)
+
+# Words that say what role an object plays, not which object it is: `parent_category_id` identifies a category.
+ROLE_WORDS = frozenset(
+    "parent child external internal unique current new old next previous max min since until before after my default "
+    "primary secondary original specific given selected existing related first last start end from to source target "
+    "the a an this of all any own main optional required requested is has total in out by".split()
+)
+
+# What a number, a code or a key of is no identifier of a thing: phone numbers, zip codes, API keys, page numbers.
+NOT_IDENTIFIERS = frozenset(
+    "phone telephone mobile cell fax page zip postal post status error http response result area access api public "
+    "private secret sort shared signing encryption security line sequence house street building version max min total "
+    "random serial floor week month year day date time row column index partition hot license verification "
+    "authorization auth confirmation pin routing response return exit source qr bar color colour hex subscription "
+    "idempotency cache primary foreign object map storage ssh foo session phase".split()
+)
+
+# Properties rather than objects: a parameter of this name refers to nothing on its own.
+ATTRIBUTES = QUALIFIERS | frozenset(
+    "email phone mobile fax page pages limit offset sort order query filter filters format date time datetime timestamp "
+    "amount quantity language lang locale size length width height depth weight color colour unit units mode flag token "
+    "cursor skip top top select expand search q s n x y z lat lng lon latitude longitude zip password username login "
+    "secret url uri path callback redirect fields field include includes exclude exclusion count number radius distance min max "
+    "minimum maximum start end begin first last from to since until before after by of per order sortby orderby "
+    "timezone text message body content data value values payload input output result results response request "
+    "parameter parameters param params option options setting settings config configuration meta metadata object json "
+    "list array string type kind class category status state stage level priority reason comment note notes "
+    "description summary title name label tag key code id hash checksum version revision etag scope range interval "
+    "period duration timeout delay frequency rate ratio percentage percent score rank position index row column line "
+    "enabled disabled active visible public private verbose debug pretty dry run force watch resource success error "
+    "dimension precision side direction ascending descending asc desc window info information detail details "
+    "day month year hour minute second week today created updated modified deleted gender age action method "
+    "operation property properties attribute attributes item items entry entries element elements condition "
+    "criteria keyword term phrase word example sample test default flags api apikey latlng geo uid sid pid gid "
+    "is has can in out on at with for".split()
+)
+
+
+def action(word: str) -> str:
+    """The base form of an operation's verb (``Fetches`` → ``fetch``), or empty when it is none."""
+    base = verb_lemma(word.lower())
+    return base if base in ACTIONS else ""

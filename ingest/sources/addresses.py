@@ -18,6 +18,8 @@ __all__ = ["LIVE_PREFIXES", "find_documents", "slug"]
 #: How a live address starts.
 LIVE_PREFIXES = ("python:", "mcp:", "mcp+http://", "mcp+https://", "http://", "https://", "aws:", "google-discovery:")
 
+# What people put between a name and its ending: ``orders.openapi.yaml`` is the namespace ``orders``.
+_KINDS = (".openapi", ".swagger", ".odata", ".mcp", ".tools", ".functions")
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 
 
@@ -51,18 +53,25 @@ def _expand(address: str) -> Iterator[Document | Refusal]:
         return
     path = Path(address)
     if os.path.lexists(path):
-        yield from _expand_path(path, set())
+        yield from _expand_path(path, set(), root=path if path.is_dir() else path.parent)
     elif glob.has_magic(address):
         matches = sorted(glob.glob(address, recursive=True))
         if not matches:
             yield Refusal(subject=address, reason="missing", detail="The pattern matches no file.")
         for match in matches:
-            yield from _expand_path(Path(match), set())
+            yield from _expand_path(Path(match), set(), root=_fixed_part(address))
     else:
         yield Refusal(subject=address, reason="missing", detail="There is no such file or folder.")
 
 
-def _expand_path(path: Path, open_: set[str]) -> Iterator[Document | Refusal]:
+def _fixed_part(pattern: str) -> Path:
+    """The folder of a pattern before its first magic part."""
+    parts = Path(pattern).parent.parts
+    fixed = next((index for index, part in enumerate(parts) if glob.has_magic(part)), len(parts))
+    return Path(*parts[:fixed])
+
+
+def _expand_path(path: Path, open_: set[str], *, root: Path) -> Iterator[Document | Refusal]:
     """A file, or all files of a folder and its folders; ``open_`` holds the folders seen, so a loop of links ends."""
     try:
         is_folder = path.is_dir()
@@ -73,7 +82,7 @@ def _expand_path(path: Path, open_: set[str]) -> Iterator[Document | Refusal]:
         return
     if not is_folder:
         if path.is_file():
-            yield Document(path.as_posix(), path=path)
+            yield Document(path.as_posix(), path=path, root=root)
         else:
             yield Refusal(subject=path.as_posix(), reason="unreadable", detail="It is neither a file nor a folder.")
         return
@@ -89,7 +98,7 @@ def _expand_path(path: Path, open_: set[str]) -> Iterator[Document | Refusal]:
         return
     for name in names:
         if not name.startswith(".") and name not in _SKIPPED_FOLDERS:
-            yield from _expand_path(path / name, open_)
+            yield from _expand_path(path / name, open_, root=root)
 
 
 def _give_namespaces(documents: list[Document]) -> None:
@@ -102,7 +111,8 @@ def _give_namespaces(documents: list[Document]) -> None:
     taken: set[str] = set()
     for document, name in zip(documents, chosen, strict=True):
         unique, number = name, 2
-        while unique in taken:
+        shared = document.address.startswith("python:")  # the functions of one module are one source
+        while unique in taken and not shared:
             unique, number = f"{name}-{number}", number + 1
         taken.add(unique)
         document.namespace = unique
@@ -112,8 +122,9 @@ def _namespace_forms(document: Document) -> tuple[str, str, str]:
     if document.path is None:
         name = _live_name(document.address)
         return name, name, name
-    file = document.path.name.removesuffix(".gz")
-    stem, suffix = Path(file).stem, Path(file).suffix.lstrip(".")
+    file = Path(document.path.name.removesuffix(".gz"))
+    stem, suffix = file.stem, file.suffix.lstrip(".")
+    stem = next((stem.removesuffix(kind) for kind in _KINDS if stem.lower().endswith(kind) and stem != kind), stem)
     parent = Path(os.path.abspath(document.path)).parent.name
     return slug(stem), slug(f"{parent}-{stem}"), slug(f"{parent}-{stem}-{suffix}")
 
@@ -128,4 +139,4 @@ def _live_name(address: str) -> str:
         return slug("-".join(Path(word).stem for word in rest.split() if not word.startswith("-")))[:60].strip("-.")
     if rest == "*":
         return slug(scheme)
-    return slug(rest.replace(":", "."))
+    return slug(rest.partition(":")[0])

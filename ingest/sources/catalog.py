@@ -119,6 +119,8 @@ _REASONS = {
     "the file cannot be read": "unreadable",
     "the file is larger": "too-large",
     "cannot be fetched": "unreachable",
+    "the module": "not-importable",
+    "unsupported version": "unsupported-version",
 }
 
 

@@ -28,11 +28,15 @@ class Document:
         ``mcp:COMMAND …``, ``mcp+http(s)://…``, ``http(s)://…``.
     :param path: the file, or None for a live address.
     :param namespace: the first part of the ids of its tools.
+    :param root: the folder that references to other files may not leave: the one the user named, else the file's own.
     """
 
-    def __init__(self, address: str, *, path: Path | None = None, namespace: str = "") -> None:
+    def __init__(
+        self, address: str, *, path: Path | None = None, namespace: str = "", root: Path | None = None
+    ) -> None:
         self.address = address
         self.path = path
+        self.root = root if root is not None or path is None else path.parent
         self.namespace = namespace
         #: Files that this document's reader has read beside it (``$ref`` to another file), resolved.
         self.references: set[Path] = set()

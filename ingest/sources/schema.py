@@ -83,6 +83,7 @@ def flatten(
     :param root: name of a value that is no object (``result`` or ``body`` unless given).
     """
     lookup = lookup or local_lookup(schema)
+    required = required and not output  # nobody has to give an output
     top = view_of(schema, lookup)
     queue: deque[_Place] = deque()
     cut = False
@@ -141,7 +142,7 @@ def _descend(queue: deque[_Place], place: _Place, view: View, lookup: Lookup, *,
         if refs & view.refs:
             return False
         refs |= view.refs
-    children = list(_children(view, prefix, place))
+    children = list(_children(view, prefix, place, lookup))
     if not children:
         return False
     depth = len(place.order) + 1
@@ -152,13 +153,15 @@ def _descend(queue: deque[_Place], place: _Place, view: View, lookup: Lookup, *,
     return len(children) > MAX_BREADTH
 
 
-def _children(view: View, prefix: str, place: _Place) -> Iterator[tuple[str, Any, bool]]:
+def _children(view: View, prefix: str, place: _Place, lookup: Lookup) -> Iterator[tuple[str, Any, bool]]:
     dot = f"{prefix}." if prefix else ""
     for name, schema in view.properties.items():
         if name.strip():
             yield f"{dot}{name}", schema, place.required and name in view.required
     if view.values is not None and not view.properties:
-        yield f"{dot}*", view.values, False
+        values = view_of(view.values, lookup)
+        if values.properties or values.is_list:  # a map of plain values says nothing that its own name does not
+            yield f"{dot}*", view.values, False
 
 
 def _item_view(view: View, lookup: Lookup) -> View:

@@ -1,0 +1,129 @@
+"""What a ``$ref`` stands for: in the same document or in a file beside it, by the ``referencing`` library.
+
+Only files are read, and only inside the folder that the user named: a document can neither make egotools fetch from the network
+nor read files elsewhere on the disk.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+
+from referencing import Registry, Resource, Specification
+from referencing.exceptions import NoSuchResource, Unresolvable, Unretrievable
+
+from ingest.sources.document import Document
+from ontology.errors import DocumentError
+
+__all__ = ["References"]
+
+
+class References:
+    """The references of one document.
+
+    :meth:`lookup` takes the text of a ``$ref`` and gives what it stands for; each file is read once.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._base = document.path.resolve().as_uri() if document.path is not None else "urn:egotools:document"
+        self._files: dict[str, Resource[Any]] = {}
+        self._found: dict[str, Mapping[str, Any]] = {}
+        registry: Registry[Any] = Registry(retrieve=self._retrieve)  # type: ignore[call-arg]
+        own = Specification.OPAQUE.create_resource(document.data)
+        self._resolver = registry.with_resource(self._base, own).resolver(base_uri=self._base)
+
+    def lookup(self, ref: str) -> Mapping[str, Any]:
+        """What ``ref`` stands for.
+
+        :raises DocumentError: when it leads nowhere, to something that is no object, or out of the folder; the subject has
+            the line where it is written.
+        """
+        found = self._found.get(ref)
+        if found is None:
+            try:
+                contents = self._resolver.lookup(ref).contents
+            except (Unresolvable, NoSuchResource, Unretrievable, ValueError) as error:
+                raise self._dangling(ref, _cause(error)) from error
+            if not isinstance(contents, Mapping):
+                raise self._dangling(ref, "what it names is no object")
+            found = self._found[ref] = contents
+        return found
+
+    def resolve(self, node: Any) -> Mapping[str, Any]:
+        """``node`` itself, or what it refers to when it is a reference; an empty object for anything else.
+
+        :raises DocumentError: as :meth:`lookup`, and for references that go round in a circle.
+        """
+        seen: set[str] = set()
+        while isinstance(node, Mapping) and isinstance(ref := node.get("$ref"), str):
+            if ref in seen:
+                raise self._dangling(ref, "it refers to itself")
+            seen.add(ref)
+            node = self.lookup(ref)
+        return node if isinstance(node, Mapping) else {}
+
+    def _dangling(self, ref: str, why: str) -> DocumentError:
+        name = urldefrag(ref).url.removeprefix(self._base) or ref
+        shown = ref if name == ref or not ref.startswith("file:") else ref.rsplit("/", 1)[-1]
+        return DocumentError(
+            f"the reference {shown!r} leads nowhere" + (f" ({why})" if why else ""),
+            subject=self._line_of(ref),
+            remedy="Define what it names, or correct it",
+        )
+
+    def _line_of(self, ref: str) -> str:
+        text = self._document.text
+        at = text.find(ref)
+        return f"{self._document.address}:{text.count(chr(10), 0, at) + 1}" if at >= 0 else self._document.address
+
+    def _retrieve(self, uri: str) -> Resource[Any]:
+        if uri not in self._files:
+            path = self._allowed_path(uri)
+            self._document.references.add(path)
+            contents = _with_absolute_references(Document(path.name, path=path).data, path.as_uri(), set())
+            self._files[uri] = Specification.OPAQUE.create_resource(contents)
+        return self._files[uri]
+
+    def _allowed_path(self, uri: str) -> Path:
+        parts = urlsplit(uri)
+        if parts.scheme != "file" or parts.netloc or self._document.root is None:
+            raise DocumentError("only files beside the document are read", subject=uri)
+        path = Path(os.path.realpath(unquote(parts.path)))
+        root = Path(os.path.realpath(self._document.root))
+        if not path.is_relative_to(root):
+            raise DocumentError(
+                f"it is outside the folder {root.name}", subject=uri, remedy="Name the folder that holds both"
+            )
+        return path
+
+
+def _cause(error: BaseException) -> str:
+    """The sentence of the DocumentError at the bottom of a chain of library errors, or empty."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, DocumentError):
+            return cause.problem
+        cause = cause.__cause__
+    return ""
+
+
+def _with_absolute_references(node: Any, base: str, done: set[int]) -> Any:
+    """Write the references of another file in full, so that they mean the same wherever its schemas are looked at."""
+    if id(node) in done:
+        return node
+    done.add(id(node))
+    if isinstance(node, list):
+        for inner in node:
+            _with_absolute_references(inner, base, done)
+    elif isinstance(node, dict):
+        ref = node.get("$ref")
+        if isinstance(ref, str):
+            node["$ref"] = urljoin(base, ref)
+        for inner in node.values():
+            if isinstance(inner, (dict, list)):
+                _with_absolute_references(inner, base, done)
+    return node

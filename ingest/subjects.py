@@ -1,0 +1,185 @@
+"""What a tool does, and to what: its kind of action and the entity it is about, read from its path and name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ontology.names import expand, noun_lemma, verb_lemma, words
+from ontology.ontology import Ontology
+from ontology.tool import Tool
+
+__all__ = ["Names", "PathStep", "Subject", "names_of", "path_steps", "subject_of", "system_of"]
+
+ACTIONS: Mapping[str, frozenset[str]] = {
+    "search": frozenset(
+        "search find lookup look query discover match suggest autocomplete resolve locate identify".split()
+    ),
+    "list": frozenset("list browse enumerate index".split()),
+    "get": frozenset("get fetch read retrieve show view describe check obtain load display watch export".split()),
+    "create": frozenset(
+        "create add new post insert register book place submit generate open make send upload save schedule order".split()
+    ),
+    "update": frozenset("update modify change set edit patch put replace rename assign adjust reschedule".split()),
+    "delete": frozenset("delete remove cancel unfollow destroy drop clear revoke unstar terminate".split()),
+}
+"""Kind of action → the verbs that name it; what no list has is ``act``."""
+
+_ACTION_OF = {verb: action for action, verbs in ACTIONS.items() for verb in verbs}
+_METHODS = {"get": "get", "post": "create", "put": "update", "patch": "update", "delete": "delete"}
+_LEADING = frozenset(
+    "a an the all my your our current new single multiple batch bulk many any of user's users' this these".split()
+)
+_FILLERS = frozenset("detail details information info data record records list lists all result results".split())
+_PREPOSITIONS = frozenset("by for from with in on of to using via at into per as without within between and or".split())
+_PATH_NOISE = re.compile(r"^(?:api|apis|rest|odata|services?|v\d+(?:\.\d+)?(?:(?:alpha|beta|p)\d*)*|me|search|watch)$")
+_PLACEHOLDER = re.compile(r"^(?:\{(?P<brace>[^}]*)\}|:(?P<colon>\w+)|<(?P<angle>[^>]*)>|\((?P<paren>\w*)\))$")
+_MAX_CACHED = 500_000
+
+
+class Names:
+    """Canonical names under one list of abbreviations, remembered: catalogues use few names very often."""
+
+    def __init__(self, abbreviations: Mapping[str, str]) -> None:
+        self._abbreviations = dict(abbreviations)
+        self._canonical: dict[str, str] = {}
+
+    def canonical(self, text: str) -> str:
+        """As ``ontology.names.canonical_name``."""
+        known = self._canonical.get(text)
+        if known is None:
+            if len(self._canonical) >= _MAX_CACHED:
+                self._canonical.clear()
+            known = self.join(words(text))
+            self._canonical[text] = known
+        return known
+
+    def join(self, tokens: list[str]) -> str:
+        """The canonical name of lower-case words."""
+        return " ".join(noun_lemma(token) for token in expand(tokens, self._abbreviations))
+
+
+@lru_cache(maxsize=4)
+def _names(digest: str, abbreviations: tuple[tuple[str, str], ...]) -> Names:
+    return Names(dict(abbreviations))
+
+
+def names_of(ontology: Ontology) -> Names:
+    """The remembered canonical names of an ontology."""
+    return _names(ontology.digest, tuple(sorted(ontology.abbreviations.items())))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathStep:
+    """One segment of an HTTP path: a collection, or a placeholder with the collection before it."""
+
+    text: str
+    placeholder: bool
+    collection: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What a tool does, and to what.
+
+    :param action: ``search``, ``list``, ``get``, ``create``, ``update``, ``delete`` or ``act``.
+    :param entity: canonical name of the entity it is about, or empty.
+    :param entities: that one and others that its path or name speak of, the most likely first.
+    """
+
+    action: str
+    entity: str
+    entities: tuple[str, ...] = ()
+
+
+def path_steps(tool: Tool, names: Names) -> tuple[PathStep, ...]:
+    """The segments of the tool's HTTP path without versions and prefixes; none where it has no path."""
+    path = tool.metadata.get("path")
+    if not isinstance(path, str) or "/" not in path:
+        return ()
+    steps: list[PathStep] = []
+    collection = ""
+    for segment in path.split("?", 1)[0].strip("/").split("/"):
+        segment, _, _ = segment.partition(".json")
+        if match := _PLACEHOLDER.match(segment):
+            inner = next((group for group in match.groups() if group), "")
+            steps.append(PathStep(text=inner, placeholder=True, collection=collection))
+        elif segment and not _PATH_NOISE.match(segment.lower()):
+            collection = names.canonical(segment)
+            steps.append(PathStep(text=collection, placeholder=False))
+    return tuple(steps)
+
+
+def subject_of(tool: Tool, ontology: Ontology) -> Subject:
+    """What the tool does, and to what."""
+    names = names_of(ontology)
+    steps = path_steps(tool, names)
+    action, objects = _from_name(_local_name(tool), names)
+    method = _METHODS.get(str(tool.metadata.get("method", "")).lower(), "")
+    if steps or isinstance(tool.metadata.get("path"), str):
+        action = _path_action(str(tool.metadata.get("path")), steps, action, method)
+    elif action == "act" and method:
+        action = method
+    collections = [step.text for step in reversed(steps) if not step.placeholder]
+    entities = tuple(dict.fromkeys(entity for entity in (*collections, *objects) if entity))
+    return Subject(action=action, entity=entities[0] if entities else "", entities=entities)
+
+
+def system_of(tool: Tool, ontology: Ontology) -> str:
+    """The system that the tool belongs to: its namespace and the application that its metadata name."""
+    keys = [key for key, predicate in ontology.metadata_predicates.items() if predicate == "has_system"]
+    system = next((value for key in keys if isinstance(value := tool.metadata.get(key), str) and value), "")
+    return f"{tool.namespace}|{system}"
+
+
+def _path_action(path: str, steps: tuple[PathStep, ...], named: str, method: str) -> str:
+    tokens = set(words(path))
+    if tokens & ACTIONS["search"]:
+        return "search"
+    if method in ("", "get"):
+        if named in ("search", "list"):
+            return named
+        return "get" if not steps or steps[-1].placeholder else "list"
+    # A POST may well read: its name then says so.
+    return named if method == "create" and named != "act" else method
+
+
+def _local_name(tool: Tool) -> str:
+    """The tool's name without what stands before it for its server or source (``github: list issues``)."""
+    name = tool.name.rsplit("__", 1)[-1]
+    _, colon, tail = name.rpartition(": ")
+    return tail if colon and tail.strip() else name
+
+
+@lru_cache(maxsize=100_000)
+def _action_of(word: str) -> str:
+    return _ACTION_OF.get(word) or _ACTION_OF.get(verb_lemma(word), "")
+
+
+def _from_name(name: str, names: Names) -> tuple[str, list[str]]:
+    segments = [words(segment) for segment in name.split(".")]
+    tokens = segments[-1]
+    before = segments[-2] if len(segments) > 1 else []
+    place = next((i for i, token in enumerate(tokens) if _action_of(token)), None)
+    if place is None:
+        return "act", _objects(tokens, names) + _objects(before, names)
+    after = _objects(tokens[place + 1 :], names)
+    return _action_of(tokens[place]), after or _objects(tokens[:place], names) or _objects(before, names)
+
+
+def _objects(tokens: list[str], names: Names) -> list[str]:
+    """Names for the object of a phrase, the whole first: ``order status by id`` → order status, order."""
+    while tokens and (tokens[0] in _LEADING or (tokens[0] in _FILLERS and len(tokens) > 1)):
+        tokens = tokens[1:]
+    cut = next((i for i, token in enumerate(tokens) if token in _PREPOSITIONS), len(tokens))
+    tokens = tokens[:cut]
+    while len(tokens) > 1 and tokens[-1] in _FILLERS:
+        tokens = tokens[:-1]
+    if not tokens:
+        return []
+    found = [names.join(tokens)]
+    if len(tokens) > 1:
+        found += [names.join(tokens[:-1]), names.join(tokens[-1:])]
+    return found

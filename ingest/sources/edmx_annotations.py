@@ -1,0 +1,96 @@
+"""Annotations of CSDL: terms of vocabularies put on types, properties, sets and operations, as plain JSON-like values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+from xml.etree.ElementTree import Element
+
+__all__ = ["Notes", "annotate", "inline_notes", "vocabularies"]
+
+Notes: TypeAlias = Mapping[str, Any]
+"""Value by term, the term as vocabulary and name: ``Core.Description``, ``Capabilities.InsertRestrictions``."""
+
+_VERSION = re.compile(r"[vV]\d+")
+_TEXTS = ("String", "PropertyPath", "NavigationPropertyPath", "Path", "EnumMember", "Int", "Decimal", "AnnotationPath")
+
+
+def vocabularies(root: Element) -> dict[str, str]:
+    """The vocabulary namespace by the alias that the document gives it (``<edmx:Include Alias=…>``)."""
+    return {
+        element.get("Alias", ""): element.get("Namespace", "")
+        for element in root.iter()
+        if _tag(element) == "Include" and element.get("Alias")
+    }
+
+
+def annotate(
+    schemas: Iterable[Element], qualify: Callable[[str], str], aliases: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    """The annotations that stand apart from what they annotate, by qualified target."""
+    found: dict[str, dict[str, Any]] = {}
+    for schema in schemas:
+        for group in schema:
+            if _tag(group) == "Annotations" and not group.get("Qualifier"):
+                target = _target(group.get("Target", ""), qualify)
+                found.setdefault(target, {}).update(inline_notes(group, aliases))
+    return found
+
+
+def inline_notes(element: Element, aliases: Mapping[str, str]) -> dict[str, Any]:
+    """The annotations inside an element; one with a qualifier is for special clients and left out."""
+    return {
+        _term(child.get("Term", ""), aliases): _value(child)
+        for child in element
+        if _tag(child) == "Annotation" and child.get("Term") and not child.get("Qualifier")
+    }
+
+
+def _tag(element: Element) -> str:
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def _target(target: str, qualify: Callable[[str], str]) -> str:
+    """``alias.op(alias.T, Edm.String)/p`` with every alias resolved and one space after each comma."""
+    head, bracket, rest = target.partition("(")
+    if not bracket:
+        first, slash, path = target.partition("/")
+        return f"{qualify(first)}{slash}{path}"
+    types, _, path = rest.rpartition(")")
+    inner = ", ".join(qualify(part.strip()) for part in types.split(","))
+    return f"{qualify(head)}({inner}){path}"
+
+
+def _term(term: str, aliases: Mapping[str, str]) -> str:
+    """``Org.OData.Core.V1.Description`` and ``Core.Description`` are both ``Core.Description``."""
+    prefix, _, name = term.rpartition(".")
+    parts = [part for part in aliases.get(prefix, prefix).split(".") if not _VERSION.fullmatch(part)]
+    return f"{parts[-1]}.{name}" if parts else name
+
+
+def _value(element: Element) -> Any:
+    """The value of an annotation or a property of a record; a bare annotation is a tag: true."""
+    for name in _TEXTS:
+        if (text := element.get(name)) is not None:
+            return text
+    if (flag := element.get("Bool")) is not None:
+        return flag.strip().lower() == "true"
+    for child in _values(element):
+        return _plain(child)
+    return True
+
+
+def _values(element: Element) -> Iterator[Element]:
+    return (child for child in element if _tag(child) != "Annotation")
+
+
+def _plain(element: Element) -> Any:
+    tag = _tag(element)
+    if tag == "Record":
+        return {p.get("Property", ""): _value(p) for p in element if _tag(p) == "PropertyValue"}
+    if tag == "Collection":
+        return [_plain(child) for child in _values(element)]
+    text = (element.text or "").strip()
+    return text.lower() == "true" if tag == "Bool" else text

@@ -18,7 +18,8 @@ and maps to exactly one gRPC status code and one exit code of the command::
     ├── ModelError                   UNAVAILABLE          10   a model endpoint is dead, slow or answers nonsense
     │   └── BudgetExceededError      RESOURCE_EXHAUSTED   11   the token or money cap is reached
     ├── DeadlineError                DEADLINE_EXCEEDED    12   the caller's time is over
-    └── OverloadedError              RESOURCE_EXHAUSTED   13   too many requests at once
+    ├── OverloadedError              RESOURCE_EXHAUSTED   13   too many requests at once
+    └── NotReadyError                UNAVAILABLE          14   the server has no snapshot loaded yet, or is stopping
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "NotFoundError",
+    "NotReadyError",
     "OntologyError",
     "OverloadedError",
     "SnapshotCorruptError",
@@ -175,3 +177,10 @@ class OverloadedError(EgotoolsError):
 
     grpc_code = "RESOURCE_EXHAUSTED"
     exit_code = 13
+
+
+class NotReadyError(EgotoolsError):
+    """The server has no snapshot loaded yet, or is stopping; another replica, or this one later, can answer."""
+
+    grpc_code = "UNAVAILABLE"
+    exit_code = 14

@@ -1,0 +1,1 @@
+"""The stubs of ``proto/egotools/v1``, made by ``scripts/generate_stubs.sh``; changed nowhere else."""

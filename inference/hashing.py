@@ -1,0 +1,48 @@
+"""The deterministic encoder without a model: hashed words and character trigrams."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from inference.arrays import Floats2d, unit_rows
+
+__all__ = ["HashingEncoder"]
+
+WORD = re.compile(r"[^\W_]+|[^\w\s]")
+"""Words split at underscores too; a sign that is no word is a word of its own."""
+NGRAM = 3
+NGRAM_WEIGHT = 0.3
+MAX_CHARS = 8_192
+
+
+class HashingEncoder:
+    """Likeness of spelling in 256 dimensions: for tests, and where no model is wanted.
+
+    Texts that share words or parts of words are close; meaning it knows nothing of.
+    """
+
+    name = "hashing.v1"
+    dimensions = 256
+
+    def encode(self, texts: Sequence[str]) -> Floats2d:
+        """Encode texts; see :class:`inference.encoder.Encoder`."""
+        rows = np.zeros((len(texts), self.dimensions), dtype=np.float64)
+        for row, text in zip(rows, texts, strict=True):
+            for feature, weight in _features(text.lstrip()[:MAX_CHARS]):
+                # crc32 is stable over runs and machines, which hash() is not.
+                code = zlib.crc32(feature.encode("utf-8", "replace"))
+                row[code % self.dimensions] += weight if code & 0x8000_0000 else -weight
+        return unit_rows(rows, subject=self.name)
+
+
+def _features(text: str) -> Iterator[tuple[str, float]]:
+    words = WORD.findall(text.casefold()) or text.split()
+    for word in words:
+        yield f"w {word}", 1.0
+        padded = f"<{word}>"
+        for start in range(len(padded) - NGRAM + 1):
+            yield f"g {padded[start : start + NGRAM]}", NGRAM_WEIGHT

@@ -1,0 +1,257 @@
+"""The shipped catalogue: it loads whole, it is as large and as varied as promised, and its chains hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.sources.catalog import Catalog, read_catalog
+from ontology.tool import Parameter, Tool
+
+FOLDER = Path(__file__).resolve().parents[2] / "examples" / "enterprise"
+
+CLASSES = {
+    "single-intent",
+    "multi-intent",
+    "explicit-multi-step",
+    "implicit-multi-step",
+    "conditional-multi-step",
+    "ir-multi-intent",
+}
+
+FORMATS = {
+    "events": "mcp",
+    "facilities": "openapi",
+    "finance": "openapi",
+    "hr": "openapi",
+    "itsm": "mcp",
+    "legal": "function",
+    "manufacturing": "odata",
+    "procurement": "openapi",
+    "projects": "table",
+    "purchasing": "odata",
+    "sales": "openapi",
+    "support": "table",
+    "travel": "openapi",
+    "warehouse": "openapi",
+}
+
+#: (a tool that gives it, the field as both sides call it but for case and separators, a tool that needs it)
+CHAINS = [
+    ("hr/searchEmployees", "employeeId", "hr/getEmployee"),
+    ("hr/searchEmployees", "employeeId", "hr/grantSpotAward"),
+    ("hr/searchEmployees", "employeeId", "hr/getManager"),
+    ("hr/getEmployee", "departmentId", "hr/getDepartment"),
+    ("hr/getEmployee", "careerLevel", "hr/listAwardPrograms"),
+    ("hr/getEmployee", "costCenterId", "finance/getBudget"),
+    ("hr/listAwardPrograms", "awardProgramId", "hr/grantSpotAward"),
+    ("hr/listLeaveTypes", "leaveTypeId", "hr/requestLeave"),
+    ("hr/listLeaveRequests", "leaveRequestId", "hr/decideLeaveRequest"),
+    ("finance/searchGlAccounts", "glAccount", "finance/getGlAccountBalance"),
+    ("finance/getGlAccountBalance", "glAccount", "finance/listJournalEntries"),
+    ("finance/listJournalEntries", "documentNumber", "finance/reverseJournalEntry"),
+    ("finance/searchSupplierInvoices", "invoiceId", "finance/createPayment"),
+    ("finance/createPayment", "paymentId", "finance/getPayment"),
+    ("procurement/searchSuppliers", "supplierId", "procurement/getSupplier"),
+    ("procurement/searchSuppliers", "supplierId", "procurement/blockSupplier"),
+    ("procurement/searchSuppliers", "supplierId", "procurement/getSupplierScorecard"),
+    ("procurement/searchSuppliers", "supplierId", "procurement/listSupplierContacts"),
+    ("procurement/searchSuppliers", "supplierId", "finance/searchSupplierInvoices"),
+    ("procurement/searchSuppliers", "supplierId", "legal/open_legal_matter"),
+    ("procurement/listQuotations", "quotationId", "procurement/awardRfq"),
+    ("procurement/awardRfq", "purchaseOrder", "purchasing/read_PurchaseOrderHeader"),
+    ("purchasing/query_PurchaseOrderItem", "PurchaseOrderItem", "purchasing/read_PurchaseOrderItem"),
+    ("purchasing/query_PurchaseRequisitionHeader", "PurchaseRequisition", "purchasing/ConvertRequisitionToOrder"),
+    ("purchasing/ConvertRequisitionToOrder", "PurchaseOrder", "purchasing/ReleasePurchaseOrder"),
+    ("purchasing/query_PurchaseOrderItem", "PurchaseOrder", "warehouse/announceInboundDelivery"),
+    ("sales/searchCustomers", "customerId", "sales/createQuote"),
+    ("sales/searchCustomers", "customerId", "finance/getCreditExposure"),
+    ("sales/searchCustomers", "customerId", "support/open_case"),
+    ("sales/searchProducts", "productId", "sales/getCustomerPrice"),
+    ("sales/createQuote", "quoteId", "sales/convertQuote"),
+    ("sales/convertQuote", "salesOrderId", "warehouse/createOutboundDelivery"),
+    ("warehouse/searchMaterials", "materialId", "warehouse/getStockOverview"),
+    ("warehouse/createOutboundDelivery", "outboundDeliveryId", "warehouse/postGoodsIssue"),
+    ("warehouse/searchCarriers", "carrierId", "warehouse/createShipment"),
+    ("warehouse/createShipment", "shipmentId", "warehouse/trackShipment"),
+    ("manufacturing/query_ProductionOrders", "OrderId", "manufacturing/ConfirmOperation"),
+    ("itsm/find_user", "user_id", "itsm/reset_password"),
+    ("itsm/search_incidents", "incident_id", "itsm/resolve_incident"),
+    ("itsm/list_offerings", "offering_id", "itsm/create_service_request"),
+    ("projects/get_upcoming_task_deadlines", "recipient_list", "projects/send_task_deadline_reminder"),
+    ("projects/find_projects", "project_id", "projects/list_project_tasks"),
+    ("projects/find_projects", "wbs_element", "projects/get_project_costs"),
+    ("travel/requestTrip", "tripId", "travel/bookHotel"),
+    ("travel/searchFlights", "offerId", "travel/bookFlight"),
+    ("travel/searchExpenseReports", "reportId", "travel/updateExpenseItem"),
+    ("travel/getExpenseReport", "expenseItemId", "travel/updateExpenseItem"),
+    ("support/find_installed_equipment", "serial_number", "support/check_warranty"),
+    ("support/find_installed_equipment", "site", "support/find_technicians"),
+    ("support/find_technicians", "technician_id", "support/schedule_service_visit"),
+    ("facilities/searchBuildings", "buildingId", "facilities/searchRooms"),
+    ("facilities/searchRooms", "roomId", "facilities/bookRoom"),
+    ("events/find_events", "event_id", "events/list_invitees"),
+]
+
+TWINS = [
+    ("purchasing/query_PurchaseOrderItem", "purchasing/query_PurchaseRequisitionItem"),
+    ("purchasing/read_PurchaseOrderHeader", "purchasing/read_PurchaseOrderItem"),
+    ("purchasing/query_GoodsReceipt", "purchasing/query_InvoiceReceipt"),
+    ("sales/getSalesOrder", "sales/getQuote"),
+    ("itsm/create_incident", "itsm/create_service_request"),
+    ("hr/listAwardPrograms", "hr/listSpotAwards"),
+    ("finance/getSupplierInvoice", "finance/getCustomerInvoice"),
+    ("procurement/getPurchaseContract", "legal/get_legal_contract"),
+]
+
+#: tools that find what people know by name, and give its identifier
+RESOLVERS = [
+    "events/find_events",
+    "finance/searchGlAccounts",
+    "hr/searchEmployees",
+    "itsm/find_user",
+    "procurement/searchSuppliers",
+    "projects/find_projects",
+    "sales/searchCustomers",
+    "sales/searchProducts",
+    "support/find_installed_equipment",
+    "warehouse/searchMaterials",
+]
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return read_catalog([str(FOLDER / "catalog")])
+
+
+@pytest.fixture(scope="module")
+def tools(catalog: Catalog) -> dict[str, Tool]:
+    return {tool.id: tool for tool in catalog.tools}
+
+
+@pytest.fixture(scope="module")
+def requests() -> list[dict[str, Any]]:
+    text = (FOLDER / "requests.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def _field(name: str) -> str:
+    """The last part of a dotted name, without case, separators and list marks."""
+    return re.sub(r"[\W_]", "", name.rpartition(".")[2]).casefold()
+
+
+def _fields(parameters: tuple[Parameter, ...]) -> set[str]:
+    return {_field(parameter.name) for parameter in parameters}
+
+
+def test_everything_is_read_and_nothing_refused(catalog: Catalog) -> None:
+    assert catalog.refusals == ()
+    assert catalog.renamed == ()
+
+
+def test_size(catalog: Catalog) -> None:
+    assert len(catalog.tools) >= 190
+    assert len({tool.id for tool in catalog.tools}) == len(catalog.tools)
+
+
+def test_every_file_is_read_as_what_it_is(catalog: Catalog) -> None:
+    formats = {tool.namespace: str(tool.metadata["format"]).partition(".")[0] for tool in catalog.tools}
+    assert formats == FORMATS
+
+
+def test_lines_of_business(catalog: Catalog) -> None:
+    lines = Counter(str(t.metadata["line_of_business"]) for t in catalog.tools if "line_of_business" in t.metadata)
+    assert len(lines) >= 10
+    assert min(lines.values()) >= 10, "a line of business with a handful of tools tempts nobody"
+
+
+def test_requests_are_six_of_each_class(requests: list[dict[str, Any]]) -> None:
+    assert Counter(row["class"] for row in requests) == dict.fromkeys(CLASSES, 6)
+    assert len({row["id"] for row in requests}) == len({row["query"] for row in requests}) == 36
+    assert all(row.keys() == {"id", "query", "class", "tools"} for row in requests)
+
+
+def test_tools_of_the_requests_exist(requests: list[dict[str, Any]], tools: dict[str, Tool]) -> None:
+    missing = {(row["id"], id_) for row in requests for id_ in row["tools"] if id_ not in tools}
+    assert missing == set()
+
+
+def test_requests_need_as_many_tools_as_their_class_says(requests: list[dict[str, Any]]) -> None:
+    for row in requests:
+        assert len(set(row["tools"])) == len(row["tools"])
+        if row["class"] != "single-intent":
+            assert len(row["tools"]) >= 2, row["id"]
+
+
+def test_requests_are_not_worded_like_the_documents(requests: list[dict[str, Any]], tools: dict[str, Tool]) -> None:
+    """No sentence, title or summary of three words or more of a needed tool stands in its request."""
+    for row in requests:
+        query = row["query"].casefold()
+        for id_ in row["tools"]:
+            texts = [tools[id_].title, *re.split(r"[.;:]\s", tools[id_].description)]
+            phrases = {text.strip(" .").casefold() for text in texts if len(text.split()) >= 3}
+            assert not [phrase for phrase in sorted(phrases) if phrase in query], (row["id"], id_)
+
+
+def test_the_worked_example_of_retrieval_is_among_the_requests(requests: list[dict[str, Any]]) -> None:
+    asked = {row["query"]: row["tools"] for row in requests}
+    assert asked["Show me the details of all purchase order items with 'pending' status"] == [
+        "purchasing/query_PurchaseOrderItem",
+        "purchasing/read_PurchaseOrderItem",
+    ]
+
+
+def test_the_worked_example_of_a_tool(tools: dict[str, Tool]) -> None:
+    tool = tools["projects/send_task_deadline_reminder"]
+    assert tool.title == "Send Task Deadline Reminder to Team Members"
+    priority, recipients = tool.parameters
+    assert (priority.name, priority.enum) == ("priority_filter", ("High", "Medium", "Low"))
+    assert (recipients.name, recipients.type) == ("recipient_list", "list<user_email>")
+
+
+@pytest.mark.parametrize(("giver", "field", "taker"), CHAINS, ids=lambda value: str(value))
+def test_chains(tools: dict[str, Tool], giver: str, field: str, taker: str) -> None:
+    assert _field(field) in _fields(tools[giver].returns)
+    assert _field(field) in _fields(tools[taker].parameters)
+
+
+@pytest.mark.parametrize("tool", RESOLVERS)
+def test_resolvers_turn_words_into_an_identifier(tools: dict[str, Tool], tool: str) -> None:
+    free_text = {"q", "query", "text", "searchtext"}
+    assert free_text & _fields(tools[tool].parameters)
+    assert any(field.endswith(("id", "account", "number")) for field in _fields(tools[tool].returns))
+
+
+def test_one_supplier_id_feeds_many(tools: dict[str, Tool]) -> None:
+    takers = [t.id for t in tools.values() if t.namespace != "procurement" and "supplierid" in _fields(t.parameters)]
+    assert len(takers) >= 5
+
+
+@pytest.mark.parametrize(("one", "other"), TWINS)
+def test_near_duplicates_are_both_there(tools: dict[str, Tool], one: str, other: str) -> None:
+    assert one in tools and other in tools
+
+
+def test_links_become_dependencies(tools: dict[str, Tool]) -> None:
+    needed = {(need.tool, need.parameter) for need in tools["sales/convertQuote"].depends_on}
+    assert ("sales/createQuote", "quoteId") in needed
+
+
+def test_capabilities_of_entity_sets_are_kept(tools: dict[str, Tool]) -> None:
+    assert "purchasing/create_GoodsReceipt" in tools
+    assert not {"purchasing/update_GoodsReceipt", "purchasing/create_InvoiceReceipt"} & tools.keys()
+    assert not {"manufacturing/create_BillsOfMaterial", "manufacturing/delete_ProductionOrders"} & tools.keys()
+
+
+def test_documentation_is_uneven(catalog: Catalog) -> None:
+    """As in real life: some tools say nothing but their name, and many parameters are not explained."""
+    silent = [tool.id for tool in catalog.tools if not tool.description]
+    parameters = [parameter for tool in catalog.tools for parameter in tool.parameters]
+    explained = sum(bool(parameter.description) for parameter in parameters)
+    assert len(silent) >= 5
+    assert 0.1 < explained / len(parameters) < 0.7

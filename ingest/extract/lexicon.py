@@ -137,7 +137,8 @@ ATTRIBUTES = QUALIFIERS | frozenset(
     "day month year hour minute second week today created updated modified deleted gender age action method "
     "operation property properties attribute attributes item items entry entries element elements condition "
     "criteria keyword term phrase word example sample test default flags api apikey latlng geo uid sid pid gid "
-    "is has can in out on at with for".split()
+    "is has can in out on at with for popularity homepage average backdrop path overview number kind "
+    "creation expiry expiration availability visibility gt lt gte lte eq ne contain".split()
 )
 
 

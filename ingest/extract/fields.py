@@ -1,0 +1,57 @@
+"""The text of a tool's document, field by field: what provenance points into and what evidence is looked for in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ontology.tool import Tool
+
+__all__ = ["document_texts", "field_texts", "metadata_texts"]
+
+
+def field_texts(tool: Tool, field: str) -> list[str]:
+    """The texts a provenance field may mean; empty when the tool has no such field.
+
+    ``parameters.NAME`` and ``returns.NAME`` are the *descriptions* of that input or output: what is read from the name
+    has no span. Several, when two inputs share a name (one in the path, one in the body).
+    """
+    kind, _, rest = field.partition(".")
+    if field == "name":
+        return [tool.name]
+    if field == "description":
+        return [tool.description]
+    if kind in ("parameters", "returns"):
+        named = tool.parameters if kind == "parameters" else tool.returns
+        return [parameter.description for parameter in named if parameter.name == rest]
+    if kind == "depends_on" and tool.depends_on:
+        return [" ".join(dependency.tool for dependency in tool.depends_on)]
+    if kind == "metadata" and rest in tool.metadata:
+        return [" ".join(metadata_texts(tool.metadata[rest]))]
+    return []
+
+
+def document_texts(tool: Tool) -> Iterator[str]:
+    """Every text of the document, in the order of its fields."""
+    yield tool.id
+    yield tool.name
+    yield tool.description
+    for parameter in (*tool.parameters, *tool.returns):
+        yield parameter.name
+        yield parameter.description
+        yield from parameter.enum
+    for dependency in tool.depends_on:
+        yield from (dependency.tool, dependency.parameter, dependency.output, dependency.reason)
+    yield from metadata_texts(dict(tool.metadata))
+
+
+def metadata_texts(value: Any, depth: int = 4) -> list[str]:
+    """The texts inside a JSON value, ``depth`` levels deep."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return [str(value)]
+    if depth <= 0 or value is None or isinstance(value, bool):
+        return []
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    return [text for item in inner for text in metadata_texts(item, depth - 1)]

@@ -1,0 +1,148 @@
+"""Sentences out of the descriptions of tools, made ready for a parser that has read newspapers.
+
+The parser mistakes the verb that an operation's description begins with for a noun ("Fetches the books", "List orders"),
+so such a sentence is given a subject before it is parsed. Nothing else changes length: markup is blanked out
+character by character, so that a position in the prepared sentence, less its lead, is one in the original text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ingest.extract.lexicon import LINKING_VERBS, action
+from ontology.names import is_noun, noun_lemma, verb_lemma
+
+__all__ = ["MAX_DESCRIPTION_CHARS", "MAX_PARAMETER_CHARS", "Sentence", "is_english", "sentences"]
+
+MAX_DESCRIPTION_CHARS = 600
+MAX_PARAMETER_CHARS = 200
+_MAX_SENTENCE_CHARS = 300
+_MIN_LETTERS = 3
+
+# Blanked, in this order: fenced and inline code marks, HTML, link targets, addresses, placeholders, markdown signs.
+_MARKUP = (
+    re.compile(r"<[^<>\n]{1,200}>"),
+    re.compile(r"\]\([^()\s]{0,300}\)"),
+    re.compile(r"(?:https?://|www\.)[^\s)\]}>\"']+"),
+    re.compile(r"[^\s@]+@[^\s@]+\.[a-z]+"),
+    re.compile(r"\{[^{}\n]{0,80}\}"),
+    re.compile(r"&[a-z]{2,6};"),
+    re.compile(r"^[ \t]*(?:[-*+#>|]+|\d+[.)])[ \t]+", re.M),
+    re.compile(r"[*_`#|~\[\]<>\\={}^\"“”«»]+(?=\W|$)|(?<!\w)[*_`#|~\[\]<>\\={}^\"“”«»]+"),
+)
+_BREAK = re.compile(r"(?<=[.!?。;])\s+|\n\s*\n|\n(?=\s*[-*•\d#|])|\s*[\r\n]+(?=[A-Z])|(?<=[a-z]):\s*\n")
+_FIRST = re.compile(r"\s*([A-Za-z]+)\b(?![-/'.])")
+_SUBJECT_S, _SUBJECT_BASE, _SUBJECT_ING, _SUBJECT_ED = "This tool ", "You can ", "This tool is ", "This tool is "
+_DETERMINERS = re.compile(
+    r"\s+(?:a|an|the|all|any|one|your|this|each|some|specific|new|current|existing|multiple|for|up)\b", re.I
+)
+_NOUN_FOLLOWS = re.compile(r"\s+(?:of|results?|is|are|was|will|can|must|should|has|to)\b", re.I)
+_USED = re.compile(r"\s*used\s+(?:to|for)\b", re.I)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """A sentence ready to be parsed.
+
+    :param text: what the parser gets.
+    :param start: where the original sentence begins in its field's text.
+    :param lead: characters of the subject put before it; it is an operation's description when there are any.
+    """
+
+    text: str
+    start: int
+    lead: int = 0
+
+
+def sentences(text: str, limit: int, *, operation: bool = True) -> Iterator[Sentence]:
+    """The sentences of the first ``limit`` characters or so: one that the limit cuts is left out, unless it is the first.
+
+    :param operation: whether the text describes what a tool does, so that "Search products" is no kind of product.
+    """
+    window = text[: limit + 1]
+    for pattern in _MARKUP:
+        window = pattern.sub(_blank, window)
+    start, first = 0, True
+    for end, following in [*((m.start(), m.end()) for m in _BREAK.finditer(window)), (len(window), len(window))]:
+        cut = end == len(window) and len(text) > limit
+        if not (cut and not first):
+            prepared = _prepare(window[start:end], start, operation)
+            if prepared is not None:
+                yield prepared
+                first = False
+        start = following
+
+
+def is_english(text: str) -> bool:
+    """Whether most letters are of the Latin script: the parser knows no other."""
+    letters = [character for character in text if character.isalpha()]
+    return bool(letters) and sum(character < "ɐ" for character in letters) * 2 > len(letters)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * (match.end() - match.start())
+
+
+def _prepare(raw: str, offset: int, operation: bool) -> Sentence | None:
+    stripped = raw.lstrip()
+    start = offset + len(raw) - len(stripped)
+    body = stripped.rstrip()[:_MAX_SENTENCE_CHARS]
+    if sum(map(str.isalpha, body)) < _MIN_LETTERS or not is_english(body):
+        return None
+    lead, body = _lead(_quiet(body), _MOSTLY_NOUNS if operation else _ALSO_NOUNS)
+    return Sentence(text=lead + body, start=start, lead=len(lead))
+
+
+def _quiet(body: str) -> str:
+    """Title case and capitals in lower case: the parser reads a capitalised noun as somebody's name."""
+    longer = [word for word in body.split() if len(word) > 3 and word.isalpha()]
+    capitals = sum(word[0].isupper() for word in longer)
+    lowered = body.lower() if len(longer) > 1 and capitals >= 0.7 * len(longer) else body
+    return lowered if len(lowered) == len(body) else body
+
+
+def _lead(body: str, nouns: frozenset[str]) -> tuple[str, str]:
+    """The subject to put before a sentence that begins with an operation's verb, and the sentence to put it before."""
+    match = _FIRST.match(body)
+    if match is None:
+        return "", body
+    word = match[1].lower()
+    following = body[match.end() :]
+    base = verb_lemma(word)
+    if not (action(word) or (base in LINKING_VERBS and base != "be")) or not following.strip(" .!?"):
+        return "", body
+    lowered = body[: match.start(1)] + word + following
+    if word == base:
+        # "Order status", "Search results", "Report date": a noun, unless what follows shows that it governs an object.
+        doubtful = word in nouns and not _DETERMINERS.match(following)
+        doubtful = doubtful or (word in _ALSO_NOUNS and _NOUN_FOLLOWS.match(following) is not None)
+        return ("", body) if doubtful else (_SUBJECT_BASE, lowered)
+    if word.endswith("ing"):
+        return ("", body) if is_noun(word) and not _DETERMINERS.match(following) else (_SUBJECT_ING, lowered)
+    if word.endswith("s") and noun_lemma(word) == base:
+        doubtful = base in _ALSO_NOUNS and not _DETERMINERS.match(following)
+        return ("", body) if doubtful else (_SUBJECT_S, lowered)
+    if _USED.match(body):
+        return _SUBJECT_ED, lowered
+    return "", body
+
+
+_ALSO_NOUNS = frozenset(
+    "access account address book call change charge count design display document email export filter flag forecast form format group "
+    "help hire index invite invoice issue label leave like link load lock log map mark match measure need order patch pause pay "
+    "permit pick pin place plan play poll post price print process produce purchase query queue rank rate read record refund "
+    "release repair reply report request reset return review roll run sample save schedule score search set share ship show "
+    "sign sort split start stop store stream supply support tag test time tool track transfer trigger try turn update upgrade upload use "
+    "view visit watch work estimate exchange aggregate benefit block comment contact content copy credit debit delegate "
+    "draft end import increase decrease monitor notice object offer present preview project progress push reserve".split()
+)
+
+# Those that a description of an operation rarely begins with as a verb.
+_MOSTLY_NOUNS = frozenset(
+    "access account address call charge design document email estimate form format group index issue label measure need order price process "
+    "purchase queue rate record report request return sample schedule score share sign sort supply support tag test time tool "
+    "transfer trigger turn update view visit watch work aggregate benefit block comment contact content credit debit delegate draft "
+    "end increase decrease monitor notice object offer present preview project progress push reserve copy rank stream".split()
+) - {"report", "schedule", "transfer", "update", "view", "share", "test", "copy"}

@@ -1,0 +1,87 @@
+"""What the name of an operation says: ``listPurchaseOrders`` lists purchase orders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ingest.extract.lexicon import STOP_WORDS, action
+from ingest.extract.phrases import clean_phrase
+from ontology.names import canonical_name, is_noun, words
+
+__all__ = ["Title", "read_title"]
+
+_MAX_WORDS = 14
+_MAX_OBJECT_WORDS = 3
+# At the end of a name these are verbs ("file_write"); others there are nouns ("purchase_order").
+_LAST_VERBS = frozenset(
+    "add approve assign calculate cancel close create delete edit fetch find generate get insert modify open publish query read "
+    "reject remove reserve retrieve search send submit subscribe unsubscribe update upload download verify write".split()
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Title:
+    """What a name says.
+
+    :param verbs: base forms of what it does: one, or two for ``createOrUpdateCustomer``.
+    :param target: canonical name of what it is done to, or empty.
+    :param others: canonical names of the other things it speaks of.
+    """
+
+    verbs: tuple[str, ...] = ()
+    target: str = ""
+    others: tuple[str, ...] = ()
+
+    @property
+    def capabilities(self) -> tuple[str, ...]:
+        """Verb and object, for each verb."""
+        said = " ".join(self.target.split()[-_MAX_OBJECT_WORDS:])
+        return tuple(f"{verb} {said}" for verb in self.verbs) if said else ()
+
+
+def read_title(name: str, abbreviations: Mapping[str, str]) -> Title:
+    """Read an operation's name word by word; no parser is asked.
+
+    >>> read_title("sendInvoiceToCustomer", {})
+    Title(verbs=('send',), target='invoice', others=('customer',))
+    """
+    tokens = words(name)[:_MAX_WORDS]
+    verbs: list[str] = []
+    while tokens and (action(tokens[0]) or (verbs and tokens[0] in ("or", "and"))):
+        if (
+            len(tokens) > 1
+            and verbs
+            and tokens[0] not in ("or", "and")
+            and "or" not in words(name)
+            and "and" not in words(name)
+        ):
+            break  # "get report": the second is what is got
+        if tokens[0] not in ("or", "and"):
+            verbs.append(action(tokens[0]))
+        tokens = tokens[1:]
+    if not verbs and len(tokens) > 1 and action(tokens[-1]) in _LAST_VERBS and tokens[-1] == action(tokens[-1]):
+        verbs, tokens = [tokens[-1]], tokens[:-1]
+    things = [thing for group in _groups(tokens) if (thing := _thing(group, abbreviations))]
+    first = _thing(next(iter(_groups(tokens)), []), abbreviations)
+    others = tuple(dict.fromkeys(thing for thing in things if thing != first))
+    return Title(verbs=tuple(verbs), target=first, others=others)
+
+
+def _groups(tokens: list[str]) -> list[list[str]]:
+    """The words between stop words, each run cut after its last number ("core v1 pod" is about the pod)."""
+    groups: list[list[str]] = [[]]
+    for token in tokens:
+        if token in STOP_WORDS:
+            groups.append([])
+        elif not token.isalpha():
+            groups[-1].clear()
+        else:
+            groups[-1].append(token)
+    return [group for group in groups if group]
+
+
+def _thing(tokens: list[str], abbreviations: Mapping[str, str]) -> str:
+    start, end = clean_phrase(tokens)
+    name = canonical_name(" ".join(tokens[start:end]), abbreviations)
+    return name if name and is_noun(name.split()[-1]) else ""

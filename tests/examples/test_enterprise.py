@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ingest.sources.catalog import Catalog, read_catalog
+from ingest.sources import Catalog, read_catalog
 from ontology.tool import Parameter, Tool
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "enterprise"

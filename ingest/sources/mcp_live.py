@@ -1,0 +1,111 @@
+"""Ask a live MCP server for its tools, over stdio or streamable HTTP, through the official SDK (extra ``mcp``)."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import tempfile
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO, Any, TextIO, TypeVar, cast
+
+from ontology.errors import DocumentError, MissingExtraError
+
+__all__ = ["MAX_PAGES", "TIMEOUT_S", "list_tools"]
+
+#: Seconds that a server has to start and to list all its tools.
+TIMEOUT_S = 60.0
+#: Pages that are asked for; a server that has more is taken to go in circles.
+MAX_PAGES = 1_000
+
+_Answer = TypeVar("_Answer")
+
+
+def list_tools(address: str, *, timeout_s: float = TIMEOUT_S) -> tuple[str, list[dict[str, Any]]]:
+    """The name of the server at ``mcp:COMMAND …`` or ``mcp+http(s)://…``, and its tools as the protocol writes them.
+
+    :param timeout_s: seconds for the whole exchange.
+    :raises DocumentError: when the server cannot be started or reached, dies, is too slow, or answers nonsense.
+    :raises MissingExtraError: when the SDK is not installed, or is older than the high-level client.
+    """
+    try:
+        from mcp import Client  # noqa: F401 - only asked whether it is there
+    except ImportError as error:
+        raise MissingExtraError(address, extra="mcp") from error
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+        try:
+            return _run(_list(address, log, timeout_s))
+        except DocumentError:
+            raise
+        except (
+            Exception
+        ) as error:  # a boundary: the SDK, its HTTP client and the process each raise errors of their own
+            raise _failure(address, error, log, timeout_s) from error
+
+
+def _run(work: Coroutine[Any, Any, _Answer]) -> _Answer:
+    """Run to the end, also where the caller's thread already has a running loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
+
+
+async def _list(address: str, log: IO[str], timeout_s: float) -> tuple[str, list[dict[str, Any]]]:
+    from mcp import Client
+
+    tools: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    cursor: str | None = None
+    async with asyncio.timeout(timeout_s), Client(_server(address, log), read_timeout_seconds=timeout_s) as client:
+        for _ in range(MAX_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            tools += (tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools)
+            cursor = page.next_cursor
+            if not cursor:
+                return client.server_info.name if client.server_info is not None else "", tools
+            if cursor in seen:
+                break
+            seen.add(cursor)
+    raise DocumentError(
+        f"the list of tools has no end (page after {cursor!r})", subject=address, remedy="Mend the server's paging"
+    )
+
+
+def _server(address: str, log: IO[str]) -> Any:
+    """What the SDK's client connects to; a server on stdio writes its own words to ``log``."""
+    if address.startswith(("mcp+http://", "mcp+https://")):
+        return address.removeprefix("mcp+")
+    from mcp import StdioServerParameters, stdio_client
+
+    try:
+        words = shlex.split(address.removeprefix("mcp:"))
+    except ValueError as error:
+        raise DocumentError(
+            f"the command cannot be read ({error})", subject=address, remedy="Write mcp:COMMAND ARGUMENTS"
+        ) from error
+    if not words:
+        raise DocumentError("no command is named", subject=address, remedy="Write mcp:COMMAND ARGUMENTS")
+    return stdio_client(StdioServerParameters(command=words[0], args=words[1:]), errlog=cast("TextIO", log))
+
+
+def _failure(address: str, error: Exception, log: IO[str], timeout_s: float) -> DocumentError:
+    cause: BaseException = error
+    while isinstance(cause, BaseExceptionGroup):
+        cause = cause.exceptions[0]
+    log.seek(0)
+    words = [line.strip() for line in log if line.strip()]
+    said = f"; it wrote: {words[-1][:300]}" if words else ""
+    if isinstance(cause, TimeoutError):
+        problem = f"the MCP server did not list its tools within {timeout_s:g} s{said}"
+    elif isinstance(cause, FileNotFoundError):
+        problem = "the MCP server cannot be started: there is no such command"
+    else:
+        problem = f"the MCP server cannot be asked for its tools: {_one_line(cause)}{said}"
+    return DocumentError(problem, subject=address, remedy="Start it by hand and see what it says")
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__

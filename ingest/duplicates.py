@@ -8,6 +8,7 @@ to a more frequent one that stays, so that similarity is never handed on along a
 
 from __future__ import annotations
 
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -89,9 +90,15 @@ def _blocks(names: Sequence[str]) -> list[dict[str, str]]:
         spoken = name.split()
         if len(spoken) <= _MAX_WORDS:
             for place, word in enumerate(spoken):
-                if len(word) >= _MIN_WORD and word.isalpha():
+                if len(word) >= _MIN_WORD and _is_latin(word):
                     blocks[(*spoken[:place], "", *spoken[place + 1 :])][word] = name
     return [block for block in blocks.values() if len(block) > 1]
+
+
+def _is_latin(word: str) -> bool:
+    """Letters that an English model can tell apart; in other scripts all words look alike to it."""
+    plain = unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()
+    return plain.isalpha() and len(plain) >= len(word)
 
 
 def _candidates(blocks: Sequence[Mapping[str, str]], encoder: Encoder) -> Iterator[tuple[tuple[str, str], str]]:

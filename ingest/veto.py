@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 __all__ = ["american", "british_or_american", "edit_distance", "same_spelling", "veto"]
 
@@ -214,6 +215,7 @@ def british_or_american(a: str, b: str) -> bool:
     return min(len(a), len(b)) >= _MIN_RESPELLED and (a == b or american(a) == american(b))
 
 
+@cache
 def american(word: str) -> str:
     """A key that the regional spellings of a word share."""
     if len(word) < _MIN_RESPELLED:

@@ -1,0 +1,162 @@
+"""The Cache: what was expensive to make, by content hash, in one SQLite file.
+
+A cache may be lost, never trusted blindly, and never stops a build: a damaged file is moved aside, a damaged value reads
+as absent, and a disk that takes no more turns writing off. Each is said once in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+
+__all__ = ["Cache"]
+
+_LOG = logging.getLogger(__name__)
+_SCHEMA = "CREATE TABLE IF NOT EXISTS entries (kind TEXT, key TEXT, value BLOB, PRIMARY KEY (kind, key)) WITHOUT ROWID"
+_CHECKSUM_BYTES = 4
+_KEYS_A_QUERY = 500
+_LOCK_WAIT_S = 30.0
+
+
+class Cache:
+    """Bytes by kind and key. Safe to use from several threads and from several processes.
+
+    Writes are one transaction a call: after a crash a call's entries are all there or none is.
+
+    :param path: the file, made with its folder when missing; None keeps everything in memory, for this process.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._writes = True
+        self._connection = self._opened()
+
+    def get(self, kind: str, key: str) -> bytes | None:
+        """The value, or None when there is none."""
+        return self.get_many(kind, [key]).get(key)
+
+    def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
+        """The values of those keys that have one, in the order of ``keys``."""
+        wanted = list(dict.fromkeys(keys))
+        found: dict[str, bytes] = {}
+        with self._lock:
+            try:
+                for start in range(0, len(wanted), _KEYS_A_QUERY):
+                    found.update(self._read(kind, wanted[start : start + _KEYS_A_QUERY]))
+            except sqlite3.DatabaseError as error:
+                self._recover(error)
+        return {key: found[key] for key in wanted if key in found}
+
+    def put(self, kind: str, key: str, value: bytes) -> None:
+        """Keep one value; one that is there is replaced."""
+        self.put_many(kind, {key: value})
+
+    def put_many(self, kind: str, values: Mapping[str, bytes]) -> None:
+        """Keep values, all or none; those that are there are replaced."""
+        rows = [(kind, key, _sealed(value)) for key, value in values.items()]
+        with self._lock:
+            if not self._writes or not rows:
+                return
+            try:
+                self._write(rows)
+            except sqlite3.DatabaseError as error:
+                self._recover(error)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Cache:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _read(self, kind: str, keys: list[str]) -> dict[str, bytes]:
+        marks = ",".join("?" * len(keys))
+        query = f"SELECT key, value FROM entries WHERE kind = ? AND key IN ({marks})"
+        rows = self._connection.execute(query, (kind, *keys)).fetchall()
+        unsealed = ((key, _unsealed(value)) for key, value in rows)
+        return {key: value for key, value in unsealed if value is not None}
+
+    def _write(self, rows: list[tuple[str, str, bytes]]) -> None:
+        with self._connection:
+            self._connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._path is None:
+            return _connected(":memory:")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            return _connected(str(self._path))
+        except sqlite3.OperationalError as error:
+            return self._in_memory(error)
+        except sqlite3.DatabaseError as error:
+            return self._anew(error)
+        except OSError as error:
+            return self._in_memory(error)
+
+    def _recover(self, error: sqlite3.DatabaseError) -> None:
+        """Go on after a call that failed; what it was to keep is not kept."""
+        if isinstance(error, sqlite3.OperationalError):
+            if self._writes:
+                _LOG.warning("nothing more will be kept in the cache %s: %s", self._path, error)
+            self._writes = False
+        else:
+            self._connection.close()
+            self._connection = self._anew(error)
+
+    def _anew(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
+        """A new file in place of one that is damaged."""
+        if self._path is None:
+            return _connected(":memory:")
+        try:
+            aside = _moved_aside(self._path)
+            _LOG.warning("the cache %s is damaged (%s): moved to %s, starting a new one", self._path, error, aside.name)
+            return _connected(str(self._path))
+        except (OSError, sqlite3.DatabaseError) as second:
+            return self._in_memory(second)
+
+    def _in_memory(self, error: Exception) -> sqlite3.Connection:
+        _LOG.warning("the cache %s cannot be used, nothing will be kept: %s", self._path, error)
+        return _connected(":memory:")
+
+
+def _connected(path: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_LOCK_WAIT_S, check_same_thread=False)
+    try:
+        connection.execute(_SCHEMA)
+        connection.execute("SELECT kind, key, value FROM entries LIMIT 1").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _moved_aside(path: Path) -> Path:
+    number = 1
+    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        number += 1
+    path.rename(aside)
+    path.with_name(f"{path.name}-journal").unlink(missing_ok=True)  # it belongs to the damaged file
+    return aside
+
+
+def _sealed(value: bytes) -> bytes:
+    return zlib.crc32(value).to_bytes(_CHECKSUM_BYTES, "big") + value
+
+
+def _unsealed(stored: object) -> bytes | None:
+    if not isinstance(stored, bytes) or len(stored) < _CHECKSUM_BYTES:
+        return None
+    value = stored[_CHECKSUM_BYTES:]
+    return value if zlib.crc32(value) == int.from_bytes(stored[:_CHECKSUM_BYTES], "big") else None

@@ -1,0 +1,1 @@
+"""The processes people run: the gRPC server, the command line and what they share."""

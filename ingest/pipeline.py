@@ -1,0 +1,149 @@
+"""The offline road: tools → triples → valid under the ontology → canonical → tool graph, each step with its account."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from inference.encoder import Encoder
+from ingest.cache import Cache
+from ingest.canonicalize import Canonicalization, canonicalize
+from ingest.extract.extractor import Extraction, Extractor, RefusedTriple
+from ingest.extract.validate import validate
+from ingest.graph import build_graph
+from ingest.links import derive_edges
+from ontology.ontology import Ontology
+from ontology.tool import Tool
+from ontology.triple import Triple
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["GraphBuild", "Progress", "build_tool_graph"]
+
+_CACHE_KIND = "extraction"
+_CHUNK = 512  # tools whose extractions are stored together: what a crash may cost
+
+
+class Progress(Protocol):
+    """Told how far a stage is; ``total`` is 0 where it is not known."""
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Stage ``stage`` has done ``done`` of ``total``."""
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphBuild:
+    """A tool graph and the account of how it came to be.
+
+    :param kept: predicate → triples kept, before equal ones were merged.
+    :param refused: triples refused, with their reasons.
+    :param failed: tool id → why its document could not be extracted as a whole.
+    :param reused: extractions taken from the cache.
+    :param seconds: stage → seconds.
+    """
+
+    graph: nx.MultiDiGraph[str]
+    canonical: Canonicalization
+    kept: Counter[str] = field(default_factory=Counter)
+    refused: tuple[RefusedTriple, ...] = ()
+    failed: dict[str, str] = field(default_factory=dict)
+    reused: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def build_tool_graph(
+    tools: Sequence[Tool],
+    ontology: Ontology,
+    extractor: Extractor,
+    *,
+    encoder: Encoder | None = None,
+    cache: Cache | None = None,
+    progress: Progress = _silent,
+) -> GraphBuild:
+    """Build the tool graph of a catalogue.
+
+    :param encoder: finds near-duplicate names and the nearest predicate; without one only exact rules apply.
+    :param cache: extractions of unchanged documents are taken from it.
+    :raises ModelError: when the extractor's model is dead; what was extracted before stays in the cache.
+    """
+    seconds: dict[str, float] = {}
+    started = time.perf_counter()
+    kept: list[Triple] = []
+    refused: list[RefusedTriple] = []
+    failed: dict[str, str] = {}
+    reused = 0
+    extractions = _extractions(tools, extractor, cache)
+    for number, (tool, (extraction, cached)) in enumerate(zip(tools, extractions, strict=True), start=1):
+        valid, invalid = validate(tool, extraction.triples, ontology)
+        kept.extend(valid)
+        refused.extend((*extraction.refused, *invalid))
+        reused += cached
+        if extraction.error:
+            failed[tool.id] = extraction.error
+        progress("extract", number, len(tools))
+    seconds["extract"] = time.perf_counter() - started
+
+    started = time.perf_counter()
+    canonical = canonicalize(kept, tools, ontology, encoder=encoder)
+    progress("canonicalize", len(canonical.triples), len(kept))
+    seconds["canonicalize"] = time.perf_counter() - started
+
+    started = time.perf_counter()
+    derived = list(derive_edges(tools, ontology))
+    graph = build_graph(tools, canonical.triples, ontology, canonical.surface_forms, derived=derived)
+    progress("link", len(derived), len(derived))
+    seconds["link"] = time.perf_counter() - started
+    return GraphBuild(
+        graph=graph,
+        canonical=canonical,
+        kept=Counter(triple.predicate for triple in canonical.triples),
+        refused=tuple(refused),
+        failed=failed,
+        reused=reused,
+        seconds=seconds,
+    )
+
+
+def _extractions(tools: Sequence[Tool], extractor: Extractor, cache: Cache | None) -> Iterator[tuple[Extraction, bool]]:
+    """One extraction for each tool in order, with whether it came from the cache."""
+    if cache is None:
+        yield from ((extraction, False) for extraction in extractor.extract(tools))
+        return
+    keys = [_key(tool, extractor.fingerprint) for tool in tools]
+    known = cache.get_many(_CACHE_KIND, keys)
+    missing = [(tool, key) for tool, key in zip(tools, keys, strict=True) if key not in known]
+    fresh = _stored(extractor.extract([tool for tool, _ in missing]), [key for _, key in missing], cache)
+    for key in keys:
+        if key in known:
+            yield Extraction.from_json(json.loads(known[key])), True
+        else:
+            yield next(fresh), False
+
+
+def _stored(extractions: Iterable[Extraction], keys: Sequence[str], cache: Cache) -> Iterator[Extraction]:
+    """Pass extractions on, and put them into the cache chunk by chunk, the last chunk also when the consumer stops."""
+    pending: dict[str, bytes] = {}
+    try:
+        for extraction, key in zip(extractions, keys, strict=True):
+            if not extraction.error:  # a failure is tried again by the next build
+                pending[key] = json.dumps(extraction.to_json(), ensure_ascii=False).encode()
+            if len(pending) >= _CHUNK:
+                cache.put_many(_CACHE_KIND, pending)
+                pending = {}
+            yield extraction
+    finally:
+        cache.put_many(_CACHE_KIND, pending)
+
+
+def _key(tool: Tool, fingerprint: str) -> str:
+    return hashlib.sha256(f"{fingerprint}\n{tool.canonical_json()}".encode()).hexdigest()

@@ -1,0 +1,60 @@
+"""Text analysis shared by building and asking: index terms, and the n-grams of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from ontology.names import expand, noun_lemma, verb_lemma, words
+
+__all__ = ["MAX_NGRAM", "STOP_WORDS", "name_key", "ngrams", "terms"]
+
+MAX_NGRAM = 3  # paper, algorithm 2: n_max = 3
+_MAX_TOKENS = 4_000
+
+STOP_WORDS = frozenset(
+    "a about after all also am an and any are as at be been before being but by can could did do does doing down each "
+    "for from further had has have having he her here hers him his how i if in into is it its just let like me more most "
+    "my no nor not now of off on once only or other our out over own please same she should so some such than that the "
+    "their them then there these they this those through to too under until up us very want was we were what when where "
+    "which while who whom why will with would you your".split()
+)
+
+
+@lru_cache(maxsize=200_000)
+def _term(word: str) -> str:
+    return verb_lemma(noun_lemma(word))
+
+
+def terms(text: str) -> list[str]:
+    """Index terms of a text: lower-case words without stop words, inflection removed, in order."""
+    return [_term(word) for word in words(text) if word not in STOP_WORDS]
+
+
+def name_key(name: str) -> str:
+    """The key under which a node's name can be met by an n-gram, or empty when it is longer than three words."""
+    tokens = words(name)
+    return " ".join(map(noun_lemma, tokens)) if 1 <= len(tokens) <= MAX_NGRAM else ""
+
+
+def ngrams(query: str, abbreviations: Mapping[str, str]) -> list[str]:
+    """The distinct unigrams, bigrams and trigrams of a request, canonical, longest first, in order of appearance.
+
+    The first word of each also stands in its verbal base form (``sending reminders`` meets ``send reminder``).
+    N-grams of stop words alone are left out.
+    """
+    tokens = expand(words(query), abbreviations)[:_MAX_TOKENS]
+    nouns = [noun_lemma(token) for token in tokens]
+    found: dict[str, None] = {}
+    for size in range(MAX_NGRAM, 0, -1):
+        for start in range(len(tokens) - size + 1):
+            if _meaningless(tokens[start : start + size]):
+                continue
+            rest = nouns[start + 1 : start + size]
+            found[" ".join((nouns[start], *rest))] = None
+            found[" ".join((verb_lemma(tokens[start]), *rest))] = None
+    return list(found)
+
+
+def _meaningless(tokens: Sequence[str]) -> bool:
+    return all(token in STOP_WORDS or token.isdigit() for token in tokens)

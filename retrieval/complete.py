@@ -1,0 +1,52 @@
+"""Completing the set: the tools that the best tools cannot do without.
+
+A tool that needs the identifier of an entity is of no use unless something turns the words of the request into that
+identifier. So the resolvers of the best tools are lifted to just below the tool that needs them, in proportion to the
+confidence of the edge. Evidence and budget, not closure: only the best few tools pull, each only its best resolvers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.query import Query
+from retrieval.ranking import Ranking
+from retrieval.snapshot import Snapshot
+
+__all__ = ["complete"]
+
+_PULLING = 3  # the best so many tools pull
+_RESOLVERS = 2  # each at most so many
+_MARGIN = (
+    1.0  # a resolver of confidence 1 ends this far below the tool that needs it, in standard deviations of the scores
+)
+_RELUCTANCE = 2.0  # and so much further at confidence 0
+
+
+def complete(snapshot: Snapshot, ranking: Ranking, query: Query, tools: NDArray[np.int64]) -> Ranking:
+    """Lift the resolvers of the best tools; a score never falls, and no tool enters that was no candidate."""
+    if not len(tools) or "resolved_by" not in snapshot.predicates:
+        return ranking
+    scores = ranking.scores.copy()
+    spread = float(scores.std()) or 1.0
+    for place in np.lexsort((tools, -ranking.scores))[:_PULLING]:
+        for resolver, confidence in _resolvers(snapshot, int(tools[place])):
+            at = int(np.searchsorted(tools, resolver))
+            if at < len(tools) and tools[at] == resolver:
+                fall = (_MARGIN + _RELUCTANCE * (1.0 - confidence)) * spread
+                scores[at] = max(scores[at], ranking.scores[place] - fall)
+    lift = scores - ranking.scores
+    return Ranking(scores=scores, signals={**ranking.signals, "resolver_lift": lift})
+
+
+def _resolvers(snapshot: Snapshot, tool: int) -> list[tuple[int, float]]:
+    """The best resolvers of a tool with their confidence, best first."""
+    wanted = snapshot.predicates.index("resolved_by")
+    adjacency = snapshot.adjacency
+    best: dict[int, float] = {}
+    for edge in adjacency.out_edges(tool):
+        if adjacency.predicates[edge] == wanted:
+            resolver, confidence = adjacency.tail(int(edge)), float(adjacency.confidences[edge])
+            best[resolver] = max(best.get(resolver, 0.0), confidence)
+    return sorted(best.items(), key=lambda item: (-item[1], item[0]))[:_RESOLVERS]

@@ -1,0 +1,106 @@
+"""Ego graph retrieval: the paper's algorithm 2, and what egotools adds to it.
+
+Preset ``paper`` is the algorithm as printed. Preset ``default`` widens the candidates by the best tools of text search,
+so that a request that touches no useful node loses nothing against a flat hybrid, and completes the answer with the
+tools that resolve the identifiers its best tools need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inference.encoder import Encoder
+from ontology.errors import ModelError
+from retrieval.answer import Stages, respond
+from retrieval.complete import complete
+from retrieval.ego import ensemble_tools
+from retrieval.entry import EntryNode, ngram_entries, semantic_entries
+from retrieval.query import Query, analyse
+from retrieval.ranking import FusionRanker, Ranker, Ranking, order
+from retrieval.retriever import Request, Response
+from retrieval.snapshot import Snapshot
+
+__all__ = ["DefaultRetriever", "PaperRetriever"]
+
+_POOL = 100  # best tools of each text search that join the candidates
+
+
+class PaperRetriever:
+    """Algorithm 2 of "Planning Agents on an Ego-Trip", step by step."""
+
+    name = "paper"
+
+    def __init__(self, snapshot: Snapshot, encoder: Encoder, ranker: Ranker | None = None) -> None:
+        self._snapshot = snapshot
+        self._encoder = encoder
+        self._fusion = FusionRanker(snapshot)
+        self._ranker = ranker or self._fusion
+
+    def retrieve(self, request: Request) -> Response:
+        """Entry nodes, their ego graphs, the tools in them, reranked, the top k."""
+        snapshot, stages = self._snapshot, Stages(request)
+        with stages.stage("encode"):
+            query, degraded = analyse(request.query, self._encoder, snapshot.abbreviations)
+        with stages.stage("entry"):
+            allowed = snapshot.allowed(request.filters)
+            entries = semantic_entries(snapshot, query, allowed) + ngram_entries(snapshot, query, allowed)
+        with stages.stage("ego"):
+            tools = self._candidates(query, entries, allowed)
+        with stages.stage("rank"):
+            ranking, late = self._rank(query, tools)
+            ranking = self._finish(ranking, query, tools)
+            best = order(ranking.scores, tools, request.k)
+        return respond(
+            snapshot,
+            request,
+            stages,
+            preset=self.name,
+            tools=tools[best].tolist(),
+            scores=ranking.scores[best],
+            signals={name: values[best] for name, values in ranking.signals.items()},
+            entries=entries,
+            degraded=(*degraded, *late),
+        )
+
+    def _candidates(
+        self, query: Query, entries: Sequence[EntryNode], allowed: NDArray[np.bool_] | None
+    ) -> NDArray[np.int64]:
+        return ensemble_tools(self._snapshot, entries, allowed)
+
+    def _rank(self, query: Query, tools: NDArray[np.int64]) -> tuple[Ranking, tuple[str, ...]]:
+        try:
+            return self._ranker.rank(query, tools), ()
+        except ModelError as error:
+            return self._fusion.rank(query, tools), (f"reranked by {self._fusion.name}: {error.problem}",)
+
+    def _finish(self, ranking: Ranking, query: Query, tools: NDArray[np.int64]) -> Ranking:
+        return ranking
+
+
+class DefaultRetriever(PaperRetriever):
+    """Algorithm 2 on wider candidates, completed with what the best tools need."""
+
+    name = "default"
+
+    def _candidates(
+        self, query: Query, entries: Sequence[EntryNode], allowed: NDArray[np.bool_] | None
+    ) -> NDArray[np.int64]:
+        snapshot = self._snapshot
+        pools = [super()._candidates(query, entries, allowed)]
+        lexical = snapshot.text_index.scores(query.terms)
+        if allowed is not None:
+            lexical[~allowed[: snapshot.tool_count]] = 0.0
+        some = min(_POOL, snapshot.tool_count)
+        best = np.argpartition(-lexical, some - 1)[:some]
+        pools.append(best[lexical[best] > 0].astype(np.int64))
+        if query.vector_D is not None:
+            only_tools = np.zeros(len(snapshot.nodes), dtype=bool)
+            only_tools[: snapshot.tool_count] = True if allowed is None else allowed[: snapshot.tool_count]
+            pools.append(snapshot.vectors.nearest(query.vector_D, some, allowed=only_tools)[0])
+        return np.unique(np.concatenate(pools))
+
+    def _finish(self, ranking: Ranking, query: Query, tools: NDArray[np.int64]) -> Ranking:
+        return complete(self._snapshot, ranking, query, tools)

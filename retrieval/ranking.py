@@ -1,0 +1,114 @@
+"""Ranking candidate tools: the seam ``Ranker``, and the embedded calibrated fusion of text signals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from inference.reranker import Reranker
+from numpy.typing import NDArray
+
+from inference.arrays import Floats1d
+from retrieval.layout import params_text, tool_text
+from retrieval.query import Query
+from retrieval.snapshot import Snapshot
+
+__all__ = ["FusionRanker", "Ranker", "Ranking", "TextRanker", "order"]
+
+# Weights of the z-scored signals; equal but for the parameters, which help where a request gives values and are noise
+# elsewhere.
+_WEIGHTS: Mapping[str, float] = {"bm25_text": 1.0, "bm25_params": 0.5, "cosine_text": 1.0, "cosine_name": 0.5}
+_DOCUMENT_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Scores of the candidates, float32 [candidates], and the signals they were made from, each of that shape."""
+
+    scores: Floats1d
+    signals: Mapping[str, Floats1d]
+
+
+class Ranker(Protocol):
+    """Scores candidate tools for a request."""
+
+    @property
+    def name(self) -> str:
+        """Versioned name, ``fusion.v1``."""
+
+    def rank(self, query: Query, tools: NDArray[np.int64]) -> Ranking:
+        """Score the tools with these numbers; higher is better.
+
+        :raises ModelError: when a model is needed and dead.
+        """
+
+
+class FusionRanker:
+    """The embedded reranker: BM25 and cosine over the fields of a tool, calibrated and added up.
+
+    Each signal becomes a z-score over the catalogue's candidates of this request, clipped at 0 from below for BM25
+    (a tool without the words is not worse than average, it is unknown).
+    """
+
+    name = "fusion.v1"
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def rank(self, query: Query, tools: NDArray[np.int64]) -> Ranking:
+        """Score the tools with these numbers."""
+        signals = self.signals(query, tools)
+        scores = np.zeros(len(tools), dtype=np.float32)
+        for name, weight in _WEIGHTS.items():
+            if name in signals:
+                scores += weight * standardise(signals[name])
+        return Ranking(scores=scores, signals=signals)
+
+    def signals(self, query: Query, tools: NDArray[np.int64]) -> dict[str, Floats1d]:
+        """The raw signals: BM25 >= 0, cosines in [-1, 1]."""
+        snapshot = self._snapshot
+        signals = {
+            "bm25_text": snapshot.text_index.scores(query.terms)[tools],
+            "bm25_params": snapshot.params_index.scores(query.terms)[tools],
+        }
+        if query.vector_D is not None:
+            signals["cosine_text"] = snapshot.vectors.similarities(query.vector_D, tools)
+            signals["cosine_name"] = snapshot.name_vectors.similarities(query.vector_D, tools)
+        return signals
+
+
+class TextRanker:
+    """A cross-encoder, embedded or behind HTTP, over the tools' texts."""
+
+    def __init__(self, snapshot: Snapshot, reranker: Reranker) -> None:
+        self._snapshot = snapshot
+        self._reranker = reranker
+
+    @property
+    def name(self) -> str:
+        """The reranker's name."""
+        return self._reranker.name
+
+    def rank(self, query: Query, tools: NDArray[np.int64]) -> Ranking:
+        """Score the tools with these numbers."""
+        documents = []
+        for number in tools:
+            tool = self._snapshot.tool(int(number))
+            documents.append(f"{tool_text(tool)} {params_text(tool)}"[:_DOCUMENT_CHARS])
+        scores = self._reranker.score(query.text, documents)
+        return Ranking(scores=scores, signals={"reranker": scores})
+
+
+def standardise(values: Floats1d) -> Floats1d:
+    """Z-scores, float32 of the same shape; all zero where the values do not differ."""
+    spread = float(values.std()) if len(values) else 0.0
+    if spread < 1e-9:
+        return np.zeros_like(values)
+    return (values - values.mean()) / spread
+
+
+def order(scores: Floats1d, tools: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Positions of the ``k`` best, best first; ties by tool number, which follows the catalogue's order."""
+    return np.lexsort((tools, -scores))[:k]

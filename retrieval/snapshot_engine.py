@@ -1,0 +1,153 @@
+"""The Engine over one snapshot: what the server, the command and the demo ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from inference.reranker import Reranker
+
+from inference import load_encoder
+from inference.encoder import Encoder
+from ontology.errors import InvalidArgumentError, NotFoundError
+from ontology.tool import Tool
+from ontology.triple import Provenance
+from retrieval.engine import CatalogInfo, EgoGraph, GraphEdge, GraphNode
+from retrieval.presets import DEFAULT_PRESET, make_presets, preset_named
+from retrieval.retriever import Retriever
+from retrieval.snapshot import Snapshot, open_snapshot
+
+__all__ = ["SnapshotEngine", "open_engine"]
+
+
+def open_engine(store: Path, *, reranker: Reranker | None = None, encoder: Encoder | None = None) -> SnapshotEngine:
+    """Open the published snapshot of a store with the encoder that made it.
+
+    :param encoder: must be of the name that the snapshot records; loaded by that name where left out.
+    :raises SnapshotError: when the snapshot cannot be used.
+    :raises MissingExtraError: when its encoder needs an extra that is not installed.
+    """
+    snapshot = open_snapshot(store)
+    name = snapshot.manifest["encoder"]
+    if encoder is not None and encoder.name != name:
+        raise InvalidArgumentError(
+            f"the snapshot was made with the encoder {name!r}, not {encoder.name!r}", subject="encoder"
+        )
+    return SnapshotEngine(snapshot, encoder or load_encoder(name), reranker)
+
+
+class SnapshotEngine:
+    """All that is asked of one loaded snapshot. Thread-safe."""
+
+    def __init__(self, snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None) -> None:
+        self.snapshot = snapshot
+        self._presets = make_presets(snapshot, encoder, reranker)
+        self._reranker = reranker.name if reranker else "fusion.v1"
+
+    @property
+    def snapshot_id(self) -> str:
+        """The snapshot's id."""
+        return self.snapshot.id
+
+    def retriever(self, preset: str = "") -> Retriever:
+        """The retriever of that name; an empty name means the default preset.
+
+        :raises InvalidArgumentError: listing the presets.
+        """
+        return preset_named(self._presets, preset)
+
+    def tool(self, tool_id: str) -> Tool:
+        """The tool of that id.
+
+        :raises NotFoundError: when there is none.
+        """
+        return self.snapshot.tool(self.snapshot.tool_number(tool_id))
+
+    def neighbors(self, node: str, *, predicates: Sequence[str] = (), limit: int = 100) -> EgoGraph:
+        """The ego graph of a node, the most confident edges first.
+
+        :param node: a node key or a tool id.
+        :raises NotFoundError: when there is no such node.
+        :raises InvalidArgumentError: when a predicate is unknown.
+        """
+        snapshot, adjacency = self.snapshot, self.snapshot.adjacency
+        number = self._find(node)
+        unknown = sorted(set(predicates) - set(snapshot.predicates))
+        if unknown:
+            raise InvalidArgumentError(
+                f"unknown predicate {unknown[0]!r}",
+                subject="predicates",
+                remedy=f"Known: {', '.join(snapshot.predicates)}",
+            )
+        wanted = {snapshot.predicates.index(name) for name in predicates} or set(range(len(snapshot.predicates)))
+        edges = sorted(
+            {
+                int(edge)
+                for edges in (adjacency.out_edges(number), adjacency.in_edges(number))
+                for edge in edges
+                if int(adjacency.predicates[edge]) in wanted
+            },
+            key=lambda edge: (-float(adjacency.confidences[edge]), edge),
+        )
+        kept = edges[:limit]
+        ends = {end for edge in kept for end in (adjacency.head(edge), adjacency.tail(edge))} - {number}
+        return EgoGraph(
+            center=self._node(number),
+            nodes=tuple(sorted((self._node(end) for end in ends), key=lambda node: node.key)),
+            edges=tuple(map(self._edge, kept)),
+            total_degree=len(edges),
+        )
+
+    def catalog(self) -> CatalogInfo:
+        """What the snapshot holds."""
+        said = self.snapshot.manifest
+        return CatalogInfo(
+            snapshot_id=self.snapshot.id,
+            format_version=said["format_version"],
+            ontology_name=said["ontology"]["name"],
+            ontology_version=said["ontology"]["version"],
+            ontology_digest=said["ontology"]["sha256"],
+            tool_count=self.snapshot.tool_count,
+            presets=tuple(sorted(self._presets)),
+            default_preset=DEFAULT_PRESET,
+            models={"encoder": said["encoder"], "extractor": said["extractor"], "reranker": self._reranker},
+            node_counts=said["counts"]["nodes"],
+            edge_counts=said["counts"]["edges"],
+            created_by=dict([said["created_by"].split(" ", 1)]),
+        )
+
+    def tool_ids(self, offset: int, limit: int) -> Sequence[str]:
+        """Up to ``limit`` tool ids from position ``offset``, in catalogue order."""
+        last = min(offset + limit, self.snapshot.tool_count)
+        return [self.snapshot.tool_id(number) for number in range(offset, last)]
+
+    def _find(self, node: str) -> int:
+        for key in (node, f"tool:{node}"):
+            number = self.snapshot.find_node(key)
+            if number is not None:
+                return number
+        raise NotFoundError(
+            "the graph has no such node", subject=node, remedy="Give a node key (type:name) or a tool id"
+        )
+
+    def _node(self, number: int) -> GraphNode:
+        row = self.snapshot.nodes[number]
+        return GraphNode(
+            key=row["key"],
+            type=row["type"],
+            name=row["name"],
+            degree=self.snapshot.adjacency.degree(number),
+            tool_id=row["key"].removeprefix("tool:") if row["type"] == "tool" else "",
+            surface_forms=tuple(form for form, _ in row["forms"]),
+        )
+
+    def _edge(self, number: int) -> GraphEdge:
+        snapshot, row = self.snapshot, self.snapshot.edges[number]
+        return GraphEdge(
+            head=snapshot.node_key(snapshot.adjacency.head(number)),
+            predicate=snapshot.predicates[snapshot.adjacency.predicates[number]],
+            tail=snapshot.node_key(snapshot.adjacency.tail(number)),
+            confidence=round(float(snapshot.adjacency.confidences[number]), 6),
+            phrase="; ".join(row.get("phrases", ())),
+            provenance=tuple(Provenance(*said) for said in row.get("provenance", ())),
+        )

@@ -1,0 +1,78 @@
+"""What the command shows: tables and progress bars for people, JSON for machines, errors on the error channel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ontology.errors import EgotoolsError
+
+__all__ = ["counts_table", "print_json", "progress_bars", "show_error", "stderr", "stdout", "table"]
+
+stdout = Console()
+stderr = Console(stderr=True)
+
+
+def print_json(value: Any) -> None:
+    """Print JSON, unadorned, to standard output."""
+    stdout.file.write(json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+
+
+def show_error(error: EgotoolsError, *, as_json: bool) -> None:
+    """Print an error to the error channel, as JSON or as a sentence."""
+    if as_json:
+        row = {
+            "error": type(error).__name__,
+            "problem": error.problem,
+            "subject": error.subject,
+            "remedy": error.remedy,
+            "exit_code": error.exit_code,
+        }
+        stderr.file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    else:
+        stderr.print(f"[bold red]Error[/]: {escape(str(error))}", soft_wrap=True)
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    """A table with every value as plain text."""
+    made = Table(title=escape(title), title_justify="left", header_style="bold")
+    for column in columns:
+        made.add_column(escape(column), overflow="fold")
+    for row in rows:
+        made.add_row(*(escape(str(value)) for value in row))
+    return made
+
+
+def counts_table(title: str, counts: Mapping[str, Any]) -> Table:
+    """A table of names and numbers."""
+    return table(title, ("what", "count"), sorted(counts.items(), key=lambda item: (-int(item[1]), item[0])))
+
+
+@contextmanager
+def progress_bars(*, hidden: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Bars on the error channel: a function that takes (stage, done, total)."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=stderr, transient=True, disable=hidden) as bars:
+        tasks: dict[str, Any] = {}
+
+        def update(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                for task in tasks.values():
+                    bars.stop_task(task)
+                tasks[stage] = bars.add_task(escape(stage), total=total or None)
+            bars.update(tasks[stage], completed=done, total=total or None)
+
+        yield update

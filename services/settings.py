@@ -1,0 +1,121 @@
+"""The settings of the server: one frozen value, read from the environment once, at the edge."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from ontology.errors import InvalidArgumentError
+
+__all__ = ["ENV_PREFIX", "ServerSettings", "settings_from_env"]
+
+ENV_PREFIX = "EGOTOOLS_"
+_MIB = 1024 * 1024
+_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_WARM_QUERY = "list the open orders of a customer"
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """How the server listens, how much it takes on, and how it stops.
+
+    :param host: address to listen on; anything but loopback should stand behind TLS.
+    :param port: 0 (any free one) to 65,535.
+    :param workers: requests that run at once, each on a thread of its own; default: one a processor.
+    :param queue: requests that may wait for a worker; one more is refused at once.
+    :param grace_s: seconds that calls in flight get to finish when the server stops.
+    :param drain_s: seconds between saying NOT_SERVING and refusing calls, for load balancers that look rarely.
+    :param max_message_bytes: largest request taken and largest answer sent, 1 KiB to 1 GiB.
+    :param default_deadline_s: seconds that a call without a deadline of its own gets.
+    :param max_batch: requests in one batch, 1 to 64.
+    :param max_connection_age_s: seconds after which a client is asked to connect anew, so that new replicas get calls.
+    :param warm_query: asked once before the service says SERVING.
+    :param ready_file: written, as JSON with ``address``, ``host``, ``port``, ``pid``, ``snapshot_id``, once the service says SERVING.
+    :param log_level: ``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``.
+    :raises InvalidArgumentError: naming the field that is out of its range.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 50_051
+    workers: int = field(default_factory=_processors)
+    queue: int = 64
+    grace_s: float = 25.0
+    drain_s: float = 0.0
+    max_message_bytes: int = 4 * _MIB
+    default_deadline_s: float = 10.0
+    max_batch: int = 64
+    max_connection_age_s: float = 300.0
+    warm_query: str = _WARM_QUERY
+    ready_file: Path | None = None
+    log_level: str = "INFO"
+
+    def __post_init__(self) -> None:
+        if not self.host.strip():
+            raise InvalidArgumentError("the host is empty", subject="host", remedy="Say 127.0.0.1, or the address to listen on")
+        for name, (low, high) in _RANGES.items():
+            value = getattr(self, name)
+            if not low <= value <= high:  # NaN is in no range
+                raise InvalidArgumentError(f"{name} must be from {low:,} to {high:,}, not {value}", subject=name)
+        if self.log_level not in _LOG_LEVELS:
+            raise InvalidArgumentError(
+                f"there is no log level {self.log_level!r}", subject="log_level", remedy=f"Use one of {', '.join(_LOG_LEVELS)}"
+            )
+
+
+_RANGES: dict[str, tuple[float, float]] = {
+    "port": (0, 65_535),
+    "workers": (1, 256),
+    "queue": (0, 10_000),
+    "grace_s": (0, 3_600),
+    "drain_s": (0, 600),
+    "max_message_bytes": (1024, 1024 * _MIB),
+    "default_deadline_s": (0.001, 3_600),
+    "max_batch": (1, 64),
+    "max_connection_age_s": (1, 86_400),
+}
+
+
+def settings_from_env(environ: Mapping[str, str] | None = None, base: ServerSettings | None = None) -> ServerSettings:
+    """The settings that the environment says: ``EGOTOOLS_PORT``, ``EGOTOOLS_GRACE_S``, …; each field in capitals.
+
+    :param environ: default: the process's own.
+    :param base: what stands where the environment is silent or empty.
+    :raises InvalidArgumentError: naming the variable that is wrong.
+    """
+    environ = os.environ if environ is None else environ
+    settings = base or ServerSettings()
+    for entry in fields(ServerSettings):
+        variable = ENV_PREFIX + entry.name.upper()
+        text = environ.get(variable, "").strip()
+        if not text:
+            continue
+        try:
+            settings = replace(settings, **{entry.name: _parse(getattr(settings, entry.name), entry.name, text)})
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(error.problem, subject=variable, remedy=error.remedy) from None
+    return settings
+
+
+def _parse(present: Any, name: str, text: str) -> Any:
+    if name == "ready_file":
+        return Path(text)
+    if name == "log_level":
+        return text.upper()
+    if isinstance(present, str):
+        return text
+    kind = int if isinstance(present, int) else float
+    try:
+        return kind(text)
+    except ValueError:
+        raise InvalidArgumentError(
+            f"{text!r} is not a {'whole ' if kind is int else ''}number", subject=name, remedy="Write digits only"
+        ) from None

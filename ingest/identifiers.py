@@ -15,7 +15,7 @@ from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 
-__all__ = ["Identifier", "Reader", "identifier_of", "type_family"]
+__all__ = ["CONTAINERS", "GENERIC", "Identifier", "Reader", "identifier_of", "split_identifier", "type_family"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,8 @@ class Identifier:
     :param entity: canonical name of the entity.
     :param field: which of its identifiers: ``id``, ``code``, ``number``, ``key``, ``slug``, ``reference`` or ``name``.
     :param confidence: in [0, 1].
-    :param evidence: what it was concluded from: ``name``, ``parent``, ``path``, ``format``, ``description``, ``tool``.
+    :param evidence: what it was concluded from: ``name``, ``parent``, ``path``, ``format``, ``description``, ``tool``,
+        or ``echo`` where an answer repeats the ``id`` it was asked with.
     """
 
     entity: str
@@ -54,10 +55,19 @@ _ROLES = frozenset(
     "default primary related associated main previous next initial final desired requested given specified this "
     "list all include exclude excluded included with without start end unique".split()
 )
-_CONTAINERS = frozenset(
+CONTAINERS = frozenset(
     "result item data entry list record response value object element content node edge payload body output row hit "
     "page embedded d metadata attribute property meta resource info detail collection set array resultset".split()
 )
+GENERIC = frozenset(
+    "id name status page limit offset size type count total date time message result data success error value format "
+    "language text description title content code number key input output response detail info information order sort "
+    "filter query q search keyword term url link domain path state mode unit amount price currency category note "
+    "comment label tag start end from to year month day location city country address version field option setting "
+    "config file action email password username authorization token parameter api endpoint request body host header "
+    "content type symbol".split()
+)
+"""Names that say nothing of what they hold: alone they identify and link nothing, however rare they are."""
 _KEY_LIKE = frozenset("name username login handle slug title code number key symbol".split())
 _NOT_KEYS = frozenset(
     "type format language lang date year month day time window status version page limit offset size count mode kind "
@@ -68,7 +78,7 @@ _DESCRIBED = re.compile(
     r"\b(?:ids?|identifiers?|uuids?|guids?|keys?|codes?|numbers?|names?)\)?\s+(?:(?:number|string|value)\s+)?(?:of|for)\s+"
     r"(?:(?:the|an|a|this|each|your|our|one|specific|given)\s+)*(?P<entity>[a-z][a-z-]*(?:\s+[a-z][a-z-]*){0,3})",
 )
-_SAID_ID = re.compile(r"\b(?:id|ids|identifier|identifiers|uuid|guid)\b")
+_SAID_ID = re.compile(r"^\s*(?:[\w-]+\s+){0,4}(?:id|ids|identifier|identifiers|uuid|guid)\b")
 _LINKS = re.compile(r"\]\([^)]*\)|[\[\]`*_<>\"']")
 _PHRASE_ENDS = frozenset(
     "to who whose that which where when in on at by with from for of and or is are was will as being be you if it its "
@@ -118,10 +128,10 @@ class Reader:
 
     def identifier(self, parameter: Parameter) -> Identifier | None:
         """What ``parameter`` identifies, or None."""
-        if parameter.enum or type_family(parameter.type) in ("boolean", "time", "number", "object"):
+        if parameter.enum or type_family(parameter.type) in ("boolean", "time", "object"):
             return None
         tokens = words(parameter.name.rsplit(".", 1)[-1])
-        if not tokens:
+        if not tokens or (type_family(parameter.type) == "number" and _FIELDS.get(tokens[-1]) != "id"):
             return None
         if _is_bare(tokens):
             found = self._bare(parameter, _FIELDS.get(tokens[-1], "name"))
@@ -162,7 +172,7 @@ class Reader:
             return Identifier(entity=said, field=field, confidence=0.7, evidence=("description",))
         echo = self._echo(parameter)
         if echo:
-            return Identifier(entity=echo, field=field, confidence=0.6, evidence=("path",))
+            return Identifier(entity=echo, field=field, confidence=0.6, evidence=("echo",))
         if self.subject.entity:
             return Identifier(entity=self.subject.entity, field=field, confidence=0.6, evidence=("tool",))
         return None
@@ -183,10 +193,9 @@ class Reader:
     def _plain(self, parameter: Parameter, tokens: list[str]) -> Identifier | None:
         """No word for an identifier in the name: the description, the format or the tool's own subject may tell."""
         name = self.names.join(tokens)
-        if tokens[-1] in _NOT_KEYS or name in _KEY_LIKE or name in _CONTAINERS or "." in parameter.name:
+        if tokens[-1] in _NOT_KEYS or name in GENERIC or name in CONTAINERS or "." in parameter.name:
             return None
-        said = _plainly(parameter.description[:120])
-        if _SAID_ID.search(said[:60]):
+        if _SAID_ID.match(_plainly(parameter.description[:120])):
             return Identifier(entity=name, field="id", confidence=0.6, evidence=("description",))
         if parameter.format in ("uuid", "guid") or parameter.type.lower() in ("uuid", "guid", "edm.guid"):
             return Identifier(entity=name, field="id", confidence=0.6, evidence=("format",))
@@ -208,7 +217,7 @@ class Reader:
         """The entity of the nearest enclosing object whose name is more than a container."""
         for segment in reversed(name.replace("[]", "").split(".")[:-1]):
             parent = self.names.canonical(segment)
-            if parent and parent not in _CONTAINERS:
+            if parent and parent not in CONTAINERS:
                 return parent
         return ""
 

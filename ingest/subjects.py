@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,14 +12,27 @@ from ontology.names import expand, noun_lemma, verb_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 
-__all__ = ["Names", "PathStep", "Subject", "names_of", "path_steps", "subject_of", "system_of"]
+__all__ = [
+    "Names",
+    "PathStep",
+    "Subject",
+    "action_of",
+    "local_name",
+    "names_of",
+    "path_steps",
+    "subject_of",
+    "systems_of",
+]
 
 ACTIONS: Mapping[str, frozenset[str]] = {
     "search": frozenset(
         "search find lookup look query discover match suggest autocomplete resolve locate identify".split()
     ),
     "list": frozenset("list browse enumerate index".split()),
-    "get": frozenset("get fetch read retrieve show view describe check obtain load display watch export".split()),
+    "get": frozenset(
+        "get fetch read retrieve show view describe check obtain load display watch export calculate compute estimate "
+        "determine convert count".split()
+    ),
     "create": frozenset(
         "create add new post insert register book place submit generate open make send upload save schedule order".split()
     ),
@@ -27,15 +41,19 @@ ACTIONS: Mapping[str, frozenset[str]] = {
 }
 """Kind of action → the verbs that name it; what no list has is ``act``."""
 
-_ACTION_OF = {verb: action for action, verbs in ACTIONS.items() for verb in verbs}
+_VERBS = {verb: action for action, verbs in ACTIONS.items() for verb in verbs}
 _METHODS = {"get": "get", "post": "create", "put": "update", "patch": "update", "delete": "delete"}
 _LEADING = frozenset(
     "a an the all my your our current new single multiple batch bulk many any of user's users' this these".split()
 )
 _FILLERS = frozenset("detail details information info data record records list lists all result results".split())
+_NOTHING = _FILLERS | frozenset(
+    "get post put patch delete api apis endpoint request response parameter parameters me test".split()
+)
 _PREPOSITIONS = frozenset("by for from with in on of to using via at into per as without within between and or".split())
-_PATH_NOISE = re.compile(r"^(?:api|apis|rest|odata|services?|v\d+(?:\.\d+)?(?:(?:alpha|beta|p)\d*)*|me|search|watch)$")
+_PATH_NOISE = re.compile(r"^(?:api|apis|rest|odata|v\d+(?:\.\d+)?(?:(?:alpha|beta|p)\d*)*|me|search|watch)$")
 _PLACEHOLDER = re.compile(r"^(?:\{(?P<brace>[^}]*)\}|:(?P<colon>\w+)|<(?P<angle>[^>]*)>|\((?P<paren>\w*)\))$")
+_SHARED_ENOUGH = 0.5
 _MAX_CACHED = 500_000
 
 
@@ -116,7 +134,7 @@ def subject_of(tool: Tool, ontology: Ontology) -> Subject:
     """What the tool does, and to what."""
     names = names_of(ontology)
     steps = path_steps(tool, names)
-    action, objects = _from_name(_local_name(tool), names)
+    action, objects = _from_name(local_name(tool), names)
     method = _METHODS.get(str(tool.metadata.get("method", "")).lower(), "")
     if steps or isinstance(tool.metadata.get("path"), str):
         action = _path_action(str(tool.metadata.get("path")), steps, action, method)
@@ -127,11 +145,28 @@ def subject_of(tool: Tool, ontology: Ontology) -> Subject:
     return Subject(action=action, entity=entities[0] if entities else "", entities=entities)
 
 
-def system_of(tool: Tool, ontology: Ontology) -> str:
-    """The system that the tool belongs to: its namespace and the application that its metadata name."""
+def systems_of(tools: Sequence[Tool], ontology: Ontology) -> list[str]:
+    """The system that each tool belongs to: its namespace and the application that its metadata name.
+
+    Of the metadata keys that may name it, the first counts whose values several tools share: a key with a value of its own for
+    nearly every tool names the tool.
+    """
     keys = [key for key, predicate in ontology.metadata_predicates.items() if predicate == "has_system"]
-    system = next((value for key in keys if isinstance(value := tool.metadata.get(key), str) and value), "")
-    return f"{tool.namespace}|{system}"
+    values: dict[str, Counter[str]] = {key: Counter() for key in keys}
+    for tool in tools:
+        for key in keys:
+            if value := _text_of(tool, key):
+                values[key][value] += 1
+    distinct = {key: len(counts) / counts.total() for key, counts in values.items() if counts}
+    ranked = sorted(distinct, key=lambda key: (max(distinct[key], _SHARED_ENOUGH), keys.index(key)))
+    return [
+        f"{tool.namespace}|{next((value for key in ranked if (value := _text_of(tool, key))), '')}" for tool in tools
+    ]
+
+
+def _text_of(tool: Tool, key: str) -> str:
+    value = tool.metadata.get(key)
+    return value if isinstance(value, str) else ""
 
 
 def _path_action(path: str, steps: tuple[PathStep, ...], named: str, method: str) -> str:
@@ -146,7 +181,7 @@ def _path_action(path: str, steps: tuple[PathStep, ...], named: str, method: str
     return named if method == "create" and named != "act" else method
 
 
-def _local_name(tool: Tool) -> str:
+def local_name(tool: Tool) -> str:
     """The tool's name without what stands before it for its server or source (``github: list issues``)."""
     name = tool.name.rsplit("__", 1)[-1]
     _, colon, tail = name.rpartition(": ")
@@ -154,19 +189,21 @@ def _local_name(tool: Tool) -> str:
 
 
 @lru_cache(maxsize=100_000)
-def _action_of(word: str) -> str:
-    return _ACTION_OF.get(word) or _ACTION_OF.get(verb_lemma(word), "")
+def action_of(word: str) -> str:
+    """The kind of action that a lower-case word names as a verb, or empty."""
+    return _VERBS.get(word) or _VERBS.get(verb_lemma(word), "")
 
 
 def _from_name(name: str, names: Names) -> tuple[str, list[str]]:
-    segments = [words(segment) for segment in name.split(".")]
+    segments = [found for segment in re.split(r"[./]", name) if (found := words(segment))] or [[]]
     tokens = segments[-1]
     before = segments[-2] if len(segments) > 1 else []
-    place = next((i for i, token in enumerate(tokens) if _action_of(token)), None)
+    place = next((i for i, token in enumerate(tokens) if action_of(token)), None)
     if place is None:
         return "act", _objects(tokens, names) + _objects(before, names)
     after = _objects(tokens[place + 1 :], names)
-    return _action_of(tokens[place]), after or _objects(tokens[:place], names) or _objects(before, names)
+    here = after or _objects(tokens[:place], names)
+    return action_of(tokens[place]), here + _objects(before, names)
 
 
 def _objects(tokens: list[str], names: Names) -> list[str]:
@@ -177,9 +214,5 @@ def _objects(tokens: list[str], names: Names) -> list[str]:
     tokens = tokens[:cut]
     while len(tokens) > 1 and tokens[-1] in _FILLERS:
         tokens = tokens[:-1]
-    if not tokens:
-        return []
-    found = [names.join(tokens)]
-    if len(tokens) > 1:
-        found += [names.join(tokens[:-1]), names.join(tokens[-1:])]
-    return found
+    found = [tokens, tokens[:-1], tokens[-1:]] if len(tokens) > 1 else [tokens]
+    return [names.join(words_) for words_ in found if words_ and not _NOTHING.issuperset(words_)]

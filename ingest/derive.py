@@ -1,0 +1,26 @@
+"""All that egotools concludes between tools: R-P edges and resolver edges of a whole catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ingest.edge import DerivedEdge
+from ingest.links import supplies
+from ingest.offers import Offers
+from ingest.profiles import profile_tools
+from ingest.resolvers import resolves
+from ontology.ontology import Ontology
+from ontology.tool import Tool
+
+__all__ = ["derive_edges"]
+
+
+def derive_edges(tools: Sequence[Tool], ontology: Ontology) -> Iterator[DerivedEdge]:
+    """The ``supplies`` edges, then the ``resolved_by`` edges of a catalogue, each in its order.
+
+    Time and memory grow with the number of parameters, not with pairs of tools.
+    """
+    profiles = profile_tools(tools, ontology)
+    offers = Offers(profiles)
+    yield from supplies(profiles, offers)
+    yield from resolves(profiles, offers)

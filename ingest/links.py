@@ -1,0 +1,78 @@
+"""R-P edges: an output of one tool can fill an input of another, because both speak of the same field of the same entity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ingest.draft import AUTH, RESOURCE, Need
+from ingest.edge import DerivedEdge
+from ingest.offers import Found, Offers
+from ingest.profiles import Profile
+
+__all__ = ["MAX_PROVIDERS", "supplies"]
+
+MAX_PROVIDERS = 8
+"""At most so many tools supply one input."""
+MIN_CONFIDENCE = 0.25
+_MAX_VALUE_SHARE = 0.01
+_MIN_VALUE_PROVIDERS = 5
+_COMMON_SHARE = 0.3
+
+
+def supplies(profiles: list[Profile], offers: Offers) -> Iterator[DerivedEdge]:
+    """The ``supplies`` edges of a catalogue, input by input in its order, the best providers first.
+
+    Inputs that are required, and identifiers that are not, are linked.
+    """
+    for profile in profiles:
+        for need in profile.needs:
+            if need.required or need.identifier:
+                yield from _providers(need, profile, offers, len(profiles))
+
+
+def _providers(need: Need, asking: Profile, offers: Offers, total: int) -> Iterator[DerivedEdge]:
+    common = _weight(need, offers, total)
+    if common == 0.0:
+        return
+    best: dict[str, tuple[float, Found]] = {}
+    for found in offers.find(need, asking):
+        near = _near(need, found, offers)
+        confidence = round(need.confidence * found.offer.confidence * found.fit * common * near, 4)
+        known = best.get(found.profile.id)
+        if confidence >= MIN_CONFIDENCE and (known is None or confidence > known[0]):
+            best[found.profile.id] = (confidence, found)
+    ranked = sorted(best.values(), key=lambda item: (not item[1].same_system, -item[0], item[1].profile.id))
+    for confidence, found in ranked[:MAX_PROVIDERS]:
+        entity, field = found.offer.key
+        yield DerivedEdge(
+            source=found.profile.id,
+            predicate="supplies",
+            target=asking.id,
+            parameter=need.parameter,
+            output=found.offer.output,
+            entity="" if entity == RESOURCE else entity,
+            field=field,
+            confidence=confidence,
+        )
+
+
+def _weight(need: Need, offers: Offers, total: int) -> float:
+    """What the rarity of the key leaves of the confidence; 0 where so many offer it that it tells nothing."""
+    count = offers.count.get(need.key, 0)
+    if need.identifier:
+        # The entity is known: that many tools speak of it is no doubt, unless nearly all do.
+        return 0.8 if total >= 20 and count > _COMMON_SHARE * total else 1.0
+    if need.key == AUTH:
+        return 1.0
+    if need.key[0] == RESOURCE:
+        return 0.5 + 0.5 * offers.specificity(need.key)
+    most = max(_MIN_VALUE_PROVIDERS, _MAX_VALUE_SHARE * total) if " " in need.key[1] else _MIN_VALUE_PROVIDERS
+    if count > most:
+        return 0.0
+    return 0.4 + 0.6 * offers.specificity(need.key)
+
+
+def _near(need: Need, found: Found, offers: Offers) -> float:
+    if need.key == AUTH and offers.count[AUTH] > 1:  # of several logins only the same application's opens its door
+        return 0.4 + 0.6 * found.near
+    return 0.85 + 0.15 * found.near

@@ -127,6 +127,8 @@ _REASONS = {
 def _refusal(error: DocumentError, document: Document) -> Refusal:
     if isinstance(error, UnknownFormatError):
         reason = "unknown-format"
+    elif " must be " in error.problem:
+        reason = "wrong-type"
     else:
         reason = next((r for start, r in _REASONS.items() if error.problem.startswith(start)), "unreadable")
     remedy = f" {error.remedy}." if error.remedy else ""

@@ -21,6 +21,8 @@ __all__ = ["METHODS", "OpenApiSource", "Operation"]
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
 _ENDINGS = frozenset({".json", ".yaml", ".yml", ""})
+# A document may hold only what others refer to.
+_LIBRARY = ("components", "definitions", "webhooks", "parameters", "responses")
 _SIGN = re.compile(rb"[\"']?(?:openapi|swagger)[\"']?\s*:")
 _TEMPLATE = re.compile(r"\{([^{}/]+)\}")
 
@@ -64,6 +66,9 @@ class OpenApiSource:
                 yield found
             else:
                 operations.append(found)
+        if not root.get("paths") and not any(root.get(key) for key in _LIBRARY):
+            detail = "The document has no paths."
+            yield Refusal(subject=document.address, reason="no-operations", detail=detail)
         needs, faults = declared_links(operations, references, document.address)
         yield from faults
         for operation in operations:
@@ -78,7 +83,7 @@ def _check_version(root: Mapping[str, Any], document: Document) -> None:
             subject=document.address,
             remedy="egotools reads OpenAPI 3.x and Swagger 2.0",
         )
-    if not isinstance(root.get("paths") or {}, Mapping):
+    if not isinstance(root.get("paths"), (Mapping, type(None))):
         raise DocumentError("paths must be an object", subject=f"{document.address}#/paths")
 
 
@@ -107,7 +112,7 @@ def _id(body: Mapping[str, Any], method: str, path: str) -> str:
     given = body.get("operationId")
     if isinstance(given, str) and given.strip():
         return given.strip()
-    return re.sub(r"\W+", "_", f"{method.lower()}_{path}").strip("_")
+    return re.sub(r"[\W_]+", "_", f"{method.lower()}_{path}").strip("_")
 
 
 def _tool(

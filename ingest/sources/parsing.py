@@ -19,6 +19,8 @@ __all__ = ["MAX_EXPANDED_NODES", "parse_json", "parse_yaml"]
 
 MAX_EXPANDED_NODES = 5_000_000
 
+_MAX_YAML_DEPTH = 400
+
 
 def parse_json(text: str | bytes, *, subject: str, line: int = 1) -> Any:
     """Parse JSON; ``NaN`` and the infinities, which Python writers leave for an empty cell, are read as null.
@@ -119,9 +121,27 @@ def _construct_mapping(loader: Any, node: yaml.MappingNode, deep: bool = False) 
     return mapping
 
 
+def _descend(loader: Any, _current: Any, _index: Any) -> None:
+    """Called on the way into each node. The C composer recurses on the C stack, so without a bound depth is a crash."""
+    loader.depth += 1
+    if loader.depth > _MAX_YAML_DEPTH:
+        raise yaml.YAMLError("it is nested too deeply")
+
+
+def _ascend(loader: Any) -> None:
+    loader.depth -= 1
+
+
 def _make_loader() -> Any:
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    loader: Any = type("_Loader", (base,), {"construct_mapping": _construct_mapping, "yaml_implicit_resolvers": {}})
+    members = {
+        "construct_mapping": _construct_mapping,
+        "descend_resolver": _descend,
+        "ascend_resolver": _ascend,
+        "depth": 0,
+        "yaml_implicit_resolvers": {},
+    }
+    loader: Any = type("_Loader", (base,), members)
     core = {
         "tag:yaml.org,2002:null": (r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
         "tag:yaml.org,2002:bool": (r"^(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),

@@ -7,6 +7,7 @@ import re
 
 __all__ = ["plain", "sentences"]
 
+# Every repetition is bounded: a description may be megabytes of anything.
 _TAG = re.compile(
     r"</?(?:a|abbr|b|blockquote|br|code|dd|div|dl|dt|em|h[1-6]|hr|i|img|li|note|ol|p|pre|s|small|span|strong|sub|sup|"
     r"table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var)\b[^<>]{0,500}>|<!--[^<>]{0,500}-->",
@@ -16,7 +17,7 @@ _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\((?:[^()\s]|\([^()\s]{0,100}\)){0,
 _HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]{0,3}(?:```\w{0,20}|[-=*_]{3,})[ \t]*$", re.MULTILINE)
 _BOLD = re.compile(r"(\*\*|__)(?=\S)([^*_\n]{1,300}?)(?<=\S)\1")
-_CODE = re.compile(r"`+([^`\n]{1,500})`+")
+_CODE = re.compile(r"`{1,3}([^`\n]{1,500})`{1,3}")
 _SPACE = re.compile(r"\s+")
 
 

@@ -10,7 +10,7 @@ import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from ingest.sources.docstring import Docstring, parse_docstring
@@ -131,8 +131,17 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     target = target.__init__ if inspect.isclass(target) else target
     try:
         return typing.get_type_hints(target, include_extras=True)
-    except Exception:  # a hint may name what exists only while type checking
-        return dict(getattr(target, "__annotations__", {}))
+    except Exception:  # a hint may name what exists only while type checking; the others still say something
+        annotations = dict(getattr(target, "__annotations__", {}))
+        return {name: _hint(hint, getattr(target, "__globals__", {})) for name, hint in annotations.items()}
+
+
+def _hint(hint: Any, names: dict[str, Any]) -> Any:
+    holder = SimpleNamespace(__annotations__={"hint": hint})
+    try:
+        return typing.get_type_hints(holder, globalns=names, include_extras=True)["hint"]
+    except Exception:
+        return hint.strip("'\"") if isinstance(hint, str) else hint
 
 
 def _input_schema(signature: inspect.Signature, hints: dict[str, Any], words: Docstring) -> dict[str, Any]:

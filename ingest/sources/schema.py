@@ -136,13 +136,13 @@ def _dangling(ref: str) -> DocumentError:
 def _descend(queue: deque[_Place], place: _Place, view: View, lookup: Lookup, *, output: bool) -> bool:
     """Queue the fields inside a field; True when some had to be left out."""
     prefix, refs = place.name, place.refs | view.refs
-    while view.is_list:
-        view = _item_view(view, lookup)
-        prefix += "[]"
+    while view.is_list or (view.values is not None and not view.properties):
+        prefix += "[]" if view.is_list else f"{'.' if prefix else ''}*"
+        view = _item_view(view, lookup) if view.is_list else view_of(view.values, lookup)
         if refs & view.refs:
             return False
         refs |= view.refs
-    children = list(_children(view, prefix, place, lookup))
+    children = list(_children(view, prefix, place))
     if not children:
         return False
     depth = len(place.order) + 1
@@ -153,15 +153,11 @@ def _descend(queue: deque[_Place], place: _Place, view: View, lookup: Lookup, *,
     return len(children) > MAX_BREADTH
 
 
-def _children(view: View, prefix: str, place: _Place, lookup: Lookup) -> Iterator[tuple[str, Any, bool]]:
+def _children(view: View, prefix: str, place: _Place) -> Iterator[tuple[str, Any, bool]]:
     dot = f"{prefix}." if prefix else ""
     for name, schema in view.properties.items():
         if name.strip():
-            yield f"{dot}{name}", schema, place.required and name in view.required
-    if view.values is not None and not view.properties:
-        values = view_of(view.values, lookup)
-        if values.properties or values.is_list:  # a map of plain values says nothing that its own name does not
-            yield f"{dot}*", view.values, False
+            yield f"{dot}{name}", schema, place.required and name in view.required and "*" not in prefix
 
 
 def _item_view(view: View, lookup: Lookup) -> View:

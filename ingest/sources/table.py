@@ -130,9 +130,12 @@ def _tool(place: str, row: Any, namespace: str) -> Tool | Refusal:
     try:
         tool = Tool.from_json(_in_own_form(row))
     except DocumentError as error:
-        reason = "no-name" if error.subject == "name" else "wrong-type"
+        reason = "no-name" if error.problem == "the tool has no name" else "wrong-type"
         return Refusal(subject=place, reason=reason, detail=_sentence(error))
-    if not row.get("id"):
+    given = row.get("id")
+    if isinstance(given, str) and given.strip():
+        tool = replace(tool, id=given) if given != tool.id else tool  # to the letter: others refer to it
+    elif not given:
         tool = replace(tool, id=f"{namespace}/{tool.name}" if namespace else tool.name)
     if any(_may_hold_enum(parameter.type) for parameter in (*tool.parameters, *tool.returns)):
         tool = replace(

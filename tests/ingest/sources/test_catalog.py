@@ -1,0 +1,250 @@
+"""The catalogue: mixed documents, ids, refusals, strictness."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from ingest.sources import Catalog, read_catalog
+from ingest.sources.addresses import find_documents
+from ingest.sources.tidy import MAX_DESCRIPTION_CHARS
+from ontology.errors import CatalogError
+
+OPENAPI = {
+    "openapi": "3.0.3",
+    "info": {"title": "Orders", "version": "1"},
+    "paths": {"/orders": {"get": {"operationId": "listOrders", "responses": {"200": {"description": "ok"}}}}},
+}
+
+
+def write(path: Path, content: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(content, list):
+        text = "".join(f"{json.dumps(row)}\n" for row in content)
+    else:
+        text = content if isinstance(content, str) else json.dumps(content)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def reasons(catalog: Catalog) -> list[tuple[str, str]]:
+    return [(Path(refusal.subject).name, refusal.reason) for refusal in catalog.refusals]
+
+
+def test_a_folder_of_mixed_formats(tmp_path: Path) -> None:
+    write(tmp_path / "b" / "orders.json", OPENAPI)
+    write(tmp_path / "a.jsonl", [{"name": "one"}, {"id": "own id", "name": "two"}])
+    write(tmp_path / "c.csv", "name,description\nthree,x\n")
+    write(tmp_path / ".hidden.jsonl", [{"name": "hidden"}])
+    write(tmp_path / ".git" / "x.jsonl", [{"name": "hidden"}])
+    write(tmp_path / "README.md", "# Words")
+    seen: list[str] = []
+    catalog = read_catalog([str(tmp_path)], progress=seen.append)
+    assert [tool.id for tool in catalog.tools] == ["a/one", "own id", "orders/listOrders", "c/three"]
+    assert reasons(catalog) == [("README.md", "unknown-format")]
+    assert [(Path(d.address).name, d.format, d.tools, d.refused) for d in catalog.documents] == [
+        ("README.md", "", 0, 1),
+        ("a.jsonl", "table.v1", 2, 0),
+        ("orders.json", "openapi.v1", 1, 0),
+        ("c.csv", "table.v1", 1, 0),
+    ]
+    assert seen == [document.address for document in catalog.documents]
+    assert catalog.tools[2].metadata["namespace"] == "orders"
+    assert catalog.tools[2].metadata["format"] == "openapi.v1"
+
+
+def test_the_order_of_the_addresses_does_not_matter_and_no_file_is_read_twice(tmp_path: Path) -> None:
+    a, b = write(tmp_path / "a.jsonl", [{"name": "x"}]), write(tmp_path / "b.jsonl", [{"name": "x"}])
+    (tmp_path / "link.jsonl").symlink_to(a)
+    one = read_catalog([str(b), str(a)])
+    two = read_catalog([str(tmp_path / "*.jsonl"), str(a), str(tmp_path)])
+    assert [tool.id for tool in one.tools] == [tool.id for tool in two.tools] == ["a/x", "b/x"]
+
+
+def test_one_id_from_two_documents_is_kept_apart_and_said(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", [{"id": "get", "name": "get"}, {"id": "use", "name": "use", "depends_on": ["get"]}])
+    write(tmp_path / "b.jsonl", [{"id": "get", "name": "get"}, {"id": "b/get", "name": "other"}])
+    catalog = read_catalog([str(tmp_path)])
+    assert [tool.id for tool in catalog.tools] == ["a/get", "use", "b/b/get", "b/get"]
+    assert catalog.renamed == (("get", "a/get"), ("get", "b/b/get"))
+    assert catalog.tools[1].depends_on[0].tool == "a/get"
+    assert catalog.refusals == ()
+
+
+def test_one_id_twice_in_a_document_is_refused(tmp_path: Path) -> None:
+    operation = OPENAPI["paths"]["/orders"]["get"]  # type: ignore[index]
+    write(tmp_path / "orders.json", {**OPENAPI, "paths": {"/a": {"get": operation}, "/b": {"get": operation}}})
+    catalog = read_catalog([str(tmp_path)])
+    assert [(tool.id, tool.metadata["path"]) for tool in catalog.tools] == [("orders/listOrders", "/a")]
+    assert reasons(catalog) == [("orders.json#listOrders", "duplicate-id")]
+
+
+def test_namespaces_of_files_with_one_stem(tmp_path: Path) -> None:
+    for name in ("hr/openapi.json", "sales/openapi.json", "sales/openapi.jsonl", "Über Uns.openapi.json"):
+        write(tmp_path / name, OPENAPI if name.endswith("json") else [{"name": "x"}])
+    documents, _ = find_documents([str(tmp_path)])
+    assert {Path(d.address).relative_to(tmp_path).as_posix(): d.namespace for d in documents} == {
+        "hr/openapi.json": "hr-openapi",
+        "sales/openapi.json": "sales-openapi-json",
+        "sales/openapi.jsonl": "sales-openapi-jsonl",
+        "Über Uns.openapi.json": "über-uns",
+    }
+
+
+def test_a_dependency_on_a_tool_of_another_document_and_one_on_none(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", [{"name": "x", "depends_on": ["orders/listOrders", "nowhere"]}])
+    write(tmp_path / "orders.json", OPENAPI)
+    catalog = read_catalog([str(tmp_path)])
+    assert [need.tool for need in catalog.tools[0].depends_on] == ["orders/listOrders"]
+    assert [(refusal.subject, refusal.reason) for refusal in catalog.refusals] == [("a/x", "unknown-dependency")]
+
+
+BAD = {
+    "empty.json": (b"", "empty"),
+    "blank.yaml": (b" \n\n", "empty"),
+    "empty.csv": (b"", "empty"),
+    "latin.json": ('{"openapi": "3.0.0", "info": {"title": "Größe"}}'.encode("latin-1"), "not-utf8"),
+    "utf16.yaml": ("openapi: 3.0.0".encode("utf-16"), "not-utf8"),
+    "torn.json": (b'{"openapi": "3.0.0",', "invalid-json"),
+    "torn.yaml": (b"openapi: 3.0.0\npaths: [\n", "invalid-yaml"),
+    "deep.json": (b'{"openapi": ' + b"[" * 200_000, "invalid-json"),
+    "deep.yaml": (b"openapi: " + b"[" * 200_000, "invalid-yaml"),
+    "tags.yaml": (b"openapi: !!python/object/apply:os.system ['true']\n", "invalid-yaml"),
+    "old.yaml": (b"swagger: '1.2'\npaths: {}\n", "unsupported-version"),
+    "paths.json": (b'{"openapi": "3.0.0", "paths": []}', "wrong-type"),
+    "torn.jsonl.gz": (gzip.compress(b'{"name": "x"}\n' * 9)[:-12], "unreadable"),
+    "none.json": (b'{"openapi": "3.0.0", "info": {}}', "no-operations"),
+    "photo.png": (b"\x89PNG\r\n\x1a\n\0\0", "unknown-format"),
+    "other.json": (b'{"colour": "red"}', "unknown-format"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_document_stops_nothing_else(tmp_path: Path, name: str) -> None:
+    content, reason = BAD[name]
+    (tmp_path / name).write_bytes(content)
+    write(tmp_path / "good.jsonl", [{"name": "kept"}])
+    catalog = read_catalog([str(tmp_path)])
+    assert [tool.name for tool in catalog.tools][-1] == "kept"
+    assert [refusal.reason for refusal in catalog.refusals] == [reason]
+    assert name in catalog.refusals[0].subject
+    with pytest.raises(CatalogError) as caught:
+        read_catalog([str(tmp_path)], strict=True)
+    assert name in str(caught.value)
+    with pytest.raises(CatalogError, match=r"no tool was found") as alone:
+        read_catalog([str(tmp_path / name)])
+    assert name in str(alone.value)
+
+
+def test_yaml_aliases(tmp_path: Path) -> None:
+    bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n"
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True):
+        bomb += f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+    write(tmp_path / "bomb.yaml", f"openapi: 3.0.0\n{bomb}")
+    write(tmp_path / "loop.yaml", "openapi: 3.0.0\npaths: &p\n  /x: *p\n")
+    shared = "openapi: 3.0.0\nx: &op\n  responses: {200: {description: ok}}\npaths:\n  /a:\n    get: *op\n  /b:\n    get:\n      <<: *op\n"
+    write(tmp_path / "shared.yaml", shared)
+    write(tmp_path / "twice.yaml", "openapi: 3.0.0\na: &x 1\nb: &x 2\npaths:\n  /c:\n    get: {summary: *x}\n")
+    catalog = read_catalog([str(tmp_path)])
+    assert reasons(catalog)[:2] == [("bomb.yaml", "invalid-yaml"), ("loop.yaml", "invalid-yaml")]
+    assert [tool.id for tool in catalog.tools][:2] == ["shared/get_a", "shared/get_b"]
+    assert len(catalog.tools) + len(catalog.refusals) == 5
+
+
+def test_paths_that_are_not_there(tmp_path: Path) -> None:
+    write(tmp_path / "good.jsonl", [{"name": "kept"}])
+    (tmp_path / "gone.jsonl").symlink_to(tmp_path / "nowhere.jsonl")
+    (tmp_path / "round.jsonl").symlink_to(tmp_path / "round.jsonl")
+    catalog = read_catalog([str(tmp_path), str(tmp_path / "typo.yaml"), str(tmp_path / "*.edmx")])
+    assert sorted(reasons(catalog)) == [
+        ("*.edmx", "missing"),
+        ("gone.jsonl", "missing"),
+        ("round.jsonl", "unreadable"),
+        ("typo.yaml", "missing"),
+    ]
+
+
+def test_a_loop_of_folders_ends(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "x.jsonl", [{"name": "x"}])
+    (tmp_path / "a" / "up").symlink_to(tmp_path, target_is_directory=True)
+    catalog = read_catalog([str(tmp_path)])
+    assert [tool.id for tool in catalog.tools] == ["x/x"]
+    assert catalog.refusals == ()
+
+
+def test_an_unreadable_folder_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "good.jsonl", [{"name": "kept"}])
+    write(tmp_path / "locked" / "x.jsonl", [{"name": "x"}])
+    locked_file = write(tmp_path / "shut.json", OPENAPI)
+    listdir, open_ = os.listdir, Path.open
+
+    def refusing_listdir(path: str) -> list[str]:
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied")
+        return listdir(path)
+
+    def refusing_open(path: Path, *args: object) -> object:
+        if path == locked_file:
+            raise PermissionError(13, "Permission denied")
+        return open_(path, *args)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(os, "listdir", refusing_listdir)
+    monkeypatch.setattr(Path, "open", refusing_open)
+    catalog = read_catalog([str(tmp_path)])
+    assert [tool.name for tool in catalog.tools] == ["kept"]
+    assert reasons(catalog) == [("locked", "unreadable"), ("shut.json", "unreadable")]
+    assert all("Permission denied" in refusal.detail for refusal in catalog.refusals)
+
+
+def test_a_description_of_ten_megabytes_is_cut_and_the_cut_is_said(tmp_path: Path) -> None:
+    row = {
+        "name": "x",
+        "description": "word " * 2_000_000,
+        "parameters": [{"name": "p", "description": "y" * 10_000_000}],
+    }
+    write(tmp_path / "a.jsonl", [row])
+    write(tmp_path / "b.csv", f"name,description\nz,{'word ' * 2_000_000}\n")
+    (tool, other) = read_catalog([str(tmp_path)]).tools
+    assert len(tool.description) == len(other.description) == MAX_DESCRIPTION_CHARS
+    assert len(tool.parameters[0].description) == MAX_DESCRIPTION_CHARS
+    assert tool.metadata["cut"] == [
+        f"description: 10000000 characters, the first {MAX_DESCRIPTION_CHARS} kept",
+        f"parameters.p description: 10000000 characters, the first {MAX_DESCRIPTION_CHARS} kept",
+    ]
+
+
+def test_half_a_surrogate_pair_and_control_characters_are_replaced(tmp_path: Path) -> None:
+    write(
+        tmp_path / "a.jsonl", '{"name": "a\\ud83d\\u0000b", "description": "ok \\ud83d\\ude00", "note": ["\\u0007"]}\n'
+    )
+    (tool,) = read_catalog([str(tmp_path)]).tools
+    assert (tool.name, tool.description, tool.metadata["note"]) == ("a\ufffd\ufffdb", "ok \U0001f600", ["\ufffd"])
+    assert tool.canonical_json().encode("utf-8")
+
+
+@pytest.mark.parametrize("addresses", [[], ["nowhere"], ["python:no_such_module_anywhere"]])
+def test_an_empty_catalogue_says_what_was_tried(addresses: list[str]) -> None:
+    with pytest.raises(CatalogError, match="no tool was found") as caught:
+        read_catalog(addresses)
+    assert all(address in str(caught.value) for address in addresses)
+    assert caught.value.remedy
+
+
+def test_an_empty_folder_is_an_empty_catalogue(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match="no tool was found"):
+        read_catalog([str(tmp_path)])
+
+
+def test_gzipped_documents(tmp_path: Path) -> None:
+    (tmp_path / "orders.json.gz").write_bytes(gzip.compress(json.dumps(OPENAPI).encode()))
+    (tmp_path / "rows.jsonl.gz").write_bytes(gzip.compress(b'{"name": "x"}\n'))
+    assert [tool.id for tool in read_catalog([str(tmp_path)]).tools] == ["orders/listOrders", "rows/x"]
+
+
+def test_refusals_are_counted_by_reason(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", '{"name": "a"}\n{\n{\n{"description": "x"}\n')
+    assert read_catalog([str(tmp_path)]).refused_by_reason() == {"invalid-json": 2, "no-name": 1}

@@ -1,0 +1,105 @@
+"""Function definitions in the forms that chat models and their frameworks take."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.sources import Document, Refusal, source_for
+from ingest.sources.function import FunctionSource
+from ontology.tool import Tool
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string", "description": "The city"},
+        "unit": {"type": "string", "enum": ["c", "f"]},
+        "stops": {"type": "array", "items": {"$ref": "#/$defs/Stop"}},
+    },
+    "required": ["city"],
+    "$defs": {"Stop": {"type": "object", "properties": {"lat": {"type": "number"}}}},
+}
+NAMED = {"name": "weather", "description": "Tells the weather."}
+FORMS: dict[str, Any] = {
+    "openai": [{"type": "function", "function": {**NAMED, "parameters": SCHEMA}}],
+    "openai flat": [{"type": "function", **NAMED, "parameters": SCHEMA, "strict": True}],
+    "openai functions": {"functions": [{**NAMED, "parameters": SCHEMA}]},
+    "anthropic": {"tools": [{**NAMED, "input_schema": SCHEMA}]},
+    "langchain": [{**NAMED, "args_schema": SCHEMA}],
+    "langchain text": [{**NAMED, "args_schema": json.dumps(SCHEMA)}],
+    "gemini": [{"function_declarations": [{**NAMED, "parameters": SCHEMA}]}],
+    "bedrock": {"tools": [{"toolSpec": {**NAMED, "inputSchema": {"json": SCHEMA}}}]},
+    "one": {**NAMED, "parameters": SCHEMA},
+}
+
+
+def read(path: Path, text: str) -> tuple[list[Tool], list[Refusal]]:
+    path.write_text(text, encoding="utf-8")
+    document = Document(path.name, path=path)
+    items = list(FunctionSource().read(document))
+    return [i for i in items if isinstance(i, Tool)], [i for i in items if isinstance(i, Refusal)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("ending", ["json", "jsonl"])
+def test_each_form(tmp_path: Path, form: str, ending: str) -> None:
+    tools, refusals = read(tmp_path / f"f.{ending}", json.dumps(FORMS[form]))
+    assert refusals == []
+    (tool,) = tools
+    assert (tool.id, tool.name, tool.description) == ("weather", "weather", "Tells the weather.")
+    assert [(p.name, p.type, p.required, p.enum) for p in tool.parameters] == [
+        ("city", "string", True, ()),
+        ("unit", "string", False, ("c", "f")),
+        ("stops", "array", False, ()),
+        ("stops[].lat", "number", False, ()),
+    ]
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "langchain text"])
+def test_each_form_is_detected(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps(FORMS[form]), encoding="utf-8")
+    assert source_for(Document("f.json", path=path)).name == "function.v1"
+
+
+def test_langchain_args_are_required_without_a_default(tmp_path: Path) -> None:
+    row = {**NAMED, "args": {"city": {"title": "City", "type": "string"}, "days": {"default": 3, "type": "integer"}}}
+    tools, _ = read(tmp_path / "f.json", json.dumps([row]))
+    assert [(p.name, p.required) for p in tools[0].parameters] == [("city", True), ("days", False)]
+
+
+def test_outputs_and_metadata(tmp_path: Path) -> None:
+    row = {
+        **NAMED,
+        "parameters": {},
+        "output_schema": {"properties": {"degrees": {"type": "number"}}},
+        "department": "Met",
+    }
+    tools, _ = read(tmp_path / "f.json", json.dumps([row]))
+    assert tools[0].parameters == ()
+    assert [output.name for output in tools[0].returns] == ["degrees"]
+    assert tools[0].metadata == {"department": "Met"}
+
+
+def test_bad_definitions_are_refused_one_by_one(tmp_path: Path) -> None:
+    rows = [
+        json.dumps(FORMS["one"]),
+        '{"description": "no name", "parameters": {}}',
+        '{"name": "torn"',
+        '{"name": "lost", "parameters": {"properties": {"a": {"$ref": "#/$defs/Nowhere"}}}}',
+        '{"name": "away", "parameters": {"properties": {"a": {"$ref": "https://example.com/x.json"}}}}',
+        '{"name": "list", "parameters": []}',
+        "7",
+    ]
+    tools, refusals = read(tmp_path / "f.jsonl", "\n".join(rows))
+    assert [tool.name for tool in tools] == ["weather"]
+    assert [(refusal.subject, refusal.reason) for refusal in refusals] == [
+        ("f.jsonl:2", "no-name"),
+        ("f.jsonl:3", "invalid-json"),
+        ("f.jsonl:4", "dangling-ref"),
+        ("f.jsonl:5", "dangling-ref"),
+        ("f.jsonl:6", "wrong-type"),
+    ]

@@ -1,0 +1,486 @@
+"""OpenAPI 3.0, 3.1 and Swagger 2.0."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ingest.sources import Document, Refusal, read_catalog
+from ingest.sources.openapi import OpenApiSource
+from ontology.errors import EgotoolsError
+from ontology.tool import Parameter, Tool
+
+ORDERS = """
+openapi: 3.0.3
+info: {title: Orders API, version: 2.1.0, x-department: Purchasing, x-line-of-business: Logistics}
+servers: [{url: https://orders.example.com/v2}]
+tags:
+  - {name: Orders, x-line-of-business: Procurement}
+paths:
+  /orders/{orderId}:
+    parameters:
+      - {name: orderId, in: path, required: true, description: The <b>order</b>, schema: {type: string, format: uuid}}
+      - {name: lang, in: query, schema: {type: string}}
+      - {name: session, in: cookie, schema: {type: string}}
+      - {name: Authorization, in: header, schema: {type: string}}
+      - {name: X-Trace, in: header, schema: {type: string}}
+    get:
+      operationId: getOrder
+      summary: Read an order
+      description: Reads **one** order, see [the guide](https://example.com/a_(b)).
+      tags: [Orders]
+      deprecated: true
+      parameters:
+        - {name: lang, in: query, description: Language, schema: {type: string, enum: [en, de, no]}}
+      responses:
+        404: {description: none}
+        200:
+          description: ok
+          content:
+            application/xml: {schema: {type: string}}
+            application/json: {schema: {$ref: '#/components/schemas/Order'}}
+          links:
+            lines:
+              operationId: listLines
+              parameters: {path.orderId: $response.body#/id, first: $response.body#/lines/0/material_id}
+            cancel:
+              operationRef: '#/paths/~1orders~1{orderId}/delete'
+              parameters: {orderId: $request.path.orderId}
+            gone: {operationId: nowhere}
+    put:
+      x-line-of-business: Sales
+      requestBody:
+        required: true
+        content:
+          application/json:
+            schema: {$ref: '#/components/schemas/Order'}
+      responses: {default: {description: ok, content: {application/problem+json: {schema: {type: array, items: {$ref: '#/components/schemas/Line'}}}}}}
+    delete:
+      responses: {204: {description: gone}}
+  /orders/{orderId}/lines:
+    get:
+      operationId: listLines
+      parameters:
+        - name: filter
+          in: query
+          style: deepObject
+          schema: {type: object, properties: {status: {type: string}, size: {type: integer}}, required: [status]}
+      responses:
+        201: {description: ok, content: {application/json: {schema: {type: string, description: A receipt}}}}
+  x-note: not a path
+components:
+  schemas:
+    Base: {type: object, required: [id], properties: {id: {type: string, readOnly: true}, secret: {type: string, writeOnly: true}}}
+    Line:
+      type: object
+      required: [material_id]
+      properties:
+        material_id: {type: string, description: What is ordered}
+        quantity: {type: number}
+        parent: {$ref: '#/components/schemas/Line'}
+    Order:
+      allOf:
+        - $ref: '#/components/schemas/Base'
+        - type: object
+          required: [lines, ship_to]
+          properties:
+            lines: {type: array, items: {$ref: '#/components/schemas/Line'}}
+            ship_to:
+              oneOf:
+                - {type: object, required: [city], properties: {city: {type: string}, street: {type: string}}}
+                - {type: object, required: [city], properties: {city: {type: string}, box: {type: integer}}}
+            labels: {type: object, additionalProperties: {type: string}}
+            prices: {type: object, additionalProperties: {type: object, properties: {amount: {type: number}}}}
+"""
+
+
+def read(path: Path, content: object) -> tuple[dict[str, Tool], list[Refusal]]:
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    document = Document(path.name, path=path)
+    assert OpenApiSource().accepts(document)
+    items = list(OpenApiSource().read(document))
+    return {i.id: i for i in items if isinstance(i, Tool)}, [i for i in items if isinstance(i, Refusal)]
+
+
+def named(parameters: tuple[Parameter, ...]) -> dict[str, tuple[str, bool, str]]:
+    return {p.name: (p.type, p.required, p.location) for p in parameters}
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> dict[str, Tool]:
+    tools, refusals = read(tmp_path / "orders.yaml", ORDERS)
+    assert [(refusal.subject, refusal.reason) for refusal in refusals] == [("orders.yaml#getOrder", "dangling-link")]
+    return tools
+
+
+def test_each_operation_is_a_tool_in_document_order(orders: dict[str, Tool]) -> None:
+    assert list(orders) == ["getOrder", "put_orders_orderId", "delete_orders_orderId", "listLines"]
+
+
+def test_parameters_of_path_and_operation_are_merged(orders: dict[str, Tool]) -> None:
+    tool = orders["getOrder"]
+    assert named(tool.parameters) == {
+        "orderId": ("string", True, "path"),
+        "lang": ("string", False, "query"),
+        "X-Trace": ("string", False, "header"),
+    }
+    assert tool.parameters[0].description == "The order"
+    assert tool.parameters[0].format == "uuid"
+    assert tool.parameters[1].enum == ("en", "de", "no")  # YAML 1.1 would make the last one false
+
+
+def test_descriptions_and_metadata(orders: dict[str, Tool]) -> None:
+    tool = orders["getOrder"]
+    assert tool.description == "Read an order. Reads one order, see the guide."
+    assert tool.metadata == {
+        "title": "Read an order",
+        "method": "GET",
+        "path": "/orders/{orderId}",
+        "tags": ["Orders"],
+        "servers": ["https://orders.example.com/v2"],
+        "api": "Orders API",
+        "api_version": "2.1.0",
+        "deprecated": True,
+        "department": "Purchasing",
+        "line_of_business": "Procurement",
+    }
+    assert orders["put_orders_orderId"].metadata["line_of_business"] == "Sales"
+    assert orders["listLines"].metadata["line_of_business"] == "Logistics"
+
+
+def test_the_body_by_dotted_path_with_required_along_the_path(orders: dict[str, Tool]) -> None:
+    body = {p.name: p for p in orders["put_orders_orderId"].parameters if p.location == "body"}
+    assert {name: p.required for name, p in body.items()} == {
+        "secret": False,
+        "lines": True,
+        "lines[].material_id": True,
+        "lines[].quantity": False,
+        "lines[].parent": False,
+        "ship_to": True,
+        "ship_to.city": True,
+        "ship_to.street": False,
+        "ship_to.box": False,
+        "labels": False,
+        "prices": False,
+        "prices.*.amount": False,
+    }
+    assert body["lines"].type == "array"
+    assert body["ship_to"].type == "object"
+    assert body["lines[].material_id"].description == "What is ordered"
+
+
+def test_outputs_come_from_the_success_answer(orders: dict[str, Tool]) -> None:
+    returns = [output.name for output in orders["getOrder"].returns]
+    assert returns[:4] == ["id", "lines", "lines[].material_id", "lines[].quantity"]
+    assert "secret" not in returns
+    assert [output.name for output in orders["put_orders_orderId"].returns][:2] == ["[].material_id", "[].quantity"]
+    assert orders["delete_orders_orderId"].returns == ()
+    assert [(o.name, o.type, o.description) for o in orders["listLines"].returns] == [("result", "string", "A receipt")]
+
+
+def test_undeclared_path_variables_and_deep_objects(orders: dict[str, Tool]) -> None:
+    assert named(orders["listLines"].parameters) == {
+        "orderId": ("string", True, "path"),
+        "filter": ("object", False, "query"),
+        "filter.status": ("string", False, "query"),
+        "filter.size": ("integer", False, "query"),
+    }
+
+
+def test_links_are_declared_dependencies(orders: dict[str, Tool]) -> None:
+    assert [need.to_json() for need in orders["listLines"].depends_on] == [
+        {"tool": "getOrder", "parameter": "orderId", "output": "id", "reason": "openapi link lines"},
+        {"tool": "getOrder", "parameter": "first", "output": "lines[].material_id", "reason": "openapi link lines"},
+    ]
+    assert [need.to_json() for need in orders["delete_orders_orderId"].depends_on] == [
+        {"tool": "getOrder", "parameter": "orderId", "reason": "openapi link cancel"}
+    ]
+
+
+def test_dependencies_follow_into_the_catalogue(tmp_path: Path) -> None:
+    (tmp_path / "orders.yaml").write_text(ORDERS, encoding="utf-8")
+    catalog = read_catalog([str(tmp_path / "orders.yaml")])
+    assert {need.tool for tool in catalog.tools for need in tool.depends_on} == {"orders/getOrder"}
+
+
+def test_json_and_yaml_say_the_same(tmp_path: Path, orders: dict[str, Tool]) -> None:
+    again, _ = read(tmp_path / "orders.json", Document("x.yaml", path=tmp_path / "orders.yaml").data)
+    assert again == orders
+
+
+def test_openapi_31(tmp_path: Path) -> None:
+    spec = {
+        "openapi": "3.1.0",
+        "info": {"title": "New"},
+        "webhooks": {"ping": {"post": {"operationId": "not a tool"}}},
+        "paths": {
+            "/a": {
+                "post": {
+                    "callbacks": {"done": {"{$request.body#/url}": {"post": {"operationId": "not a tool either"}}}},
+                    "requestBody": {
+                        "content": {
+                            "application/json": {
+                                "schema": {
+                                    "type": ["object", "null"],
+                                    "properties": {
+                                        "a": {"type": ["string", "null"]},
+                                        "b": {"const": "fixed"},
+                                        "c": {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]},
+                                        "d": {"$ref": "#/components/schemas/D", "description": "beside the reference"},
+                                        "e": {"type": "array", "prefixItems": [{"type": "string"}]},
+                                        "f": True,
+                                    },
+                                }
+                            }
+                        }
+                    },
+                    "responses": {"2XX": {"content": {"application/json": {"schema": {"type": "object"}}}}},
+                }
+            }
+        },
+        "components": {"schemas": {"D": {"type": "integer", "description": "behind it"}}},
+    }
+    tools, refusals = read(tmp_path / "a.json", spec)
+    assert refusals == []
+    (tool,) = tools.values()
+    assert [(p.name, p.type, p.enum) for p in tool.parameters] == [
+        ("a", "string", ()),
+        ("b", "string", ("fixed",)),
+        ("c", "integer|string", ()),
+        ("d", "integer", ()),
+        ("e", "array", ()),
+        ("f", "any", ()),
+    ]
+    assert tool.parameters[3].description == "beside the reference"
+
+
+def test_swagger_2(tmp_path: Path) -> None:
+    spec = {
+        "swagger": "2.0",
+        "info": {"title": "Old", "version": "1"},
+        "host": "old.example.com",
+        "basePath": "/api",
+        "schemes": ["https", "http"],
+        "paths": {
+            "/pets": {
+                "post": {
+                    "operationId": "addPet",
+                    "parameters": [
+                        {"name": "limit", "in": "query", "type": "integer", "required": True, "format": "int32"},
+                        {"name": "kinds", "in": "query", "type": "array", "items": {"type": "string", "enum": ["cat"]}},
+                        {"name": "photo", "in": "formData", "type": "file"},
+                        {"name": "pet", "in": "body", "required": True, "schema": {"$ref": "#/definitions/Pet"}},
+                    ],
+                    "responses": {"201": {"schema": {"$ref": "#/definitions/Pet"}}},
+                }
+            }
+        },
+        "definitions": {"Pet": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}},
+    }
+    tools, refusals = read(tmp_path / "old.json", spec)
+    assert refusals == []
+    tool = tools["addPet"]
+    assert named(tool.parameters) == {
+        "limit": ("integer", True, "query"),
+        "kinds": ("array", False, "query"),
+        "photo": ("file", False, "body"),
+        "name": ("string", True, "body"),
+    }
+    assert tool.parameters[1].enum == ("cat",)
+    assert [output.name for output in tool.returns] == ["name"]
+    assert tool.metadata["servers"] == ["https://old.example.com/api", "http://old.example.com/api"]
+
+
+def minimal(responses: object, **operation: object) -> dict[str, Any]:
+    return {
+        "openapi": "3.0.0",
+        "info": {},
+        "paths": {"/a": {"get": {"responses": responses, **operation}}, "/ok": {"get": {}}},
+    }
+
+
+def answer(schema: object) -> dict[str, Any]:
+    return {"200": {"content": {"application/json": {"schema": schema}}}}
+
+
+def test_references_across_files(tmp_path: Path) -> None:
+    main = minimal({"200": {"$ref": "shared/common.yaml#/components/responses/Page"}})
+    main["paths"]["/b"] = {"$ref": "paths/b.yaml"}
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "paths").mkdir()
+    common = {
+        "components": {
+            "responses": {"Page": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Page"}}}}},
+            "schemas": {
+                "Page": {"type": "object", "properties": {"next": {"type": "string"}, "items": {"$ref": "item.yaml"}}}
+            },
+        }
+    }
+    (tmp_path / "shared" / "common.yaml").write_text(yaml.safe_dump(common), encoding="utf-8")
+    item = "type: array\nitems: {type: object, properties: {id: {type: string}, up: {$ref: 'common.yaml#/components/schemas/Page'}}}"
+    (tmp_path / "shared" / "item.yaml").write_text(item, encoding="utf-8")
+    (tmp_path / "paths" / "b.yaml").write_text(
+        "get: {operationId: b, parameters: [{$ref: '#/p'}]}\np: {name: q, in: query}\n", encoding="utf-8"
+    )
+    (tmp_path / "api.json").write_text(json.dumps(main), encoding="utf-8")
+    catalog = read_catalog([str(tmp_path)], strict=True)
+    by_id = {tool.id: tool for tool in catalog.tools}
+    assert [output.name for output in by_id["api/get_a"].returns] == ["items", "items[].id", "items[].up", "next"] or [
+        output.name for output in by_id["api/get_a"].returns
+    ] == ["next", "items", "items[].id", "items[].up"]
+    assert [parameter.name for parameter in by_id["api/b"].parameters] == ["q"]
+    assert [Path(document.address).name for document in catalog.documents] == ["api.json"]
+
+
+@pytest.mark.parametrize(
+    "ref",
+    [
+        "#/components/schemas/Missing",
+        "missing.yaml#/x",
+        "../outside.yaml#/x",
+        "/etc/passwd",
+        "file:///etc/hostname",
+        "https://example.com/x.json",
+        "//example.com/x.json",
+        "broken.yaml#/x",
+        "list.json#/0",
+        "#/paths/%2Fa%00",
+        "inside/link.yaml#/x",
+    ],
+)
+def test_a_reference_to_nowhere_refuses_its_operation_alone(tmp_path: Path, ref: str) -> None:
+    folder = tmp_path / "api"
+    (folder / "inside").mkdir(parents=True)
+    (tmp_path / "outside.yaml").write_text("x: {type: string}", encoding="utf-8")
+    (folder / "inside" / "link.yaml").symlink_to(tmp_path / "outside.yaml")
+    (folder / "broken.yaml").write_text("x: [", encoding="utf-8")
+    (folder / "list.json").write_text("[[1]]", encoding="utf-8")
+    text = json.dumps(minimal(answer({"$ref": ref})), indent=1)
+    tools, refusals = read(folder / "a.json", text)
+    assert list(tools) == ["get_ok"]
+    (refusal,) = refusals
+    assert (refusal.subject, refusal.reason) == ("a.json#get_a", "dangling-ref")
+    line = next(number for number, row in enumerate(text.split("\n"), 1) if "$ref" in row)
+    assert f"a.json:{line}" in refusal.detail
+
+
+def test_circles_are_cut(tmp_path: Path) -> None:
+    spec = minimal(answer({"$ref": "#/components/schemas/A"}), parameters=[{"$ref": "#/components/parameters/P"}])
+    spec["components"] = {
+        "schemas": {
+            "A": {"type": "object", "properties": {"id": {"type": "string"}, "b": {"$ref": "#/components/schemas/B"}}},
+            "B": {
+                "allOf": [
+                    {"$ref": "#/components/schemas/A"},
+                    {"properties": {"as": {"type": "array", "items": {"$ref": "#/components/schemas/A"}}}},
+                ]
+            },
+            "Self": {"$ref": "#/components/schemas/Self"},
+        },
+        "parameters": {"P": {"name": "q", "in": "query", "schema": {"$ref": "#/components/schemas/Self"}}},
+    }
+    tools, refusals = read(tmp_path / "a.json", spec)
+    assert refusals == []
+    assert [output.name for output in tools["get_a"].returns][:3] == ["id", "b", "b.id"] or [
+        output.name for output in tools["get_a"].returns
+    ] == ["id", "b"]
+    assert [parameter.name for parameter in tools["get_a"].parameters] == ["q"]
+
+
+def test_references_that_only_go_round_are_refused(tmp_path: Path) -> None:
+    spec = minimal({"200": {"$ref": "#/components/responses/R"}})
+    spec["components"] = {
+        "responses": {"R": {"$ref": "#/components/responses/S"}, "S": {"$ref": "#/components/responses/R"}}
+    }
+    tools, refusals = read(tmp_path / "a.json", spec)
+    assert list(tools) == ["get_ok"]
+    assert [refusal.reason for refusal in refusals] == ["dangling-ref"]
+
+
+def test_a_large_schema_is_cut_and_the_cut_is_said(tmp_path: Path) -> None:
+    wide = {"type": "object", "properties": {f"f{n}": {"type": "string"} for n in range(500)}}
+    deep: dict[str, Any] = {"type": "object", "properties": {"end": {"type": "string"}}}
+    for _ in range(50):
+        deep = {"type": "object", "properties": {"in": deep}}
+    spec = minimal(answer(wide))
+    spec["paths"]["/b"] = {"get": {"responses": answer(deep)}}
+    tools, _ = read(tmp_path / "a.json", spec)
+    assert len(tools["get_a"].returns) == 60
+    assert [output.name for output in tools["get_b"].returns] == ["in", "in.in", "in.in.in", "in.in.in.in"]
+    assert all(tools[name].metadata["cut"] for name in ("get_a", "get_b"))
+
+
+def test_schemas_that_multiply_end_soon(tmp_path: Path) -> None:
+    spec = minimal(answer({"$ref": "#/components/schemas/S0"}))
+    spec["components"] = {
+        "schemas": {
+            f"S{n}": {
+                "allOf": [
+                    {"$ref": f"#/components/schemas/S{n + 1}"},
+                    {"anyOf": [{"$ref": f"#/components/schemas/S{n + 1}"}] * 3},
+                ]
+            }
+            for n in range(40)
+        }
+        | {"S40": {"type": "object"}}
+    }
+    tools, refusals = read(tmp_path / "a.json", spec)
+    assert len(tools) + len(refusals) == 2
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"parameters": [{"in": "query"}]},
+        {"parameters": "x", "responses": [], "tags": "t", "servers": {}, "summary": 3},
+        {"responses": {"200": 7}},
+        {"requestBody": {"content": {"application/json": None}}},
+        {"responses": {"200": {"content": {"application/json": {"schema": [1]}}, "links": []}}},
+        [],
+    ],
+)
+def test_operations_of_the_wrong_shape_stop_nothing(tmp_path: Path, operation: object) -> None:
+    spec = {"openapi": "3.0.0", "paths": {"/a": {"get": operation}, "/ok": {"get": {}}, "/null": None, "/text": "x"}}
+    tools, refusals = read(tmp_path / "a.json", spec)
+    assert "get_ok" in tools
+    assert len(tools) + len(refusals) == 2
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=5)
+    | st.sampled_from(["#/paths", "#", "object", "array"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                "get post parameters name in schema properties items $ref allOf oneOf required type enum responses 200 content "
+                "application/json requestBody links operationId tags servers x-a additionalProperties description".split()
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=25,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(item=JSON, info=JSON)
+def test_whatever_stands_in_a_document_only_our_own_errors_come_out(tmp_path: Path, item: object, info: object) -> None:
+    path = tmp_path / "a.json"
+    spec = {"openapi": "3.0.0", "info": info, "tags": info, "paths": {"/a": item, "/b": {"get": item, "post": item}}}
+    path.write_text(json.dumps(spec), encoding="utf-8")
+    try:
+        items = list(OpenApiSource().read(Document("a.json", path=path)))
+    except EgotoolsError:
+        return
+    assert all(isinstance(found, (Tool, Refusal)) for found in items)

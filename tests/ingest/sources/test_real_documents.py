@@ -1,0 +1,97 @@
+"""The public documents that people have: all must load, with a count of what was refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ingest.sources import SOURCES, Document, read_catalog, source_for, source_named
+from ontology.errors import InvalidArgumentError, UnknownFormatError
+
+OPENAPI = {"k8s_core_v1": 248, "tmdb": 54, "spotify": 40}
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", OPENAPI)
+def test_public_openapi_documents_load_whole(shared: Path, name: str) -> None:
+    path = shared / "specs" / f"{name}.openapi.json"
+    catalog = read_catalog([str(path)], strict=True)
+    data = json.loads(path.read_text(encoding="utf-8"))
+    methods = {"get", "put", "post", "delete", "patch", "head", "options"}
+    assert len(catalog.tools) == sum(len(methods & item.keys()) for item in data["paths"].values()) == OPENAPI[name]
+    assert catalog.documents[0].format == "openapi.v1"
+    returning = [tool for tool in catalog.tools if tool.returns]
+    assert len(returning) > len(catalog.tools) / 2
+    for tool in catalog.tools:
+        declared = {p.name for p in tool.parameters if p.location == "path"}
+        assert all("{" + variable + "}" in tool.metadata["path"] for variable in declared)
+        assert tool.metadata["path"].count("{") == len(declared)
+
+
+@pytest.mark.shared
+def test_every_public_table_loads_whole(shared: Path) -> None:
+    paths = sorted(shared.glob("bench/*/tools.jsonl"))
+    assert len(paths) >= 13
+    rows = 0
+    for path in paths:
+        catalog = read_catalog([str(path)], strict=True)
+        with path.open(encoding="utf-8") as lines:
+            ids = [json.loads(line)["id"].replace("\b", "\ufffd") for line in lines]  # one id has a backspace in it
+        assert [tool.id for tool in catalog.tools] == ids
+        rows += len(ids)
+    assert rows >= 54_000
+
+
+@pytest.mark.shared
+def test_a_folder_with_more_than_tools_in_it(shared: Path) -> None:
+    catalog = read_catalog([str(shared / "bench" / "toollinkos")])
+    assert [document.tools for document in catalog.documents if document.tools] == [573]
+    assert set(catalog.refused_by_reason()) == {"unknown-format"}
+
+
+GARBAGE = {
+    "a.json": b"null",
+    "b.json": b'"text"',
+    "c.json": b"[[], 3]",
+    "d.json": b"{}",
+    "e.yaml": b"- 1\n- [2]\n",
+    "f.xml": b"<a/>",
+    "g.jsonl": b"3\n",
+    "h.csv": b",,,\n",
+    "i": b"\x00\x01\x02",
+    "j.edmx": b"\xff\xfe",
+    "k.yaml": b"just text",
+    "l.json": b'{"tools": null, "openapi": null, "paths": 3}',
+}
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+@pytest.mark.parametrize("name", GARBAGE)
+def test_no_reader_fails_on_what_it_does_not_know(tmp_path: Path, source: object, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(GARBAGE[name])
+    assert source.accepts(Document(name, path=path)) in {True, False}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "address", ["mcp:command", "aws:s3", "google-discovery:drive:v3", "python:json", "mcp+http://127.0.0.1:1/mcp"]
+)
+def test_live_addresses_have_one_reader_at_most(address: str) -> None:
+    assert sum(source.accepts(Document(address)) for source in SOURCES) <= 1
+
+
+def test_names_are_versioned_and_unknown_ones_list_the_known() -> None:
+    assert len({source.name for source in SOURCES}) == len(SOURCES)
+    for source in SOURCES:
+        assert source_named(source.name) is source
+        assert source.name.rsplit(".", 1)[1].startswith("v")
+    with pytest.raises(InvalidArgumentError, match=r"openapi\.v1"):
+        source_named("openapi")
+
+
+def test_an_unknown_format_lists_the_known_ones(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("words", encoding="utf-8")
+    with pytest.raises(UnknownFormatError, match="openapi"):
+        source_for(Document("a.txt", path=tmp_path / "a.txt"))

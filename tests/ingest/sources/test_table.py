@@ -1,0 +1,202 @@
+"""Tables: JSONL, CSV and JSON lists in the paper's form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ingest.sources import Document, Refusal
+from ingest.sources.table import TableSource
+from ontology.errors import DocumentError
+from ontology.tool import Tool
+
+REMINDER = {
+    "title": "Send Task Deadline Reminder",
+    "description": "Sends a reminder before a task is due.",
+    "parameters": [
+        {"name": "task_id", "type": "string", "description": "The task"},
+        {"name": "urgency", "type": "enum [High, Medium, Low]", "description": "How loud"},
+    ],
+    "line_of_business": "Human Resources",
+    "department": "Projects",
+}
+
+
+def read(path: Path, text: str | bytes) -> tuple[list[Tool], list[Refusal]]:
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    document = Document(path.name, path=path, namespace="ns")
+    assert TableSource().accepts(document)
+    items = list(TableSource().read(document))
+    return [i for i in items if isinstance(i, Tool)], [i for i in items if isinstance(i, Refusal)]
+
+
+def test_a_row_in_the_papers_form(tmp_path: Path) -> None:
+    tools, refusals = read(tmp_path / "t.jsonl", json.dumps(REMINDER))
+    assert refusals == []
+    (tool,) = tools
+    assert tool.name == tool.title == "Send Task Deadline Reminder"
+    assert tool.id == "ns/Send Task Deadline Reminder"
+    assert tool.parameters[1].type == "string"
+    assert tool.parameters[1].enum == ("High", "Medium", "Low")
+    assert tool.metadata["line_of_business"] == "Human Resources"
+    assert tool.metadata["department"] == "Projects"
+
+
+def test_the_json_form_of_a_tool_reads_back_as_it_was(tmp_path: Path) -> None:
+    tools, _ = read(
+        tmp_path / "t.jsonl", json.dumps({**REMINDER, "id": "x", "returns": [{"name": "sent", "type": "boolean"}]})
+    )
+    again, _ = read(tmp_path / "u.jsonl", json.dumps(tools[0].to_json()))
+    assert again == tools
+
+
+@pytest.mark.parametrize(
+    ("type_", "expected", "enum"),
+    [
+        ("enum [High, Medium, Low]", "string", ("High", "Medium", "Low")),
+        ("string, enum: ['a', 'b']", "string", ("a", "b")),
+        ("integer enum(1|2|3)", "integer", ("1", "2", "3")),
+        ("Literal['asc', 'desc']", "string", ("asc", "desc")),
+        ("Optional[Literal['asc', 'desc']]", "string", ("asc", "desc")),
+        ("list<user_email>", "list<user_email>", ()),
+        ("List[FlightInfo | dict]", "List[FlightInfo | dict]", ()),
+        ("enum []", "enum []", ()),
+    ],
+)
+def test_values_written_into_the_type_become_the_enum(
+    tmp_path: Path, type_: str, expected: str, enum: tuple[str, ...]
+) -> None:
+    row = {"name": "t", "parameters": [{"name": "p", "type": type_}]}
+    tools, _ = read(tmp_path / "t.jsonl", json.dumps(row))
+    assert (tools[0].parameters[0].type, tools[0].parameters[0].enum) == (expected, enum)
+
+
+def test_each_bad_line_is_refused_with_its_number_and_the_rest_is_kept(tmp_path: Path) -> None:
+    lines = [
+        b'{"name": "a", "parameters": []}',
+        b'{"name": "b", ',
+        b"",
+        b'{"description": "no name"}',
+        b'{"name": "c", "parameters": "none"}',
+        b'["not", "an", "object"]',
+        b'{"name": "\xff"}',
+        b'{"name": "d", "parameters": [{"type": "string"}]}',
+        b'{"name": {"en": "e"}}',
+        b'{"name": "f", "metadata": 3}',
+        b'{"name": "a"}',
+        b'{"name": "z", "score": NaN}',
+    ]
+    tools, refusals = read(tmp_path / "t.jsonl", b"\n".join(lines))
+    assert [tool.name for tool in tools] == ["a", "z"]
+    assert tools[1].metadata["score"] is None
+    assert [(refusal.subject, refusal.reason) for refusal in refusals] == [
+        ("t.jsonl:2", "invalid-json"),
+        ("t.jsonl:4", "no-name"),
+        ("t.jsonl:5", "wrong-type"),
+        ("t.jsonl:6", "wrong-type"),
+        ("t.jsonl:7", "not-utf8"),
+        ("t.jsonl:8", "wrong-type"),
+        ("t.jsonl:9", "wrong-type"),
+        ("t.jsonl:10", "wrong-type"),
+        ("t.jsonl:11", "duplicate-id"),
+    ]
+    assert "t.jsonl:1" in refusals[-1].detail
+    assert all(refusal.detail.endswith(".") for refusal in refusals)
+
+
+def test_a_file_of_nothing_but_torn_lines_says_so_line_by_line(tmp_path: Path) -> None:
+    _, refusals = read(tmp_path / "t.jsonl", '{"name": "a"\n{"name": "b"\n')
+    assert [refusal.reason for refusal in refusals] == ["invalid-json", "invalid-json"]
+
+
+def test_a_file_of_blank_lines_is_empty(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n \n", encoding="utf-8")
+    with pytest.raises(DocumentError, match="empty"):
+        list(TableSource().read(Document("t.jsonl", path=path)))
+
+
+def test_a_nameless_output_is_the_result(tmp_path: Path) -> None:
+    tools, _ = read(tmp_path / "t.jsonl", '{"name": "a", "returns": [{"name": "", "type": "Order"}]}')
+    assert [(output.name, output.type) for output in tools[0].returns] == [("result", "Order")]
+
+
+CSV = """id,Title,Description,Parameters,Returns,Depends On,Line of Business,Tags
+po.list,List purchase orders,"Lists them, newest first","status*:enum [open, closed]:Which; limit:integer:How many: at most 100","order_id:string; items:list<item>",,Procurement,"[""po"", ""list""]"
+
+po.get,Get one,Reads one,"[{""name"": ""order_id"", ""type"": ""string"", ""required"": true}]",,po.list,Procurement,[draft] text
+"""
+
+
+def test_csv_with_both_forms_of_cells(tmp_path: Path) -> None:
+    tools, refusals = read(tmp_path / "orders.csv", "\ufeff" + CSV)
+    assert refusals == []
+    first, second = tools
+    assert first.id == "po.list"
+    assert [(p.name, p.type, p.required, p.enum) for p in first.parameters] == [
+        ("status", "string", True, ("open", "closed")),
+        ("limit", "integer", False, ()),
+    ]
+    assert first.parameters[1].description == "How many: at most 100"
+    assert [output.name for output in first.returns] == ["order_id", "items"]
+    assert first.metadata["line_of_business"] == "Procurement"
+    assert first.metadata["tags"] == ["po", "list"]
+    assert second.parameters[0].required
+    assert [need.tool for need in second.depends_on] == ["po.list"]
+    assert second.metadata["tags"] == "[draft] text"
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_csv_with_another_separator(tmp_path: Path, separator: str) -> None:
+    text = separator.join(["name", "description", "department"]) + "\n" + separator.join(["a", "one, two", "HR"])
+    tools, _ = read(tmp_path / "t.csv", text)
+    assert (tools[0].description, tools[0].metadata["department"]) == ("one, two", "HR")
+
+
+def test_bad_csv_rows_are_refused_with_their_line(tmp_path: Path) -> None:
+    text = 'name,description,parameters\na,ok,\nb,x,y,z,\n,nothing,\nc,"two\nlines",[{broken\nd,ok,\n'
+    tools, refusals = read(tmp_path / "t.csv", text)
+    assert [tool.name for tool in tools] == ["a", "d"]
+    assert [(refusal.subject, refusal.reason) for refusal in refusals] == [
+        ("t.csv:3", "wrong-columns"),
+        ("t.csv:4", "no-name"),
+        ("t.csv:5", "invalid-json"),
+    ]
+
+
+def test_a_quote_that_never_closes_is_refused(tmp_path: Path) -> None:
+    tools, refusals = read(tmp_path / "t.csv", 'name,description\na,ok\nb,"never closed\nc,ok\n')
+    assert [tool.name for tool in tools] == ["a"]
+    assert [(refusal.subject, refusal.reason) for refusal in refusals] == [("t.csv:3", "invalid-csv")]
+
+
+def test_a_header_that_names_a_column_twice_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match="'status' twice"):
+        read(tmp_path / "t.csv", "name,Status,status\na,b,c\n")
+
+
+@pytest.mark.parametrize("form", ["list", "object", "one"])
+def test_json_lists(tmp_path: Path, form: str) -> None:
+    rows = [REMINDER] if form == "one" else [REMINDER, {"name": "x", "parameters": [3]}]
+    data = {"list": rows, "object": {"tools": rows}, "one": rows[0]}[form]
+    tools, refusals = read(tmp_path / "t.json", json.dumps(data))
+    assert [tool.name for tool in tools] == ["Send Task Deadline Reminder"]
+    assert [refusal.subject for refusal in refusals] == ([] if form == "one" else ["t.json#2"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("queries.jsonl", '{"id": "q1", "query": "find it", "tools": ["a"]}\n'),
+        ("dependencies.jsonl", '{"from": "a", "to": "b"}\n'),
+        ("prices.csv", "product,price\nx,3\n"),
+        ("package.json", '{"version": "1"}'),
+        ("definitions.json", '[{"name": "a", "parameters": {"type": "object"}}]'),
+        ("notes.md", "# name, title\n"),
+    ],
+)
+def test_what_is_no_table_of_tools(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert not TableSource().accepts(Document(name, path=tmp_path / name))

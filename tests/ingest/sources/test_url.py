@@ -1,0 +1,99 @@
+"""A live OpenAPI document, from a server that the test runs itself."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from ingest.sources import read_catalog
+from ingest.sources.fetch import fetch
+from ontology.errors import CatalogError, DocumentError
+
+SPEC = {
+    "openapi": "3.1.0",
+    "info": {"title": "Live", "version": "1"},
+    "paths": {
+        "/things": {"get": {"operationId": "listThings", "responses": {}}},
+        "/other": {"get": {"operationId": "other", "responses": {"200": {"$ref": "other.json#/x"}}}},
+    },
+}
+
+
+class Handler(BaseHTTPRequestHandler):
+    asked: list[str]
+
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)  # type: ignore[attr-defined]
+        body = json.dumps(SPEC).encode()
+        status = 200
+        if self.path.startswith("/packed"):
+            body = gzip.compress(body)
+        elif self.path.startswith("/huge"):
+            body = b" " * 5000
+        elif self.path.startswith("/gone"):
+            status = 404
+        elif self.path.startswith(("/away", "/moved")):
+            status = 302
+        self.send_response(status)
+        if status == 302:
+            self.send_header("Location", "ftp://127.0.0.1/x" if self.path.startswith("/away") else "/openapi.json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Tests are quiet."""
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, list[str]]]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        http.asked = []  # type: ignore[attr-defined]
+        thread = threading.Thread(target=http.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_port}", http.asked  # type: ignore[attr-defined]
+        http.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/packed/openapi.json", "/moved", "/v3/api-docs"])
+def test_a_live_document(server: tuple[str, list[str]], path: str) -> None:
+    url, _ = server
+    catalog = read_catalog([url + path])
+    assert [tool.name for tool in catalog.tools] == ["listThings"]
+    assert catalog.documents[0].format == "openapi.v1"
+
+
+def test_a_live_document_makes_nothing_else_be_fetched(server: tuple[str, list[str]]) -> None:
+    url, asked = server
+    catalog = read_catalog([f"{url}/openapi.json"])
+    assert asked == ["/openapi.json"]
+    assert [refusal.reason for refusal in catalog.refusals] == ["dangling-ref"]
+
+
+@pytest.mark.parametrize("path", ["/gone", "/away"])
+def test_what_cannot_be_fetched(server: tuple[str, list[str]], path: str) -> None:
+    url, _ = server
+    with pytest.raises(CatalogError, match="cannot be fetched"):
+        read_catalog([url + path])
+
+
+def test_more_than_the_limit_is_refused(server: tuple[str, list[str]]) -> None:
+    url, _ = server
+    with pytest.raises(DocumentError, match="larger than 1000 bytes"):
+        fetch(f"{url}/huge", limit=1000)
+
+
+def test_a_dead_server_is_said_without_its_credentials(server: tuple[str, list[str]]) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as closed:
+        port = closed.server_port
+    with pytest.raises(DocumentError) as caught:
+        fetch(f"http://user:hunter2@127.0.0.1:{port}/openapi.json?token=s3cret")
+    assert "hunter2" not in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+    assert f"127.0.0.1:{port}" in caught.value.subject

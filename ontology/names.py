@@ -37,6 +37,7 @@ _BRANDS = re.compile(
     r"(?=s?(?![a-z]))"
 )
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_POSSESSIVE = re.compile(r"['’]s\Z")
 _MAX_CHARS = 20_000
 _LONGEST_WORD = 40
 
@@ -63,13 +64,13 @@ _IDENTIFIER_TAIL = re.compile(r"^(?P<entity>[a-z]{3,})(?P<tail>id|ids|uuid|guid)
 
 
 def words(text: str) -> list[str]:
-    """Split ``text`` into lower-case words at separators and camel-case humps; the first 20,000 characters count.
+    """Split ``text`` into lower-case words at separators and camel-case humps, possessive endings cut; the first 20,000 characters count.
 
     >>> words("purchaseOrder_ID, v2")
     ['purchase', 'order', 'id', 'v2']
     """
     joined = _BRANDS.sub(lambda brand: brand[0].lower(), text[:_MAX_CHARS])
-    return [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", joined))]
+    return [_POSSESSIVE.sub("", word) for word in _WORD.findall(_CAMEL.sub(" ", joined).lower())]
 
 
 def noun_lemma(word: str) -> str:

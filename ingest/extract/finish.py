@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ingest.extract.extractor import Extraction, RefusedTriple
-from ingest.extract.lexicon import action
+from ingest.extract.lexicon import ACTIONS, ALSO_NOUNS
 from ontology.names import canonical_name, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
@@ -116,7 +116,7 @@ def _misplaced(triple: Triple, tool: Tool, titles: frozenset[str], ends: tuple[s
 
 def _is_action(name: str) -> bool:
     tokens = words(name)
-    return len(tokens) > 1 and action(tokens[0]) != ""
+    return len(tokens) > 1 and tokens[0] in ACTIONS and tokens[0] not in ALSO_NOUNS
 
 
 def _most_confident(triples: Iterable[Triple], ontology: Ontology) -> list[Triple]:

@@ -67,7 +67,12 @@ def _load(model: str) -> Any:
         return None
     import spacy
 
-    return spacy.load(model, exclude=_UNUSED)
+    nlp: Any = spacy.load(model, exclude=_UNUSED)
+    # Made for chat ("id" for "I'd", "wed" for "we'd"), these tear words that documents of tools are full of.
+    nlp.tokenizer.rules = {
+        text: parts for text, parts in nlp.tokenizer.rules.items() if not text.isalpha() or text.lower() == "cannot"
+    }
+    return nlp
 
 
 def _unparsed(text: str, lead: int) -> Finding:

@@ -6,10 +6,13 @@ from ontology.names import verb_lemma
 
 __all__ = [
     "ACTIONS",
+    "ALSO_NOUNS",
     "ATTRIBUTES",
     "GENERIC_HEADS",
     "LINKING_VERBS",
+    "MOSTLY_NOUNS",
     "NOT_IDENTIFIERS",
+    "NO_OBJECTS",
     "QUALIFIERS",
     "ROLE_WORDS",
     "STOP_WORDS",
@@ -42,6 +45,24 @@ ACTIONS = frozenset(
     "view visualize void watch withdraw write zip".split()
 )
 
+# Of these, the ones that are also nouns.
+ALSO_NOUNS = frozenset(
+    "access account address book call change charge count design display document email export filter flag forecast form format group "
+    "help hire index invite invoice issue label leave like link load lock log map mark match measure need order patch pause pay "
+    "permit pick pin place plan play poll post price print process produce purchase query queue rank rate read record refund "
+    "release repair reply report request reset return review roll run sample save schedule score search set share ship show "
+    "sign sort split start stop store stream supply support tag test time tool track transfer trigger try turn update upgrade upload use "
+    "view visit watch work estimate exchange aggregate benefit block comment contact content copy credit debit delegate "
+    "draft end import increase decrease monitor notice object offer present preview project progress push reserve".split()
+)
+# Of these, the ones that a description of an operation rarely begins with as a verb.
+MOSTLY_NOUNS = frozenset(
+    "access account address call charge design document email estimate form format group index issue label measure need order price process "
+    "purchase queue rate record report request return sample schedule score share sign sort supply support tag test time tool "
+    "transfer trigger turn update view visit watch work aggregate benefit block comment contact content credit debit delegate draft "
+    "end increase decrease monitor notice object offer present preview project progress push reserve copy rank stream".split()
+) - {"report", "schedule", "transfer", "update", "view", "share", "test", "copy"}
+
 # Say that something is done rather than what: the verb they lead to is the action.
 LINKING_VERBS = frozenset("allow enable let help permit use be serve intend design aim want need try make".split())
 
@@ -58,21 +79,24 @@ GENERIC_HEADS = TRANSPARENT_HEADS | frozenset(
     "request response api apis tool tools endpoint endpoints parameter parameters param params field fields argument "
     "arguments input inputs output outputs function functions method methods operation operations call calls query "
     "queries string strings integer integers int float double boolean bool number numbers char character characters "
-    "json xml html csv http https url urls uri link null none true false default option options item items element "
+    "json xml html csv http https url urls uri null none true false default option options element "
     "elements thing things way ways case cases time times use usage purpose property properties attribute attributes "
-    "key keys code codes format formats filter filters limit offset order sort index size length max min maximum "
-    "minimum body header headers payload schema resource resources service services server client user's format "
-    "documentation doc docs note description descriptions title titles label text texts row rows column line lines "
+    "key keys code codes format formats filter filters limit offset sort index size length max min maximum "
+    "minimum body header headers payload resource resources server user's format "
+    "description descriptions text texts column "
     "criteria condition conditions flag first last next previous other others another same such addition "
-    "current new following e.g i.e etc eg ie need needs ability basis sense end start beginning success failure error "
-    "errors access reference references specification specifications action actions activity step steps process "
-    "scenario scenarios feature features term terms word words form forms date dates day days year years month months "
+    "current new following e.g i.e etc eg ie need needs ability basis sense end start beginning success failure "
+    "access reference references specification specifications "
+    "term terms word words date dates day days year years month months "
     "hour hours minute minutes second seconds today now level levels hello test demo sample iso utc yyyy mm dd id ids "
-    "identifier identifiers uuid guid support system systems application applications app apps manner order mode "
-    "question questions answer answers user users state states place fact point points view possibility requirement "
-    "requirements setting settings entity entities class classes enum dict dictionary tuple object map float64 int32 "
+    "identifier identifiers uuid guid system systems application applications app apps manner mode "
+    "fact point points view possibility "
+    "entity entities enum dict dictionary tuple object map float64 int32 "
     "int64 percentage percent rest entire whole multiple single specified given specific certain possible available "
-    "kb mb gb px pixel pixels null undefined variable variables".split()
+    "january february march april may june july august september october november december monday tuesday wednesday thursday "
+    "friday saturday sunday someone anyone everyone something anything everything nothing comma millisecond milliseconds discretion constraint representation "
+    "inactivity modification modifications change changes attention processing directive behavior behaviour importance possibility "
+    "placeholder wildcard character standard convention syntax notation regex camelcase boolean integer kb mb gb px pixel pixels null undefined variable variables".split()
 )
 
 # Never part of a name at its edge.
@@ -87,6 +111,7 @@ STOP_WORDS = frozenset(
     "above below e.g i.e etc eg ie be is are was were been being has have had do does did can could may might must "
     "shall should will would whole entire full complete total overall desired requested provided selected chosen "
     "supported supplied default main whether there here again once up out off down detailed basic simple "
+    "created used stored returned added played playing retrieved listed based contained given standard further latest live recent recently updated official original kind important fully partially newest oldest top upcoming "
     "successful valid invalid exact actual potential necessary appropriate unique up-to-date non".split()
 )
 
@@ -109,6 +134,13 @@ ROLE_WORDS = frozenset(
     "parent child external internal unique current new old next previous max min since until before after my default "
     "primary secondary original specific given selected existing related first last start end from to source target "
     "the a an this of all any own main optional required requested is has total in out by".split()
+)
+
+# What an identifier of is no identifier of a thing of the business.
+NO_OBJECTS = frozenset(
+    "request response object entity resource element value field parameter datum data record row result query type index key code hash "
+    "correlation trace id identifier name number attribute property metadata node list string version etag timestamp date time nonce "
+    "schema namespace_ param input output text description label title status state default option filter".split()
 )
 
 # What a number, a code or a key of is no identifier of a thing: phone numbers, zip codes, API keys, page numbers.

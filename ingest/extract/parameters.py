@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from ingest.extract.lexicon import (
     ATTRIBUTES,
-    GENERIC_HEADS,
+    NO_OBJECTS,
     NOT_IDENTIFIERS,
     QUALIFIERS,
     ROLE_WORDS,
@@ -25,7 +25,7 @@ from ingest.extract.lexicon import (
 from ontology.names import canonical_name, identified_entity, is_noun, noun_lemma, words
 from ontology.tool import Parameter, Tool
 
-__all__ = ["Meaning", "documented_name", "identified", "place", "referred"]
+__all__ = ["Meaning", "documented_name", "identified", "path_things", "place", "referred"]
 
 _BARE_IDENTIFIERS = frozenset("id ids identifier uuid guid slug".split())
 _WEAK_TAILS = frozenset("key keys code codes number no num nr ref reference iban slug".split())
@@ -34,6 +34,7 @@ _BARE_IN_PATH = _BARE_IDENTIFIERS | frozenset("name key code number no num ref u
 _DENOTING_TAILS = frozenset(
     "name title description detail info information list object record status filter type".split()
 )
+_SHORT_THINGS = frozenset("tv vm pod app job car bus bug tax fee bill".split())
 _HARD_FORMATS = frozenset(("uuid", "guid"))
 _PLACEHOLDER = re.compile(r"[{<:]([\w.$@-]+)[}>]?")
 # "The ID of the movie", "unique identifier for an order".
@@ -42,7 +43,7 @@ _ID_OF = re.compile(
 )
 # "Employee number", "The unique user ID", "Movie ID (required)".
 _OF_ID = re.compile(
-    r"^\W*(?:the\s+|an?\s+|this\s+|your\s+)?(?P<of>[a-z][\w' -]{1,40}?)['’]?s?\s+"
+    r"^\W*(?:the\s+|an?\s+|this\s+|your\s+)?(?P<of>[a-z][\w' -]{1,40}?)(?:['’]s?)?\s+"
     r"(?P<tail>id|ids|identifier|identifiers|uuid|guid|number|code|key)\b",
     re.I,
 )
@@ -157,7 +158,7 @@ def referred(parameter: Parameter, name: str, abbreviations: Mapping[str, str]) 
     while said and noun_lemma(said[-1]) in _DENOTING_TAILS:
         said.pop()
     entity = _object(said, abbreviations)
-    if not entity or any(word in ATTRIBUTES for word in entity.split()[-1:]):
+    if not entity or entity.rpartition(" ")[2] in ATTRIBUTES or (len(entity) <= 3 and entity not in _SHORT_THINGS):
         return None
     return Meaning(entity=entity, confidence=0.7 if tokens[-1] in ("name", "names", "title") else 0.6)
 
@@ -231,7 +232,7 @@ def _object(tokens: list[str], abbreviations: Mapping[str, str]) -> str:
         tokens = tokens[1:]
     entity = canonical_name(" ".join(tokens), abbreviations)
     said = entity.split()
-    if not said or len(said) > 4 or said[-1] in GENERIC_HEADS or not all(map(_plain, said)):
+    if not said or len(said) > 4 or said[-1] in NO_OBJECTS or not all(map(_plain, said)):
         return ""
     return (
         entity
@@ -242,6 +243,11 @@ def _object(tokens: list[str], abbreviations: Mapping[str, str]) -> str:
 
 def _plain(word: str) -> bool:
     return word.isalpha() and word not in STOP_WORDS and len(word) > 1
+
+
+def path_things(path: str) -> list[str]:
+    """The things that the static segments of a path name, canonical, in order."""
+    return [thing for segment in path[:2_000].split("/") if (thing := _thing(segment))]
 
 
 @lru_cache(maxsize=1 << 14)

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingest.extract.lexicon import GENERIC_HEADS, STOP_WORDS, TRANSPARENT_HEADS, action
-from ontology.names import canonical_name, is_noun, noun_lemma, words
+from ontology.names import canonical_name, is_noun, noun_lemma
 
-__all__ = ["Phrase", "clean_phrase", "noun_phrases", "plain_phrases", "resolve"]
+__all__ = ["Phrase", "clean_phrase", "noun_phrases", "plain_phrases", "resolve", "says_nothing"]
 
 _NOUN_TAGS = frozenset(("NN", "NNS", "NNP", "NNPS"))
 _MODIFIER_TAGS = _NOUN_TAGS | frozenset(("JJ", "JJR", "JJS", "VBN", "VBG", "AFX"))
 _ABOUT = frozenset(("of", "about", "for", "on", "regarding", "containing"))
 _WORD = re.compile(r"[^\W_][\w.+]*(?:[-/&'’][\w.+]+)*\Z")
 _MAX_WORDS = 4
+_HTTP_METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
 _MAX_WORD_CHARS = 30
 
 
@@ -47,6 +48,8 @@ def noun_phrases(doc: Any, lead: int) -> dict[int, Phrase]:
     for token in doc:
         if token.idx < lead or token.tag_ not in _NOUN_TAGS or _inside_compound(token, doc):
             continue
+        if token.lower_ == "order" and token.dep_ == "pobj" and token.i and doc[token.i - 1].lower_ == "in":
+            continue  # "in order to"
         phrase = _phrase(doc, _leftmost(token, doc, lead), token)
         if phrase is not None:
             found[token.i] = phrase
@@ -78,15 +81,20 @@ def clean_phrase(tokens: list[str]) -> tuple[int, int]:
     while end - start > 1 and _empties(tokens[end - 1].lower()):
         end -= 1
     start = max(start, end - _MAX_WORDS)
-    said = [token.lower() for token in tokens[start:end]]
-    if not said or all(
-        word in GENERIC_HEADS or noun_lemma(word) in GENERIC_HEADS or word in STOP_WORDS for word in said
-    ):
-        return 0, 0
-    if len(said) == 1 and (len(said[0]) < 3 or said[0].isdigit() or not is_noun(canonical_name(said[0]).split()[-1])):
-        # A lone word must be one that a dictionary of nouns or a capitalised name knows; "xyz1" is neither.
-        return (start, end) if _is_proper(tokens[start]) else (0, 0)
-    return start, end
+    return (0, 0) if says_nothing(tokens[start:end]) else (start, end)
+
+
+def says_nothing(tokens: list[str]) -> bool:
+    """Whether the words name nothing of the business: all generic, or one that neither a dictionary nor a capital vouches for."""
+    said = [token.lower() for token in tokens]
+    if all(word in GENERIC_HEADS or noun_lemma(word) in GENERIC_HEADS or word in STOP_WORDS for word in said):
+        return True
+    if len(said) > 1:
+        return False
+    if tokens[0] in _HTTP_METHODS or len(said[0]) < 2:
+        return True
+    known = len(said[0]) > 2 and is_noun(canonical_name(said[0]).rpartition(" ")[2])
+    return not known and not _is_proper(tokens[0])
 
 
 def plain_phrases(text: str) -> list[tuple[str, int, int]]:
@@ -119,6 +127,8 @@ def _inside_compound(token: Any, doc: Any) -> bool:
     other = doc[following]
     if other.tag_ not in _NOUN_TAGS:
         return False
+    if following > token.i + 1:
+        return True  # "sub-region"
     return token.dep_ in ("compound", "nmod", "amod", "nummod", "npadvmod") and token.head.i > token.i
 
 
@@ -132,7 +142,8 @@ def _leftmost(head: Any, doc: Any, lead: int) -> int:
             first -= 2
             continue
         governed = previous.head.i == head.i or first <= previous.head.i < head.i
-        if previous.tag_ not in _MODIFIER_TAGS or not governed or previous.dep_ in ("appos", "nsubj", "conj", "dobj"):
+        modifies = previous.tag_ in _MODIFIER_TAGS or previous.dep_ == "compound"
+        if not modifies or not governed or previous.dep_ in ("appos", "nsubj", "conj", "dobj"):
             break
         first -= 1
     return first
@@ -141,22 +152,27 @@ def _leftmost(head: Any, doc: Any, lead: int) -> int:
 def _phrase(doc: Any, first: int, head: Any) -> Phrase | None:
     tokens = _joined(doc, first, head.i)
     start, end = clean_phrase([text for text, _, _, _ in tokens])
-    if end <= start:
+    while end > start and tokens[end - 1][3] not in _NOUN_TAGS:
+        end -= 1  # "external" of "external identifier records": what is left when the empty heads are gone
+    if end <= start or says_nothing([text for text, _, _, _ in tokens[start:end]]):
         return None
+    nouns = [text.lower() for text, _, _, tag in tokens[start:end] if tag in _NOUN_TAGS]
+    if all(noun_lemma(noun) in GENERIC_HEADS or noun in GENERIC_HEADS for noun in nouns):
+        return None  # "immediate attention": an adjective makes no thing of a word that names none
     core = end - 1
     while core > start and tokens[core - 1][3] in _NOUN_TAGS and tokens[core - 1][0].lower() not in STOP_WORDS:
         core -= 1
     core_start, core_end = clean_phrase([text for text, _, _, _ in tokens[core:end]])
-    if core_end <= core_start:
-        core_start, core = 0, start  # "open orders" has a core, "open issue" with a generic head has none of its own
+    # "open orders" has a core, "live result" none of its own.
+    inner = core + core_start if core_end > core_start else start
     text = doc.text
     begin, until = tokens[start][1], tokens[end - 1][2]
     return Phrase(
         name=" ".join(text[begin:until].split()),
-        core=" ".join(text[tokens[core + core_start][1] : until].split()),
+        core=" ".join(text[tokens[inner][1] : until].split()),
         start=begin,
         end=until,
-        core_start=tokens[core + core_start][1],
+        core_start=tokens[inner][1],
     )
 
 
@@ -165,6 +181,7 @@ def _joined(doc: Any, first: int, last: int) -> list[tuple[str, int, int, str]]:
     joined: list[tuple[str, int, int, str]] = []
     for token in doc[first : last + 1]:
         begin, until = token.idx, token.idx + len(token.text)
+        tag = "NN" if token.dep_ == "compound" else token.tag_  # "to team members": the parser took team for a verb
         if joined and joined[-1][2] == begin and (token.tag_ == "HYPH" or joined[-1][0].endswith("-")):
             joined[-1] = (
                 joined[-1][0] + token.text,
@@ -173,7 +190,7 @@ def _joined(doc: Any, first: int, last: int) -> list[tuple[str, int, int, str]]:
                 token.tag_ if token.tag_ != "HYPH" else joined[-1][3],
             )
         else:
-            joined.append((token.text, begin, until, token.tag_))
+            joined.append((token.text, begin, until, tag))
     # "high-priority" qualifies, whatever its last part is.
     return [
         (t, a, b, "JJ" if "-" in t and position < len(joined) - 1 else tag)
@@ -193,10 +210,11 @@ def _empties(word: str) -> bool:
 
 
 def _is_proper(word: str) -> bool:
-    return word[0].isupper() and word.isalpha() and len(word) > 2 and bool(words(word))
+    return word[0].isupper() and word.isalpha() and len(word) > 2
 
 
 _EMPTY_HEADS = frozenset(
     "list set collection array detail information info datum data record object result instance entry content name value id identifier uuid "
-    "guid api endpoint string json xml parameter param field tool metadata overview resource element url uri".split()
+    "guid api endpoint string json xml parameter param field tool metadata overview resource element url uri "
+    "response request call filter option output input query".split()
 )

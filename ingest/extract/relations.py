@@ -12,7 +12,7 @@ from ontology.names import canonical_name, verb_lemma
 
 __all__ = ["Capability", "Finding", "Relation", "findings"]
 
-_MAX_OBJECT_WORDS = 3
+_MAX_OBJECT_WORDS = 4
 _MAX_CONJUNCTS = 4
 # Who, in a description, is the tool or its caller: what they do is what the tool does.
 _SELVES = frozenset(
@@ -109,8 +109,9 @@ class _Reader:
         for verb in self.doc:
             if verb.idx < self.lead or not verb.tag_.startswith("VB") or not self._of_tool(verb):
                 continue
-            base = action(verb.text)
-            if not base or base in LINKING_VERBS:
+            base = self._action(verb)
+            linking = base in LINKING_VERBS and any(child.dep_ in ("xcomp", "ccomp") for child in verb.children)
+            if not base or linking:
                 continue
             for target in self._objects(verb):
                 name = " ".join([base, *canonical_name(target.core).split()[-_MAX_OBJECT_WORDS:]])
@@ -120,6 +121,12 @@ class _Reader:
                     start=min(verb.idx, target.core_start) - self.lead,
                     end=max(verb.idx + len(verb.text), target.end) - self.lead,
                 )
+
+    def _action(self, verb: Any) -> str:
+        """The action, undoing what the sentence's preparation wrote for "get"."""
+        if verb.idx == self.lead and verb.lower_ in ("see", "sees"):
+            return "get"
+        return action(verb.text)
 
     def _of_tool(self, verb: Any) -> bool:
         """Whether it is the tool that does this: its subject is the one we put there, or says as much."""
@@ -186,7 +193,7 @@ class _Reader:
             yield from self._pairs([head], (word,), tails, _LINKED)
 
     def _verb_preposition(self, verb: Any, word: str, tails: list[Phrase]) -> Iterator[Relation]:
-        spoken = f"{verb.lower_} {word}"
+        spoken = word if verb_lemma(verb.lower_) == "be" else f"{verb.lower_} {word}"
         if verb.dep_ in ("acl", "amod") and verb.tag_ in ("VBN", "VBG", "VBD"):
             yield from self._pairs([self._thing(verb.head)], (spoken,), tails, _LINKED)
             return
@@ -195,7 +202,7 @@ class _Reader:
             yield from self._pairs([self._thing(passive)], (spoken,), tails, _LINKED)
             return
         heads = [phrase for child in verb.children if child.dep_ == "dobj" for phrase in self._row(child)]
-        looks = verb_lemma(verb.lower_) in _LOOKS
+        looks = self._action(verb) in _LOOKS
         if looks and word in _NOUN_PREPOSITIONS:
             yield from self._pairs(heads, (word,), tails, _LINKED - 0.05)
         elif word in _VERB_PREPOSITIONS:
@@ -235,7 +242,7 @@ class _Reader:
     ) -> Iterator[Relation]:
         for head in heads:
             for tail in tails:
-                if head is None or head.core_start == tail.core_start:
+                if head is None or canonical_name(head.core) == canonical_name(tail.core):
                     continue
                 yield Relation(
                     head=head.core,

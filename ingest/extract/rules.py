@@ -6,6 +6,7 @@ import hashlib
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import replace
 from itertools import islice
 from multiprocessing import get_context
 
@@ -16,7 +17,7 @@ from ingest.extract.phrases import Phrase
 from ingest.extract.relations import Capability, Finding, Relation
 from ingest.extract.sentences import MAX_DESCRIPTION_CHARS, MAX_PARAMETER_CHARS, Sentence, sentences
 from ingest.extract.structure import structural_triples
-from ingest.extract.titles import read_title
+from ingest.extract.titles import Title, read_path, read_title
 from ontology.errors import InvalidArgumentError
 from ontology.names import verb_lemma, words
 from ontology.ontology import Ontology
@@ -32,6 +33,7 @@ _TITLE, _DESCRIPTION, _PARAMETER = 0.8, 0.7, 0.5  # how sure an entity is, by wh
 _CAPABILITY_IN_TITLE, _CAPABILITY_IN_TEXT = 0.85, 0.8
 _PARAMETER_DISCOUNT = 0.8
 _PART_DISCOUNT = 0.05
+_LABEL_CHARS = 30
 _KNOWN_BONUS = 0.1
 
 
@@ -131,13 +133,23 @@ class _Reader:
             yield finish(tool, said, self.ontology)
 
     def _of_title(self, tool: Tool) -> Iterator[Triple]:
-        for field, text in _titles(tool):
-            title = read_title(text, self.ontology.abbreviations)
+        for field, title in self._titles(tool):
             for thing in (title.target, *title.others):
                 if thing:
                     yield self._triple(tool, field, (tool.id, "tool", "has_entity", thing, "business_object"), _TITLE)
             for capability in title.capabilities:
                 yield from self._capability(tool, field, capability, title.target, _CAPABILITY_IN_TITLE, (-1, -1))
+
+    def _titles(self, tool: Tool) -> Iterator[tuple[str, Title]]:
+        """The names written as code or as a path; those written as prose are parsed."""
+        path = read_path(tool)
+        if path is not None:
+            yield "metadata.path", path
+        elif " " not in tool.name.strip():
+            yield "name", read_title(tool.name, self.ontology.abbreviations)
+        title = tool.metadata.get("title")
+        if isinstance(title, str) and title and title != tool.name and " " not in title.strip():
+            yield "metadata.title", read_title(title, self.ontology.abbreviations)
 
     def _of_sentence(self, tool: Tool, field: str, sentence: Sentence, finding: Finding) -> Iterator[Triple]:
         sure = _PARAMETER if field.startswith("parameters.") else _DESCRIPTION if field == "description" else _TITLE
@@ -203,25 +215,22 @@ class _Reader:
         )
 
 
-def _titles(tool: Tool) -> Iterator[tuple[str, str]]:
-    """``(field, text)`` of the names written as code; those written as prose are parsed."""
-    if " " not in tool.name.strip():
-        yield "name", tool.name
-    title = tool.metadata.get("title")
-    if isinstance(title, str) and title and title != tool.name and " " not in title.strip():
-        yield "metadata.title", title
-
-
 def _sentences(tool: Tool) -> Iterator[tuple[str, Sentence]]:
     for field, text in (("name", tool.name), ("metadata.title", tool.metadata.get("title"))):
         if isinstance(text, str) and " " in text.strip():
-            yield from ((field, sentence) for sentence in sentences(text, MAX_PARAMETER_CHARS))
+            # "Service: Operation" - the service is metadata of its own.
+            operation = text.rpartition(": ")[2]
+            cut = len(text) - len(operation)
+            for sentence in sentences(operation, MAX_PARAMETER_CHARS):
+                yield field, replace(sentence, start=sentence.start + cut)
     for sentence in sentences(tool.description, MAX_DESCRIPTION_CHARS):
         yield "description", sentence
     for parameter in tool.parameters[:MAX_PARSED_PARAMETERS]:
-        field = f"parameters.{parameter.name}"
+        # The first sentence says what the input is, the others how to write it; a label is no sentence.
         for sentence in sentences(parameter.description, MAX_PARAMETER_CHARS, operation=False):
-            yield field, sentence
+            yield f"parameters.{parameter.name}", sentence
+            if len(sentence.text) >= _LABEL_CHARS:
+                break
 
 
 def _lemma_index(ontology: Ontology) -> Mapping[str, str]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ingest.extract.lexicon import LINKING_VERBS, action
+from ingest.extract.lexicon import ALSO_NOUNS, LINKING_VERBS, MOSTLY_NOUNS, action
 from ontology.names import is_noun, noun_lemma, verb_lemma
 
 __all__ = ["MAX_DESCRIPTION_CHARS", "MAX_PARAMETER_CHARS", "Sentence", "is_english", "sentences"]
@@ -21,8 +21,9 @@ MAX_PARAMETER_CHARS = 200
 _MAX_SENTENCE_CHARS = 300
 _MIN_LETTERS = 3
 
-# Blanked, in this order: fenced and inline code marks, HTML, link targets, addresses, placeholders, markdown signs.
+# Blanked, in this order: table rows, fenced and inline code marks, HTML, link targets, addresses, placeholders, markdown signs.
 _MARKUP = (
+    re.compile(r"^[ \t]*\|[^\n]*$", re.M),
     re.compile(r"<[^<>\n]{1,200}>"),
     re.compile(r"\]\([^()\s]{0,300}\)"),
     re.compile(r"(?:https?://|www\.)[^\s)\]}>\"']+"),
@@ -39,6 +40,7 @@ _DETERMINERS = re.compile(
     r"\s+(?:a|an|the|all|any|one|your|this|each|some|specific|new|current|existing|multiple|for|up)\b", re.I
 )
 _NOUN_FOLLOWS = re.compile(r"\s+(?:of|results?|is|are|was|will|can|must|should|has|to)\b", re.I)
+_TITLE_CASE = re.compile(r"(?<![A-Za-z])[A-Z][a-z]+(?![A-Za-z])")
 _USED = re.compile(r"\s*used\s+(?:to|for)\b", re.I)
 
 
@@ -61,7 +63,7 @@ def sentences(text: str, limit: int, *, operation: bool = True) -> Iterator[Sent
 
     :param operation: whether the text describes what a tool does, so that "Search products" is no kind of product.
     """
-    window = text[: limit + 1]
+    window = text[:limit] if len(text) <= limit else text[:limit].rpartition(" ")[0] or text[:limit]
     for pattern in _MARKUP:
         window = pattern.sub(_blank, window)
     start, first = 0, True
@@ -88,19 +90,22 @@ def _blank(match: re.Match[str]) -> str:
 def _prepare(raw: str, offset: int, operation: bool) -> Sentence | None:
     stripped = raw.lstrip()
     start = offset + len(raw) - len(stripped)
-    body = stripped.rstrip()[:_MAX_SENTENCE_CHARS]
+    body = stripped.rstrip()
+    if len(body) > _MAX_SENTENCE_CHARS:
+        body = body[:_MAX_SENTENCE_CHARS].rpartition(" ")[0] or body[:_MAX_SENTENCE_CHARS]
     if sum(map(str.isalpha, body)) < _MIN_LETTERS or not is_english(body):
         return None
-    lead, body = _lead(_quiet(body), _MOSTLY_NOUNS if operation else _ALSO_NOUNS)
+    lead, body = _lead(_quiet(body), MOSTLY_NOUNS if operation else ALSO_NOUNS)
     return Sentence(text=lead + body, start=start, lead=len(lead))
 
 
 def _quiet(body: str) -> str:
-    """Title case and capitals in lower case: the parser reads a capitalised noun as somebody's name."""
+    """Title case in lower case: the parser reads a capitalised noun as somebody's name. Humps and acronyms stay."""
     longer = [word for word in body.split() if len(word) > 3 and word.isalpha()]
     capitals = sum(word[0].isupper() for word in longer)
-    lowered = body.lower() if len(longer) > 1 and capitals >= 0.7 * len(longer) else body
-    return lowered if len(lowered) == len(body) else body
+    if len(longer) < 2 or capitals < 0.7 * len(longer):
+        return body
+    return _TITLE_CASE.sub(lambda word: word[0].lower(), body)
 
 
 def _lead(body: str, nouns: frozenset[str]) -> tuple[str, str]:
@@ -113,36 +118,21 @@ def _lead(body: str, nouns: frozenset[str]) -> tuple[str, str]:
     base = verb_lemma(word)
     if not (action(word) or (base in LINKING_VERBS and base != "be")) or not following.strip(" .!?"):
         return "", body
-    lowered = body[: match.start(1)] + word + following
+    # "You can get played tracks": to the parser that is a passive; "see" has the same length and is none.
+    spoken = {"get": "see", "gets": "sees"}.get(word, word)
+    lowered = body[: match.start(1)] + spoken + following
     if word == base:
         # "Order status", "Search results", "Report date": a noun, unless what follows shows that it governs an object.
         doubtful = word in nouns and not _DETERMINERS.match(following)
-        doubtful = doubtful or (word in _ALSO_NOUNS and _NOUN_FOLLOWS.match(following) is not None)
+        doubtful = doubtful or (word in ALSO_NOUNS and _NOUN_FOLLOWS.match(following) is not None)
         return ("", body) if doubtful else (_SUBJECT_BASE, lowered)
     if word.endswith("ing"):
         return ("", body) if is_noun(word) and not _DETERMINERS.match(following) else (_SUBJECT_ING, lowered)
     if word.endswith("s") and noun_lemma(word) == base:
-        doubtful = base in _ALSO_NOUNS and not _DETERMINERS.match(following)
+        # "Tracks lease dates" tells what a tool does; "Orders to return" in a parameter tells what it holds.
+        doubtful = base in ALSO_NOUNS and not _DETERMINERS.match(following)
+        doubtful = doubtful and (nouns is ALSO_NOUNS or _NOUN_FOLLOWS.match(following) is not None)
         return ("", body) if doubtful else (_SUBJECT_S, lowered)
     if _USED.match(body):
         return _SUBJECT_ED, lowered
     return "", body
-
-
-_ALSO_NOUNS = frozenset(
-    "access account address book call change charge count design display document email export filter flag forecast form format group "
-    "help hire index invite invoice issue label leave like link load lock log map mark match measure need order patch pause pay "
-    "permit pick pin place plan play poll post price print process produce purchase query queue rank rate read record refund "
-    "release repair reply report request reset return review roll run sample save schedule score search set share ship show "
-    "sign sort split start stop store stream supply support tag test time tool track transfer trigger try turn update upgrade upload use "
-    "view visit watch work estimate exchange aggregate benefit block comment contact content copy credit debit delegate "
-    "draft end import increase decrease monitor notice object offer present preview project progress push reserve".split()
-)
-
-# Those that a description of an operation rarely begins with as a verb.
-_MOSTLY_NOUNS = frozenset(
-    "access account address call charge design document email estimate form format group index issue label measure need order price process "
-    "purchase queue rate record report request return sample schedule score share sign sort supply support tag test time tool "
-    "transfer trigger turn update view visit watch work aggregate benefit block comment contact content credit debit delegate draft "
-    "end increase decrease monitor notice object offer present preview project progress push reserve copy rank stream".split()
-) - {"report", "schedule", "transfer", "update", "view", "share", "test", "copy"}

@@ -12,7 +12,7 @@ from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 from ontology.triple import Provenance, Triple
 
-__all__ = ["MAX_METADATA_VALUES", "MAX_VALUES", "structural_triples"]
+__all__ = ["MAX_METADATA_VALUES", "MAX_VALUES", "declared_metadata", "structural_triples"]
 
 MAX_VALUES = 20  # allowed values taken per parameter
 _MAX_VALUES_PER_TOOL = 200
@@ -34,6 +34,14 @@ def structural_triples(tool: Tool, ontology: Ontology, extractor_name: str) -> l
     """
     writer = _Writer(tool, ontology, extractor_name)
     return [*writer.parameters(), *writer.metadata(), *writer.dependencies()]
+
+
+def declared_metadata(tool: Tool, ontology: Ontology) -> dict[str, frozenset[str]]:
+    """Predicate → canonical names that the metadata gives it."""
+    said: dict[str, set[str]] = {}
+    for predicate, value, _ in _declared(tool, ontology):
+        said.setdefault(predicate, set()).add(canonical_name(value, ontology.abbreviations))
+    return {predicate: frozenset(names) for predicate, names in said.items()}
 
 
 class _Writer:
@@ -92,26 +100,9 @@ class _Writer:
                 yield from self._triple(name, "parameter", "has_value", value, "value", field)
 
     def metadata(self) -> Iterator[Triple]:
-        tied = False
-        for key in self.tool.metadata:
-            predicate = self.ontology.metadata_predicates.get(key, "")
-            if not predicate:
-                continue
+        for predicate, value, field in _declared(self.tool, self.ontology):
             kind = self.ontology.predicates[predicate].range[0]
-            for value in _names(self.tool.metadata[key])[:MAX_METADATA_VALUES]:
-                if predicate == "has_system" and self._is_operation(value):
-                    continue
-                tied = tied or predicate == "has_system"
-                yield from self._triple(self.tool.id, "tool", predicate, value, kind, f"metadata.{key}")
-        if not tied and _is_name(self.tool.namespace):
-            yield from self._triple(
-                self.tool.id, "tool", "has_system", self.tool.namespace, "system", "metadata.namespace"
-            )
-
-    def _is_operation(self, value: str) -> bool:
-        """Whether a value that stands where systems are named is the tool's own name, or its last part."""
-        name = self.tool.name
-        return value == name or name.endswith((f": {value}", f"/{value}"))
+            yield from self._triple(self.tool.id, "tool", predicate, value, kind, field)
 
     def dependencies(self) -> Iterator[Triple]:
         for dependency in self.tool.depends_on:
@@ -143,6 +134,23 @@ class _Writer:
                 provenance=Provenance(self.tool.id, field, self.extractor, *span),
                 phrase=phrase,
             )
+
+
+def _declared(tool: Tool, ontology: Ontology) -> Iterator[tuple[str, str, str]]:
+    """``(predicate, value, field)`` of the metadata; where no key names a system, the namespace does."""
+    system = False
+    for key in tool.metadata:
+        predicate = ontology.metadata_predicates.get(key, "")
+        if not predicate:
+            continue
+        for value in _names(tool.metadata[key])[:MAX_METADATA_VALUES]:
+            # Some sources write the operation where others write the system.
+            if predicate == "has_system" and (value == tool.name or tool.name.endswith((f": {value}", f"/{value}"))):
+                continue
+            system = system or predicate == "has_system"
+            yield predicate, value, f"metadata.{key}"
+    if not system and "has_system" in ontology.predicates and _is_name(tool.namespace):
+        yield "has_system", tool.namespace, "metadata.namespace"
 
 
 def _names(value: Any) -> list[str]:

@@ -6,17 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ingest.extract.lexicon import STOP_WORDS, action
+from ingest.extract.parameters import path_things
 from ingest.extract.phrases import clean_phrase
 from ontology.names import canonical_name, is_noun, words
+from ontology.tool import Tool
 
-__all__ = ["Title", "read_title"]
+__all__ = ["Title", "read_path", "read_title"]
 
 _MAX_WORDS = 14
-_MAX_OBJECT_WORDS = 3
+_MAX_OBJECT_WORDS = 4
 # At the end of a name these are verbs ("file_write"); others there are nouns ("purchase_order").
 _LAST_VERBS = frozenset(
     "add approve assign calculate cancel close create delete edit fetch find generate get insert modify open publish query read "
     "reject remove reserve retrieve search send submit subscribe unsubscribe update upload download verify write".split()
+)
+
+_INNER_VERBS = _LAST_VERBS - {"query", "search", "update", "upload", "download", "read", "close"} | frozenset(
+    "browse select view track manage enable disable set list get schedule check book start stop send share log".split()
 )
 
 
@@ -62,10 +68,35 @@ def read_title(name: str, abbreviations: Mapping[str, str]) -> Title:
         tokens = tokens[1:]
     if not verbs and len(tokens) > 1 and action(tokens[-1]) in _LAST_VERBS and tokens[-1] == action(tokens[-1]):
         verbs, tokens = [tokens[-1]], tokens[:-1]
+    lead: list[str] = []
+    if not verbs:
+        position = next((p for p in (1, 2) if p < len(tokens) - 1 and action(tokens[p]) in _INNER_VERBS), 0)
+        if position:  # "lufthansa_select_seat": the application, then what it does
+            lead, verbs, tokens = tokens[:position], [action(tokens[position])], tokens[position + 1 :]
     things = [thing for group in _groups(tokens) if (thing := _thing(group, abbreviations))]
     first = _thing(next(iter(_groups(tokens)), []), abbreviations)
+    things += [thing for thing in (_thing(lead, abbreviations),) if thing]
     others = tuple(dict.fromkeys(thing for thing in things if thing != first))
     return Title(verbs=tuple(verbs), target=first, others=others)
+
+
+def read_path(tool: Tool) -> Title | None:
+    """Read an operation whose name is only its method and path: the last thing in the path is what it is about.
+
+    None when the tool has no path, or a name of its own.
+    """
+    path = tool.metadata.get("path")
+    if not isinstance(path, str) or "/" not in path:
+        return None
+    spelled = words(path)
+    named = words(tool.name)
+    verb = named[0] if named else ""
+    if named[-len(spelled) :] != spelled or len(named) - len(spelled) > 1:
+        return None
+    things = path_things(path)
+    target = things[-1] if things else ""
+    others = tuple(dict.fromkeys(thing for thing in things if thing != target))
+    return Title(verbs=(action(verb),) if action(verb) else (), target=target, others=others)
 
 
 def _groups(tokens: list[str]) -> list[list[str]]:

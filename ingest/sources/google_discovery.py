@@ -22,6 +22,8 @@ __all__ = ["GoogleDiscoverySource"]
 
 _LIVE = "google-discovery:"
 _KIND = re.compile(r'"kind"\s*:\s*"discovery#restDescription"')
+# The kind may come after a long list of scopes or after all schemas; then one of these comes before.
+_HINT = re.compile(r'"(?:discoveryVersion|auth|batchPath|rootUrl|servicePath|ownerName|documentationLink)"\s*:')
 _STABLE = re.compile(r"v(\d+)(?:\.(\d+))?")
 _DESCRIPTION_CHARS = 600
 _FIELD_CHARS = 300
@@ -41,7 +43,7 @@ class GoogleDiscoverySource:
         head = document.head
         if _KIND.search(head):
             return True
-        if '"discoveryVersion"' not in head and '"auth"' not in head:  # the kind comes after a long list of scopes
+        if not _HINT.search(head):
             return False
         try:
             data = document.data

@@ -21,8 +21,9 @@ def declared(book: TypeBook, resources: Sequence[Resource], tools: Sequence[Tool
     """
     known = {tool.id: tool for tool in tools}
     by_id = {resource.id: resource for resource in resources}
-    counts = Counter(resource.type for resource in resources if not resource.owner)
-    alone = {r.type: r for r in resources if not r.owner and counts[r.type] == 1}
+    sets = [resource for resource in resources if not resource.owner and not resource.single]
+    counts = Counter(resource.type for resource in sets)
+    alone = {resource.type: resource for resource in sets if counts[resource.type] == 1}
     needs: dict[str, list[Dependency]] = {tool.id: list(tool.depends_on) for tool in tools}
     for resource in resources:
         for navigation in _navigations(book, resource):
@@ -47,12 +48,12 @@ def _target(
     resource: Resource, navigation: Navigation, by_id: dict[str, Resource], alone: dict[str, Resource]
 ) -> Resource | None:
     """Where a navigation leads: to what it is bound, else to the only set of that type."""
-    bound = resource.bindings.get(navigation.name, "")
+    bound = resource.bindings.get(navigation.name)
+    if not bound:
+        return alone.get(navigation.type)
     parts = bound.split("/")
-    for start in range(len(parts)):
-        if bound and "_".join(parts[start:]) in by_id:
-            return by_id["_".join(parts[start:])]
-    return alone.get(navigation.type)
+    ids = ("_".join(parts[start:]) for start in range(len(parts)))
+    return next((by_id[id_] for id_ in ids if id_ in by_id), None)
 
 
 def _roads(

@@ -1,0 +1,185 @@
+"""AWS service models: small ones, broken ones, and all that the installed botocore ships."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.sources.aws import AwsSource
+from ingest.sources.aws_shapes import text
+from ingest.sources.document import Document
+from ingest.sources.source import Refusal
+from ontology.errors import DocumentError, MissingExtraError
+from ontology.tool import Tool
+
+MODEL: dict[str, Any] = {
+    "version": "2.0",
+    "metadata": {"serviceFullName": "Parcel Service", "serviceId": "Parcels", "endpointPrefix": "parcels"},
+    "operations": {
+        "SendParcel": {
+            "name": "SendParcel",
+            "http": {"method": "PUT", "requestUri": "/parcels/{ParcelId}"},
+            "input": {"shape": "SendRequest"},
+            "output": {"shape": "SendResult"},
+            "documentation": "<p>Sends a <code>parcel</code>.</p><note><p>Weights &lt; 5&nbsp;kg.</p></note>",
+        },
+        "ListParcels": {"name": "ListParcels", "output": {"shape": "Parcels"}, "deprecated": True},
+    },
+    "shapes": {
+        "Id": {"type": "string", "documentation": "<p>The id.</p>"},
+        "Kind": {"type": "string", "enum": ["letter", "box"]},
+        "When": {"type": "timestamp"},
+        "SendRequest": {
+            "type": "structure",
+            "required": ["ParcelId"],
+            "members": {
+                "ParcelId": {"shape": "Id", "location": "uri", "locationName": "ParcelId"},
+                "Kind": {"shape": "Kind", "location": "querystring", "locationName": "kind"},
+                "Parts": {"shape": "Nodes"},
+                "Labels": {"shape": "LabelMap"},
+            },
+        },
+        "Node": {
+            "type": "structure",
+            "required": ["Id"],
+            "members": {"Id": {"shape": "Id"}, "Inner": {"shape": "Nodes"}},
+        },
+        "Nodes": {"type": "list", "member": {"shape": "Node"}},
+        "LabelMap": {"type": "map", "key": {"shape": "Id"}, "value": {"shape": "Node"}},
+        "SendResult": {"type": "structure", "required": ["SentAt"], "members": {"SentAt": {"shape": "When"}}},
+        "Parcels": {"type": "structure", "members": {"Kinds": {"shape": "Kinds"}}},
+        "Kinds": {"type": "list", "member": {"shape": "Kind"}},
+    },
+}
+
+
+def read(path: Path, model: Any) -> tuple[dict[str, Tool], list[Refusal]]:
+    raw = json.dumps(model).encode()
+    path.write_bytes(gzip.compress(raw) if path.suffix == ".gz" else raw)
+    document = Document(path.name, path=path)
+    assert AwsSource().accepts(document)
+    items = list(AwsSource().read(document))
+    return {i.id: i for i in items if isinstance(i, Tool)}, [i for i in items if isinstance(i, Refusal)]
+
+
+@pytest.mark.parametrize("name", ["service-2.json", "service-2.json.gz"])
+def test_operations_become_tools(tmp_path: Path, name: str) -> None:
+    tools, refusals = read(tmp_path / name, MODEL)
+    assert refusals == []
+    send = tools["SendParcel"]
+    assert send.description == "Sends a parcel. Weights < 5 kg."
+    assert send.title == "Send parcel"
+    assert send.metadata["service"] == "Parcel Service"
+    assert (send.metadata["method"], send.metadata["path"]) == ("PUT", "/parcels/{ParcelId}")
+    assert "deprecated" not in send.metadata
+    assert [(p.name, p.type, p.required, p.location) for p in send.parameters] == [
+        ("ParcelId", "string", True, "path"),
+        ("Kind", "string", False, "query"),
+        ("Parts", "array", False, "body"),
+        ("Parts[].Id", "string", False, "body"),
+        ("Parts[].Inner", "array", False, "body"),  # a node inside a node is named and not opened
+        ("Labels", "object", False, "body"),
+        ("Labels.*.Id", "string", False, "body"),
+        ("Labels.*.Inner", "array", False, "body"),
+    ]
+    assert send.parameters[1].enum == ("letter", "box")
+    assert [(o.name, o.format, o.required, o.location) for o in send.returns] == [("SentAt", "date-time", False, "")]
+    listed = tools["ListParcels"]
+    assert listed.parameters == ()
+    assert listed.metadata["deprecated"] is True
+    assert listed.returns[0].enum == ("letter", "box")
+
+
+def test_a_shape_defined_nowhere_refuses_its_operation_only(tmp_path: Path) -> None:
+    shapes = {name: shape for name, shape in MODEL["shapes"].items() if name != "When"}
+    tools, refusals = read(tmp_path / "m.json", {**MODEL, "shapes": shapes})
+    assert list(tools) == ["ListParcels"]
+    assert [(r.subject, r.reason) for r in refusals] == [("m.json#SendParcel", "dangling-shape")]
+    assert "'When'" in refusals[0].detail
+
+
+def test_malformed_operations_are_refused(tmp_path: Path) -> None:
+    operations = {**MODEL["operations"], "A": 1, "B": {"input": {"shape": "Odd"}}}
+    tools, refusals = read(
+        tmp_path / "m.json",
+        {**MODEL, "operations": operations, "shapes": {**MODEL["shapes"], "Odd": {"type": "structure", "required": 3}}},
+    )
+    assert {"SendParcel", "ListParcels"} <= set(tools)
+    assert "m.json#A" in {r.subject for r in refusals}
+    assert {r.reason for r in refusals} == {"wrong-type"}
+
+
+def test_a_model_without_operations_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match="no operations"):
+        read(tmp_path / "m.json", {**MODEL, "operations": {}})
+
+
+def test_a_torn_gzip_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "service-2.json.gz"
+    path.write_bytes(gzip.compress(json.dumps(MODEL).encode())[:-20])
+    with pytest.raises(DocumentError, match="cannot be read"):
+        list(AwsSource().read(Document(path.name, path=path)))
+
+
+@pytest.mark.parametrize("other", ['{"metadata": {}, "serviceId": 1}', '{"metadata": {"serviceId": ', "[]", "{}"])
+def test_other_documents_are_not_taken(tmp_path: Path, other: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(other, encoding="utf-8")
+    assert not AwsSource().accepts(Document(path.name, path=path))
+
+
+def test_long_documentation_ends_with_a_sentence() -> None:
+    words = "<p>One sentence of thirty letters.</p>" * 40
+    short = text(words, 100)
+    assert short == "One sentence of thirty letters. One sentence of thirty letters. One sentence of thirty letters."
+    assert text("word " * 100, 50).endswith("word…")
+    assert text(None, 10) == ""
+
+
+@pytest.fixture
+def botocore() -> None:
+    pytest.importorskip("botocore", reason="the extra aws is not installed")
+
+
+@pytest.mark.usefixtures("botocore")
+def test_one_installed_service() -> None:
+    document = Document("aws:sqs")
+    assert AwsSource().accepts(document)
+    tools = {item.id: item for item in AwsSource().read(document) if isinstance(item, Tool)}
+    send = tools["SendMessage"]
+    assert {p.name for p in send.parameters if p.required} == {"QueueUrl", "MessageBody"}
+    assert "MessageId" in {o.name for o in send.returns}
+
+
+@pytest.mark.usefixtures("botocore")
+def test_all_installed_services_load() -> None:
+    counts: Counter[str] = Counter()
+    ids: set[str] = set()
+    for item in AwsSource().read(Document("aws:*")):
+        if isinstance(item, Tool):
+            ids.add(item.id)
+            counts["tools"] += 1
+        else:
+            counts[item.reason] += 1
+    assert set(counts) == {"tools"}  # nothing is refused
+    assert len(ids) == counts["tools"] > 10_000
+    assert {"s3.PutObject", "dynamodb.Query", "ec2.RunInstances"} <= ids
+
+
+@pytest.mark.usefixtures("botocore")
+def test_an_unknown_service_is_refused() -> None:
+    with pytest.raises(DocumentError, match="no service 'nosuch'"):
+        list(AwsSource().read(Document("aws:nosuch")))
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "botocore", None)
+    monkeypatch.setitem(sys.modules, "botocore.loaders", None)
+    with pytest.raises(MissingExtraError, match=r"egotools\[aws\]"):
+        list(AwsSource().read(Document("aws:s3")))

@@ -1,0 +1,187 @@
+"""Discovery documents: small ones, broken ones, and those that the installed client ships."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.sources.document import Document
+from ingest.sources.google_discovery import GoogleDiscoverySource
+from ingest.sources.source import Refusal
+from ontology.errors import DocumentError, MissingExtraError
+from ontology.tool import Tool
+
+API: dict[str, Any] = {
+    "auth": {"oauth2": {"scopes": {f"https://example.com/{i}": {"description": "x" * 60} for i in range(80)}}},
+    "kind": "discovery#restDescription",
+    "discoveryVersion": "v1",
+    "name": "library",
+    "version": "v1",
+    "title": "Library API",
+    "schemas": {
+        "Book": {
+            "id": "Book",
+            "type": "object",
+            "properties": {
+                "title": {"type": "string", "annotations": {"required": ["library.shelves.books.create"]}},
+                "state": {"type": "string", "enum": ["IN", "OUT"], "readOnly": True},
+                "sequel": {"$ref": "Book"},
+            },
+        },
+        "List": {"type": "object", "properties": {"books": {"type": "array", "items": {"$ref": "Book"}}}},
+    },
+    "methods": {"ping": {"id": "library.ping", "httpMethod": "GET", "path": "ping"}},
+    "resources": {
+        "shelves": {
+            "resources": {
+                "books": {
+                    "methods": {
+                        "create": {
+                            "id": "library.shelves.books.create",
+                            "httpMethod": "POST",
+                            "path": "shelves/{shelf}/books",
+                            "description": "Puts a book on a [shelf](https://example.com).",
+                            "parameterOrder": ["shelf"],
+                            "parameters": {
+                                "notify": {"type": "string", "location": "query", "repeated": True, "enum": ["A", "B"]},
+                                "shelf": {"type": "string", "location": "path", "required": True},
+                            },
+                            "request": {"$ref": "Book"},
+                            "response": {"$ref": "Book"},
+                            "scopes": ["a", "b"],
+                        },
+                        "list": {"id": "library.shelves.books.list", "response": {"$ref": "List"}, "deprecated": True},
+                    }
+                }
+            }
+        }
+    },
+}
+
+
+def read(path: Path, api: Any) -> tuple[dict[str, Tool], list[Refusal]]:
+    path.write_text(json.dumps(api), encoding="utf-8")
+    document = Document(path.name, path=path)
+    assert GoogleDiscoverySource().accepts(document)
+    items = list(GoogleDiscoverySource().read(document))
+    return {i.id: i for i in items if isinstance(i, Tool)}, [i for i in items if isinstance(i, Refusal)]
+
+
+def test_methods_of_nested_resources_become_tools(tmp_path: Path) -> None:
+    tools, refusals = read(tmp_path / "library.json", API)
+    assert refusals == []
+    assert list(tools) == ["library.ping", "library.shelves.books.create", "library.shelves.books.list"]
+    create = tools["library.shelves.books.create"]
+    assert create.description == "Puts a book on a shelf."
+    assert create.title == "Create books"
+    assert [(p.name, p.type, p.required, p.location) for p in create.parameters] == [
+        ("shelf", "string", True, "path"),
+        ("notify", "array", False, "query"),
+        ("title", "string", True, "body"),
+        ("sequel", "object", False, "body"),
+    ]
+    assert create.parameters[1].enum == ("A", "B")
+    assert [o.name for o in create.returns] == ["title", "state", "sequel"]
+    assert create.metadata["tags"] == ["shelves", "books"]
+    assert create.metadata["scopes"] == 2
+    assert (create.metadata["method"], create.metadata["path"]) == ("POST", "/shelves/{shelf}/books")
+    assert (create.metadata["service"], create.metadata["version"]) == ("Library API", "v1")
+    listed = tools["library.shelves.books.list"]
+    assert listed.metadata["deprecated"] is True
+    assert [o.name for o in listed.returns][:2] == ["books", "books[].title"]
+
+
+def test_a_schema_defined_nowhere_refuses_its_methods_only(tmp_path: Path) -> None:
+    tools, refusals = read(tmp_path / "l.json", {**API, "schemas": {"List": API["schemas"]["List"]}})
+    assert list(tools) == ["library.ping"]
+    assert [(r.subject, r.reason) for r in refusals] == [
+        ("l.json#shelves.books.create", "dangling-ref"),
+        ("l.json#shelves.books.list", "dangling-ref"),
+    ]
+
+
+def test_a_method_that_is_no_object_is_refused(tmp_path: Path) -> None:
+    tools, refusals = read(tmp_path / "l.json", {**API, "methods": {"odd": 3}})
+    assert len(tools) == 2
+    assert [(r.subject, r.reason) for r in refusals] == [("l.json#odd", "wrong-type")]
+
+
+def test_a_document_without_methods_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match="no methods"):
+        read(tmp_path / "l.json", {"kind": "discovery#restDescription", "name": "empty"})
+
+
+@pytest.mark.parametrize("other", ['{"kind": "discovery#directoryList"}', '{"auth": {}}', '{"auth": ', "[]"])
+def test_other_documents_are_not_taken(tmp_path: Path, other: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(other, encoding="utf-8")
+    assert not GoogleDiscoverySource().accepts(Document(path.name, path=path))
+
+
+@pytest.fixture
+def client() -> Path:
+    module = pytest.importorskip("googleapiclient.discovery_cache", reason="the extra google is not installed")
+    return Path(str(module.__file__)).parent / "documents"
+
+
+def live(address: str) -> dict[str, Tool]:
+    document = Document(address)
+    assert GoogleDiscoverySource().accepts(document)
+    return {item.id: item for item in GoogleDiscoverySource().read(document) if isinstance(item, Tool)}
+
+
+@pytest.mark.usefixtures("client")
+def test_an_installed_api_by_name_and_by_version() -> None:
+    tools = live("google-discovery:gmail")
+    send = tools["gmail.users.messages.send"]
+    required = [p.name for p in send.parameters if p.required]
+    assert required == ["userId", "raw"]  # the one by the URL, the other by an annotation of the schema
+    assert "id" in {o.name for o in send.returns}
+    assert list(live("google-discovery:gmail.v1")) == list(tools)
+
+
+def test_every_document_that_the_client_ships_is_recognised(client: Path) -> None:
+    files = [file for file in sorted(client.glob("*.json")) if file.stem != "index"]
+    assert len(files) > 300
+    late = [client / name for name in ("jobs.v2.json", "cloudshell.v1alpha1.json") if (client / name).exists()]
+    for file in [*files[::20], *late]:  # in the late ones the kind stands far down
+        assert GoogleDiscoverySource().accepts(Document(file.name, path=file)), file.name
+
+
+def test_all_versions_are_kept_apart(client: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The reading of all, over a client that ships four documents (all of them take a quarter of a minute)."""
+    from googleapiclient import discovery_cache
+
+    for name in ("drive.v2.json", "drive.v3.json", "webmasters.v3.json", "searchconsole.v1.json", "index.json"):
+        if not (client / name).exists():
+            pytest.skip(f"the installed client does not ship {name}")
+        (tmp_path / "documents").mkdir(exist_ok=True)
+        (tmp_path / "documents" / name).symlink_to(client / name)
+    (tmp_path / "documents" / "broken.v1.json").write_text("{", encoding="utf-8")
+    (tmp_path / "documents" / "empty.v1.json").write_text("{}", encoding="utf-8")
+    monkeypatch.setattr(discovery_cache, "__file__", str(tmp_path / "__init__.py"))
+    items = list(GoogleDiscoverySource().read(Document("google-discovery:*")))
+    ids = [item.id for item in items if isinstance(item, Tool)]
+    assert len(set(ids)) == len(ids)
+    assert {"drive.files.list", "drive.v2.files.list"} <= set(ids)
+    assert {"webmasters.sites.list", "searchconsole.urlInspection.index.inspect"} <= set(ids)
+    assert [(i.subject, i.reason) for i in items if isinstance(i, Refusal)] == [
+        ("google-discovery:broken.v1", "unreadable"),
+        ("google-discovery:empty.v1", "no-operation"),
+    ]
+
+
+@pytest.mark.usefixtures("client")
+def test_an_unknown_api_is_refused() -> None:
+    with pytest.raises(DocumentError, match="no API 'nosuch'"):
+        live("google-discovery:nosuch")
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "googleapiclient", None)
+    with pytest.raises(MissingExtraError, match=r"egotools\[google\]"):
+        live("google-discovery:gmail")

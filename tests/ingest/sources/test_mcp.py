@@ -1,0 +1,309 @@
+"""MCP: saved lists in every wrapping, and real servers over stdio and streamable HTTP that the tests start."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.sources.document import Document
+from ingest.sources.mcp import McpSource
+from ingest.sources.mcp_live import list_tools
+from ingest.sources.source import Refusal
+from ontology.errors import DocumentError, MissingExtraError
+from ontology.tool import Tool
+
+FIND: dict[str, Any] = {
+    "name": "find_orders",
+    "title": "Find orders",
+    "description": "Finds orders of a customer.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "customer_id": {"type": "string", "format": "uuid"},
+            "filter": {"$ref": "#/$defs/Filter"},
+        },
+        "required": ["customer_id"],
+        "$defs": {"Filter": {"type": "object", "properties": {"state": {"enum": ["open", "closed"]}}}},
+    },
+    "outputSchema": {
+        "type": "object",
+        "properties": {
+            "orders": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}}}
+        },
+    },
+    "annotations": {"title": "Search", "readOnlyHint": True, "destructiveHint": "no"},
+}
+PING: dict[str, Any] = {"name": "ping", "inputSchema": {"type": "object"}}
+
+
+def read(path: Path, data: Any) -> tuple[list[Tool], list[Refusal]]:
+    path.write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
+    document = Document(path.name, path=path)
+    assert McpSource().accepts(document)
+    return split(McpSource().read(document))
+
+
+def split(items: Iterator[Tool | Refusal]) -> tuple[list[Tool], list[Refusal]]:
+    all_ = list(items)
+    return [i for i in all_ if isinstance(i, Tool)], [i for i in all_ if isinstance(i, Refusal)]
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        {"tools": [FIND, PING]},
+        {"jsonrpc": "2.0", "id": 1, "result": {"tools": [FIND, PING]}},
+        [FIND, PING],
+        [
+            {"jsonrpc": "2.0", "id": 1, "result": {"tools": [FIND]}},
+            {"jsonrpc": "2.0", "id": 2, "result": {"tools": [PING]}},
+        ],
+    ],
+    ids=["tools", "json-rpc", "list", "batch"],
+)
+def test_a_saved_list_in_every_wrapping(tmp_path: Path, wrapped: Any) -> None:
+    tools, refusals = read(tmp_path / "saved.json", wrapped)
+    assert refusals == []
+    assert [tool.id for tool in tools] == ["find_orders", "ping"]
+    find = tools[0]
+    assert [(p.name, p.required, p.enum) for p in find.parameters] == [
+        ("customer_id", True, ()),
+        ("filter", False, ()),
+        ("filter.state", False, ("open", "closed")),
+    ]
+    assert [output.name for output in find.returns] == ["orders", "orders[].id"]
+    assert find.title == "Find orders"
+    assert find.metadata["read_only"] is True
+    assert "destructive" not in find.metadata  # what is no boolean says nothing
+    assert tools[1].parameters == ()
+
+
+def test_pages_in_lines_and_the_page_that_is_missing(tmp_path: Path) -> None:
+    pages = [
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+        {"jsonrpc": "2.0", "id": 1, "result": {"tools": [FIND], "nextCursor": "2"}},
+        {"jsonrpc": "2.0", "id": 2, "result": {"tools": [PING]}},
+    ]
+    tools, refusals = read(tmp_path / "pages.jsonl", "\n".join(map(json.dumps, pages)))
+    assert [tool.id for tool in tools] == ["find_orders", "ping"]
+    assert refusals == []
+    tools, refusals = read(tmp_path / "torn.jsonl", "\n".join(map(json.dumps, pages[:2])))
+    assert [tool.id for tool in tools] == ["find_orders"]
+    assert [refusal.reason for refusal in refusals] == ["missing-page"]
+
+
+def test_a_bad_tool_or_line_is_refused_and_stops_nothing(tmp_path: Path) -> None:
+    dangling = {"name": "lost", "inputSchema": {"properties": {"a": {"$ref": "#/$defs/Gone"}}}}
+    rows = [{**PING, "name": " "}, 7, {"name": "odd", "inputSchema": []}, dangling, PING]
+    tools, refusals = read(tmp_path / "saved.json", {"tools": rows})
+    assert [tool.id for tool in tools] == ["ping"]
+    assert [(r.subject, r.reason) for r in refusals] == [
+        ("saved.json#1", "no-name"),
+        ("saved.json#2", "wrong-type"),
+        ("saved.json#odd", "wrong-type"),
+        ("saved.json#lost", "dangling-ref"),
+    ]
+    error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "no such method"}}
+    tools, refusals = read(tmp_path / "l.jsonl", "\n".join([json.dumps(error), '{"half', "3", json.dumps(PING)]))
+    assert [tool.id for tool in tools] == ["ping"]
+    assert [(r.subject, r.reason) for r in refusals] == [
+        ("l.jsonl:1", "rpc-error"),
+        ("l.jsonl:2", "invalid-json"),
+        ("l.jsonl:3", "wrong-type"),
+    ]
+    assert "no such method" in refusals[0].detail
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"openapi": "3.0.0"}',
+        '[{"name": "f", "parameters": {}}]',
+        "{}",
+        "[]",
+        '{"tools": []}',
+        '{"tools": [',
+        "name: x",
+    ],
+)
+def test_other_documents_are_not_taken(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(text, encoding="utf-8")
+    assert not McpSource().accepts(Document(path.name, path=path))
+
+
+SERVER = '''
+import sys
+
+from mcp.server.mcpserver import MCPServer
+from mcp_types import ToolAnnotations
+
+server = MCPServer("warehouse")
+
+
+@server.tool(title="Find stock", annotations=ToolAnnotations(read_only_hint=True))
+def find_stock(material: str, plant: str = "") -> dict[str, int]:
+    """Says how much of a material a plant has."""
+    return {plant: len(material)}
+
+
+@server.tool()
+def book(material: str, quantity: int) -> str:
+    """Books a quantity."""
+    return f"{material} {quantity}"
+
+
+if len(sys.argv) > 1:
+    server.run("streamable-http", port=int(sys.argv[1]))
+else:
+    server.run()
+'''
+
+PAGED = """
+import anyio
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+
+async def pages(context, params):
+    at = int(params.cursor) if params is not None and params.cursor else 0
+    tool = types.Tool(name=f"tool_{at}", input_schema={"type": "object"})
+    return types.ListToolsResult(tools=[tool], next_cursor=NEXT)
+
+
+server = Server("pages", on_list_tools=pages)
+
+
+async def main():
+    async with stdio_server() as (reader, writer):
+        await server.run(reader, writer, server.create_initialization_options())
+
+
+anyio.run(main)
+"""
+
+
+def command(script: Path, text: str) -> str:
+    script.write_text(text, encoding="utf-8")
+    return "mcp:" + shlex.join([sys.executable, str(script)])
+
+
+@pytest.fixture
+def sdk() -> None:
+    pytest.importorskip("mcp.server.mcpserver", reason="the extra mcp is not installed")
+
+
+@pytest.mark.usefixtures("sdk")
+def test_a_live_server_over_stdio(tmp_path: Path) -> None:
+    document = Document(command(tmp_path / "server.py", SERVER))
+    assert McpSource().accepts(document)
+    tools, refusals = split(McpSource().read(document))
+    assert refusals == []
+    assert [tool.id for tool in tools] == ["find_stock", "book"]
+    find = tools[0]
+    assert [(p.name, p.type, p.required) for p in find.parameters] == [
+        ("material", "string", True),
+        ("plant", "string", False),
+    ]
+    assert find.title == "Find stock"
+    assert find.description == "Says how much of a material a plant has."
+    assert (find.metadata["service"], find.metadata["read_only"]) == ("warehouse", True)
+    assert [output.name for output in tools[1].returns] == ["result"]
+
+
+@pytest.mark.usefixtures("sdk")
+async def test_a_live_server_is_asked_also_where_a_loop_is_running(tmp_path: Path) -> None:
+    assert asyncio.get_running_loop().is_running()
+    tools, _ = split(McpSource().read(Document(command(tmp_path / "server.py", SERVER))))
+    assert len(tools) == 2
+
+
+@pytest.mark.usefixtures("sdk")
+def test_a_live_server_over_http(tmp_path: Path) -> None:
+    script = tmp_path / "server.py"
+    script.write_text(SERVER, encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with subprocess.Popen(
+        [sys.executable, str(script), str(port)], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
+        try:
+            wait_for(port, server)
+            tools, refusals = split(McpSource().read(Document(f"mcp+http://127.0.0.1:{port}/mcp")))
+        finally:
+            server.terminate()
+            server.communicate(timeout=20)
+    assert refusals == []
+    assert [tool.id for tool in tools] == ["find_stock", "book"]
+
+
+def wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + 30
+    while time.monotonic() < end and server.poll() is None:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=1):
+                return
+        except OSError:
+            time.sleep(0.05)
+    pytest.fail("the server did not start")
+
+
+@pytest.mark.usefixtures("sdk")
+def test_every_page_of_a_live_server_is_asked_for(tmp_path: Path) -> None:
+    address = command(tmp_path / "paged.py", PAGED.replace("NEXT", "str(at + 1) if at < 3 else None"))
+    service, tools = list_tools(address)
+    assert service == "pages"
+    assert [tool["name"] for tool in tools] == ["tool_0", "tool_1", "tool_2", "tool_3"]
+
+
+@pytest.mark.usefixtures("sdk")
+def test_a_server_whose_pages_go_in_circles_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match="has no end"):
+        list_tools(command(tmp_path / "paged.py", PAGED.replace("NEXT", '"0"')))
+
+
+@pytest.mark.usefixtures("sdk")
+def test_a_server_that_dies_is_refused_with_its_last_words(tmp_path: Path) -> None:
+    address = command(tmp_path / "dies.py", "raise SystemExit('the key WAREHOUSE_KEY is missing')")
+    with pytest.raises(DocumentError, match="it wrote: the key WAREHOUSE_KEY is missing"):
+        list(McpSource().read(Document(address)))
+
+
+@pytest.mark.usefixtures("sdk")
+def test_a_server_that_never_answers_is_given_up(tmp_path: Path) -> None:
+    address = command(tmp_path / "mute.py", "import sys; sys.stdin.read()")
+    with pytest.raises(DocumentError, match=r"within 0\.5 s"):
+        list_tools(address, timeout_s=0.5)
+
+
+@pytest.mark.usefixtures("sdk")
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("mcp:no-such-command-anywhere --x", "no such command"),
+        ("mcp:", "no command is named"),
+        ("mcp:'half", "cannot be read"),
+        ("mcp+http://127.0.0.1:9/mcp", "cannot be asked"),
+    ],
+)
+def test_a_server_that_is_not_there_is_refused(address: str, said: str) -> None:
+    with pytest.raises(DocumentError, match=said) as caught:
+        list(McpSource().read(Document(address)))
+    assert caught.value.subject == address
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(MissingExtraError, match=r"egotools\[mcp\]"):
+        list(McpSource().read(Document("mcp:server")))

@@ -1,0 +1,401 @@
+"""OData v2 and v4: sets, contained collections, operations, navigation, annotations, and documents that are broken."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from ingest.sources.document import Document
+from ingest.sources.odata import ODataSource
+from ingest.sources.odata_fields import words
+from ingest.sources.source import Refusal
+from ontology.errors import DocumentError
+from ontology.tool import Dependency, Tool
+
+V2 = """<?xml version="1.0" encoding="utf-8"?>
+<edmx:Edmx Version="1.0" xmlns:edmx="http://schemas.microsoft.com/ado/2007/06/edmx"
+    xmlns:m="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"
+    xmlns:sap="http://www.sap.com/Protocols/SAPData">
+ <edmx:DataServices m:DataServiceVersion="2.0">
+  <Schema Namespace="WAREHOUSE" xmlns="http://schemas.microsoft.com/ado/2008/09/edm">
+   <EntityType Name="A_StockOrderType" sap:label="Stock Order">
+    <Key><PropertyRef Name="StockOrder"/></Key>
+    <Property Name="StockOrder" Type="Edm.String" Nullable="false" sap:label="Stock Order" sap:updatable="false"/>
+    <Property Name="Plant" Type="Edm.String" Nullable="false" sap:label="Plant" sap:quickinfo="Plant that receives"/>
+    <Property Name="CreatedAt" Type="Edm.DateTime" sap:creatable="false" sap:updatable="false" sap:filterable="false"/>
+    <Property Name="Address" Type="WAREHOUSE.Address"/>
+    <NavigationProperty Name="to_Item" Relationship="WAREHOUSE.OrderItem" FromRole="Order" ToRole="Item"/>
+   </EntityType>
+   <EntityType Name="A_StockOrderItemType">
+    <Key><PropertyRef Name="StockOrder"/><PropertyRef Name="StockOrderItem"/></Key>
+    <Property Name="StockOrder" Type="Edm.String" Nullable="false"/>
+    <Property Name="StockOrderItem" Type="Edm.String" Nullable="false"/>
+    <Property Name="Quantity" Type="Edm.Decimal">
+     <Documentation><Summary>How much is  wanted.</Summary><LongDescription/></Documentation>
+    </Property>
+   </EntityType>
+   <ComplexType Name="Address"><Property Name="City" Type="Edm.String"/></ComplexType>
+   <Association Name="OrderItem">
+    <End Type="WAREHOUSE.A_StockOrderType" Multiplicity="1" Role="Order"/>
+    <End Type="WAREHOUSE.A_StockOrderItemType" Multiplicity="*" Role="Item"/>
+    <ReferentialConstraint>
+     <Principal Role="Order"><PropertyRef Name="StockOrder"/></Principal>
+     <Dependent Role="Item"><PropertyRef Name="StockOrder"/></Dependent>
+    </ReferentialConstraint>
+   </Association>
+   <EntityContainer Name="C">
+    <EntitySet Name="A_StockOrder" EntityType="WAREHOUSE.A_StockOrderType" sap:deletable="false" sap:searchable="true"/>
+    <EntitySet Name="A_StockOrderItem" EntityType="WAREHOUSE.A_StockOrderItemType" sap:addressable="false"
+      sap:creatable="true" sap:updatable="false"/>
+    <AssociationSet Name="OI" Association="WAREHOUSE.OrderItem">
+     <End EntitySet="A_StockOrder" Role="Order"/><End EntitySet="A_StockOrderItem" Role="Item"/>
+    </AssociationSet>
+    <FunctionImport Name="ReleaseOrder" ReturnType="WAREHOUSE.Address" m:HttpMethod="POST">
+     <Parameter Name="StockOrder" Type="Edm.String" Mode="In"/>
+     <Parameter Name="Note" Type="Edm.String" Mode="In" Nullable="true"/>
+    </FunctionImport>
+   </EntityContainer>
+  </Schema>
+ </edmx:DataServices>
+</edmx:Edmx>"""
+
+V4 = """<?xml version="1.0"?>
+<edmx:Edmx Version="4.0" xmlns:edmx="http://docs.oasis-open.org/odata/ns/edmx">
+ <edmx:Reference Uri="x"><edmx:Include Namespace="Org.OData.Core.V1" Alias="Words"/></edmx:Reference>
+ <edmx:DataServices>
+  <Schema Namespace="shop.sales" Alias="self" xmlns="http://docs.oasis-open.org/odata/ns/edm">
+   <EnumType Name="State"><Member Name="open"/><Member Name="closed"/></EnumType>
+   <TypeDefinition Name="Money" UnderlyingType="Edm.Decimal"/>
+   <ComplexType Name="Node"><Property Name="Label" Type="Edm.String"/><Property Name="Next" Type="self.Node"/></ComplexType>
+   <EntityType Name="entity" Abstract="true"><Key><PropertyRef Name="id"/></Key>
+    <Property Name="id" Type="Edm.String" Nullable="false"/></EntityType>
+   <EntityType Name="customer" BaseType="self.entity">
+    <Property Name="name" Type="Edm.String" Nullable="false"><Annotation Term="Words.Description" String="Legal name"/></Property>
+    <NavigationProperty Name="notes" Type="Collection(self.note)" ContainsTarget="true"/>
+    <NavigationProperty Name="profile" Type="self.profile" ContainsTarget="true"/>
+   </EntityType>
+   <EntityType Name="order" BaseType="self.entity">
+    <Property Name="customerId" Type="Edm.String" Nullable="false"/>
+    <Property Name="state" Type="self.State"/>
+    <Property Name="total" Type="self.Money"><Annotation Term="Org.OData.Core.V1.Computed" Bool="true"/></Property>
+    <Property Name="tags" Type="Collection(Edm.String)"/>
+    <Property Name="chain" Type="Collection(self.Node)"/>
+    <NavigationProperty Name="customer" Type="self.customer">
+     <ReferentialConstraint Property="customerId" ReferencedProperty="id"/>
+    </NavigationProperty>
+   </EntityType>
+   <EntityType Name="note" BaseType="self.entity"><Property Name="text" Type="Edm.String"/></EntityType>
+   <EntityType Name="profile" BaseType="self.entity"><Property Name="bio" Type="Edm.String"/></EntityType>
+   <Action Name="cancel" IsBound="true"><Parameter Name="it" Type="self.order"/>
+    <Parameter Name="reason" Type="Edm.String" Nullable="false"/><ReturnType Type="self.order"/></Action>
+   <Action Name="cancel" IsBound="true"><Parameter Name="it" Type="self.order"/></Action>
+   <Function Name="recent" IsBound="true"><Parameter Name="all" Type="Collection(self.order)"/>
+    <Parameter Name="days" Type="Edm.Int32"/><ReturnType Type="Collection(self.order)"/></Function>
+   <Function Name="ping"><ReturnType Type="Edm.Boolean"/></Function>
+   <EntityContainer Name="C">
+    <EntitySet Name="customers" EntityType="self.customer"/>
+    <EntitySet Name="orders" EntityType="self.order">
+     <NavigationPropertyBinding Path="customer" Target="customers"/>
+     <Annotation Term="Org.OData.Capabilities.V1.DeleteRestrictions">
+      <Record><PropertyValue Property="Deletable" Bool="false"/></Record></Annotation>
+    </EntitySet>
+    <Singleton Name="me" Type="self.customer"/>
+    <FunctionImport Name="ping" Function="self.ping"/>
+   </EntityContainer>
+   <Annotations Target="self.cancel(self.order, Edm.String)">
+    <Annotation Term="Org.OData.Core.V1.Description" String="Cancels an order for a reason"/></Annotations>
+   <Annotations Target="self.customer/notes">
+    <Annotation Term="Org.OData.Capabilities.V1.InsertRestrictions">
+     <Record><PropertyValue Property="Insertable" Bool="false"/></Record></Annotation></Annotations>
+  </Schema>
+ </edmx:DataServices>
+</edmx:Edmx>"""
+
+
+def read(folder: Path, text: str | bytes, name: str = "service.edmx") -> tuple[dict[str, Tool], list[Refusal]]:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    document = Document(name, path=path)
+    assert ODataSource().accepts(document)
+    items = list(ODataSource().read(document))
+    tools = [item for item in items if isinstance(item, Tool)]
+    assert len({tool.id for tool in tools}) == len(tools)
+    return {tool.id: tool for tool in tools}, [item for item in items if isinstance(item, Refusal)]
+
+
+def inputs(tool: Tool) -> dict[str, bool]:
+    return {parameter.name: parameter.required for parameter in tool.parameters}
+
+
+def outputs(tool: Tool) -> list[str]:
+    return [output.name for output in tool.returns]
+
+
+def test_v2_sets_give_the_tools_that_their_capabilities_allow(tmp_path: Path) -> None:
+    tools, refusals = read(tmp_path, V2)
+    assert refusals == []
+    assert list(tools) == [
+        "query_A_StockOrder",
+        "read_A_StockOrder",
+        "create_A_StockOrder",
+        "update_A_StockOrder",
+        "create_A_StockOrderItem",
+        "delete_A_StockOrderItem",
+        "ReleaseOrder",
+    ]
+
+
+def test_v2_inputs_outputs_and_texts(tmp_path: Path) -> None:
+    tools, _ = read(tmp_path, V2)
+    query = tools["query_A_StockOrder"]
+    assert query.title == "Query stock order"
+    assert query.metadata["entity"] == "stock order"
+    assert {"$filter", "$search", "$orderby", "$top", "$skip", "$select", "$expand", "Plant"} <= set(inputs(query))
+    assert "CreatedAt" not in inputs(query)
+    assert outputs(query)[0] == "value[].StockOrder"
+    read_ = tools["read_A_StockOrder"]
+    assert inputs(read_)["StockOrder"] is True
+    assert outputs(read_) == ["StockOrder", "Plant", "CreatedAt", "Address", "Address.City"]
+    assert read_.returns[1].description == "Plant that receives"
+    assert (read_.returns[2].type, read_.returns[2].format) == ("string", "date-time")
+    # A lone key is given by the server; both keys of an item have to be said.
+    assert inputs(tools["create_A_StockOrder"]) == {
+        "StockOrder": False,
+        "Plant": True,
+        "Address": False,
+        "Address.City": False,
+    }
+    item = tools["create_A_StockOrderItem"]
+    assert inputs(item) == {"StockOrder": True, "StockOrderItem": True, "Quantity": False}
+    assert item.parameters[2].description == "How much is wanted"
+    assert inputs(tools["update_A_StockOrder"]) == {
+        "StockOrder": True,
+        "Plant": False,
+        "Address": False,
+        "Address.City": False,
+    }
+    assert tools["update_A_StockOrder"].metadata["path"] == "/A_StockOrder({StockOrder})"
+    assert tools["delete_A_StockOrderItem"].metadata["method"] == "DELETE"
+    release = tools["ReleaseOrder"]
+    assert inputs(release) == {"StockOrder": True, "Note": False}
+    assert outputs(release) == ["City"]
+    assert release.metadata["method"] == "POST"
+    assert release.metadata["service"] == "WAREHOUSE"
+
+
+def test_v2_navigation_becomes_dependencies(tmp_path: Path) -> None:
+    readable = V2.replace('sap:addressable="false"', "")
+    tools, _ = read(tmp_path, readable)
+    assert tools["read_A_StockOrder"].depends_on == (
+        Dependency(
+            tool="read_A_StockOrderItem", parameter="StockOrder", output="StockOrder", reason="navigation to_Item"
+        ),
+    )
+    assert tools["create_A_StockOrderItem"].depends_on == (
+        Dependency(
+            tool="query_A_StockOrder", parameter="StockOrder", output="value[].StockOrder", reason="navigation to_Item"
+        ),
+    )
+    hidden, _ = read(tmp_path, V2)
+    assert hidden["read_A_StockOrder"].depends_on == ()  # nothing reads the items
+
+
+def test_v4_sets_singletons_and_contained_collections(tmp_path: Path) -> None:
+    tools, refusals = read(tmp_path, V4)
+    assert refusals == []
+    assert list(tools) == [
+        *(f"{verb}_customers" for verb in ("query", "read", "create", "update", "delete")),
+        *(f"{verb}_customers_notes" for verb in ("query", "read", "update", "delete")),
+        "read_customers_profile",
+        "update_customers_profile",
+        *(f"{verb}_orders" for verb in ("query", "read", "create", "update")),
+        "read_me",
+        "update_me",
+        *(f"{verb}_me_notes" for verb in ("query", "read", "update", "delete")),
+        "read_me_profile",
+        "update_me_profile",
+        "ping",
+        "order.cancel",
+        "order.recent",
+    ]
+    note = tools["read_customers_notes"]
+    assert {name: required for name, required in inputs(note).items() if required} == {"customer_id": True, "id": True}
+    assert note.title == "Read note of a customer"
+    assert note.metadata["path"] == "/customers({customer_id})/notes({id})"
+    assert note.depends_on == (
+        Dependency(
+            tool="query_customers", parameter="customer_id", output="value[].id", reason="contained in customers"
+        ),
+    )
+    assert "customer_id" not in inputs(tools["read_me_notes"])
+    assert tools["read_me_notes"].depends_on == ()
+
+
+def test_v4_types_enums_inheritance_and_cycles(tmp_path: Path) -> None:
+    tools, _ = read(tmp_path, V4)
+    order = {output.name: output for output in tools["read_orders"].returns}
+    assert order["state"].enum == ("open", "closed")
+    assert (order["total"].type, order["total"].format) == ("number", "decimal")
+    assert order["tags"].type == "array"
+    assert [name for name in order if name.startswith("chain")] == ["chain", "chain[].Label", "chain[].Next"]
+    assert inputs(tools["create_orders"])["customerId"] is True
+    assert "total" not in inputs(tools["create_orders"])
+    assert tools["create_customers"].parameters[1].description == "Legal name"
+    assert tools["create_orders"].depends_on == (
+        Dependency(tool="query_customers", parameter="customerId", output="value[].id", reason="navigation customer"),
+    )
+    assert Dependency(tool="read_customers", reason="navigation customer") in tools["read_orders"].depends_on
+
+
+def test_v4_operations(tmp_path: Path) -> None:
+    tools, _ = read(tmp_path, V4)
+    cancel = tools["order.cancel"]
+    assert inputs(cancel) == {"order_id": True, "reason": False}  # one overload does without a reason
+    assert "Cancels an order for a reason" in cancel.description
+    assert outputs(cancel)[:2] == ["id", "customerId"]
+    assert cancel.depends_on == (
+        Dependency(tool="query_orders", parameter="order_id", output="value[].id", reason="bound to order"),
+    )
+    recent = tools["order.recent"]
+    assert inputs(recent) == {"days": True}
+    assert recent.metadata["method"] == "GET"
+    assert outputs(recent)[0] == "value[].id"
+    assert outputs(tools["ping"]) == ["value"]
+
+
+def test_a_base_type_that_is_its_own_ancestor_is_cut(tmp_path: Path) -> None:
+    text = V4.replace('Name="entity" Abstract="true"', 'Name="entity" BaseType="self.order"')
+    tools, refusals = read(tmp_path, text)
+    assert refusals == []
+    assert "read_orders" in tools
+
+
+def test_a_type_defined_nowhere_refuses_only_the_tools_that_need_it(tmp_path: Path) -> None:
+    tools, refusals = read(
+        tmp_path, V4.replace('Name="chain" Type="Collection(self.Node)"', 'Name="chain" Type="self.Gone"')
+    )
+    assert Counter(refusal.reason for refusal in refusals) == {"dangling-type": 6}
+    assert {refusal.subject.partition("#")[2] for refusal in refusals} == {
+        "query_orders",
+        "read_orders",
+        "create_orders",
+        "update_orders",
+        "order.cancel",
+        "order.recent",
+    }
+    assert "shop.sales.Gone" in refusals[0].detail
+    assert "read_customers" in tools
+
+
+def test_elements_without_a_name_are_counted(tmp_path: Path) -> None:
+    tools, refusals = read(tmp_path, V4.replace('<EntitySet Name="customers"', '<EntitySet Label="customers"'))
+    assert [refusal.reason for refusal in refusals] == ["no-name"]
+    assert "read_orders" in tools
+    assert tools["read_orders"].depends_on == ()
+
+
+BOMB = """<?xml version="1.0"?>
+<!DOCTYPE bomb [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>
+<Edmx><Schema Namespace="&b;"/></Edmx>"""
+OUTSIDE = """<?xml version="1.0"?>
+<!DOCTYPE x [<!ENTITY secret SYSTEM "file:///etc/hostname">]>
+<Edmx><Schema Namespace="&secret;"/></Edmx>"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BOMB, "entities"),
+        (OUTSIDE, "entities"),
+        ("", "empty"),
+        ("  \n", "empty"),
+        ("<Edmx>\n<Schema>\n</Edmx>", "broken.edmx:3: invalid XML"),
+        ("<Edmx></Edmx>", "no Schema"),
+        (b"<Edmx>\n\xff\xfe</Edmx>", "broken.edmx:2: invalid XML"),
+        (b'<?xml version="1.0" encoding="no-such"?><Edmx/>', "invalid XML"),
+        ("{}", "broken.edmx:1: invalid XML"),
+    ],
+)
+def test_broken_documents_are_refused_with_the_reason(tmp_path: Path, text: str | bytes, said: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        read(tmp_path, text, "broken.edmx")
+    assert said in str(caught.value)
+    assert str(caught.value).startswith("broken.edmx")
+
+
+def test_utf_16_and_metadata_without_a_telling_name_are_known(tmp_path: Path) -> None:
+    wide = V2.replace('encoding="utf-8"', 'encoding="utf-16"').encode("utf-16")
+    tools, _ = read(tmp_path, wide, "metadata.xml")
+    assert "read_A_StockOrder" in tools
+
+
+def test_other_documents_are_not_taken(tmp_path: Path) -> None:
+    for name, text in (("a.xml", "<html/>"), ("a.json", '{"Edmx": 1}'), ("a.yaml", "openapi: 3.0.0")):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        assert not ODataSource().accepts(Document(name, path=path))
+    assert not ODataSource().accepts(Document("mcp:server"))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("A_PurchaseOrderItem", "purchase order item"),
+        ("A_POSubcontractingComponent", "PO subcontracting component"),
+        ("microsoft.graph.mailFolder", "mail folder"),
+        ("to_URLAddress", "to URL address"),
+        ("_", "_"),
+    ],
+)
+def test_names_become_words(name: str, said: str) -> None:
+    assert words(name) == said
+
+
+@pytest.mark.shared
+def test_sap_services_match_the_measured_catalogue(shared: Path) -> None:
+    services = {
+        "business_partner": "API_BUSINESS_PARTNER",
+        "purchase_order": "API_PURCHASEORDER_PROCESS_SRV",
+        "sales_order": "API_SALES_ORDER_SRV",
+    }
+    ids: set[str] = set()
+    roads: set[tuple[str, str]] = set()
+    for service, stem in services.items():
+        path = shared / "specs" / f"{stem}.edmx"
+        items = list(ODataSource().read(Document(path.name, path=path)))
+        tools = [item for item in items if isinstance(item, Tool)]
+        assert len(tools) == len(items)  # nothing is refused
+        ids |= {f"{service}:{_as_measured(tool.id)}" for tool in tools}
+        roads |= {
+            (f"{service}:{_as_measured(tool.id)}", f"{service}:{_as_measured(need.tool)}")
+            for tool in tools
+            if tool.id.startswith("read_")
+            for need in tool.depends_on
+        }
+    folder = shared / "bench" / "sap_odata"
+    with open(folder / "tools.jsonl", encoding="utf-8") as lines:
+        assert ids == {json.loads(line)["id"] for line in lines}
+    with open(folder / "dependencies.jsonl", encoding="utf-8") as lines:
+        measured = {(row["from"], row["to"]) for row in map(json.loads, lines)}
+    assert roads == measured
+
+
+def _as_measured(id_: str) -> str:
+    return id_.replace("query_", "list_", 1).replace("read_", "get_", 1)
+
+
+@pytest.mark.shared
+def test_microsoft_graph_loads(shared: Path) -> None:
+    path = shared / "specs" / "msgraph_v1.csdl"
+    started = time.perf_counter()
+    items = list(ODataSource().read(Document(path.name, path=path)))
+    assert time.perf_counter() - started < 60  # a runaway expansion, not a benchmark
+    tools = {item.id: item for item in items if isinstance(item, Tool)}
+    assert len(tools) == len(items) > 2_500
+    assert {"query_users", "read_me", "query_users_messages", "message.reply", "query_me_calendarView"} <= set(tools)
+    assert inputs(tools["query_users_messages"])["user_id"] is True
+    assert {need.tool for tool in tools.values() for need in tool.depends_on} <= set(tools)

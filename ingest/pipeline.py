@@ -16,7 +16,7 @@ from ingest.canonicalize import Canonicalization, canonicalize
 from ingest.extract.extractor import Extraction, Extractor, RefusedTriple
 from ingest.extract.validate import validate
 from ingest.graph import build_graph
-from ingest.links import derive_edges
+from ingest.derive import derive_edges
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.triple import Triple

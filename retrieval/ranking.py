@@ -110,5 +110,5 @@ def standardise(values: Floats1d) -> Floats1d:
 
 
 def order(scores: Floats1d, tools: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Positions of the ``k`` best, best first; ties by tool number, which follows the catalogue's order."""
+    """Positions of the ``k`` best, best first; ties by tool number, and tools are numbered by id."""
     return np.lexsort((tools, -scores))[:k]

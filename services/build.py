@@ -12,9 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.cache import Cache
-
 from inference.encoder import Encoder
+from ingest.cache import Cache
 from ingest.extract.extractor import Extractor
 from ingest.pipeline import GraphBuild, Progress, build_tool_graph
 from ingest.sources import Catalog, read_catalog
@@ -115,13 +114,13 @@ def build_snapshot(
     started = time.perf_counter()
     catalog = read_catalog(addresses, strict=strict, progress=lambda address: progress(f"read {address}", 0, 0))
     seconds["read"] = time.perf_counter() - started
+    # By id, so that the snapshot depends neither on the order of the addresses nor on the file system's.
+    tools = sorted(catalog.tools, key=lambda tool: tool.id)
     with staging_folder(store) as folder:
         cache = Cache(store / "cache.sqlite") if cached else None
         try:
             remembering = CachedEncoder(encoder, cache, progress=lambda done, total: progress("encode", done, total))
-            graph = build_tool_graph(
-                catalog.tools, ontology, extractor, encoder=remembering, cache=cache, progress=progress
-            )
+            graph = build_tool_graph(tools, ontology, extractor, encoder=remembering, cache=cache, progress=progress)
             if strict and graph.failed:
                 raise CatalogError(
                     f"{len(graph.failed)} tool(s) could not be extracted",
@@ -130,11 +129,11 @@ def build_snapshot(
                 )
             seconds |= graph.seconds
             stored = _fill(graph_store, graph)
-            started = time.perf_counter()
+            started, encoding = time.perf_counter(), remembering.seconds
             snapshot_id = write_snapshot(
                 folder,
                 SnapshotContent(
-                    tools=catalog.tools,
+                    tools=tools,
                     graph=graph.graph,
                     ontology=ontology,
                     encoder=remembering,
@@ -144,7 +143,7 @@ def build_snapshot(
                 ),
                 progress=lambda stage: progress(f"write {stage}", 0, 0),
             )
-            seconds["write"] = time.perf_counter() - started - remembering.seconds
+            seconds["write"] = time.perf_counter() - started - (remembering.seconds - encoding)
             seconds["encode"] = remembering.seconds
         finally:
             if cache is not None:

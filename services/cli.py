@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -154,13 +155,14 @@ def serve(
     ready_file: Annotated[Path | None, typer.Option(help="Write the address here once the service answers.")] = None,
 ) -> None:
     """Serve a snapshot over gRPC until SIGTERM."""
-    from services.settings import ServerSettings
     from services.threads import pin_threads
 
-    pin_threads()
+    pin_threads()  # before anything numeric is imported
+    from services.settings import settings_from_env
     from services.snapshot_server import serve_snapshot
 
-    settings = ServerSettings.from_env(host=host, port=port, ready_file=ready_file)
+    given = {"host": host, "port": port, "ready_file": ready_file}
+    settings = replace(settings_from_env(), **{name: value for name, value in given.items() if value is not None})
     serve_snapshot(store, settings, reranker=reranker)
 
 
@@ -310,3 +312,7 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

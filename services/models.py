@@ -1,0 +1,55 @@
+"""From the command's options to the models behind their seams."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from inference.reranker import Reranker
+
+from ingest.extract.extractor import Extractor
+from ontology.errors import InvalidArgumentError
+from ontology.ontology import Ontology
+
+__all__ = ["llm_extractor", "open_reranker"]
+
+EMBEDDED_RERANKER = "fusion.v1"
+
+
+def open_reranker(name: str) -> Reranker | None:
+    """The reranker of this name; None for the embedded fusion, which ranks with the snapshot's own indexes."""
+    if name == EMBEDDED_RERANKER:
+        return None
+    from inference import load_reranker
+
+    return load_reranker(name)
+
+
+def llm_extractor(
+    ontology: Ontology,
+    *,
+    base_url: str,
+    model: str,
+    max_tokens: int,
+    max_usd: float,
+    usd_per_1k: float,
+    cache_file: Path,
+) -> Extractor:
+    """The extractor ``llm.v1`` over an OpenAI-compatible endpoint; the key comes from ``OPENAI_API_KEY``.
+
+    :raises InvalidArgumentError: when the endpoint or the model is not named.
+    :raises MissingExtraError: when the extra ``llm`` is not installed.
+    """
+    for option, value in (("--llm-url", base_url), ("--llm-model", model)):
+        if not value:
+            raise InvalidArgumentError("the extractor llm needs this option", subject=option)
+    from inference.budget import Budget
+    from inference.openai_chat import OpenAIChat
+
+    from ingest.cache import Cache
+    from ingest.extract.llm import LlmExtractor
+
+    budget = Budget(max_tokens=max_tokens or None, max_usd=max_usd or None)
+    chat = OpenAIChat(model, base_url=base_url, api_key=os.environ.get("OPENAI_API_KEY", ""), budget=budget)
+    cache_file.parent.mkdir(parents=True, exist_ok=True)
+    return LlmExtractor(chat, ontology, cache=Cache(cache_file))

@@ -35,7 +35,7 @@ def find_documents(addresses: Sequence[str]) -> tuple[list[Document], list[Refus
             if isinstance(item, Refusal):
                 refusals.append(item)
             else:
-                identity = os.path.realpath(item.path) if item.path is not None else item.address
+                identity = os.path.realpath(item.path) if item.path is not None else item.url or item.address
                 found.setdefault(identity, item)
     documents = sorted(found.values(), key=lambda document: document.address)
     _give_namespaces(documents)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ingest.sources.addresses import find_documents
 from ingest.sources.detect import source_for
 from ingest.sources.document import Document
+from ingest.sources.fetch import without_credentials
 from ingest.sources.naming import Read, give_ids
 from ingest.sources.source import Refusal
 from ingest.sources.tidy import tidy
@@ -70,7 +71,7 @@ def read_catalog(
         if progress is not None:
             progress(document.address)
         reads.append(_read(document))
-        _forget_content(document)
+        document.forget()  # a catalogue of many documents must not hold them all in memory
     _forgive_referenced(reads)
     tools, naming_refusals, renamed = give_ids(reads)
     per_read = [[*read.refusals, *late] for read, late in zip(reads, naming_refusals, strict=True)]
@@ -135,12 +136,6 @@ def _refusal(error: DocumentError, document: Document) -> Refusal:
     return Refusal(subject=error.subject or document.address, reason=reason, detail=f"{error.problem}.{remedy}")
 
 
-def _forget_content(document: Document) -> None:
-    """A catalogue of many documents must not hold them all in memory."""
-    for cached in ("content", "text", "data", "head"):
-        document.__dict__.pop(cached, None)
-
-
 def _forgive_referenced(reads: list[Read]) -> None:
     """A file that another document refers to (schemas in ``common.yaml``) has been read, so it is no unknown format."""
     referenced = {path for read in reads for path in read.document.references}
@@ -158,7 +153,7 @@ def _check(catalog: Catalog, addresses: Sequence[str], *, strict: bool) -> None:
     more = len(catalog.refusals) - _SHOWN
     listed += f"; and {more} more" if more > 0 else ""
     if not catalog.tools:
-        tried = ", ".join(addresses) or "no address"
+        tried = _some(addresses) or "no address"
         raise CatalogError(
             f"no tool was found ({listed})" if listed else "no tool was found",
             subject=tried,
@@ -167,6 +162,12 @@ def _check(catalog: Catalog, addresses: Sequence[str], *, strict: bool) -> None:
     if strict and catalog.refusals:
         raise CatalogError(
             f"{len(catalog.refusals)} refused: {listed}",
-            subject=", ".join(addresses),
+            subject=_some(addresses),
             remedy="Mend them, or leave strict out to go on without them",
         )
+
+
+def _some(addresses: Sequence[str]) -> str:
+    shown = [without_credentials(address) if "://" in address else address for address in addresses[:_SHOWN]]
+    more = len(addresses) - _SHOWN
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +26,9 @@ def csv_rows(document: Document) -> Iterator[tuple[str, Any]]:
     :raises DocumentError: when the header cannot be read or names a column twice.
     """
     csv.field_size_limit(max(csv.field_size_limit(), _MAX_CELL_CHARS))
-    lines = document.text.splitlines(keepends=True)
+    lines = list(
+        io.StringIO(document.text, newline="")
+    )  # str.splitlines would also split at a line separator in a cell
     reader = csv.reader(lines, delimiter=_delimiter(lines), strict=True, skipinitialspace=True)
     columns: list[str] | None = None
     while True:

@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
-
+from ingest.sources.aws import AwsSource
 from ingest.sources.document import Document
+from ingest.sources.function import FunctionSource
+from ingest.sources.google_discovery import GoogleDiscoverySource
+from ingest.sources.mcp import McpSource
+from ingest.sources.odata import ODataSource
+from ingest.sources.openapi import OpenApiSource
+from ingest.sources.python import PythonSource
 from ingest.sources.source import Source
+from ingest.sources.table import TableSource
 from ontology.errors import DocumentError, InvalidArgumentError, UnknownFormatError
 
 __all__ = ["SOURCES", "source_for", "source_named"]
 
 _STRUCTURED = frozenset({".json", ".yaml", ".yml"})
 
-# In the order they are asked: the most telling signs first, tables (any list of things with names) last.
-_READERS = (
-    ("openapi", "OpenApiSource"),
-    ("odata", "ODataSource"),
-    ("google_discovery", "GoogleDiscoverySource"),
-    ("aws", "AwsSource"),
-    ("mcp", "McpSource"),
-    ("python", "PythonSource"),
-    ("function", "FunctionSource"),
-    ("table", "TableSource"),
+#: All readers, in the order they are asked: the most telling signs first, tables (any list of things with names) last.
+SOURCES: tuple[Source, ...] = (
+    OpenApiSource(),
+    ODataSource(),
+    GoogleDiscoverySource(),
+    AwsSource(),
+    McpSource(),
+    PythonSource(),
+    FunctionSource(),
+    TableSource(),
 )
-
-
-@cache
-def _sources() -> tuple[Source, ...]:
-    found = []
-    for module, cls in _READERS:
-        try:
-            found.append(getattr(import_module(f"ingest.sources.{module}"), cls)())
-        except ModuleNotFoundError as error:
-            if error.name != f"ingest.sources.{module}":
-                raise
-    return tuple(found)
-
-
-SOURCES: tuple[Source, ...] = _sources()
 
 
 def source_for(document: Document) -> Source:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 from zlib import error as ZlibError
 
+from ingest.sources.fetch import fetch, without_credentials
 from ingest.sources.parsing import parse_json, parse_yaml
 from ontology.errors import DocumentError
 
@@ -34,7 +35,9 @@ class Document:
     def __init__(
         self, address: str, *, path: Path | None = None, namespace: str = "", root: Path | None = None
     ) -> None:
-        self.address = address
+        #: Where the content is fetched from; it may hold credentials and is not for showing.
+        self.url = address if address.startswith(("http://", "https://")) else ""
+        self.address = without_credentials(address) if self.url else address
         self.path = path
         self.root = root if root is not None or path is None else path.parent
         self.namespace = namespace
@@ -47,7 +50,7 @@ class Document:
     @property
     def is_url(self) -> bool:
         """Whether the content is fetched from an ``http(s)://`` address."""
-        return self.address.startswith(("http://", "https://"))
+        return bool(self.url)
 
     @property
     def has_content(self) -> bool:
@@ -59,7 +62,7 @@ class Document:
         """The file's ending in lower case without ``.gz`` (``.json``), or empty."""
         if not self.has_content:
             return ""
-        name = self.path.name if self.path is not None else self.address.split("?", 1)[0].rsplit("/", 1)[-1]
+        name = self.path.name if self.path is not None else self.address.rsplit("/", 1)[-1]
         return Path(name.lower().removesuffix(".gz")).suffix
 
     @cached_property
@@ -69,9 +72,7 @@ class Document:
         :raises DocumentError: when the file is missing, unreadable, larger than :data:`MAX_BYTES`, or a torn gzip.
         """
         if self.is_url:
-            from ingest.sources.fetch import fetch
-
-            return fetch(self.address)
+            return fetch(self.url)
         try:
             with self._open() as handle:
                 content = handle.read(MAX_BYTES + 1)
@@ -132,15 +133,30 @@ class Document:
                 raise self._unreadable(error) from error
         return raw.decode("utf-8-sig", errors="replace")
 
-    @cached_property
+    @property
     def data(self) -> Any:
         """The content parsed as JSON, or as YAML where the ending or the first character says so.
 
         :raises DocumentError: with the line of the fault.
         """
-        if self.suffix in {".yaml", ".yml"} or self.text.lstrip()[:1] not in "{[":
-            return parse_yaml(self.text, subject=self.address)
-        return parse_json(self.text, subject=self.address)
+        if isinstance(self._parsed, DocumentError):
+            raise self._parsed
+        return self._parsed
+
+    @cached_property
+    def _parsed(self) -> Any:
+        """The data, or why there is none: every reader asks, and a torn document need be parsed but once."""
+        try:
+            if self.suffix in {".yaml", ".yml"} or self.text.lstrip()[:1] not in "{[":
+                return parse_yaml(self.text, subject=self.address)
+            return parse_json(self.text, subject=self.address, whole=True)
+        except DocumentError as error:
+            return error
+
+    def forget(self) -> None:
+        """Let go of the content, which would be read again when asked for."""
+        for cached in ("content", "text", "head", "_parsed"):
+            self.__dict__.pop(cached, None)
 
     def _open(self) -> IO[bytes]:
         if self.path is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Hashable
 from typing import Any
 
@@ -20,16 +21,18 @@ __all__ = ["MAX_EXPANDED_NODES", "parse_json", "parse_yaml"]
 MAX_EXPANDED_NODES = 5_000_000
 
 _MAX_YAML_DEPTH = 400
+_METHODS = frozenset({"get", "put", "post", "delete", "patch", "head", "options"})
 
 
-def parse_json(text: str | bytes, *, subject: str, line: int = 1) -> Any:
+def parse_json(text: str | bytes, *, subject: str, line: int = 1, whole: bool = False) -> Any:
     """Parse JSON; ``NaN`` and the infinities, which Python writers leave for an empty cell, are read as null.
 
     :param line: number of the text's first line in the document.
+    :param whole: whether this is a whole document, in which a path or method that stands twice would lose operations.
     :raises DocumentError: with the line of the fault.
     """
     try:
-        return json.loads(text, parse_constant=_null)
+        return json.loads(text, parse_constant=_null, object_pairs_hook=_object if whole else None)
     except json.JSONDecodeError as error:
         where = f"{subject}:{line + error.lineno - 1}"
         raise DocumentError(
@@ -41,7 +44,7 @@ def parse_json(text: str | bytes, *, subject: str, line: int = 1) -> Any:
         ) from error
     except RecursionError as error:
         raise DocumentError("invalid JSON: it is nested too deeply", subject=f"{subject}:{line}") from error
-    except ValueError as error:  # an integer of more digits than Python converts
+    except ValueError as error:  # a key that stands twice, an integer of more digits than Python converts
         raise DocumentError(f"invalid JSON: {error}", subject=f"{subject}:{line}") from error
 
 
@@ -62,6 +65,20 @@ def parse_yaml(text: str, *, subject: str) -> Any:
     if "&" in text:
         _check_expansion(data, subject)
     return data
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next((name for name in mapping if names.count(name) > 1 and _holds_operations(name)), None)
+        if twice is not None:
+            raise ValueError(f"the key {twice!r} stands twice in one object")
+    return mapping
+
+
+def _holds_operations(key: str) -> bool:
+    return key.startswith("/") or key in _METHODS
 
 
 def _null(_: str) -> None:
@@ -110,6 +127,7 @@ def _expanded_size(node: Any, sizes: dict[int, int], open_: set[int]) -> int | N
 
 
 def _construct_mapping(loader: Any, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+    _check_repeats([key for key, _ in node.value if isinstance(key, yaml.ScalarNode)])
     loader.flatten_mapping(node)
     mapping: dict[Hashable, Any] = {}
     for key_node, value_node in node.value:
@@ -119,6 +137,15 @@ def _construct_mapping(loader: Any, node: yaml.MappingNode, deep: bool = False) 
             )
         mapping[key_node.value] = loader.construct_object(value_node, deep=deep)
     return mapping
+
+
+def _check_repeats(keys: list[yaml.ScalarNode]) -> None:
+    """Before merge keys are written out: those may be overridden, a path or method that stands twice may not."""
+    counts = Counter(key.value for key in keys)
+    for key in keys:
+        if counts[key.value] > 1 and _holds_operations(key.value):
+            problem = f"the key {key.value!r} stands twice in one mapping"
+            raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
 
 
 def _descend(loader: Any, _current: Any, _index: Any) -> None:

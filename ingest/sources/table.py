@@ -154,7 +154,7 @@ def _in_own_form(row: Any) -> dict[str, Any]:
     own: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     for key, value in row.items():
-        column = _SYNONYMS.get(key, key)
+        column = _SYNONYMS.get(str(key), str(key))
         (own if column in _COLUMNS else extra)[column] = value
     for column in ("id", "name", "title", "description"):
         if isinstance(own.get(column), (dict, list)):

@@ -155,6 +155,12 @@ def test_csv_with_another_separator(tmp_path: Path, separator: str) -> None:
     assert (tools[0].description, tools[0].metadata["department"]) == ("one, two", "HR")
 
 
+def test_a_line_separator_in_a_cell_ends_no_row(tmp_path: Path) -> None:
+    tools, refusals = read(tmp_path / "t.csv", 'name,description\r\na,one\u2028two\r\nb,"three\nfour"\r\n')
+    assert refusals == []
+    assert [tool.description for tool in tools] == ["one\u2028two", "three\nfour"]
+
+
 def test_bad_csv_rows_are_refused_with_their_line(tmp_path: Path) -> None:
     text = 'name,description,parameters\na,ok,\nb,x,y,z,\n,nothing,\nc,"two\nlines",[{broken\nd,ok,\n'
     tools, refusals = read(tmp_path / "t.csv", text)

@@ -89,6 +89,16 @@ def test_more_than_the_limit_is_refused(server: tuple[str, list[str]]) -> None:
         fetch(f"{url}/huge", limit=1000)
 
 
+def test_credentials_of_an_address_are_sent_nowhere_but_to_its_server(server: tuple[str, list[str]]) -> None:
+    url, asked = server
+    catalog = read_catalog([f"{url}/openapi.json?token=s3cret"])
+    assert asked == ["/openapi.json?token=s3cret"]
+    assert "s3cret" not in repr(catalog)
+    with pytest.raises(CatalogError) as caught:
+        read_catalog([f"{url}/gone?token=s3cret"])
+    assert "s3cret" not in str(caught.value)
+
+
 def test_a_dead_server_is_said_without_its_credentials(server: tuple[str, list[str]]) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as closed:
         port = closed.server_port

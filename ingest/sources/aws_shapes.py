@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from ingest.sources.brief import brief
@@ -131,7 +132,7 @@ class ShapeBook:
             return ()
         key = (f"{step}{name}", depth, open_)
         if key not in self._inner:
-            self._inner[key] = tuple(self._walk(name, step, depth, open_ | {name}))[:MAX_FIELDS]
+            self._inner[key] = tuple(islice(self._walk(name, step, depth, open_ | {name}), MAX_FIELDS))
         return self._inner[key]
 
     def _core(self, name: str) -> tuple[str, str]:

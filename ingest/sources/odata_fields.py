@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from ingest.sources.csdl import Navigation, Property, Service, StructuredType
 from ingest.sources.prose import plain
@@ -78,6 +79,8 @@ class TypeBook:
         :raises DanglingTypeError: when one of them is defined nowhere.
         """
         if name not in self._lineages:
+            if not name:
+                raise DanglingTypeError(name)
             found: dict[str, StructuredType] = {}
             at = name
             while at and at not in found:
@@ -175,7 +178,7 @@ class TypeBook:
         key = (type_, depth, open_)
         if key not in self._below:
             step = "[]." if type_.startswith("Collection(") else "."
-            self._below[key] = tuple(self._walk(name, step, depth, open_ | {name}))[:MAX_FIELDS]
+            self._below[key] = tuple(islice(self._walk(name, step, depth, open_ | {name}), MAX_FIELDS))
         return self._below[key]
 
     def _walk(self, name: str, step: str, depth: int, open_: frozenset[str]) -> Iterator[Parameter]:

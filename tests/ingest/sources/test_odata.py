@@ -291,6 +291,13 @@ def test_a_type_defined_nowhere_refuses_only_the_tools_that_need_it(tmp_path: Pa
     assert "read_customers" in tools
 
 
+def test_a_set_without_a_type_is_refused(tmp_path: Path) -> None:
+    tools, refusals = read(tmp_path, V4.replace('EntityType="self.customer"', ""))
+    assert {refusal.reason for refusal in refusals} == {"dangling-type"}
+    assert {refusal.subject.partition("_")[2] for refusal in refusals} == {"customers"}
+    assert "read_orders" in tools
+
+
 def test_elements_without_a_name_are_counted(tmp_path: Path) -> None:
     tools, refusals = read(tmp_path, V4.replace('<EntitySet Name="customers"', '<EntitySet Label="customers"'))
     assert [refusal.reason for refusal in refusals] == ["no-name"]

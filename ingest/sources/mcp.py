@@ -182,4 +182,9 @@ def _metadata(row: Mapping[str, Any], service: str) -> dict[str, Any]:
         metadata["title"] = title
     if service:
         metadata["service"] = service
+    # `_meta` is the protocol's place for what a server adds: its plain values are metadata like any other.
+    said = row.get("_meta")
+    for key, value in said.items() if isinstance(said, Mapping) else ():
+        if isinstance(value, (str, int, float, bool)) and "/" not in str(key):
+            metadata.setdefault(str(key), value)
     return metadata

@@ -1,0 +1,1 @@
+"""Programs for developers: benchmarks, exports, stubs, locks."""

@@ -24,7 +24,7 @@ class View:
     :param properties: schema by field name, in the schema's order.
     :param items: schema of a list's items, or None.
     :param values: schema of a map's values, or None.
-    :param refs: the ``$ref``s that were followed to get here.
+    :param refs: the ``$ref``s that name what this is (not those of the several types that an ``allOf`` extends).
     """
 
     types: list[str] = field(default_factory=list)
@@ -83,8 +83,12 @@ class _Folding:
         if isinstance(ref, str) and ref not in refs:
             _fold_all(view, self.view(self.lookup(ref), refs | {ref}))
             view.refs |= {ref}
-        for part in _parts(schema, "allOf"):
-            _fold_all(view, self.view(part, refs))
+        parts = _parts(schema, "allOf")
+        for part in parts:
+            inner = self.view(part, refs)
+            if len(parts) > 1:  # what extends a type is not that type: it may be opened inside it
+                inner.refs = refs
+            _fold_all(view, inner)
         branches = [self.view(part, refs) for key in ("oneOf", "anyOf") for part in _parts(schema, key)]
         _fold_any(view, [branch for branch in branches if branch.type != "null"])
         return view

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from ingest.sources import SOURCES, Document, read_catalog, source_for, source_named
+from ingest.sources import SOURCES, Document, Refusal, read_catalog, source_for, source_named
+from ingest.sources.tidy import tidy
 from ontology.errors import InvalidArgumentError, UnknownFormatError
+from ontology.tool import Tool
+
+ROOT = Path(__file__).resolve().parents[3]
 
 OPENAPI = {"k8s_core_v1": 248, "tmdb": 54, "spotify": 40}
 
@@ -51,6 +59,25 @@ def test_a_folder_with_more_than_tools_in_it(shared: Path) -> None:
     assert set(catalog.refused_by_reason()) == {"unknown-format"}
 
 
+LINKED = {
+    "openapi": "3.0.0",
+    "paths": {
+        "/a": {
+            "post": {
+                "requestBody": {
+                    "content": {"application/json": {"schema": {"oneOf": [{"$ref": "#/x/A"}, {"$ref": "#/x/B"}]}}}
+                },
+                "responses": {"200": {"links": {"b": {"operationId": "b"}, "c": {"operationId": "c"}}}},
+            },
+            "get": {"operationId": "b"},
+        },
+    },
+    "x": {
+        "A": {"properties": {name: {"enum": ["p", "q"]} for name in "fedcba"}, "required": ["a", "b", "c"]},
+        "B": {"properties": {name: {"type": "string"} for name in "bcxyz"}, "required": ["z", "c", "b"]},
+    },
+}
+
 GARBAGE = {
     "a.json": b"null",
     "b.json": b'"text"',
@@ -80,6 +107,59 @@ def test_no_reader_fails_on_what_it_does_not_know(tmp_path: Path, source: object
 )
 def test_live_addresses_have_one_reader_at_most(address: str) -> None:
     assert sum(source.accepts(Document(address)) for source in SOURCES) <= 1
+
+
+ROWS = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["enum [a, b]", "#/$defs/x", "object"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                "id name title description parameters returns depends_on metadata type enum required function input_schema args "
+                "properties $ref $defs items allOf inputSchema outputSchema tools in".split()
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize("name", ["table.v1", "function.v1", "mcp.v1"])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(row=ROWS)
+def test_whatever_a_row_holds_it_is_a_tool_or_a_refusal(tmp_path: Path, name: str, row: object) -> None:
+    for ending, data in (("json", [row, {"name": "good", "parameters": row}]), ("jsonl", row)):
+        path = tmp_path / f"a.{ending}"
+        path.write_text(json.dumps(data), encoding="utf-8")
+        for item in source_named(name).read(Document(path.name, path=path)):
+            if isinstance(item, Tool):
+                assert tidy(item).canonical_json().encode("utf-8")
+            else:
+                assert isinstance(item, Refusal)
+
+
+def test_the_hash_seed_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(LINKED), encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text('{"name": "x", "z": 1, "y": 2}\n{"name": "x"}\n', encoding="utf-8")
+    program = "import sys; from ingest.sources import read_catalog; sys.stdout.write(repr(read_catalog(sys.argv[1:])))"
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path)],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert len(said) == 1
+    assert "duplicate-id" in said.pop()
 
 
 def test_names_are_versioned_and_unknown_ones_list_the_known() -> None:

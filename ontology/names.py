@@ -55,7 +55,7 @@ _NEW_NOUNS = frozenset(
     "login signup username dataset subnet pod kubelet hashtag emoji crypto cryptocurrency nft wishlist checkout wifi "
     "smartphone laptop tv email website homepage hostname subdomain malware ransomware screenshot thumbnail avatar "
     "backend frontend microservice changelog backlog sprint standup onboarding offboarding payroll timesheet "
-    "reseller preorder tracklist ringtone setlist airline multimedia media sms vm vpn ip sku asin isbn".split()
+    "keyword reseller preorder tracklist ringtone setlist airline multimedia media sms vm vpn ip sku asin isbn".split()
 )
 _IDENTIFIER_WORDS = frozenset(
     "id ids identifier identifiers uuid guid key keys code number no num nr ref reference slug iban".split()
@@ -86,7 +86,7 @@ def verb_lemma(word: str) -> str:
 def is_noun(word: str) -> bool:
     """Whether a lower-case word in the singular is a known noun; without a spaCy model, any word of letters is."""
     tables = _tables("noun")
-    return word.isalpha() if tables is None else word in tables[0] or word in _NEW_NOUNS
+    return word.isalpha() if tables is None else word in tables[0] or word in _NEW_NOUNS or word in _INVARIANT
 
 
 def expand(tokens: list[str], abbreviations: Mapping[str, str]) -> list[str]:
@@ -142,7 +142,7 @@ def _lemma(word: str, part: str) -> str:
     known = [candidate for candidate in candidates if candidate in index]
     if word in index:
         # The list also holds plurals with a life of their own (details, sales): their singular still names the thing.
-        keep = part == "verb" or len(word) < 5 or not word.endswith("s")
+        keep = part == "verb" or len(word) < 5 or not word.endswith("s") or word.endswith(("us", "ss", "is"))
         return word if keep or not known else known[0]
     if word in exceptions:
         return exceptions[word]

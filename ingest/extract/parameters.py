@@ -32,8 +32,10 @@ _WEAK_TAILS = frozenset("key keys code codes number no num nr ref reference iban
 _BARE_IN_PATH = _BARE_IDENTIFIERS | frozenset("name key code number no num ref username login handle".split())
 # What stands before them is spoken of by its name, state or record: `supplier_name`, `order_status`, `recipient_list`.
 _DENOTING_TAILS = frozenset(
-    "name title description detail info information list object record status filter type".split()
+    "name title description detail info information list object record status state filter type".split()
 )
+# Alone they are how to sort or what to say; with a name or a status they are things.
+_ALSO_OBJECTS = frozenset("order message item comment note action".split())
 _SHORT_THINGS = frozenset("tv vm pod app job car bus bug tax fee bill".split())
 _HARD_FORMATS = frozenset(("uuid", "guid"))
 _PLACEHOLDER = re.compile(r"[{<:]([\w.$@-]+)[}>]?")
@@ -158,7 +160,9 @@ def referred(parameter: Parameter, name: str, abbreviations: Mapping[str, str]) 
     while said and noun_lemma(said[-1]) in _DENOTING_TAILS:
         said.pop()
     entity = _object(said, abbreviations)
-    if not entity or entity.rpartition(" ")[2] in ATTRIBUTES or (len(entity) <= 3 and entity not in _SHORT_THINGS):
+    last = entity.rpartition(" ")[2]
+    property_ = last in ATTRIBUTES and not (last in _ALSO_OBJECTS and len(said) < len(tokens))
+    if not entity or property_ or (len(entity) <= 3 and entity not in _SHORT_THINGS):
         return None
     return Meaning(entity=entity, confidence=0.7 if tokens[-1] in ("name", "names", "title") else 0.6)
 

@@ -86,15 +86,13 @@ def clean_phrase(tokens: list[str]) -> tuple[int, int]:
 
 def says_nothing(tokens: list[str]) -> bool:
     """Whether the words name nothing of the business: all generic, or one that neither a dictionary nor a capital vouches for."""
-    said = [token.lower() for token in tokens]
+    said = [token.lower() for token in tokens if token not in _HTTP_METHODS]
     if all(word in GENERIC_HEADS or noun_lemma(word) in GENERIC_HEADS or word in STOP_WORDS for word in said):
         return True
     if len(said) > 1:
         return False
-    if tokens[0] in _HTTP_METHODS or len(said[0]) < 2:
-        return True
     known = len(said[0]) > 2 and is_noun(canonical_name(said[0]).rpartition(" ")[2])
-    return not known and not _is_proper(tokens[0])
+    return not known and not _is_proper(tokens[-1])
 
 
 def plain_phrases(text: str) -> list[tuple[str, int, int]]:
@@ -216,5 +214,5 @@ def _is_proper(word: str) -> bool:
 _EMPTY_HEADS = frozenset(
     "list set collection array detail information info datum data record object result instance entry content name value id identifier uuid "
     "guid api endpoint string json xml parameter param field tool metadata overview resource element url uri "
-    "response request call filter option output input query".split()
+    "response output input".split()
 )

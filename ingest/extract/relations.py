@@ -172,7 +172,7 @@ class _Reader:
         for token in self.doc:
             if token.idx < self.lead:
                 continue
-            if token.dep_ == "prep" or token.dep_ == "agent":
+            if token.dep_ in ("prep", "agent") or (token.dep_ == "dative" and token.tag_ in ("IN", "TO")):
                 yield from self._preposition(token)
             elif token.dep_ == "poss":
                 yield from self._possessive(token)

@@ -35,7 +35,7 @@ _MARKUP = (
 )
 _BREAK = re.compile(r"(?<=[.!?。;])\s+|\n\s*\n|\n(?=\s*[-*•\d#|])|\s*[\r\n]+(?=[A-Z])|(?<=[a-z]):\s*\n")
 _FIRST = re.compile(r"\s*([A-Za-z]+)\b(?![-/'.])")
-_SUBJECT_S, _SUBJECT_BASE, _SUBJECT_ING, _SUBJECT_ED = "This tool ", "You can ", "This tool is ", "This tool is "
+_SUBJECT_S, _SUBJECT_BASE, _SUBJECT_ING, _SUBJECT_ED = "It ", "You can ", "It is ", "It is "
 _DETERMINERS = re.compile(
     r"\s+(?:a|an|the|all|any|one|your|this|each|some|specific|new|current|existing|multiple|for|up)\b", re.I
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ingest.extract.lexicon import STOP_WORDS, action
+from ingest.extract.lexicon import MOSTLY_NOUNS, STOP_WORDS, action
 from ingest.extract.parameters import path_things
 from ingest.extract.phrases import clean_phrase
 from ontology.names import canonical_name, is_noun, words
@@ -53,19 +53,7 @@ def read_title(name: str, abbreviations: Mapping[str, str]) -> Title:
     Title(verbs=('send',), target='invoice', others=('customer',))
     """
     tokens = words(name)[:_MAX_WORDS]
-    verbs: list[str] = []
-    while tokens and (action(tokens[0]) or (verbs and tokens[0] in ("or", "and"))):
-        if (
-            len(tokens) > 1
-            and verbs
-            and tokens[0] not in ("or", "and")
-            and "or" not in words(name)
-            and "and" not in words(name)
-        ):
-            break  # "get report": the second is what is got
-        if tokens[0] not in ("or", "and"):
-            verbs.append(action(tokens[0]))
-        tokens = tokens[1:]
+    verbs, tokens = _leading_verbs(tokens)
     if not verbs and len(tokens) > 1 and action(tokens[-1]) in _LAST_VERBS and tokens[-1] == action(tokens[-1]):
         verbs, tokens = [tokens[-1]], tokens[:-1]
     lead: list[str] = []
@@ -78,6 +66,15 @@ def read_title(name: str, abbreviations: Mapping[str, str]) -> Title:
     things += [thing for thing in (_thing(lead, abbreviations),) if thing]
     others = tuple(dict.fromkeys(thing for thing in things if thing != first))
     return Title(verbs=tuple(verbs), target=first, others=others)
+
+
+def _leading_verbs(tokens: list[str]) -> tuple[list[str], list[str]]:
+    """The verb a name begins with, or both of "create or update", and the words after."""
+    if not tokens or not action(tokens[0]) or (tokens[0] in MOSTLY_NOUNS and len(tokens) > 1):
+        return [], tokens
+    if len(tokens) > 2 and tokens[1] in ("or", "and") and action(tokens[2]):
+        return [action(tokens[0]), action(tokens[2])], tokens[3:]
+    return [action(tokens[0])], tokens[1:]
 
 
 def read_path(tool: Tool) -> Title | None:

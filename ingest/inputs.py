@@ -14,12 +14,20 @@ __all__ = ["STATES", "asks", "needs_of"]
 STATES = frozenset("current present latest new updated given desired target selected my".split())
 """Words before a value's name that do not change what it is: ``current_location`` is a location."""
 _QUERY = frozenset("query q search keyword keywords term terms filter phrase searchterm searchtext searchquery".split())
+_NOT_TEXT = frozenset("type mode id ids language limit size count date by field fields depth".split())
 _NAMING = frozenset("name title label surname lastname firstname email phone username text description".split())
 
 
 def needs_of(draft: Draft, known: Known) -> tuple[Need, ...]:
     """The needs of a tool, input by input; inputs that say nothing of what they take are left out."""
-    return tuple(need for parameter, found in draft.inputs for need in _needs(draft, parameter, found, known))
+    needs: dict[str, Need] = {}
+    for parameter, found in draft.inputs:
+        for need in _needs(draft, parameter, found, known):
+            # One name may stand in the query and in the body: it is one input to those who read the edge.
+            before = needs.get(need.parameter)
+            if before is None or (before.required, before.confidence) < (need.required, need.confidence):
+                needs[need.parameter] = need
+    return tuple(needs.values())
 
 
 def asks(draft: Draft) -> float:
@@ -64,8 +72,8 @@ def _takes_text(parameter: Parameter) -> float:
     tokens = words(parameter.name.rsplit(".", 1)[-1])
     if not tokens or tokens[-1] in ("id", "ids"):
         return 0.0
-    if tokens[-1] in _QUERY or tokens[0] in _QUERY:
+    if tokens[0] in _QUERY and (len(tokens) == 1 or tokens[-1] not in _NOT_TEXT):
         return 1.0
-    if tokens[-1] in _NAMING:
+    if tokens[-1] in _NAMING or tokens[-1] in _QUERY:
         return 0.8
     return 0.6 if parameter.required else 0.0

@@ -25,10 +25,8 @@ __all__ = [
 ]
 
 ACTIONS: Mapping[str, frozenset[str]] = {
-    "search": frozenset(
-        "search find lookup look query discover match suggest autocomplete resolve locate identify".split()
-    ),
-    "list": frozenset("list browse enumerate index".split()),
+    "search": frozenset("search find lookup look query match suggest autocomplete resolve locate identify".split()),
+    "list": frozenset("list browse discover enumerate index".split()),
     "get": frozenset(
         "get fetch read retrieve show view describe check obtain load display watch export calculate compute estimate "
         "determine convert count".split()
@@ -200,7 +198,8 @@ def _from_name(name: str, names: Names) -> tuple[str, list[str]]:
     before = segments[-2] if len(segments) > 1 else []
     place = next((i for i, token in enumerate(tokens) if action_of(token)), None)
     if place is None:
-        return "act", _objects(tokens, names) + _objects(before, names)
+        # A verb of no list ("follow artists"), or none at all.
+        return "act", [*_objects(tokens, names), *_objects(tokens[1:], names), *_objects(before, names)]
     after = _objects(tokens[place + 1 :], names)
     here = after or _objects(tokens[:place], names)
     return action_of(tokens[place]), here + _objects(before, names)

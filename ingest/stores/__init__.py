@@ -1,0 +1,41 @@
+"""Where a ToolGraph may also be kept: in memory, in the embedded graph database Ladybug, in a Neo4j."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ingest.stores.ladybug import LadybugStore
+from ingest.stores.memory import MemoryStore
+from ingest.stores.neo4j import Neo4jStore
+from ingest.stores.store import Counts, GraphStore
+from ontology.errors import InvalidArgumentError
+
+__all__ = ["STORES", "Counts", "GraphStore", "LadybugStore", "MemoryStore", "Neo4jStore", "open_store"]
+
+STORES = ("memory", "ladybug:PATH", "neo4j:bolt://user:password@host:port")
+"""The addresses that :func:`open_store` knows."""
+
+
+def open_store(address: str) -> GraphStore:
+    """The store at an address.
+
+    :param address: ``memory``, ``ladybug:PATH`` or ``neo4j:bolt://user:password@host:port``.
+    :raises InvalidArgumentError: for any other.
+    :raises MissingExtraError: when the store's package is not installed.
+    """
+    kind, _, rest = address.partition(":")
+    known: dict[str, Callable[[], GraphStore]] = {
+        "ladybug": lambda: LadybugStore(Path(rest)),
+        "neo4j": lambda: Neo4jStore(rest),
+    }
+    if address == "memory":
+        return MemoryStore()
+    if kind in known and rest:
+        return known[kind]()
+    # Only the kind is repeated: what follows may hold a password.
+    raise InvalidArgumentError(
+        f"the store {kind!r} is not known" if kind not in known else f"the store {kind!r} needs an address",
+        subject="store",
+        remedy=f"Choose one of: {', '.join(STORES)}",
+    )

@@ -47,7 +47,7 @@ ACTIONS = frozenset(
 
 # Of these, the ones that are also nouns.
 ALSO_NOUNS = frozenset(
-    "access account address book call change charge count design display document email export filter flag forecast form format group "
+    "login lookup checkout backup access account address book call change charge count design display document email export filter flag forecast form format group "
     "help hire index invite invoice issue label leave like link load lock log map mark match measure need order patch pause pay "
     "permit pick pin place plan play poll post price print process produce purchase query queue rank rate read record refund "
     "release repair reply report request reset return review roll run sample save schedule score search set share ship show "
@@ -58,10 +58,11 @@ ALSO_NOUNS = frozenset(
 # Of these, the ones that a description of an operation rarely begins with as a verb.
 MOSTLY_NOUNS = frozenset(
     "access account address call charge design document email estimate form format group index issue label measure need order price process "
-    "purchase queue rate record report request return sample schedule score share sign sort supply support tag test time tool "
-    "transfer trigger turn update view visit watch work aggregate benefit block comment contact content credit debit delegate draft "
-    "end increase decrease monitor notice object offer present preview project progress push reserve copy rank stream".split()
-) - {"report", "schedule", "transfer", "update", "view", "share", "test", "copy"}
+    "purchase queue rate record request return sample score sign sort supply support tag time tool "
+    "visit work aggregate benefit comment contact content credit debit draft "
+    "end notice object offer present project progress rank stream".split()
+)
+
 
 # Say that something is done rather than what: the verb they lead to is the action.
 LINKING_VERBS = frozenset("allow enable let help permit use be serve intend design aim want need try make".split())
@@ -94,7 +95,7 @@ GENERIC_HEADS = TRANSPARENT_HEADS | frozenset(
     "entity entities enum dict dictionary tuple object map float64 int32 "
     "int64 percentage percent rest entire whole multiple single specified given specific certain possible available "
     "january february march april may june july august september october november december monday tuesday wednesday thursday "
-    "friday saturday sunday someone anyone everyone something anything everything nothing comma millisecond milliseconds discretion constraint representation "
+    "friday saturday sunday add update delete stream someone anyone everyone something anything everything nothing comma millisecond milliseconds discretion constraint representation "
     "inactivity modification modifications change changes attention processing directive behavior behaviour importance possibility "
     "placeholder wildcard character standard convention syntax notation regex camelcase boolean integer kb mb gb px pixel pixels null undefined variable variables".split()
 )

@@ -18,6 +18,7 @@ _WORD = re.compile(r"[^\W_][\w.+]*(?:[-/&'’][\w.+]+)*\Z")
 _MAX_WORDS = 4
 _HTTP_METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
 _MAX_WORD_CHARS = 30
+_LONGEST_ACRONYM = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +92,8 @@ def says_nothing(tokens: list[str]) -> bool:
         return True
     if len(said) > 1:
         return False
+    if tokens[-1].isupper() and len(said[0]) > _LONGEST_ACRONYM:
+        return True  # a literal to be written so
     known = len(said[0]) > 2 and is_noun(canonical_name(said[0]).rpartition(" ")[2])
     return not known and not _is_proper(tokens[-1])
 
@@ -158,7 +161,7 @@ def _phrase(doc: Any, first: int, head: Any) -> Phrase | None:
     if all(noun_lemma(noun) in GENERIC_HEADS or noun in GENERIC_HEADS for noun in nouns):
         return None  # "immediate attention": an adjective makes no thing of a word that names none
     core = end - 1
-    while core > start and tokens[core - 1][3] in _NOUN_TAGS and tokens[core - 1][0].lower() not in STOP_WORDS:
+    while core > start and _of_core(tokens[core - 1][0].lower(), tokens[core - 1][3]):
         core -= 1
     core_start, core_end = clean_phrase([text for text, _, _, _ in tokens[core:end]])
     # "open orders" has a core, "live result" none of its own.
@@ -172,6 +175,11 @@ def _phrase(doc: Any, first: int, head: Any) -> Phrase | None:
         end=until,
         core_start=tokens[inner][1],
     )
+
+
+def _of_core(word: str, tag: str) -> bool:
+    """Whether a modifier belongs to the name: a noun, or an adjective that is one too (rental service, human agent)."""
+    return word not in STOP_WORDS and (tag in _NOUN_TAGS or (tag == "JJ" and is_noun(word)))
 
 
 def _joined(doc: Any, first: int, last: int) -> list[tuple[str, int, int, str]]:

@@ -30,7 +30,8 @@ _DEEDS = frozenset(
     "cancellation completion processing handling selection search visit".split()
 )
 _LIGHT_VERBS = frozenset("be do get let make take give see want need".split())
-_IS, _KNOWN, _LINKED, _LOOSE = "is", 0.6, 0.5, 0.4
+_DUTIES = frozenset("will must should would may shall".split())
+_LINKED, _LOOSE = 0.5, 0.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +135,9 @@ class _Reader:
             subjects = [child for child in verb.children if child.dep_ in ("nsubj", "nsubjpass")]
             if subjects:
                 subject = subjects[0]
+                obliged = any(child.dep_ == "aux" and child.lower_ in _DUTIES for child in verb.children)
+                if subject.lower_ in ("user", "users") and obliged:
+                    return False  # "The user will receive an email" is not what the tool does
                 passive = subject.dep_ == "nsubjpass" and verb_lemma(verb.lower_) not in LINKING_VERBS
                 return not passive and (subject.idx < self.lead or subject.lower_ in _SELVES) and verb.dep_ != "relcl"
             linked = verb.dep_ == "xcomp" and verb_lemma(verb.head.lower_) in LINKING_VERBS

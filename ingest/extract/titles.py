@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ingest.extract.lexicon import MOSTLY_NOUNS, STOP_WORDS, action
+from ingest.extract.lexicon import MOSTLY_NOUNS, STOP_WORDS, TRANSPARENT_HEADS, action
 from ingest.extract.parameters import path_things
 from ingest.extract.phrases import clean_phrase
 from ontology.names import canonical_name, is_noun, words
@@ -21,6 +21,10 @@ _LAST_VERBS = frozenset(
     "reject remove reserve retrieve search send submit subscribe unsubscribe update upload download verify write".split()
 )
 
+_PREPOSITIONS = frozenset(
+    "of in on at by for with from to into and or via per as about between within without using".split()
+)
+_PATH_VERBS = frozenset("search find discover lookup query cancel approve reject pause resume archive restore".split())
 _INNER_VERBS = _LAST_VERBS - {"query", "search", "update", "upload", "download", "read", "close"} | frozenset(
     "browse select view track manage enable disable set list get schedule check book start stop send share log".split()
 )
@@ -64,6 +68,8 @@ def read_title(name: str, abbreviations: Mapping[str, str]) -> Title:
     things = [thing for group in _groups(tokens) if (thing := _thing(group, abbreviations))]
     first = _thing(next(iter(_groups(tokens)), []), abbreviations)
     things += [thing for thing in (_thing(lead, abbreviations),) if thing]
+    if not things:
+        first = _last_resort(tokens)
     others = tuple(dict.fromkeys(thing for thing in things if thing != first))
     return Title(verbs=tuple(verbs), target=first, others=others)
 
@@ -91,22 +97,47 @@ def read_path(tool: Tool) -> Title | None:
     if named[-len(spelled) :] != spelled or len(named) - len(spelled) > 1:
         return None
     things = path_things(path)
+    inner = [word for word in spelled if word in _PATH_VERBS]
+    if inner:
+        things = [thing for thing in things if thing not in _PATH_VERBS]
+        verb = inner[-1]
+    elif (
+        len(things) > 1
+        and action(things[-1]) == things[-1]
+        and things[-1] not in MOSTLY_NOUNS
+        and not path.endswith("}")
+    ):
+        verb = things.pop()  # /orders/{order_id}/cancel
     target = things[-1] if things else ""
     others = tuple(dict.fromkeys(thing for thing in things if thing != target))
     return Title(verbs=(action(verb),) if action(verb) else (), target=target, others=others)
 
 
 def _groups(tokens: list[str]) -> list[list[str]]:
-    """The words between stop words, each run cut after its last number ("core v1 pod" is about the pod)."""
-    groups: list[list[str]] = [[]]
-    for token in tokens:
-        if token in STOP_WORDS:
-            groups.append([])
+    """The words between prepositions, the last run of each first: "the users currently playing track" is about the track.
+
+    A run begins anew after a number ("core v1 pod" is about the pod).
+    """
+    groups: list[list[str]] = []
+    runs: list[list[str]] = [[]]
+    for token in [*tokens, "by"]:
+        if token in _PREPOSITIONS:
+            groups.extend(run for run in reversed(runs) if run)
+            runs = [[]]
+        elif token in STOP_WORDS:
+            runs.append([])
         elif not token.isalpha():
-            groups[-1].clear()
+            runs[-1].clear()
         else:
-            groups[-1].append(token)
-    return [group for group in groups if group]
+            runs[-1].append(token)
+    return groups
+
+
+def _last_resort(tokens: list[str]) -> str:
+    """What a name is about that has only common words: ``get_current_date`` is about the date."""
+    said = [token for token in tokens if token.isalpha() and token not in STOP_WORDS | TRANSPARENT_HEADS]
+    name = canonical_name(" ".join(said[-2:]))
+    return name if name and is_noun(name.rpartition(" ")[2]) else ""
 
 
 def _thing(tokens: list[str], abbreviations: Mapping[str, str]) -> str:

@@ -97,7 +97,7 @@ class TextRanker:
         for number in tools:
             tool = self._snapshot.tool(int(number))
             documents.append(f"{tool_text(tool)} {params_text(tool)}"[:_DOCUMENT_CHARS])
-        scores = self._reranker.score(query.text, documents)
+        scores: Floats1d = self._reranker.score(query.text, documents)
         return Ranking(scores=scores, signals={"reranker": scores})
 
 

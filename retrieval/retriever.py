@@ -52,6 +52,8 @@ class Request:
                 subject="query",
                 remedy="Send the request itself, not the conversation",
             )
+        if any("\ud800" <= character <= "\udfff" for character in self.query):
+            raise InvalidArgumentError("the query is not valid Unicode", subject="query", remedy="Send it as UTF-8")
         if not any(character.isalnum() for character in self.query):
             raise InvalidArgumentError(
                 "the query has no letter or digit", subject="query", remedy="Say in words what is needed"

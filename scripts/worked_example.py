@@ -1,0 +1,182 @@
+"""The worked example of docs/how-it-works.md, made by the code: its triples, its picture, its retrieval.
+
+``python -m scripts.worked_example`` rewrites the marked blocks of the page and the picture beside it; with ``--check``
+it only says, by its exit code, whether they are what the code gives. A test runs the check.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import sys
+import tempfile
+from html import escape
+from pathlib import Path
+
+from inference import load_encoder
+from ontology.names import words
+from retrieval.engine import EgoGraph
+from retrieval.retriever import Request
+from retrieval.snapshot_engine import SnapshotEngine, open_engine
+from services.build import build_snapshot
+from services.why import why
+
+ROOT = Path(__file__).resolve().parent.parent
+CATALOG = ROOT / "examples" / "enterprise" / "catalog"
+PAGE = ROOT / "docs" / "how-it-works.md"
+PICTURE = ROOT / "docs" / "ego-graph.svg"
+TOOL = "projects/send_task_deadline_reminder"
+QUERY = "Show me the details of all purchase order items with 'pending' status"
+_BLOCK = re.compile(r"(<!-- example:(\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_COLOURS = {
+    "tool": "#1f6feb",
+    "parameter": "#8250df",
+    "business_object": "#1a7f37",
+    "capability": "#bc4c00",
+    "value": "#6e7781",
+}
+_WIDTH, _HEIGHT = 1120, 820
+
+
+def main() -> int:
+    """Write the example, or check it; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when the page is stale")
+    check: bool = parser.parse_args().check
+    with tempfile.TemporaryDirectory() as folder:
+        encoder = load_encoder("minilm-l6-int8.v1", workers=2)
+        build_snapshot([str(CATALOG)], Path(folder), encoder=encoder, workers=2)
+        engine = open_engine(Path(folder), encoder=encoder)
+        blocks = {
+            "document": document(engine),
+            "triples": triples(engine),
+            "entries": entries(engine),
+            "ranking": ranking(engine),
+        }
+        picture = draw(engine.neighbors(TOOL, limit=60))
+    text = PAGE.read_text(encoding="utf-8")
+    made = _BLOCK.sub(lambda found: f"{found[1]}{blocks[found[2]]}\n{found[3]}", text)
+    if check:
+        fresh = made == text and PICTURE.read_text(encoding="utf-8") == picture
+        print(
+            "docs/how-it-works.md is "
+            + ("what the code gives" if fresh else "stale: run python -m scripts.worked_example")
+        )
+        return 0 if fresh else 1
+    PAGE.write_text(made, encoding="utf-8")
+    PICTURE.write_text(picture, encoding="utf-8")
+    return 0
+
+
+def document(engine: SnapshotEngine) -> str:
+    """The tool's document as a table."""
+    tool = engine.tool(TOOL)
+    rows = [f"| title | {tool.title} |", f"| description | {tool.description} |"]
+    for parameter in tool.parameters:
+        kind = f"enum [{', '.join(parameter.enum)}]" if parameter.enum else parameter.type
+        rows.append(f"| input `{parameter.name}` | {kind}: {parameter.description} |")
+    rows += [f"| output `{output.name}` | {output.type} |" for output in tool.returns]
+    rows += [
+        f"| {key} | {value} |"
+        for key, value in sorted(tool.metadata.items())
+        if key in ("line_of_business", "department", "user_role")
+    ]
+    return "\n".join(("| field | what it says |", "|---|---|", *rows))
+
+
+def triples(engine: SnapshotEngine) -> str:
+    """The canonical triples read from the tool's document: of the tool, and between what it names."""
+    own = engine.neighbors(TOOL, limit=1_000).edges
+    named = sorted({edge.tail for edge in own})
+    rest = [
+        edge
+        for node in named
+        for edge in engine.neighbors(node, limit=1_000).edges
+        if edge.head == node and any(read.tool_id == TOOL for read in edge.provenance)
+    ]
+    lines = ["| head | predicate | tail | confidence | read in |", "|---|---|---|---:|---|"]
+    for edge in sorted(
+        {*own, *rest}, key=lambda edge: (edge.head != f"tool:{TOOL}", edge.head, edge.predicate, edge.tail)
+    ):
+        fields = sorted({read.field for read in edge.provenance if read.tool_id == TOOL})
+        lines.append(
+            f"| {_named(edge.head)} | {edge.predicate} | {_named(edge.tail)} | {edge.confidence:.2f} | {', '.join(fields) or 'derived'} |"
+        )
+    return "\n".join(lines)
+
+
+def _named(key: str) -> str:
+    kind, _, name = key.partition(":")
+    return "*the tool*" if name == TOOL else f"{name} ({kind.replace('_', ' ')})"
+
+
+def entries(engine: SnapshotEngine) -> str:
+    """The entry nodes of the example request."""
+    response = engine.retriever("paper").retrieve(Request(query=QUERY, k=10))
+    found = {(match.kind, match.node): match.text for tool in response.tools for match in tool.reasons.entries}
+    lines = ["| found by | node | |", "|---|---|---|"]
+    for (kind, node), text in sorted(found.items()):
+        lines.append(
+            f"| {'n-gram' if kind == 'ngram' else 'meaning'} | {node} | {f'“{text}”' if kind == 'ngram' else ''} |"
+        )
+    return "\n".join(lines)
+
+
+def ranking(engine: SnapshotEngine) -> str:
+    """The answer to the example request by the preset ``paper``."""
+    response = engine.retriever("paper").retrieve(Request(query=QUERY, k=8))
+    lines = ["| # | tool | why |", "|---:|---|---|"]
+    lines += [f"| {tool.rank} | {tool.tool_id} | {why(tool.tool_id, tool.reasons)} |" for tool in response.tools]
+    return "\n".join(lines)
+
+
+def draw(ego: EgoGraph) -> str:
+    """The ego graph as a picture: the node in the middle, its neighbours around it by type, edges by predicate."""
+    middle_x, middle_y = _WIDTH / 2, _HEIGHT / 2
+    around = sorted(ego.nodes, key=lambda node: (node.type, node.key))
+    predicates = {edge.tail if edge.head == ego.center.key else edge.head: edge.predicate for edge in ego.edges}
+    lines, labels = [], []
+    for place, node in enumerate(around):
+        angle = 2 * math.pi * place / max(len(around), 1) - math.pi / 2
+        x = middle_x + 430 * math.cos(angle)
+        y = middle_y + 340 * math.sin(angle)
+        colour = _COLOURS.get(node.type, "#9a6700")
+        lines.append(
+            f'<line x1="{middle_x:.0f}" y1="{middle_y:.0f}" x2="{x:.0f}" y2="{y:.0f}" stroke="{colour}" stroke-opacity=".45"/>'
+        )
+        at_x, at_y = middle_x + 0.6 * (x - middle_x), middle_y + 0.6 * (y - middle_y)
+        labels.append(_label(at_x, at_y, predicates.get(node.key, ""), 10, "#57606a"))
+        labels.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="6" fill="{colour}"/>')
+        labels.append(_label(x, y + (20 if y > middle_y else -12), _short(node.name), 12, colour))
+    kinds = sorted({node.type for node in around})
+    legend = [
+        _label(14, 22 + 18 * place, f"● {kind.replace('_', ' ')}", 12, _COLOURS.get(kind, "#9a6700"), anchor="start")
+        for place, kind in enumerate(kinds)
+    ]
+    center = [
+        f'<circle cx="{middle_x:.0f}" cy="{middle_y:.0f}" r="12" fill="{_COLOURS["tool"]}"/>',
+        _label(middle_x, middle_y + 32, ego.center.name, 15, "#24292f", bold=True),
+    ]
+    body = "\n".join((*lines, *labels, *center, *legend))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif">\n'
+        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>\n{body}\n</svg>\n'
+    )
+
+
+def _label(x: float, y: float, text: str, size: int, colour: str, *, anchor: str = "middle", bold: bool = False) -> str:
+    weight = ' font-weight="bold"' if bold else ""
+    halo = 'paint-order="stroke" stroke="white" stroke-width="4"'
+    return (
+        f'<text x="{x:.0f}" y="{y:.0f}" font-size="{size}" text-anchor="{anchor}" fill="{colour}" {halo}{weight}>'
+        f"{escape(text)}</text>"
+    )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 34 else " ".join(words(name)[:4]) + " …"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""A small catalogue, its graph and its snapshot, made once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from inference import HashingEncoder
+from ingest.canonicalize import canonicalize
+from ingest.derive import derive_edges
+from ingest.extract.structure import structural_triples
+from ingest.graph import build_graph
+from ontology import Ontology, Parameter, Tool, Triple, load_ontology
+from retrieval.publish import publish, staging_folder
+from retrieval.snapshot import Snapshot, open_snapshot
+from retrieval.snapshot_engine import SnapshotEngine
+from retrieval.writer import SnapshotContent, write_snapshot
+
+
+def _parameter(name: str, *, required: bool = True, description: str = "") -> Parameter:
+    return Parameter(name=name, description=description, required=required)
+
+
+TOOLS = (
+    Tool(
+        id="hr/search_employees",
+        name="search_employees",
+        description="Find employees by name.",
+        parameters=(_parameter("name", description="Part of the name"),),
+        returns=(_parameter("employee_id"), _parameter("department_id")),
+        metadata={"line_of_business": "HR", "namespace": "hr"},
+    ),
+    Tool(
+        id="hr/get_employee",
+        name="get_employee",
+        description="One employee with manager and department.",
+        parameters=(_parameter("employee_id"),),
+        returns=(_parameter("employee_id"), _parameter("manager_id"), _parameter("hire_date")),
+        metadata={"line_of_business": "HR", "namespace": "hr"},
+    ),
+    Tool(
+        id="hr/give_spot_award",
+        name="give_spot_award",
+        description="Give a spot award to an employee.",
+        parameters=(_parameter("employee_id"), _parameter("amount")),
+        returns=(_parameter("award_id"),),
+        metadata={"line_of_business": "HR", "namespace": "hr"},
+    ),
+    Tool(
+        id="procurement/search_suppliers",
+        name="search_suppliers",
+        description="Find suppliers by words.",
+        parameters=(_parameter("query", description="Free text"),),
+        returns=(_parameter("supplier_id"), _parameter("supplier_name")),
+        metadata={"line_of_business": "Procurement", "namespace": "procurement"},
+    ),
+    Tool(
+        id="procurement/query_purchase_order_items",
+        name="query_purchase_order_items",
+        description="List items of purchase orders.",
+        parameters=(_parameter("status", required=False),),
+        returns=(_parameter("purchase_order_id"), _parameter("item_number")),
+        metadata={"line_of_business": "Procurement", "namespace": "procurement"},
+    ),
+    Tool(
+        id="procurement/create_purchase_order",
+        name="create_purchase_order",
+        description="Create a purchase order with a supplier.",
+        parameters=(_parameter("supplier_id"), _parameter("amount")),
+        returns=(_parameter("purchase_order_id"),),
+        metadata={"line_of_business": "Procurement", "namespace": "procurement"},
+    ),
+)
+
+
+@pytest.fixture(scope="session")
+def ontology() -> Ontology:
+    return load_ontology()
+
+
+@pytest.fixture(scope="session")
+def content(ontology: Ontology) -> SnapshotContent:
+    tools = sorted(TOOLS, key=lambda tool: tool.id)
+    triples: list[Triple] = [triple for tool in tools for triple in structural_triples(tool, ontology, "rules.v1")]
+    canonical = canonicalize(triples, tools, ontology)
+    graph: nx.MultiDiGraph[str] = build_graph(
+        tools, canonical.triples, ontology, canonical.surface_forms, derived=derive_edges(tools, ontology)
+    )
+    return SnapshotContent(
+        tools=tools,
+        graph=graph,
+        ontology=ontology,
+        encoder=HashingEncoder(),
+        extractor="rules.v1",
+        abbreviations=canonical.abbreviations,
+        created_by="egotools test",
+    )
+
+
+def published(store: Path, content: SnapshotContent) -> Path:
+    """Publish the content in a store; returns the snapshot's folder."""
+    with staging_folder(store) as folder:
+        return publish(store, folder, write_snapshot(folder, content))
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory, content: SnapshotContent) -> Path:
+    folder = tmp_path_factory.mktemp("store")
+    published(folder, content)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def snapshot(store: Path) -> Snapshot:
+    return open_snapshot(store)
+
+
+@pytest.fixture(scope="session")
+def engine(snapshot: Snapshot) -> SnapshotEngine:
+    return SnapshotEngine(snapshot, HashingEncoder())

@@ -1,0 +1,286 @@
+"""Every preset through one suite, and algorithm 2 against networkx and brute force."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inference import Floats1d, Floats2d, HashingEncoder
+from ontology.errors import DeadlineError, InvalidArgumentError, ModelError, NotFoundError
+from retrieval.analysis import name_key, ngrams
+from retrieval.graph_retriever import PaperRetriever
+from retrieval.graph_view import snapshot_graph
+from retrieval.presets import make_presets
+from retrieval.ranking import FusionRanker
+from retrieval.retriever import MAX_K, Request, Response
+from retrieval.snapshot import Snapshot
+from retrieval.snapshot_engine import SnapshotEngine
+from retrieval.writer import SnapshotContent
+
+PRESETS = (
+    "default",
+    "paper",
+    "semantic",
+    "hybrid",
+    "bm25-whitespace",
+    "bm25-whitespace-title",
+    "bm25-regex",
+    "bm25-regex-title",
+    "bm25-spacy",
+    "bm25-spacy-title",
+)
+QUERY = "find the supplier and create a purchase order for an amount of 500"
+
+
+def test_the_suite_covers_every_preset(engine: SnapshotEngine) -> None:
+    assert set(engine.catalog().presets) == set(PRESETS)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+class TestEveryPreset:
+    def test_answers_are_ranked_explained_and_repeatable(self, engine: SnapshotEngine, preset: str) -> None:
+        response = engine.retriever(preset).retrieve(Request(query=QUERY, k=4))
+        again = engine.retriever(preset).retrieve(Request(query=QUERY, k=4))
+        assert response.tools == again.tools
+        assert response.snapshot_id == engine.snapshot_id
+        assert response.preset == preset
+        assert 1 <= len(response.tools) <= 4
+        assert [tool.rank for tool in response.tools] == list(range(1, len(response.tools) + 1))
+        scores = [tool.score for tool in response.tools]
+        assert scores == sorted(scores, reverse=True)
+        assert len({tool.tool_id for tool in response.tools}) == len(response.tools)
+        assert all(tool.reasons.signals for tool in response.tools)
+        assert response.timings_ms["total"] >= max(v for stage, v in response.timings_ms.items() if stage != "total")
+
+    def test_finds_the_obvious_tool(self, engine: SnapshotEngine, preset: str) -> None:
+        response = engine.retriever(preset).retrieve(Request(query="give a spot award to an employee", k=3))
+        assert "hr/give_spot_award" in [tool.tool_id for tool in response.tools]
+
+    def test_filters_hold_before_matching(self, engine: SnapshotEngine, preset: str) -> None:
+        request = Request(query=QUERY, k=10, filters={"line_of_business": ("HR",)})
+        found = {tool.tool_id for tool in engine.retriever(preset).retrieve(request).tools}
+        assert found <= {"hr/search_employees", "hr/get_employee", "hr/give_spot_award"}
+        if preset in ("default", "semantic"):
+            assert len(found) == 3, "a filtered request still gets all that it may see"
+
+    def test_a_filter_that_nothing_meets_gives_nothing(self, engine: SnapshotEngine, preset: str) -> None:
+        for filters in ({"line_of_business": ("Space",)}, {"no_such_key": ("x",)}, {"line_of_business": ()}):
+            assert engine.retriever(preset).retrieve(Request(query=QUERY, filters=filters)).tools == ()
+
+    @pytest.mark.parametrize("k", [1, 3, MAX_K])
+    def test_k_bounds_the_answer(self, engine: SnapshotEngine, preset: str, k: int) -> None:
+        assert len(engine.retriever(preset).retrieve(Request(query=QUERY, k=k)).tools) <= min(k, 6)
+
+    @pytest.mark.parametrize(
+        "query", ["显示所有采购订单", "заказ", "a", "42", "x" * 20_000, "no\x00word", "select 🎉 suppliers"]
+    )
+    def test_any_words_are_answered(self, engine: SnapshotEngine, preset: str, query: str) -> None:
+        response = engine.retriever(preset).retrieve(Request(query=query, k=5))
+        assert all(np.isfinite(tool.score) for tool in response.tools)
+
+    def test_a_passed_deadline_stops_before_the_first_stage(self, engine: SnapshotEngine, preset: str) -> None:
+        with pytest.raises(DeadlineError):
+            engine.retriever(preset).retrieve(Request(query=QUERY, deadline=time.monotonic() - 1))
+
+    def test_threads_do_not_disturb_each_other(self, engine: SnapshotEngine, preset: str) -> None:
+        queries = [QUERY, "give a spot award", "list items of purchase orders", "who is the manager of Jan"] * 4
+        retriever = engine.retriever(preset)
+        alone = [retriever.retrieve(Request(query=query)).tools for query in queries]
+        with ThreadPoolExecutor(8) as pool:
+            together = list(pool.map(lambda query: retriever.retrieve(Request(query=query)).tools, queries))
+        assert alone == together
+
+    def test_without_explain_there_are_no_reasons(self, engine: SnapshotEngine, preset: str) -> None:
+        response = engine.retriever(preset).retrieve(Request(query=QUERY, explain=False))
+        assert all(not tool.reasons.entries and not tool.reasons.supplies for tool in response.tools)
+
+
+@pytest.mark.parametrize("k", [0, -1, MAX_K + 1, 10_000])
+def test_k_out_of_range_is_refused_by_name(k: int) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        Request(query="x", k=k)
+    assert caught.value.subject == "k"
+
+
+@pytest.mark.parametrize("query", ["", "   ", "?!… —", "🎉🎉", "x" * 1_000_000, "half a character \ud800"])
+def test_a_query_without_words_or_beyond_measure_is_refused_by_name(query: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        Request(query=query)
+    assert caught.value.subject == "query"
+
+
+def test_an_unknown_preset_lists_the_known_ones(engine: SnapshotEngine) -> None:
+    with pytest.raises(InvalidArgumentError, match="bm25-regex-title"):
+        engine.retriever("graph")
+
+
+def _algorithm_2(snapshot: Snapshot, query: str) -> set[str]:
+    """The paper's algorithm 2, lines 3 to 11, over networkx and brute force: the candidate tools."""
+    graph = snapshot_graph(snapshot)
+    keys = list(graph)
+    encoder = HashingEncoder()
+    vectors = encoder.encode([graph.nodes[key]["text"] for key in keys]).astype(np.float16).astype(np.float32)
+    similar = vectors @ encoder.encode([query])[0]
+    entries = {keys[place] for place in np.lexsort((np.arange(len(keys)), -similar))[:10]}
+    asked = set(ngrams(query, snapshot.abbreviations))
+    for key in keys:
+        kind, _, name = key.partition(":")
+        text = graph.nodes[key]["name"] if kind == "tool" else name
+        if name_key(text) in asked:
+            entries.add(key)
+    tools = set()
+    for entry in entries:
+        ego = nx.ego_graph(graph.to_undirected(), entry, radius=1)
+        tools |= {key.removeprefix("tool:") for key in ego if key.startswith("tool:")}
+    return tools
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    words=st.lists(
+        st.sampled_from("purchase orders items supplier employee id manager give award HR amount for the of".split()),
+        min_size=1,
+        max_size=7,
+    )
+)
+def test_the_candidates_of_paper_are_those_of_algorithm_2(engine: SnapshotEngine, words: list[str]) -> None:
+    query = " ".join(words)
+    response = engine.retriever("paper").retrieve(Request(query=query, k=MAX_K))
+    assert {tool.tool_id for tool in response.tools} == _algorithm_2(engine.snapshot, query)
+
+
+def test_fusion_ranks_by_the_sum_of_its_standardised_signals(engine: SnapshotEngine) -> None:
+    response = engine.retriever("paper").retrieve(Request(query=QUERY, k=MAX_K))
+    weights = {"bm25_text": 1.0, "bm25_params": 0.5, "cosine_text": 1.0, "cosine_name": 0.5}
+    total = np.zeros(len(response.tools))
+    for name, weight in weights.items():
+        values = np.asarray([tool.reasons.signals[name] for tool in response.tools])
+        total += weight * (values - values.mean()) / (values.std() or 1.0)
+    np.testing.assert_allclose([tool.score for tool in response.tools], total, atol=1e-3)
+
+
+def test_reasons_name_what_other_returned_tools_supply(engine: SnapshotEngine) -> None:
+    response = engine.retriever("default").retrieve(Request(query="give a spot award to an employee by name", k=6))
+    award = next(tool for tool in response.tools if tool.tool_id == "hr/give_spot_award")
+    supplied = {supply.parameter: supply for supply in award.reasons.supplies}
+    assert set(supplied) >= {"employee_id", "amount"}
+    assert supplied["employee_id"].tool_id in ("hr/search_employees", "hr/get_employee")
+    assert supplied["employee_id"].output == "employee_id"
+    assert supplied["amount"].tool_id == "", "what nobody supplies is named too"
+
+
+def test_the_resolver_of_a_best_tool_is_lifted(engine: SnapshotEngine) -> None:
+    """A tool that needs an employee's id pulls the tool that finds employees by words."""
+    response = engine.retriever("default").retrieve(Request(query="give a spot award of 100", k=6))
+    lifts = {tool.tool_id: tool.reasons.signals["resolver_lift"] for tool in response.tools}
+    assert lifts["hr/search_employees"] > 0
+    assert all(lift >= 0 for lift in lifts.values())
+
+
+class _DeadEncoder:
+    name = "hashing.v1"
+    dimensions = HashingEncoder().dimensions
+
+    def encode(self, texts: Sequence[str]) -> Floats2d:
+        raise ModelError("the endpoint does not answer", subject="http://127.0.0.1:9")
+
+
+class _DeadReranker:
+    name = "dead"
+
+    def score(self, query: str, documents: Sequence[str]) -> Floats1d:
+        raise ModelError("the endpoint does not answer", subject="http://127.0.0.1:9")
+
+
+class _ShortestFirst:
+    name = "shortest"
+
+    def score(self, query: str, documents: Sequence[str]) -> Floats1d:
+        return -np.asarray([len(document) for document in documents], dtype=np.float32)
+
+
+@pytest.mark.parametrize("preset", ["default", "paper", "hybrid"])
+def test_a_dead_encoder_degrades_and_says_so(snapshot: Snapshot, preset: str) -> None:
+    response = make_presets(snapshot, _DeadEncoder())[preset].retrieve(Request(query=QUERY, k=3))
+    assert response.tools
+    assert any("no semantic matching" in reason for reason in response.degraded)
+    assert all("cosine_text" not in tool.reasons.signals for tool in response.tools)
+
+
+def test_semantic_alone_cannot_degrade(snapshot: Snapshot) -> None:
+    with pytest.raises(ModelError):
+        make_presets(snapshot, _DeadEncoder())["semantic"].retrieve(Request(query=QUERY))
+
+
+@pytest.mark.parametrize("preset", ["default", "paper", "hybrid"])
+def test_a_dead_reranker_falls_back_to_fusion_and_says_so(snapshot: Snapshot, preset: str) -> None:
+    plain = make_presets(snapshot, HashingEncoder())[preset].retrieve(Request(query=QUERY, k=3))
+    response = make_presets(snapshot, HashingEncoder(), _DeadReranker())[preset].retrieve(Request(query=QUERY, k=3))
+    assert [tool.tool_id for tool in response.tools] == [tool.tool_id for tool in plain.tools]
+    assert any("fusion.v1" in reason for reason in response.degraded)
+
+
+def test_a_reranker_decides_the_order(snapshot: Snapshot) -> None:
+    response = make_presets(snapshot, HashingEncoder(), _ShortestFirst())["paper"].retrieve(Request(query=QUERY, k=10))
+    sizes = [tool.reasons.signals["reranker"] for tool in response.tools]
+    assert sizes == sorted(sizes, reverse=True)
+    assert not response.degraded
+
+
+def test_neighbors_are_the_ego_graph_of_networkx(engine: SnapshotEngine, content: SnapshotContent) -> None:
+    for key in list(content.graph)[::3]:
+        ego = engine.neighbors(key, limit=10_000)
+        expected = {(h, d["predicate"], t) for h, t, d in content.graph.edges(data=True) if key in (h, t)}
+        assert {(edge.head, edge.predicate, edge.tail) for edge in ego.edges} == expected
+        assert ego.center.degree == content.graph.degree(key)
+        assert {node.key for node in ego.nodes} == set(nx.all_neighbors(content.graph, key)) - {key}
+        assert not ego.truncated
+
+
+def test_neighbors_can_be_narrowed_and_cut(engine: SnapshotEngine) -> None:
+    ego = engine.neighbors("procurement/create_purchase_order", predicates=["has_parameter"], limit=1)
+    assert [edge.predicate for edge in ego.edges] == ["has_parameter"]
+    assert ego.truncated
+    assert ego.total_degree == 2
+    with pytest.raises(NotFoundError):
+        engine.neighbors("business_object:unicorn")
+    with pytest.raises(InvalidArgumentError, match="has_parameter"):
+        engine.neighbors("procurement/create_purchase_order", predicates=["nonsense"])
+
+
+def test_a_snapshot_gives_its_graph_back(snapshot: Snapshot, content: SnapshotContent) -> None:
+    graph = snapshot_graph(snapshot)
+    assert set(graph) == set(content.graph)
+    for key in graph:
+        assert graph.nodes[key]["text"] == content.graph.nodes[key]["text"]
+        assert graph.nodes[key]["type"] == content.graph.nodes[key]["type"]
+    theirs = {(h, t, k): d for h, t, k, d in content.graph.edges(keys=True, data=True)}
+    ours = {(h, t, k): d for h, t, k, d in graph.edges(keys=True, data=True)}
+    assert ours.keys() == theirs.keys()
+    for edge, said in ours.items():
+        assert said["predicate"] == theirs[edge]["predicate"]
+        assert said["provenance"] == theirs[edge]["provenance"]
+        assert said["confidence"] == pytest.approx(theirs[edge]["confidence"])
+
+
+def test_ngrams_are_canonical_and_never_stop_words_alone() -> None:
+    found = ngrams("Sending reminders about the overdue POs", {"po": "purchase order"})
+    assert "send reminder" in found
+    assert "purchase order" not in found, "the plural of an abbreviation is a word of its own until it is singular"
+    assert "overdue" in found
+    assert "the" not in found
+    assert "about the" not in found
+    assert found == list(dict.fromkeys(found))
+    assert "purchase order" in ngrams("the PO", {"po": "purchase order"})
+
+
+def test_presets_share_one_interface(snapshot: Snapshot) -> None:
+    response: Response = PaperRetriever(snapshot, HashingEncoder(), FusionRanker(snapshot)).retrieve(Request(query="x"))
+    assert response.preset == "paper"

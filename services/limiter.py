@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from ontology.errors import DeadlineError, NotReadyError, OverloadedError
 
@@ -70,7 +71,8 @@ class Limiter:
         """
         if self._admitted >= self.workers + self.queue:
             raise OverloadedError(
-                f"{self.workers} requests run and {self.queue} wait already", remedy="Try again later, or ask another replica"
+                f"{self.workers} requests run and {self.queue} wait already",
+                remedy="Try again later, or ask another replica",
             )
         self._admitted += 1
         turn: Turn | None = None
@@ -85,8 +87,21 @@ class Limiter:
                 raise NotReadyError("the server is stopping", remedy="Ask another replica") from None
             raise
         self._turns.add(turn)
-        future.add_done_callback(lambda done, turn=turn: self._release(done, turn))  # type: ignore[misc]
+        future.add_done_callback(partial(self._release, turn))
         return await self._result(future, turn)
+
+    def close(self) -> None:
+        """Abandon what still runs and take no more work; waits for nothing."""
+        for turn in self._turns:
+            turn.abandoned.set()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _release(self, turn: Turn, future: asyncio.Future[Any]) -> None:
+        self._turns.discard(turn)
+        self._admitted -= 1
+        self._free.release()
+        if not future.cancelled():
+            future.exception()  # looked at, so that an abandoned call's error is not reported as lost
 
     async def _wait(self, deadline: float) -> Turn:
         arrived = time.monotonic()
@@ -95,7 +110,7 @@ class Limiter:
                 await self._free.acquire()
         except TimeoutError:
             raise DeadlineError("the deadline passed while the request waited for a worker", subject="queue") from None
-        return _HashableTurn(deadline=deadline, queued_ms=(time.monotonic() - arrived) * 1e3)
+        return Turn(deadline=deadline, queued_ms=(time.monotonic() - arrived) * 1e3)
 
     async def _result(self, future: asyncio.Future[_T], turn: Turn) -> _T:
         try:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ontology.errors import InvalidArgumentError
 
-__all__ = ["ENV_PREFIX", "ServerSettings", "settings_from_env"]
+__all__ = ["ENV_PREFIX", "ServerSettings"]
 
 ENV_PREFIX = "EGOTOOLS_"
 _MIB = 1024 * 1024
@@ -60,15 +60,42 @@ class ServerSettings:
 
     def __post_init__(self) -> None:
         if not self.host.strip():
-            raise InvalidArgumentError("the host is empty", subject="host", remedy="Say 127.0.0.1, or the address to listen on")
+            raise InvalidArgumentError(
+                "the host is empty", subject="host", remedy="Say 127.0.0.1, or the address to listen on"
+            )
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
             if not low <= value <= high:  # NaN is in no range
                 raise InvalidArgumentError(f"{name} must be from {low:,} to {high:,}, not {value}", subject=name)
         if self.log_level not in _LOG_LEVELS:
             raise InvalidArgumentError(
-                f"there is no log level {self.log_level!r}", subject="log_level", remedy=f"Use one of {', '.join(_LOG_LEVELS)}"
+                f"there is no log level {self.log_level!r}",
+                subject="log_level",
+                remedy=f"Use one of {', '.join(_LOG_LEVELS)}",
             )
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> ServerSettings:
+        """The settings that the environment says: ``EGOTOOLS_PORT``, ``EGOTOOLS_GRACE_S``, …; each field in capitals.
+
+        :param environ: default: the process's own. An empty variable says nothing.
+        :param overrides: fields that were said otherwise, for example on the command line, and so go before the
+            environment; None says nothing.
+        :raises InvalidArgumentError: naming the variable or the field that is wrong.
+        """
+        environ = os.environ if environ is None else environ
+        said = {name: value for name, value in overrides.items() if value is not None}
+        settings = cls()
+        for entry in fields(cls):
+            variable = ENV_PREFIX + entry.name.upper()
+            text = environ.get(variable, "").strip()
+            if not text or entry.name in said:
+                continue
+            try:
+                settings = replace(settings, **{entry.name: _parse(getattr(settings, entry.name), entry.name, text)})
+            except InvalidArgumentError as error:
+                raise InvalidArgumentError(error.problem, subject=variable, remedy=error.remedy) from None
+        return replace(settings, **said)
 
 
 _RANGES: dict[str, tuple[float, float]] = {
@@ -82,27 +109,6 @@ _RANGES: dict[str, tuple[float, float]] = {
     "max_batch": (1, 64),
     "max_connection_age_s": (1, 86_400),
 }
-
-
-def settings_from_env(environ: Mapping[str, str] | None = None, base: ServerSettings | None = None) -> ServerSettings:
-    """The settings that the environment says: ``EGOTOOLS_PORT``, ``EGOTOOLS_GRACE_S``, …; each field in capitals.
-
-    :param environ: default: the process's own.
-    :param base: what stands where the environment is silent or empty.
-    :raises InvalidArgumentError: naming the variable that is wrong.
-    """
-    environ = os.environ if environ is None else environ
-    settings = base or ServerSettings()
-    for entry in fields(ServerSettings):
-        variable = ENV_PREFIX + entry.name.upper()
-        text = environ.get(variable, "").strip()
-        if not text:
-            continue
-        try:
-            settings = replace(settings, **{entry.name: _parse(getattr(settings, entry.name), entry.name, text)})
-        except InvalidArgumentError as error:
-            raise InvalidArgumentError(error.problem, subject=variable, remedy=error.remedy) from None
-    return settings
 
 
 def _parse(present: Any, name: str, text: str) -> Any:

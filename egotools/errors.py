@@ -1,0 +1,167 @@
+"""What a call can end with, one tree::
+
+ClientError                    any other code
+├── InvalidRequestError        INVALID_ARGUMENT, OUT_OF_RANGE       a field is wrong; do not retry unchanged
+├── NotFoundError              NOT_FOUND                            no such tool or node
+├── OverloadedError            RESOURCE_EXHAUSTED                   too many calls at once, or too large a request
+├── ClientDeadlineError        DEADLINE_EXCEEDED                    ``timeout_s`` is over
+├── ClientCancelledError       CANCELLED                            the call was taken back
+├── UnavailableError           UNAVAILABLE                          no replica answered; retries are used up
+├── PreconditionError          FAILED_PRECONDITION                  the server cannot answer as it is
+├── SnapshotLostError          DATA_LOSS                            its snapshot is torn or altered
+├── PermissionDeniedError      PERMISSION_DENIED, UNAUTHENTICATED   not allowed
+└── InternalServerError        INTERNAL, UNKNOWN                    a bug in the server; ``incident_id`` finds it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import grpc
+from google.protobuf.message import DecodeError
+
+from egotools.v1 import egotools_pb2 as pb
+
+__all__ = [
+    "ClientCancelledError",
+    "ClientDeadlineError",
+    "ClientError",
+    "InternalServerError",
+    "InvalidRequestError",
+    "NotFoundError",
+    "OverloadedError",
+    "PermissionDeniedError",
+    "PreconditionError",
+    "SnapshotLostError",
+    "UnavailableError",
+    "client_error",
+    "error_from_rpc",
+]
+
+_METADATA_KEY = "egotools-error-bin"
+
+
+class ClientError(Exception):
+    """The root: anything a call can end with but an answer.
+
+    :param message: what is wrong, one sentence.
+    :param code: name of the gRPC status code (``INVALID_ARGUMENT``).
+    :param reason: the kind of error, finer than the code (``SNAPSHOT_CORRUPT``); empty where the server did not say.
+    :param subject: what it is about: a field, a tool id; may be empty.
+    :param remedy: what to do, one sentence; may be empty.
+    :param incident_id: for a bug of the server: the id under which it was logged.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str = "UNKNOWN",
+        reason: str = "",
+        subject: str = "",
+        remedy: str = "",
+        incident_id: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.reason = reason
+        self.subject = subject
+        self.remedy = remedy
+        self.incident_id = incident_id
+
+    def __str__(self) -> str:
+        text = f"{self.subject}: {self.message}" if self.subject else self.message
+        return f"{self.code}: {text} {self.remedy}".strip()
+
+
+class InvalidRequestError(ClientError):
+    """A field of the request is wrong; ``subject`` names it. Not to be retried unchanged."""
+
+
+class NotFoundError(ClientError):
+    """There is no such tool or node in the snapshot that was asked."""
+
+
+class OverloadedError(ClientError):
+    """Too many calls at once (try again later), or a request above the size limit."""
+
+
+class ClientDeadlineError(ClientError):
+    """The time that the call was given is over."""
+
+
+class ClientCancelledError(ClientError):
+    """The call was taken back before it ended."""
+
+
+class UnavailableError(ClientError):
+    """No replica answered, and the retries are used up; or a model that the server needs is down."""
+
+
+class PreconditionError(ClientError):
+    """The server cannot answer as it is, for example without an optional part."""
+
+
+class SnapshotLostError(ClientError):
+    """The server's snapshot is torn or altered."""
+
+
+class PermissionDeniedError(ClientError):
+    """The caller is unknown or not allowed."""
+
+
+class InternalServerError(ClientError):
+    """A bug in the server; ``incident_id`` finds it in its log."""
+
+
+_CLASSES: dict[str, type[ClientError]] = {
+    "INVALID_ARGUMENT": InvalidRequestError,
+    "OUT_OF_RANGE": InvalidRequestError,
+    "NOT_FOUND": NotFoundError,
+    "RESOURCE_EXHAUSTED": OverloadedError,
+    "DEADLINE_EXCEEDED": ClientDeadlineError,
+    "CANCELLED": ClientCancelledError,
+    "UNAVAILABLE": UnavailableError,
+    "FAILED_PRECONDITION": PreconditionError,
+    "DATA_LOSS": SnapshotLostError,
+    "PERMISSION_DENIED": PermissionDeniedError,
+    "UNAUTHENTICATED": PermissionDeniedError,
+    "INTERNAL": InternalServerError,
+    "UNKNOWN": InternalServerError,
+}
+_CODE_NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
+
+
+def client_error(error: pb.Error) -> ClientError:
+    """The exception for an ``Error`` message; raised by the caller, or kept as the result of one request of a batch."""
+    code = _CODE_NAMES.get(error.code, "UNKNOWN")
+    return _CLASSES.get(code, ClientError)(
+        error.message,
+        code=code,
+        reason=error.reason,
+        subject=error.subject,
+        remedy=error.remedy,
+        incident_id=error.incident_id,
+    )
+
+
+def error_from_rpc(failure: Any) -> ClientError:
+    """The exception for a failed call (``grpc.RpcError`` of a sync or async channel)."""
+    code: grpc.StatusCode = failure.code()
+    told = _told(failure.trailing_metadata())
+    if told is not None and _CODE_NAMES.get(told.code) == code.name:
+        return client_error(told)
+    details = str(failure.details() or "") or "the call failed"
+    return _CLASSES.get(code.name, ClientError)(details, code=code.name)
+
+
+def _told(metadata: Iterable[tuple[str, str | bytes]] | None) -> pb.Error | None:
+    for key, value in metadata or ():
+        if key == _METADATA_KEY and isinstance(value, bytes):
+            try:
+                return pb.Error.FromString(value)
+            except DecodeError:
+                return None
+    return None

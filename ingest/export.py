@@ -75,7 +75,8 @@ def _graphml(graph: nx.MultiDiGraph[str], file: TextIO) -> None:
         flat.add_node(row["key"], **{column: row[column] for column in NODE_COLUMNS if column != "key"})
     for number, row in enumerate(edge_rows(graph)):
         # An edge's id is unique in the file, as GraphML asks; its key in our sense is an attribute.
-        flat.add_edge(row["head"], row["tail"], f"e{number}", **{column: row[column] for column in EDGE_COLUMNS})
+        flat.add_edge(row["head"], row["tail"], f"e{number}")
+        flat.edges[row["head"], row["tail"], f"e{number}"].update((column, row[column]) for column in EDGE_COLUMNS)
     file.flush()
     GraphMLWriter(graph=flat, encoding="utf-8", prettyprint=False).dump(file.buffer)
 

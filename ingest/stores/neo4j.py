@@ -86,9 +86,12 @@ class Neo4jStore:
         auth = (self._user, self._password) if self._user else None
         try:
             with (
-                GraphDatabase.driver(self._uri, auth=auth, connection_timeout=_TIMEOUT_S) as driver,
+                GraphDatabase.driver(
+                    self._uri, auth=auth, connection_timeout=_TIMEOUT_S, max_transaction_retry_time=_TIMEOUT_S
+                ) as driver,
                 driver.session(database=self._database) as session,
             ):
+                driver.verify_connectivity()  # a dead server is said at once, not after all retries
                 yield session
         except (DriverError, Neo4jError, OSError, ValueError) as error:
             problem = str(error).split("\n", 1)[0].strip().rstrip(".") or type(error).__name__

@@ -14,7 +14,7 @@ import grpc
 from google.protobuf.message import DecodeError, Message
 
 from egotools.v1 import egotools_pb2 as pb
-from ontology.errors import EgotoolsError, InvalidArgumentError
+from ontology.errors import EgotoolsError, InvalidArgumentError, NotReadyError
 from services.logs import fields
 from services.status import ERROR_METADATA_KEY, MAX_DETAILS_BYTES, cut, error_message, incident, status_code
 
@@ -37,6 +37,7 @@ class CallRecord:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
+_STOPPING = NotReadyError("the server is stopping", remedy="Ask another replica")
 _CURRENT: ContextVar[CallRecord] = ContextVar("egotools_call")
 
 
@@ -68,18 +69,19 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     def __init__(self, service: str, *, max_message_bytes: int) -> None:
         self._prefix = f"/{service}/"
         self._max_message_bytes = max_message_bytes
-        self._in_flight = 0
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._abandoned = False
 
     @property
     def in_flight(self) -> int:
         """Calls that are being answered now."""
-        return self._in_flight
+        return len(self._tasks)
 
-    async def idle(self) -> None:
-        """Wait until no call is being answered."""
-        await self._idle.wait()
+    def abandon(self) -> None:
+        """End every call that is being answered with UNAVAILABLE, so that its caller asks another replica."""
+        self._abandoned = True
+        for task in list(self._tasks):
+            task.cancel()
 
     async def intercept_service(
         self,
@@ -107,25 +109,26 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     async def _call(self, method: str, answer: Any, request: Any, context: _Context) -> Any:
         record = CallRecord(method=method)
         _CURRENT.set(record)
-        self._in_flight += 1
-        self._idle.clear()
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.add(task)
         try:
             response, error = await self._answer(record, answer, request, context)
-            if error is not None:
-                code = status_code(error.code)
-                _log(record, code.name, reason=error.reason)
-                metadata = ((ERROR_METADATA_KEY, error.SerializeToString()),)
-                await context.abort(code, _details(error), metadata)
-            _log(record, "OK")
-            return response
         except asyncio.CancelledError:
-            remaining = context.time_remaining()
-            _log(record, "DEADLINE_EXCEEDED" if remaining is not None and remaining <= 0 else "CANCELLED")
-            raise
+            if not self._abandoned:
+                remaining = context.time_remaining()
+                _log(record, "DEADLINE_EXCEEDED" if remaining is not None and remaining <= 0 else "CANCELLED")
+                raise
+            response, error = None, error_message(_STOPPING)
         finally:
-            self._in_flight -= 1
-            if not self._in_flight:
-                self._idle.set()
+            if task is not None:
+                self._tasks.discard(task)
+        if error is not None:
+            code = status_code(error.code)
+            _log(record, code.name, reason=error.reason)
+            await context.abort(code, _details(error), ((ERROR_METADATA_KEY, error.SerializeToString()),))
+        _log(record, "OK")
+        return response
 
     async def _answer(
         self, record: CallRecord, answer: Any, request: Any, context: _Context

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from egotools.v1 import egotools_pb2 as pb
@@ -23,6 +23,7 @@ from ontology.errors import InvalidArgumentError, StorageError
 from retrieval.engine import Engine
 from retrieval.retriever import Request
 from services.handlers import ToolRetrieval
+from services.health import Health
 from services.interceptors import CallInterceptor
 from services.limiter import Limiter
 from services.logs import configure_logging, fields
@@ -34,7 +35,6 @@ __all__ = ["SERVICE_NAME", "Server", "run", "serve"]
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 _LOG = logging.getLogger("egotools.server")
 _ROOM_FOR_HEALTH = 1_024  # the last wall stands this far behind the limiter, so that health is never refused
-_LAST_WORDS_S = 0.25
 _LOOPBACK = ("127.", "localhost", "::1", "[::1]")
 
 
@@ -47,7 +47,7 @@ class Server:
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
         self.calls = CallInterceptor(SERVICE_NAME, max_message_bytes=settings.max_message_bytes)
         self._service = ToolRetrieval(self.limiter, settings)
-        self._health: Any = health.aio.HealthServicer()
+        self._health = Health()
         self._grpc = grpc.aio.server(
             interceptors=[self.calls],
             options=_options(settings),
@@ -64,7 +64,7 @@ class Server:
         pb_grpc.add_ToolRetrievalServicer_to_server(self._service, self._grpc)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
         reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), self._grpc)
-        await self._health.set(SERVICE_NAME, health_pb2.HealthCheckResponse.NOT_SERVING)
+        await self._health.set_serving(SERVICE_NAME, False)
         wanted = _join(settings.host, settings.port)
         try:
             port = self._grpc.add_insecure_port(wanted)
@@ -94,7 +94,7 @@ class Server:
         request = Request(query=self.settings.warm_query, k=1)
         await asyncio.to_thread(lambda: engine.retriever("").retrieve(request))
         self._service.use(engine)
-        await self._health.set(SERVICE_NAME, health_pb2.HealthCheckResponse.SERVING)
+        await self._health.set_serving(SERVICE_NAME, True)
         if self.settings.ready_file is not None:
             _write_ready_file(self.settings.ready_file, self.address, engine.snapshot_id)
         _LOG.info(
@@ -107,6 +107,10 @@ class Server:
             ),
         )
 
+    def hurry(self) -> None:
+        """End the calls in flight with UNAVAILABLE, so that a stop that waits for them is done at once."""
+        self.calls.abandon()
+
     async def stop(self, grace_s: float | None = None) -> None:
         """Say NOT_SERVING, refuse new calls, let calls in flight finish, then close.
 
@@ -117,13 +121,9 @@ class Server:
         await self._health.enter_graceful_shutdown()
         if self.settings.drain_s and grace:
             await asyncio.sleep(self.settings.drain_s)
+        # Exactly one stop: a second one beside it can touch the server that the first has freed.
         stopping = asyncio.ensure_future(self._grpc.stop(grace))
-        idle = asyncio.ensure_future(self.calls.idle())
-        await asyncio.wait({stopping, idle}, return_when=asyncio.FIRST_COMPLETED)
-        idle.cancel()
-        if not stopping.done():
-            # Streams of health watchers never end by themselves; once no call is in flight nothing else is waited for.
-            await self._grpc.stop(min(grace, _LAST_WORDS_S))
+        await self._health.end_watching()
         await stopping
         self.limiter.close()
         if self.settings.ready_file is not None:
@@ -160,8 +160,7 @@ async def _stop(server: Server, hurry: asyncio.Event) -> None:
     hurried = asyncio.ensure_future(hurry.wait())
     await asyncio.wait({stopping, hurried}, return_when=asyncio.FIRST_COMPLETED)
     hurried.cancel()
-    if not stopping.done():
-        await server.stop(0)
+    server.hurry()
     await stopping
 
 

@@ -18,7 +18,7 @@ _SUPPLYING = ("supplies", "resolved_by", "depends_on")
 def entry_reasons(
     snapshot: Snapshot, tool: int, entries: Sequence[EntryNode]
 ) -> tuple[tuple[EntryMatch, ...], tuple[EdgeWalked, ...]]:
-    """The entry nodes that led to a tool, and the edges between them and it; the strongest eight and twelve."""
+    """The entry nodes that led to a tool, and the edges between them and it; the eight best and the twelve most telling."""
     entered = {entry.node for entry in entries}
     edges = [
         edge
@@ -29,8 +29,8 @@ def entry_reasons(
     led = {_other_end(snapshot, edge, tool) for edge in edges} | ({tool} & entered)
     matches = [entry for entry in entries if entry.node in led]
     matches.sort(key=lambda entry: (entry.kind != "ngram", -entry.score, entry.node))
-    confidences = snapshot.adjacency.confidences
-    edges.sort(key=lambda edge: (-float(confidences[edge]), edge))
+    degrees = snapshot.tool_degrees  # what few tools touch says more than what many do
+    edges.sort(key=lambda edge: (int(degrees[_other_end(snapshot, edge, tool)]), edge))
     return (
         tuple(
             EntryMatch(

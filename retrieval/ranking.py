@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from inference.reranker import Reranker
 from numpy.typing import NDArray
 
 from inference.arrays import Floats1d
+from inference.reranker import Reranker
 from retrieval.layout import params_text, tool_text
 from retrieval.query import Query
 from retrieval.snapshot import Snapshot
@@ -106,7 +106,7 @@ def standardise(values: Floats1d) -> Floats1d:
     spread = float(values.std()) if len(values) else 0.0
     if spread < 1e-9:
         return np.zeros_like(values)
-    return (values - values.mean()) / spread
+    return np.asarray((values - values.mean()) / spread, dtype=np.float32)
 
 
 def order(scores: Floats1d, tools: NDArray[np.int64], k: int) -> NDArray[np.int64]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -158,11 +157,10 @@ def serve(
     from services.threads import pin_threads
 
     pin_threads()  # before anything numeric is imported
-    from services.settings import settings_from_env
+    from services.settings import ServerSettings
     from services.snapshot_server import serve_snapshot
 
-    given = {"host": host, "port": port, "ready_file": ready_file}
-    settings = replace(settings_from_env(), **{name: value for name, value in given.items() if value is not None})
+    settings = ServerSettings.from_env(host=host, port=port, ready_file=ready_file)
     serve_snapshot(store, settings, reranker=reranker)
 
 

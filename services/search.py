@@ -8,9 +8,28 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ontology.errors import (
+    DeadlineError,
+    EgotoolsError,
+    InvalidArgumentError,
+    ModelError,
+    NotFoundError,
+    OverloadedError,
+    SnapshotError,
+)
 from services.why import why
 
 __all__ = ["search_local", "search_remote"]
+
+_ERRORS: dict[str, type[EgotoolsError]] = {
+    "INVALID_ARGUMENT": InvalidArgumentError,
+    "NOT_FOUND": NotFoundError,
+    "RESOURCE_EXHAUSTED": OverloadedError,
+    "DEADLINE_EXCEEDED": DeadlineError,
+    "UNAVAILABLE": ModelError,
+    "FAILED_PRECONDITION": SnapshotError,
+    "DATA_LOSS": SnapshotError,
+}
 
 Filters = Mapping[str, tuple[str, ...]]
 
@@ -41,14 +60,21 @@ def search_local(store: Path, query: str, *, k: int, preset: str, filters: Filte
 
 
 def search_remote(address: str, query: str, *, k: int, preset: str, filters: Filters) -> dict[str, Any]:
-    """Ask a running server."""
-    from egotools import Client
+    """Ask a running server.
+
+    :raises EgotoolsError: with the exit code of what the server, or the way to it, refused.
+    """
+    from egotools import Client, ClientError
 
     started = time.perf_counter()
-    with Client(address) as client:
-        answer = client.retrieve(
-            query, k=k, preset=preset, filters={key: list(values) for key, values in filters.items()}
-        )
+    wanted = {key: list(values) for key, values in filters.items()}
+    try:
+        with Client(address) as client:
+            answer = client.retrieve(query, k=k, preset=preset, filters=wanted)
+    except ClientError as error:
+        raise _ERRORS.get(error.code, EgotoolsError)(
+            str(error.message).rstrip("."), subject=error.subject or address, remedy=error.remedy.rstrip(".")
+        ) from error
     return {
         "preset": answer.preset,
         "snapshot_id": answer.snapshot_id,

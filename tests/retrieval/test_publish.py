@@ -197,7 +197,7 @@ def _kill_at(store: Path, moment: int) -> None:
         step()
         return rename(self, target)
 
-    os.fsync = dying_fsync
+    os.fsync = dying_fsync  # type: ignore[assignment]
     Path.rename = dying_rename  # type: ignore[assignment, method-assign]
     with staging_folder(store) as folder:
         shutil.copytree(store / "next", folder, dirs_exist_ok=True)

@@ -1,0 +1,161 @@
+"""The documents are true: their code runs, their commands exist, their tables are what the code gives."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from inference import HashingEncoder
+from ingest.sources import Document
+from ontology import check_ontology, load_ontology
+from services.build import build_snapshot
+from tests.conftest import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXTENDING = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\]\((?!https?://)([^)#]+)")
+
+
+def _blocks(text: str, language: str) -> list[str]:
+    return [body for kind, body in _BLOCK.findall(text) if kind == language]
+
+
+def test_the_readme_names_the_two_commands_and_the_makefile_has_them() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for command in ("demo", "test"):
+        assert f"make {command}" in _blocks(README, "bash")[0]
+        assert re.search(rf"^{command}:", makefile, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", sorted(["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]))
+def test_every_link_leads_somewhere(page: str) -> None:
+    folder = (ROOT / page).parent
+    missing = [
+        link for link in _LINK.findall((ROOT / page).read_text(encoding="utf-8")) if not (folder / link).exists()
+    ]
+    assert missing == []
+
+
+def test_every_command_line_of_the_readme_is_understood() -> None:
+    lines = [
+        line.split("#")[0].strip()
+        for block in _blocks(README, "bash")
+        for line in block.splitlines()
+        if "egotools " in line
+    ]
+    assert len(lines) >= 6
+    for line in lines:
+        words = shlex.split(line)[1:]
+        command = words[:2] if words[0] == "graph" else words[:1]
+        shown = subprocess.run(
+            [sys.executable, "-m", "services.cli", *command, "--help"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for option in [word for word in words if word.startswith("--")]:
+            assert option in shown, f"{option} of {line!r}"
+
+
+def test_every_folder_at_the_top_is_in_the_readme() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split(
+        "\n"
+    )
+    folders = {name.split("/")[0] for name in tracked if "/" in name and not name.startswith(".")}
+    for folder in sorted(folders - {"requirements", "tests"}):
+        assert f"`{folder}/" in README, folder
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("docs")
+    build_snapshot([str(ROOT / "examples/enterprise/catalog/hr.yaml")], folder / "store", encoder=HashingEncoder())
+    ready = folder / "ready.json"
+    command = [sys.executable, "-m", "services.cli", "serve", "--store", str(folder / "store"), "--port", "0"]
+    server = subprocess.Popen(
+        [*command, "--ready-file", str(ready)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    until = time.monotonic() + 60
+    while not ready.exists() and time.monotonic() < until:
+        assert server.poll() is None
+        time.sleep(0.05)
+    yield json.loads(ready.read_text(encoding="utf-8"))["address"]
+    server.terminate()
+    assert server.wait(30) == 0
+
+
+def test_the_client_example_of_the_readme_runs(served: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = _blocks(README, "python")
+    names: dict[str, Any] = {}
+    exec(example.replace("127.0.0.1:50051", served), names)
+    assert "hr/" in capsys.readouterr().out
+    assert len(names["schemas"]) == 5
+    assert all(schema["type"] == "function" for schema in names["schemas"])
+
+
+def _extension(name: str) -> Any:
+    for block in _blocks(EXTENDING, "python"):
+        if f"class {name}" in block:
+            names: dict[str, Any] = {}
+            exec(block, names)
+            return names[name]
+    raise AssertionError(name)
+
+
+def test_the_format_example_reads_tools(tmp_path: Path) -> None:
+    path = tmp_path / "x.tools"
+    path.write_text("list_orders: List the orders (customer_id, status)\nnonsense\n", encoding="utf-8")
+    source = _extension("LineSource")()
+    document = Document(str(path), path=path)
+    assert source.accepts(document)
+    tool, refusal = source.read(document)
+    assert [parameter.name for parameter in tool.parameters] == ["customer_id", "status"]
+    assert refusal.reason == "no-colon"
+
+
+def test_the_extractor_and_encoder_examples_build_a_snapshot(tmp_path: Path) -> None:
+    ontology = load_ontology()
+    report = build_snapshot(
+        [str(ROOT / "examples/enterprise/catalog/projects.csv")],
+        tmp_path,
+        encoder=_extension("LengthEncoder")(),
+        extractor=_extension("StructureExtractor")(ontology),
+        ontology=ontology,
+    )
+    assert report.graph.kept["has_parameter"] > 20
+    assert "acts_on" not in report.graph.kept
+
+
+def test_the_ontology_example_is_sound(tmp_path: Path) -> None:
+    (text,) = _blocks(EXTENDING, "yaml")
+    path = tmp_path / "shipping.yaml"
+    path.write_text(text, encoding="utf-8")
+    ontology, faults = check_ontology(path)
+    assert faults == []
+    assert ontology is not None
+    assert ontology.predicate_for("bound for") == "sails_to"
+    assert ontology.metadata_predicates["ship"] == "has_vessel"
+    assert yaml.safe_load(text)["extends"] == "default"
+
+
+def test_the_worked_example_is_what_the_code_gives() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.worked_example", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -7,17 +7,43 @@ loaded by. Importing this package imports no model library; each is imported whe
 from __future__ import annotations
 
 from inference.arrays import Floats1d, Floats2d
+from inference.budget import Budget, Reservation, Spend
+from inference.chat import ChatModel, Completion, Message
+from inference.cross_encoder import CrossEncoderReranker
 from inference.encoder import Encoder
 from inference.hashing import HashingEncoder
+from inference.http_reranker import HttpReranker
 from inference.minilm import MiniLmEncoder
-from inference.registry import ENCODER_NAMES, load_encoder
+from inference.openai_chat import OpenAIChat
+from inference.openai_embeddings import OpenAIEncoder
+from inference.registry import ENCODER_NAMES, RERANKER_NAMES, load_encoder, load_reranker
+from inference.reranker import Reranker
+from inference.retry import RetryPolicy
+from inference.scripted import ScriptedChat
+from inference.sentence_transformers import SentenceTransformersEncoder
 
 __all__ = [
     "ENCODER_NAMES",
+    "RERANKER_NAMES",
+    "Budget",
+    "ChatModel",
+    "Completion",
+    "CrossEncoderReranker",
     "Encoder",
     "Floats1d",
     "Floats2d",
     "HashingEncoder",
+    "HttpReranker",
+    "Message",
     "MiniLmEncoder",
+    "OpenAIChat",
+    "OpenAIEncoder",
+    "Reranker",
+    "Reservation",
+    "RetryPolicy",
+    "ScriptedChat",
+    "SentenceTransformersEncoder",
+    "Spend",
     "load_encoder",
+    "load_reranker",
 ]

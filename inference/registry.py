@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from inference.encoder import Encoder
-from inference.hashing import HashingEncoder
+from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError
 
-__all__ = ["ENCODER_NAMES", "load_encoder"]
+__all__ = ["ENCODER_NAMES", "RERANKER_NAMES", "load_encoder", "load_reranker"]
 
 ENCODER_NAMES = (
     "minilm-l6-int8.v1",
@@ -15,6 +17,11 @@ ENCODER_NAMES = (
     "openai:MODEL@BASE_URL",
 )
 """What :func:`load_encoder` knows; capitals stand for what the caller puts in."""
+
+RERANKER_NAMES = ("cross-encoder:PATH", "http:URL", "http:MODEL@URL")
+"""What :func:`load_reranker` knows."""
+
+MODEL_AT_URL = re.compile(r"(?P<model>.+?)@(?P<url>https?://.+)", re.DOTALL)
 
 
 def load_encoder(name: str, *, workers: int = 1) -> Encoder:
@@ -31,7 +38,47 @@ def load_encoder(name: str, *, workers: int = 1) -> Encoder:
 
         return MiniLmEncoder(workers=workers)
     if name == "hashing.v1":
+        from inference.hashing import HashingEncoder
+
         return HashingEncoder()
-    raise InvalidArgumentError(
-        f"there is no encoder {name!r}", subject="encoder", remedy=f"Use one of: {', '.join(ENCODER_NAMES)}"
-    )
+    kind, _, rest = name.partition(":")
+    if kind == "sentence-transformers" and rest:
+        from inference.sentence_transformers import SentenceTransformersEncoder
+
+        return SentenceTransformersEncoder(rest)
+    at = MODEL_AT_URL.fullmatch(rest)
+    if kind == "openai" and at:
+        from inference.openai_embeddings import OpenAIEncoder
+
+        return OpenAIEncoder(at["model"], base_url=at["url"])
+    raise _unknown("encoder", name, ENCODER_NAMES)
+
+
+def load_reranker(name: str) -> Reranker:
+    """Load a reranker by name.
+
+    :param name: one of the forms in :data:`RERANKER_NAMES`.
+    :raises InvalidArgumentError: when no reranker has this name; the remedy lists the known ones.
+    :raises MissingExtraError: when the reranker needs an extra that is not installed.
+    :raises ModelError: when the model cannot be loaded.
+    """
+    kind, _, rest = name.partition(":")
+    if kind == "cross-encoder" and rest:
+        from inference.cross_encoder import CrossEncoderReranker
+
+        return CrossEncoderReranker(rest)
+    if kind == "http" and rest:
+        from inference.http_reranker import HttpReranker
+
+        at = None if rest.startswith(("http://", "https://")) else MODEL_AT_URL.fullmatch(rest)
+        if at:
+            return HttpReranker(at["url"], model=at["model"])
+        if rest.startswith(("http://", "https://")):
+            return HttpReranker(rest)
+    raise _unknown("reranker", name, RERANKER_NAMES)
+
+
+def _unknown(kind: str, name: str, known: tuple[str, ...]) -> InvalidArgumentError:
+    # An address in the name may hold a password.
+    shown = re.sub(r"//[^/@]*@", "//", name)
+    return InvalidArgumentError(f"there is no {kind} {shown!r}", subject=kind, remedy=f"Use one of: {', '.join(known)}")

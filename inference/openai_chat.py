@@ -1,0 +1,145 @@
+"""Chat over any OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from inference.budget import Budget
+from inference.chat import Completion, Message
+from inference.openai_client import OpenAIEndpoint
+from inference.retry import RetryPolicy
+from ontology.errors import InvalidArgumentError
+
+__all__ = ["OpenAIChat"]
+
+BYTES_PER_TOKEN = 3
+"""English has about four bytes a token; three hold back more than most calls use."""
+TOKENS_PER_MESSAGE = 8
+
+
+class OpenAIChat:
+    """A chat model behind ``/chat/completions``: temperature 0 and a fixed seed; needs the extra ``llm``.
+
+    :param model: the model's name at the server.
+    :param base_url: up to and including ``/v1``.
+    :param api_key: the variable ``OPENAI_API_KEY`` where not given; never shown.
+    :param max_tokens: the most tokens that one answer may have.
+    :param seed: given to the server, which may or may not heed it.
+    :param timeout_s: seconds without an answer after which an attempt counts as failed.
+    :param policy: how failed attempts are repeated.
+    :param budget: the cap all calls share; none where not given.
+    :raises MissingExtraError: without the extra ``llm``.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str,
+        api_key: str | None = None,
+        max_tokens: int = 2048,
+        seed: int = 0,
+        timeout_s: float = 120.0,
+        policy: RetryPolicy | None = None,
+        budget: Budget | None = None,
+    ) -> None:
+        _check_length(max_tokens)
+        self._endpoint = OpenAIEndpoint(
+            model, base_url=base_url, api_key=api_key, timeout_s=timeout_s, policy=policy or RetryPolicy()
+        )
+        self._max_tokens = max_tokens
+        self._seed = seed
+        self.budget = budget or Budget()
+
+    @property
+    def name(self) -> str:
+        """``openai:MODEL@BASE_URL``, the address without credentials."""
+        return self._endpoint.name
+
+    def __repr__(self) -> str:
+        return f"OpenAIChat({self.name!r})"
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        schema_name: str = "answer",
+        max_tokens: int | None = None,
+    ) -> Completion:
+        """Answer the messages; see :class:`inference.chat.ChatModel`."""
+        if not messages:
+            raise InvalidArgumentError("there is nothing to answer", subject="messages", remedy="Give a message")
+        limit = self._max_tokens if max_tokens is None else max_tokens
+        _check_length(limit)
+        request = self._request(messages, limit)
+        if schema is not None:
+            described = {"name": schema_name, "schema": dict(schema), "strict": True}
+            request["response_format"] = {"type": "json_schema", "json_schema": described}
+        estimate = _estimate_tokens(messages, schema)
+        with self.budget.reserve(prompt_tokens=estimate, completion_tokens=limit) as room:
+            answer = self._endpoint.call(lambda: self._endpoint.client.chat.completions.create(**request))
+            prompt_tokens, completion_tokens = _usage(answer)
+            text = _text(answer)
+            read = estimate if prompt_tokens is None else prompt_tokens
+            written = _tokens_in(text or "") if completion_tokens is None else completion_tokens
+            # Settled before the text is judged: a useless answer has its price too.
+            room.settle(prompt_tokens=read, completion_tokens=written)
+        if not text:
+            raise self._endpoint.nonsense("the answer has no text")
+        return Completion(
+            text=text, prompt_tokens=read, completion_tokens=written, truncated=_finish(answer) == "length"
+        )
+
+    def _request(self, messages: Sequence[Message], limit: int) -> dict[str, Any]:
+        return {
+            "model": self._endpoint.model,
+            "messages": [{"role": message.role, "content": _sendable(message.content)} for message in messages],
+            "temperature": 0,
+            "seed": self._seed,
+            "max_tokens": limit,
+        }
+
+
+def _check_length(max_tokens: int) -> None:
+    if max_tokens < 1:
+        raise InvalidArgumentError(f"{max_tokens} tokens are no answer", subject="max_tokens", remedy="Give 1 or more")
+
+
+def _sendable(text: str) -> str:
+    """Put a question mark for a lone surrogate, which no request body can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _tokens_in(text: str) -> int:
+    return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
+
+
+def _estimate_tokens(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> int:
+    texts = [message.content for message in messages]
+    if schema is not None:
+        texts.append(json.dumps(schema))
+    return sum(_tokens_in(text) + TOKENS_PER_MESSAGE for text in texts)
+
+
+def _usage(answer: Any) -> tuple[int | None, int | None]:
+    usage = getattr(answer, "usage", None)
+    counts = (getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None))
+    read, written = (count if isinstance(count, int) and count >= 0 else None for count in counts)
+    return read, written
+
+
+def _choice(answer: Any) -> Any:
+    choices = getattr(answer, "choices", None)
+    return choices[0] if isinstance(choices, list) and choices else None
+
+
+def _text(answer: Any) -> str | None:
+    content = getattr(getattr(_choice(answer), "message", None), "content", None)
+    return content if isinstance(content, str) else None
+
+
+def _finish(answer: Any) -> str | None:
+    return getattr(_choice(answer), "finish_reason", None)

@@ -1,0 +1,108 @@
+"""What every OpenAI-compatible endpoint shares: the client, and its failures in our words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from inference.address import check_address, public_address
+from inference.retry import (
+    TRANSIENT_STATUSES,
+    RetryPolicy,
+    TransientFailure,
+    call_with_retries,
+    parse_retry_after,
+)
+from ontology.errors import InvalidArgumentError, MissingExtraError, ModelError
+
+__all__ = ["OpenAIEndpoint"]
+
+T = TypeVar("T")
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+NO_KEY = "none"
+"""The client insists on a key; servers in the house mostly ask for none."""
+MAX_DETAIL_CHARS = 200
+
+
+class OpenAIEndpoint:
+    """One model at one OpenAI-compatible base URL, through the ``openai`` client.
+
+    :param model: the model's name at the server.
+    :param base_url: up to and including ``/v1`` or the server's like.
+    :param api_key: sent as bearer token; the variable ``OPENAI_API_KEY`` where not given; never shown.
+    :param timeout_s: seconds without an answer after which an attempt counts as failed.
+    :raises MissingExtraError: without the extra ``llm``.
+    """
+
+    def __init__(
+        self, model: str, *, base_url: str, api_key: str | None, timeout_s: float, policy: RetryPolicy
+    ) -> None:
+        if not model:
+            raise InvalidArgumentError("the model's name is empty", subject="model", remedy="Name a model")
+        if not timeout_s > 0:
+            raise InvalidArgumentError(
+                f"{timeout_s} s is no time to answer in", subject="timeout_s", remedy="Give more than 0"
+            )
+        check_address(base_url, subject="base_url")
+        try:
+            import openai
+        except ImportError as error:
+            raise MissingExtraError("OpenAI-compatible endpoints", extra="llm") from error
+        self._openai = openai
+        self._key = api_key or os.environ.get(KEY_VARIABLE) or NO_KEY
+        self._policy = policy
+        self.model = model
+        self.address = public_address(base_url)
+        self.name = f"openai:{model}@{self.address}"
+        # Retries are ours: the client's own do not know our policy.
+        self.client = openai.OpenAI(api_key=self._key, base_url=base_url, timeout=timeout_s, max_retries=0)
+
+    def __repr__(self) -> str:
+        return f"OpenAIEndpoint({self.name!r})"
+
+    def call(self, attempt: Callable[[], T]) -> T:
+        """Run one call of the client under the retry policy.
+
+        :raises ModelError: when the endpoint is dead, slow, refuses, or answers what is no JSON.
+        """
+        return call_with_retries(lambda: self._attempt(attempt), policy=self._policy, subject=self.address)
+
+    def nonsense(self, problem: str) -> ModelError:
+        """Make the error for an answer that cannot be used."""
+        return ModelError(
+            problem, subject=self.address, remedy=f"Check that the endpoint serves {self.model!r} in the OpenAI form"
+        )
+
+    def _attempt(self, attempt: Callable[[], T]) -> T:
+        # The chain is cut on purpose: the client's errors may quote headers, keys or addresses with passwords.
+        try:
+            return attempt()
+        except self._openai.APITimeoutError:
+            raise TransientFailure("the endpoint did not answer in time") from None
+        except self._openai.APIConnectionError:
+            raise TransientFailure("the endpoint cannot be reached or broke off") from None
+        except self._openai.APIStatusError as error:
+            raise self._refused(error) from None
+        except (self._openai.OpenAIError, ValueError, TypeError, AttributeError):
+            raise self.nonsense("the endpoint's answer is not in the OpenAI form") from None
+
+    def _refused(self, error: Any) -> Exception:
+        problem = f"the endpoint answered HTTP {error.status_code}"
+        if error.status_code in TRANSIENT_STATUSES:
+            after = parse_retry_after(error.response.headers.get("retry-after"))
+            return TransientFailure(problem, retry_after_s=after)
+        if error.status_code in {401, 403}:
+            return ModelError(
+                problem, subject=self.address, remedy=f"Give a key that may use {self.model!r} ({KEY_VARIABLE})"
+            )
+        detail = self._detail(error)
+        return self.nonsense(f"{problem}: {detail}" if detail else problem)
+
+    def _detail(self, error: Any) -> str:
+        body = error.body if isinstance(error.body, dict) else {}
+        message = body.get("message")
+        if not isinstance(message, str):
+            return ""
+        return " ".join(message.replace(self._key, "***").split())[:MAX_DETAIL_CHARS].rstrip(".")

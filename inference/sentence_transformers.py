@@ -1,0 +1,82 @@
+"""Any sentence-transformers model, by name or folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from inference.arrays import Floats2d, unit_rows
+from inference.encoder import has_content
+from ontology.errors import InvalidArgumentError, MissingExtraError, ModelError
+
+__all__ = ["SentenceTransformersEncoder"]
+
+MAX_CHARS = 32_768
+
+
+class SentenceTransformersEncoder:
+    """A sentence-transformers model under torch; needs the extra ``torch``.
+
+    :param model: a folder, or a name that the library resolves.
+    :param device: torch's name of a device; the library chooses where not given.
+    :param batch_size: texts in one pass. 1 gives a text the same bits whatever stands beside it; more is faster on an
+        accelerator and may change the last bits.
+    :raises MissingExtraError: without the extra ``torch``.
+    :raises ModelError: when the model cannot be loaded.
+    """
+
+    def __init__(self, model: str, *, device: str | None = None, batch_size: int = 1) -> None:
+        if batch_size < 1:
+            raise InvalidArgumentError(
+                f"{batch_size} texts are no batch", subject="batch_size", remedy="Give 1 or more"
+            )
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise MissingExtraError("sentence-transformers models", extra="torch") from error
+        try:
+            self._model: Any = SentenceTransformer(model, device=device)
+        except (OSError, ValueError, RuntimeError, KeyError) as error:
+            raise ModelError(
+                "this sentence-transformers model cannot be loaded",
+                subject=model,
+                remedy="Give the folder of a saved model, or a name that can be downloaded from here",
+            ) from error
+        self._model.eval()
+        self._batch_size = batch_size
+        self._dimensions = int(_width(self._model))
+        self._name = f"sentence-transformers:{model}"
+
+    @property
+    def name(self) -> str:
+        """``sentence-transformers:`` and the model's name or folder."""
+        return self._name
+
+    @property
+    def dimensions(self) -> int:
+        """The width of a row, as the model says."""
+        return self._dimensions
+
+    def encode(self, texts: Sequence[str]) -> Floats2d:
+        """Encode texts, equal ones once; see :class:`inference.encoder.Encoder`."""
+        prepared = [text.strip()[:MAX_CHARS].encode("utf-8", "replace").decode("utf-8") for text in texts]
+        unique = list(dict.fromkeys(text for text in prepared if has_content(text)))
+        vectors = np.zeros((len(prepared), self._dimensions), dtype=np.float64)
+        if unique:
+            encoded = self._model.encode(
+                unique, batch_size=self._batch_size, convert_to_numpy=True, show_progress_bar=False
+            )
+            rows = dict(zip(unique, encoded, strict=True))
+            for index, text in enumerate(prepared):
+                if text in rows:
+                    vectors[index] = rows[text]
+        return unit_rows(vectors, subject=self._name)
+
+
+def _width(model: Any) -> int:
+    # The method was renamed in a later release of the library; both are in use.
+    ask = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
+    width = ask()
+    return int(width) if width is not None else int(np.shape(model.encode(["width"]))[1])

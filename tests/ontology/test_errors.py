@@ -1,0 +1,43 @@
+"""The one tree of errors: every error has one gRPC code, one exit code, a subject and a remedy."""
+
+from __future__ import annotations
+
+import re
+
+import grpc
+import pytest
+
+from ontology import errors
+from ontology.errors import EgotoolsError, MissingExtraError
+
+
+def _tree(root: type[EgotoolsError]) -> list[type[EgotoolsError]]:
+    return [root, *(below for child in root.__subclasses__() for below in _tree(child))]
+
+
+TREE = [error for error in _tree(EgotoolsError) if error.__module__ == errors.__name__]
+
+
+@pytest.mark.parametrize("error", TREE, ids=lambda error: error.__name__)
+def test_every_error_is_in_the_drawing_with_its_codes(error: type[EgotoolsError]) -> None:
+    assert errors.__doc__ is not None
+    (row,) = [line for line in errors.__doc__.splitlines() if re.search(rf"\b{error.__name__}\b", line)]
+    assert error.grpc_code in row.split()
+    assert str(error.exit_code) in row.split()
+    assert error.__name__ in errors.__all__
+
+
+@pytest.mark.parametrize("error", TREE, ids=lambda error: error.__name__)
+def test_every_code_is_one_that_grpc_knows(error: type[EgotoolsError]) -> None:
+    assert hasattr(grpc.StatusCode, error.grpc_code)
+    assert 1 <= error.exit_code < 64
+
+
+def test_an_error_is_one_sentence_of_what_where_and_what_to_do() -> None:
+    error = EgotoolsError("the file is empty", subject="a.json:3", remedy="Put tools into it")
+    assert str(error) == "a.json:3: the file is empty. Put tools into it."
+    assert str(EgotoolsError("it broke")) == "it broke."
+
+
+def test_a_missing_extra_names_how_to_get_it() -> None:
+    assert "pip install 'egotools[mcp]'" in str(MissingExtraError("a live MCP server", extra="mcp"))

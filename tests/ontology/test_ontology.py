@@ -1,0 +1,140 @@
+"""The ontology file: the shipped one is whole, and every fault of another is named with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ontology import Ontology, OntologyError, check_ontology, load_ontology
+
+# The entity types and predicates that the paper names (sections 3.2.1 and 3.2.2, prompt of figure 6).
+PAPER_TYPES = {"tool", "parameter", "line_of_business", "business_object", "capability", "department", "user_role"}
+PAPER_PREDICATES = set(
+    "has_line_of_business has_entity has_parameter contains related_to used_for has_attribute associated_with managed_by "
+    "part_of required_for depends_on produces receives_from involved_in reports_to responsible_for affects includes "
+    "used_by assigned_to categorized_by triggered_by generated_for employed_by has_department".split()
+)
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Ontology:
+    return load_ontology()
+
+
+def test_the_shipped_ontology_has_the_papers_types_and_predicates(shipped: Ontology) -> None:
+    assert set(shipped.entity_types) >= PAPER_TYPES
+    assert set(shipped.predicates) >= PAPER_PREDICATES | {"returns", "identifies", "supplies", "resolved_by"}
+
+
+def test_everything_in_it_is_described(shipped: Ontology) -> None:
+    assert all(kind.description for kind in shipped.entity_types.values())
+    assert all(predicate.description for predicate in shipped.predicates.values())
+
+
+def test_domains_and_ranges_speak_of_kinds(shipped: Ontology) -> None:
+    assert shipped.allows("tool", "has_entity", "capability")
+    assert shipped.allows("business_object", "part_of", "department")
+    assert not shipped.allows("tool", "has_entity", "tool")
+    assert not shipped.allows("business_object", "has_parameter", "parameter")
+    assert not shipped.allows("tool", "no_such_predicate", "parameter")
+    assert shipped.is_a("business_object", "entity")
+    assert not shipped.is_a("parameter", "entity")
+
+
+@pytest.mark.parametrize(
+    ("phrase", "predicate"),
+    [
+        ("works at", "employed_by"),
+        ("Employed By", "employed_by"),
+        ("works for", "employed_by"),
+        ("has_parameter", "has_parameter"),
+        ("flies to", ""),
+    ],
+)
+def test_phrases_find_their_predicate(shipped: Ontology, phrase: str, predicate: str) -> None:
+    assert shipped.predicate_for(phrase) == predicate
+
+
+def test_the_digest_changes_with_what_is_said_and_not_with_how(tmp_path: Path, shipped: Ontology) -> None:
+    same = tmp_path / "same.yaml"
+    same.write_text("name: egotools-default\nextends: default\n", encoding="utf-8")
+    other = tmp_path / "other.yaml"
+    other.write_text("name: egotools-default\nextends: default\nabbreviations: {xyz: something}\n", encoding="utf-8")
+    assert load_ontology(same).digest == shipped.digest == load_ontology().digest
+    assert load_ontology(other).digest != shipped.digest
+
+
+def test_an_extension_adds_and_replaces(tmp_path: Path, shipped: Ontology) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "name: mine\nextends: default\nentity_types:\n  vessel: {description: A ship, is_a: entity}\n"
+        "predicates:\n  sails_to: {domain: [vessel], range: [location], synonyms: [bound for]}\n",
+        encoding="utf-8",
+    )
+    mine = load_ontology(path)
+    assert set(mine.predicates) == set(shipped.predicates) | {"sails_to"}
+    assert mine.allows("vessel", "sails_to", "location")
+    assert mine.allows("tool", "has_entity", "vessel")
+    assert mine.predicate_for("bound for") == "sails_to"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("", 1, "mapping"),
+        ("- a\n- b\n", 1, "mapping"),
+        ("name: x\nentity_types: [\n", 3, "invalid YAML"),
+        ("extends: default\n", 1, "no name"),
+        ("name: x\nextends: yours\n", 2, "yours"),
+        ("name: x\nextends: default\ncolour: blue\n", 3, "colour"),
+        ("name: x\nextends: default\nname: y\n", 3, "twice"),
+        ("name: x\nextends: default\nentity_types:\n  a: {is_a: b}\n  b: {is_a: a}\n", 4, "itself"),
+        ("name: x\nextends: default\nentity_types:\n  a: {is_a: nothing}\n", 4, "nothing"),
+        ("name: x\nextends: default\npredicates:\n  p: {range: [tool]}\n", 4, "no domain"),
+        ("name: x\nextends: default\npredicates:\n  p: {domain: [tool], range: [ship]}\n", 4, "ship"),
+        ("name: x\nextends: default\npredicates:\n  p: {domain: tool, range: [tool]}\n", 4, "list"),
+        (
+            "name: x\nextends: default\npredicates:\n  p: {domain: [tool], range: [tool], synonyms: [does]}\n"
+            "  q: {domain: [tool], range: [tool], synonyms: [does]}\n",
+            5,
+            "both",
+        ),
+        (
+            "name: x\nextends: default\npredicates:\n  p: {domain: [tool], range: [tool], metadata: [k]}\n"
+            "  q: {domain: [tool], range: [tool], metadata: [k]}\n",
+            5,
+            "metadata key",
+        ),
+        ("name: x\nextends: default\nabbreviations: {po: }\n", 3, "nothing"),
+        ("name: x\nextends: default\nversion: new\n", 3, "whole number"),
+        ("name: x\nentity_types:\n  tool: {}\npredicates: {}\n", 1, "missing"),
+        ("name: x\nextends: default\nfallback: no_such\n", 1, "no_such"),
+    ],
+)
+def test_every_fault_is_named_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
+    path = tmp_path / "faulty.yaml"
+    path.write_text(text, encoding="utf-8")
+    ontology, faults = check_ontology(path)
+    assert ontology is None
+    assert any(fault.line == line and words in str(fault) for fault in faults), list(map(str, faults))
+    assert list(faults) == sorted(faults)
+    with pytest.raises(OntologyError, match="line"):
+        load_ontology(path)
+
+
+def test_all_faults_are_found_in_one_pass(tmp_path: Path) -> None:
+    path = tmp_path / "faulty.yaml"
+    path.write_text(
+        "name: x\nextends: default\nsize: 3\nentity_types:\n  a: {is_a: nothing}\npredicates:\n  p: {domain: [ship], range: [tool]}\n",
+        encoding="utf-8",
+    )
+    _, faults = check_ontology(path)
+    assert [fault.line for fault in faults] == [3, 5, 7]
+
+
+def test_an_unreadable_file_is_a_fault_too(tmp_path: Path) -> None:
+    (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9\n")
+    assert check_ontology(tmp_path / "latin.yaml")[0] is None
+    assert check_ontology(tmp_path / "absent.yaml")[0] is None
+    assert check_ontology(tmp_path)[0] is None

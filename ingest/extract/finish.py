@@ -7,8 +7,9 @@ triple from its tool, no assertion is made twice, no name points at itself, the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 
 from ingest.extract.extractor import Extraction, RefusedTriple
 from ingest.extract.lexicon import ACTIONS, ALSO_NOUNS
@@ -21,6 +22,8 @@ __all__ = ["canonical_key", "finish", "named_ends"]
 
 _TOOL = "tool"
 _PARAMETER = "parameter"
+_Canonical = Callable[[str, str], str]
+_Key = tuple[str, str, str, str, str]
 
 
 def finish(tool: Tool, triples: Iterable[Triple], ontology: Ontology) -> Extraction:
@@ -34,28 +37,23 @@ def finish(tool: Tool, triples: Iterable[Triple], ontology: Ontology) -> Extract
     """
     kept: list[Triple] = []
     refused: list[RefusedTriple] = []
-    titles = _titles(tool, ontology)
+    canonical = _canonical(ontology)
+    titles = frozenset(canonical(text, "") for text in (tool.id, tool.name, tool.title)) - {""}
     for triple in triples:
         placed = _by_id(triple, tool, titles)
-        fault = _fault(placed, tool, titles, ontology)
+        fault = _fault(placed, tool, titles, canonical)
         if fault is None:
             kept.append(placed)
         else:
             refused.append(RefusedTriple(triple=placed, reason=fault[0], detail=fault[1]))
-    unique = _most_confident(kept, ontology)
-    named = _most_confident([*unique, *_has_entity(tool, unique, ontology)], ontology)
+    unique = _most_confident(kept, canonical)
+    named = _most_confident([*unique, *_has_entity(tool, unique, ontology, canonical)], canonical)
     return Extraction(tool_id=tool.id, triples=tuple(named), refused=tuple(refused))
 
 
 def canonical_key(triple: Triple, ontology: Ontology) -> tuple[str, str, str, str, str]:
     """``Triple.key`` with canonical names; tools keep their ids."""
-    return (
-        triple.head_type,
-        _canonical(triple.head, triple.head_type, ontology),
-        triple.predicate,
-        triple.tail_type,
-        _canonical(triple.tail, triple.tail_type, ontology),
-    )
+    return _key(triple, _canonical(ontology))
 
 
 def named_ends(triple: Triple, ontology: Ontology) -> Iterator[tuple[str, str]]:
@@ -65,13 +63,24 @@ def named_ends(triple: Triple, ontology: Ontology) -> Iterator[tuple[str, str]]:
             yield name, kind
 
 
-def _canonical(name: str, kind: str, ontology: Ontology) -> str:
-    return name if kind == _TOOL else canonical_name(name, ontology.abbreviations)
+def _canonical(ontology: Ontology) -> _Canonical:
+    """Name and type → canonical name, remembered for as long as one tool is finished."""
+
+    @cache
+    def canonical(name: str, kind: str) -> str:
+        return name if kind == _TOOL else canonical_name(name, ontology.abbreviations)
+
+    return canonical
 
 
-def _titles(tool: Tool, ontology: Ontology) -> frozenset[str]:
-    named = (tool.id, tool.name, tool.title)
-    return frozenset(canonical_name(text, ontology.abbreviations) for text in named) - {""}
+def _key(triple: Triple, canonical: _Canonical) -> _Key:
+    return (
+        triple.head_type,
+        canonical(triple.head, triple.head_type),
+        triple.predicate,
+        triple.tail_type,
+        canonical(triple.tail, triple.tail_type),
+    )
 
 
 def _by_id(triple: Triple, tool: Tool, titles: frozenset[str]) -> Triple:
@@ -81,8 +90,8 @@ def _by_id(triple: Triple, tool: Tool, titles: frozenset[str]) -> Triple:
     return triple
 
 
-def _fault(triple: Triple, tool: Tool, titles: frozenset[str], ontology: Ontology) -> tuple[str, str] | None:
-    key = canonical_key(triple, ontology)
+def _fault(triple: Triple, tool: Tool, titles: frozenset[str], canonical: _Canonical) -> tuple[str, str] | None:
+    key = _key(triple, canonical)
     head, tail = key[1], key[4]
     if not head or not tail:
         return "empty-name", "one end has no letter or digit"
@@ -119,21 +128,21 @@ def _is_action(name: str) -> bool:
     return len(tokens) > 1 and tokens[0] in ACTIONS and tokens[0] not in ALSO_NOUNS
 
 
-def _most_confident(triples: Iterable[Triple], ontology: Ontology) -> list[Triple]:
-    best: dict[tuple[str, str, str, str, str], Triple] = {}
+def _most_confident(triples: Iterable[Triple], canonical: _Canonical) -> list[Triple]:
+    best: dict[_Key, Triple] = {}
     for triple in triples:
-        key = canonical_key(triple, ontology)
+        key = _key(triple, canonical)
         if key not in best or triple.confidence > best[key].confidence:
             best[key] = triple
     return list(best.values())
 
 
-def _has_entity(tool: Tool, triples: Iterable[Triple], ontology: Ontology) -> Iterator[Triple]:
+def _has_entity(tool: Tool, triples: Iterable[Triple], ontology: Ontology, canonical: _Canonical) -> Iterator[Triple]:
     """The has_entity triples that are due; what another has_* triple already ties to the tool needs none."""
-    tied = {canonical_key(t, ontology)[3:] for t in triples if t.head_type == _TOOL}
+    tied = {_key(t, canonical)[3:] for t in triples if t.head_type == _TOOL}
     for triple in triples:
         for name, kind in named_ends(triple, ontology):
-            if (kind, _canonical(name, kind, ontology)) not in tied:
+            if (kind, canonical(name, kind)) not in tied:
                 yield replace(
                     triple,
                     head=tool.id,

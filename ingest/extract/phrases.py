@@ -46,12 +46,13 @@ def noun_phrases(doc: Any, lead: int) -> dict[int, Phrase]:
     :param lead: characters of the lead.
     """
     found: dict[int, Phrase] = {}
+    text = doc.text
     for token in doc:
         if token.idx < lead or token.tag_ not in _NOUN_TAGS or _inside_compound(token, doc):
             continue
         if token.lower_ == "order" and token.dep_ == "pobj" and token.i and doc[token.i - 1].lower_ == "in":
             continue  # "in order to"
-        phrase = _phrase(doc, _leftmost(token, doc, lead), token)
+        phrase = _phrase(doc, text, _leftmost(token, doc, lead), token)
         if phrase is not None:
             found[token.i] = phrase
     return found
@@ -137,7 +138,7 @@ def _leftmost(head: Any, doc: Any, lead: int) -> int:
     first: int = head.i
     while first > 0:
         previous = doc[first - 1]
-        if previous.idx < lead or "  " in doc.text[previous.idx : doc[first].idx]:
+        if previous.idx < lead:
             break
         if previous.tag_ == "HYPH" and first > 1 and doc[first - 2].idx >= lead:
             first -= 2
@@ -150,7 +151,7 @@ def _leftmost(head: Any, doc: Any, lead: int) -> int:
     return first
 
 
-def _phrase(doc: Any, first: int, head: Any) -> Phrase | None:
+def _phrase(doc: Any, text: str, first: int, head: Any) -> Phrase | None:
     tokens = _joined(doc, first, head.i)
     start, end = clean_phrase([text for text, _, _, _ in tokens])
     while end > start and tokens[end - 1][3] not in _NOUN_TAGS:
@@ -166,7 +167,6 @@ def _phrase(doc: Any, first: int, head: Any) -> Phrase | None:
     core_start, core_end = clean_phrase([text for text, _, _, _ in tokens[core:end]])
     # "open orders" has a core, "live result" none of its own.
     inner = core + core_start if core_end > core_start else start
-    text = doc.text
     begin, until = tokens[start][1], tokens[end - 1][2]
     return Phrase(
         name=" ".join(text[begin:until].split()),

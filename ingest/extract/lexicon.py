@@ -105,7 +105,7 @@ STOP_WORDS = frozenset(
     "a an the this that these those my your his her its our their some any each every all both either neither no not "
     "such other another same own which what whose who whom it they them he she we you i me us itself themselves "
     "and or but nor so yet if then else when while where why how of in on at by for with from to into onto over under "
-    "via per as than about one two three four five six seven eight nine ten hundred thousand million first second third "
+    "via per as than about one two three four five six seven eight nine ten hundred thousand million hundreds thousands millions dozens first second third "
     "more most less least many much few several various multiple single certain specific specified given particular "
     "following previous next current currently existing new newly old available possible optional optionally required "
     "mandatory respective corresponding relevant related associated different additional only also just very well "

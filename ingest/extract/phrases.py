@@ -16,6 +16,7 @@ _MODIFIER_TAGS = _NOUN_TAGS | frozenset(("JJ", "JJR", "JJS", "VBN", "VBG", "AFX"
 _ABOUT = frozenset(("of", "about", "for", "on", "regarding", "containing"))
 _WORD = re.compile(r"[^\W_][\w.+]*(?:[-/&'’][\w.+]+)*\Z")
 _MAX_WORDS = 4
+_QUOTES = ("'", '"', "’", "‘")
 _HTTP_METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
 _MAX_WORD_CHARS = 30
 _LONGEST_ACRONYM = 6
@@ -52,6 +53,8 @@ def noun_phrases(doc: Any, lead: int) -> dict[int, Phrase]:
             continue
         if token.lower_ == "order" and token.dep_ == "pobj" and token.i and doc[token.i - 1].lower_ == "in":
             continue  # "in order to"
+        if _quoted(token, text):
+            continue
         phrase = _phrase(doc, text, _leftmost(token, doc, lead), token)
         if phrase is not None:
             found[token.i] = phrase
@@ -117,6 +120,12 @@ def plain_phrases(text: str) -> list[tuple[str, int, int]]:
                 found.append((text[a:b], a, b))
             group = []
     return found
+
+
+def _quoted(token: Any, text: str) -> bool:
+    """Whether a word alone stands in quotes: a literal such as 'JFK', not a thing."""
+    end = token.idx + len(token.text)
+    return text[token.idx - 1 : token.idx] in _QUOTES and text[end : end + 1] in _QUOTES
 
 
 def _inside_compound(token: Any, doc: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -112,9 +113,12 @@ class _Reader:
                 continue
             base = self._action(verb)
             linking = base in LINKING_VERBS and any(child.dep_ in ("xcomp", "ccomp") for child in verb.children)
-            if not base or linking:
+            negated = any(child.dep_ == "neg" for child in verb.children)
+            if not base or linking or negated:
                 continue
             for target in self._objects(verb):
+                if _is_failure(target.core):
+                    continue
                 name = " ".join([base, *canonical_name(target.core).split()[-_MAX_OBJECT_WORDS:]])
                 yield Capability(
                     name=name,
@@ -197,7 +201,8 @@ class _Reader:
             yield from self._pairs([head], (word,), tails, _LINKED)
 
     def _verb_preposition(self, verb: Any, word: str, tails: list[Phrase]) -> Iterator[Relation]:
-        spoken = word if verb_lemma(verb.lower_) == "be" else f"{verb.lower_} {word}"
+        told = self._action(verb) if verb.idx == self.lead else verb.lower_
+        spoken = word if verb_lemma(verb.lower_) == "be" else f"{told} {word}"
         if verb.dep_ in ("acl", "amod") and verb.tag_ in ("VBN", "VBG", "VBD"):
             yield from self._pairs([self._thing(verb.head)], (spoken,), tails, _LINKED)
             return
@@ -225,7 +230,13 @@ class _Reader:
         if base in _LIGHT_VERBS or base in LINKING_VERBS:
             return
         subject = verb.head if verb.dep_ == "acl" and verb.tag_ == "VBG" else self._subject(verb)
-        if subject is None or subject.idx < self.lead or subject.lower_ in _SELVES - {"which", "that", "user", "users"}:
+        allowed = verb.dep_ in ("ccomp", "xcomp") and verb_lemma(verb.head.lower_) in LINKING_VERBS
+        if (
+            subject is None
+            or allowed
+            or subject.idx < self.lead
+            or subject.lower_ in _SELVES - {"which", "that", "user", "users"}
+        ):
             return
         tails = [phrase for child in verb.children if child.dep_ == "dobj" for phrase in self._row(child)]
         yield from self._pairs([self._thing(subject)], (verb.lower_,), tails, _LINKED)
@@ -256,3 +267,8 @@ class _Reader:
                     start=min(head.core_start, tail.core_start) - self.lead,
                     end=max(head.end, tail.end) - self.lead,
                 )
+
+
+def _is_failure(name: str) -> bool:
+    """Whether it is an error that the tool answers with: no tool is there for that."""
+    return bool(re.search(r"\b(?:errors?|exceptions?)\b", name, re.I))

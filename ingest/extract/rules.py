@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -34,14 +35,16 @@ _CAPABILITY_IN_TITLE, _CAPABILITY_IN_TEXT = 0.85, 0.8
 _PARAMETER_DISCOUNT = 0.8
 _PART_DISCOUNT = 0.05
 _LABEL_CHARS = 30
+_HUMP = re.compile(r"[a-z][A-Z]")
 _KNOWN_BONUS = 0.1
 
 
 class RulesExtractor:
     """Reads triples by rules: deterministic, offline, each tool from its own document alone.
 
-    Of a description the sentences in its first 600 characters are parsed, of an input's description those in its first 200,
-    and the descriptions of 40 inputs per tool; what is declared is read in full.
+    Of a description the sentences in its first 600 characters are parsed; of an input's description, for 40 inputs a tool, the
+    first sentence (after a mere label the next ones too) within 200 characters, and outputs' descriptions not at all. What is
+    declared is read in full.
 
     :param workers: processes to share the work; the output is the same for any number, in order.
     :param model: package name of the spaCy model, or None for the first one installed, or empty for none.
@@ -154,13 +157,16 @@ class _Reader:
     def _of_sentence(self, tool: Tool, field: str, sentence: Sentence, finding: Finding) -> Iterator[Triple]:
         sure = _PARAMETER if field.startswith("parameters.") else _DESCRIPTION if field == "description" else _TITLE
         at = sentence.start
+        spelled = _humped(tool)
         for phrase in finding.phrases:
-            yield from self._entity(tool, field, phrase, sure, at)
+            if spelled.isdisjoint(phrase.name.lower().split()):
+                yield from self._entity(tool, field, phrase, sure, at)
         if sure != _PARAMETER:
             for capability in finding.capabilities:
                 yield from self._said_capability(tool, field, capability, at)
         for relation in finding.relations:
-            yield self._relation(tool, field, relation, _PARAMETER_DISCOUNT if sure == _PARAMETER else 1.0, at)
+            if spelled.isdisjoint(f"{relation.head} {relation.tail}".lower().split()):
+                yield self._relation(tool, field, relation, _PARAMETER_DISCOUNT if sure == _PARAMETER else 1.0, at)
 
     def _entity(self, tool: Tool, field: str, phrase: Phrase, sure: float, at: int) -> Iterator[Triple]:
         ends = (tool.id, "tool", "has_entity", phrase.name, "business_object")
@@ -231,6 +237,11 @@ def _sentences(tool: Tool) -> Iterator[tuple[str, Sentence]]:
             yield f"parameters.{parameter.name}", sentence
             if len(sentence.text) >= _LABEL_CHARS:
                 break
+
+
+def _humped(tool: Tool) -> frozenset[str]:
+    """Names of inputs written in camel case, in lower case: in prose they stand for the input, not for a thing."""
+    return frozenset(p.name.lower() for p in tool.parameters if _HUMP.search(p.name))
 
 
 def _lemma_index(ontology: Ontology) -> Mapping[str, str]:

@@ -139,6 +139,35 @@ def test_what_names_nothing_is_no_entity(rules: RulesExtractor, text: str, absen
     assert not entities(rules, text) & absent
 
 
+@pytest.mark.parametrize(
+    "text, nothing_of",
+    [
+        ("You need not cancel orders.", "cancel order"),
+        ("If there is no user, the function will return an error message.", "return error message"),
+        ("The user will receive a follow-up email.", "receive email"),
+    ],
+)
+def test_what_a_tool_does_not_do_is_no_capability(rules: RulesExtractor, text: str, nothing_of: str) -> None:
+    assert nothing_of not in {tail for _, predicate, tail in said(rules, text) if predicate == "has_capability"}
+
+
+def test_literals_and_names_of_inputs_in_prose_are_no_entities(rules: RulesExtractor) -> None:
+    inputs = (
+        Parameter(name="origin", description="The code of the airport, such as 'JFK'."),
+        Parameter(name="fieldManager", description="fieldManager is the actor that makes changes"),
+    )
+    tool = Tool(id="t", name="x1", parameters=inputs)
+    found = {canonical_name(t.tail) for t in one(rules, tool).triples if t.predicate == "has_entity"}
+    assert "airport" in found
+    assert "jfk" not in found
+    assert not any(t.head.lower() == "fieldmanager" and t.head_type == BO for t in one(rules, tool).triples)
+
+
+def test_a_name_of_only_common_words_still_says_what_the_tool_is_about(rules: RulesExtractor) -> None:
+    tool = Tool(id="t", name="get_current_date", description="Returns the current date.")
+    assert ("has_entity", "date") in {(t.predicate, t.tail) for t in one(rules, tool).triples}
+
+
 def test_compounds_stay_whole(rules: RulesExtractor) -> None:
     found = entities(rules, "Reads one purchase order item by its key.")
     assert "purchase order item" in found

@@ -21,7 +21,7 @@ _SELVES = frozenset(
 )
 # Found beside a verb, these still tell how two things are related: "get the keywords for a movie".
 _NOUN_PREPOSITIONS = frozenset("of for in from about on with by within under inside regarding concerning".split())
-_VERB_PREPOSITIONS = frozenset("to into with from on onto by".split())
+_VERB_PREPOSITIONS = frozenset("to into from on onto".split())
 _LOOKS = frozenset(
     "get list read show fetch retrieve query search find return display view look obtain provide load check".split()
 )

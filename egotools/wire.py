@@ -44,12 +44,16 @@ __all__ = [
 
 DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 _INT32 = 2**31
+_SERVICE = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 _SERVICE_CONFIG = json.dumps(
     {
         "loadBalancingConfig": [{"round_robin": {}}],
+        # Replicas that say NOT_SERVING (loading, or about to stop) get no calls. Without it a call that reaches a server
+        # in the moment it stops ends CANCELLED, which no retry may touch.
+        "healthCheckConfig": {"serviceName": _SERVICE},
         "methodConfig": [
             {
-                "name": [{"service": pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name}],
+                "name": [{"service": _SERVICE}],
                 # Every call only reads, so another try is always safe; only the code that means "ask elsewhere" is.
                 "retryPolicy": {
                     "maxAttempts": 4,
@@ -74,6 +78,8 @@ def channel_options(max_message_bytes: int, options: Sequence[tuple[str, Any]]) 
         ("grpc.enable_retries", 1),
         ("grpc.max_receive_message_length", max_message_bytes),
         ("grpc.max_send_message_length", -1),  # the server says what is too large for it
+        ("grpc.initial_reconnect_backoff_ms", 100),  # a restarted replica gets calls again soon
+        ("grpc.max_reconnect_backoff_ms", 5_000),
         ("grpc.keepalive_time_ms", 60_000),
         ("grpc.keepalive_timeout_ms", 20_000),
         *options,

@@ -9,7 +9,6 @@ from grpc_health.v1 import health, health_pb2
 
 __all__ = ["Health"]
 
-_LAST_WORDS_S = 0.25
 _Base: Any = health.aio.HealthServicer
 
 
@@ -40,10 +39,8 @@ class Health(_Base):  # type: ignore[misc]
         finally:
             self._watching.discard(task)
 
-    async def end_watching(self) -> None:
-        """End the streams of all watchers, once what was last set had time to reach them."""
-        if self._watching:
-            await asyncio.sleep(_LAST_WORDS_S)
+    def end_watching(self) -> None:
+        """End the streams of all watchers; give them time to hear what was last set before."""
         self._ending = True
         for task in list(self._watching):
             task.cancel()

@@ -34,7 +34,7 @@ __all__ = ["SERVICE_NAME", "Server", "run", "serve"]
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 _LOG = logging.getLogger("egotools.server")
-_ROOM_FOR_HEALTH = 1_024  # the last wall stands this far behind the limiter, so that health is never refused
+_ROOM_FOR_HEALTH = 16_384  # each client holds one health stream; the last wall stands this far behind the limiter
 _LOOPBACK = ("127.", "localhost", "::1", "[::1]")
 
 
@@ -119,12 +119,13 @@ class Server:
         grace = self.settings.grace_s if grace_s is None else grace_s
         _LOG.info("stopping", extra=fields(in_flight=self.calls.in_flight, grace_s=grace))
         await self._health.enter_graceful_shutdown()
-        if self.settings.drain_s and grace:
+        if grace:
+            # Clients that watch health turn to other replicas now. A call that arrives as gRPC stops would be CANCELLED.
             await asyncio.sleep(self.settings.drain_s)
-        # Exactly one stop: a second one beside it can touch the server that the first has freed.
-        stopping = asyncio.ensure_future(self._grpc.stop(grace))
-        await self._health.end_watching()
-        await stopping
+        self._health.end_watching()
+        await self._grpc.stop(
+            grace
+        )  # exactly one: a second one beside it can touch the server that the first has freed
         self.limiter.close()
         if self.settings.ready_file is not None:
             self.settings.ready_file.unlink(missing_ok=True)

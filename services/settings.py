@@ -33,7 +33,8 @@ class ServerSettings:
     :param workers: requests that run at once, each on a thread of its own; default: one a processor.
     :param queue: requests that may wait for a worker; one more is refused at once.
     :param grace_s: seconds that calls in flight get to finish when the server stops.
-    :param drain_s: seconds between saying NOT_SERVING and refusing calls, for load balancers that look rarely.
+    :param drain_s: seconds between saying NOT_SERVING and refusing calls. Clients that watch health are gone by then; longer
+        for load balancers that look rarely.
     :param max_message_bytes: largest request taken and largest answer sent, 1 KiB to 1 GiB.
     :param default_deadline_s: seconds that a call without a deadline of its own gets.
     :param max_batch: requests in one batch, 1 to 64.
@@ -49,7 +50,7 @@ class ServerSettings:
     workers: int = field(default_factory=_processors)
     queue: int = 64
     grace_s: float = 25.0
-    drain_s: float = 0.0
+    drain_s: float = 0.5
     max_message_bytes: int = 4 * _MIB
     default_deadline_s: float = 10.0
     max_batch: int = 64

@@ -1,0 +1,389 @@
+"""The client against a real server: both clients give the same, errors are typed, dead replicas are gone round."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import socket
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent import futures
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+import egotools
+from egotools import (
+    Answer,
+    AsyncClient,
+    Client,
+    ClientDeadlineError,
+    ClientError,
+    InternalServerError,
+    InvalidRequestError,
+    NotFoundError,
+    OverloadedError,
+    PreconditionError,
+    Query,
+    SnapshotLostError,
+    UnavailableError,
+)
+from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from ontology.errors import EgotoolsError, ModelError, SnapshotCorruptError, SnapshotError
+from retrieval.retriever import Request
+from services.server import Server
+from tests.services.memory_engine import SNAPSHOT_ID, MemoryEngine, serving, small_settings
+
+PACKAGE = Path(egotools.__file__).parent
+
+Ask = Callable[..., Awaitable[Any]]
+
+
+@pytest.fixture
+def engine() -> MemoryEngine:
+    return MemoryEngine()
+
+
+@pytest.fixture
+async def server(engine: MemoryEngine) -> AsyncIterator[Server]:
+    async with serving(engine) as running:
+        yield running
+
+
+@pytest.fixture(params=["sync", "async"])
+async def ask(request: pytest.FixtureRequest, server: Server) -> AsyncIterator[Ask]:
+    """``ask("retrieve", …)``: the same tests for both clients."""
+    async with client_of(str(request.param), server.address) as asking:
+        yield asking
+
+
+class client_of:
+    """Either client behind one way to ask."""
+
+    def __init__(self, kind: str, target: str) -> None:
+        self.client: Any = Client(target) if kind == "sync" else AsyncClient(target)
+        self.sync = kind == "sync"
+
+    async def __aenter__(self) -> Ask:
+        await self._do(self.client.__enter__ if self.sync else self.client.__aenter__)
+        return lambda method, *given, **named: self._do(getattr(self.client, method), *given, **named)
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._do(self.client.__exit__ if self.sync else self.client.__aexit__, *error)
+
+    async def _do(self, method: Any, *given: Any, **named: Any) -> Any:
+        if not self.sync:
+            made = method(*given, **named)
+            return [item async for item in made] if inspect.isasyncgen(made) else await made
+        made = await asyncio.to_thread(method, *given, **named)
+        return await asyncio.to_thread(list, made) if inspect.isgenerator(made) else made
+
+
+# -- results -----------------------------------------------------------------------------------------------------------
+
+
+async def test_retrieve(ask: Ask) -> None:
+    answer = await ask("retrieve", "find a customer", 2, schema_format="anthropic")
+    assert isinstance(answer, Answer)
+    assert [(tool.rank, tool.id) for tool in answer.tools] == [(1, "crm/find_customer"), (2, "crm/get_customer")]
+    first = answer.tools[0]
+    assert (first.title, first.namespace, first.score) == ("Find Customer", "crm", 1.0)
+    assert first.schema["input_schema"]["required"] == ["name"]
+    assert first.reasons.entries[0].node == "business_object:customer"
+    assert first.reasons.signals == {"words": 0.25}
+    assert first.reasons.supplies[0].confidence == 0.75
+    assert (answer.snapshot_id, answer.preset, answer.degraded) == (SNAPSHOT_ID, "words", ())
+    assert set(answer.timings_ms) == {"total", "queue"}
+
+
+async def test_retrieve_with_filters_and_without_reasons(ask: Ask) -> None:
+    answer = await ask("retrieve", "customer", filters={"department": ["finance"]}, preset="title", explain=False)
+    assert [tool.id for tool in answer.tools] == ["erp/list_orders"]
+    assert answer.tools[0].reasons == egotools.Reasons() and answer.tools[0].schema == {}
+    assert answer.degraded == ("no reranker",)
+
+
+async def test_retrieve_batch(ask: Ask) -> None:
+    results = await ask("retrieve_batch", ["find customer", Query("!!"), Query("orders", k=1, explain=False)])
+    assert isinstance(results[0], Answer) and len(results[0].tools) == 3
+    assert isinstance(results[1], InvalidRequestError) and results[1].subject == "query"
+    assert isinstance(results[2], Answer) and [tool.id for tool in results[2].tools] == ["erp/list_orders"]
+
+
+async def test_get_tool(ask: Ask) -> None:
+    tool = await ask("get_tool", "crm/find_customer", schema_format="openai")
+    assert (tool.name, tool.title, tool.snapshot_id) == ("find_customer", "Find Customer", SNAPSHOT_ID)
+    assert tool.parameters[0].required and tool.parameters[0].location == "query"
+    assert tool.returns[0].name == "items[].customer_id"
+    assert tool.metadata["tags"] == ["customer", "顧客"]
+    assert tool.schema["function"]["name"] == "crm__find_customer"
+    needed = (await ask("get_tool", "crm/get_customer")).depends_on[0]
+    assert (needed.tool_id, needed.output) == ("crm/find_customer", "items[].customer_id")
+
+
+async def test_neighbors(ask: Ask) -> None:
+    graph = await ask("neighbors", "erp/list_orders", predicates=["has_parameter"], limit=2)
+    assert (graph.center.tool_id, graph.center.degree) == ("erp/list_orders", 3)
+    assert (graph.total_degree, graph.truncated, len(graph.edges)) == (3, True, 2)
+    assert graph.edges[0].provenance[0].extractor == "rules.v1"
+    assert graph.nodes[0].surface_forms == ("x",)
+
+
+async def test_catalog_and_all_tool_ids(ask: Ask) -> None:
+    catalog = await ask("catalog")
+    assert (catalog.tool_count, catalog.tool_ids, catalog.next_page_token) == (3, (), "")
+    assert (catalog.presets, catalog.default_preset) == (("title", "words"), "words")
+    assert catalog.ontology.version == 3 and catalog.edge_counts == {"has_parameter": 5}
+    ids = ["crm/find_customer", "crm/get_customer", "erp/list_orders"]
+    assert await ask("tool_ids", page_size=2) == ids == await ask("tool_ids")
+
+
+# -- errors ------------------------------------------------------------------------------------------------------------
+
+
+async def test_errors_are_typed_and_say_what_to_do(ask: Ask) -> None:
+    with pytest.raises(NotFoundError) as missing:
+        await ask("get_tool", "crm/none")
+    error = missing.value
+    assert (error.code, error.reason, error.subject) == ("NOT_FOUND", "NOT_FOUND", "crm/none")
+    assert str(error) == "NOT_FOUND: crm/none: there is no such tool. See the catalogue for the ids."
+    with pytest.raises(InvalidRequestError, match="Use one of title, words"):
+        await ask("retrieve", "x", preset="nope")
+
+
+@pytest.mark.parametrize(
+    ("query", "named", "subject"),
+    [
+        ("x", {"k": 0}, "k"),
+        ("x", {"k": 2**40}, "k"),
+        ("x", {"schema_format": "soap"}, "schema_format"),
+        ("x", {"filters": {"team": "finance"}}, "filters.team"),
+        ("bad \ud800", {}, "query"),
+        ("", {}, "query"),
+    ],
+)
+async def test_wrong_arguments_are_named(ask: Ask, query: str, named: dict[str, Any], subject: str) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        await ask("retrieve", query, **named)
+    assert (caught.value.subject, caught.value.code) == (subject, "INVALID_ARGUMENT")
+
+
+@pytest.mark.parametrize(
+    ("raised", "met"),
+    [
+        (SnapshotError("x"), PreconditionError),
+        (SnapshotCorruptError("x"), SnapshotLostError),
+        (ModelError("x"), UnavailableError),
+        (EgotoolsError("x"), InternalServerError),
+    ],
+    ids=lambda value: getattr(value, "__name__", type(value).__name__),
+)
+async def test_codes_become_classes(
+    ask: Ask, engine: MemoryEngine, raised: EgotoolsError, met: type[ClientError]
+) -> None:
+    def hook(request: Request) -> None:
+        raise raised
+
+    engine.hook = hook
+    with pytest.raises(met, match="x"):
+        await ask("retrieve", "customer")
+
+
+async def test_a_bug_of_the_server_has_an_incident_id(ask: Ask, engine: MemoryEngine) -> None:
+    def hook(request: Request) -> None:
+        raise ZeroDivisionError
+
+    engine.hook = hook
+    with pytest.raises(InternalServerError) as caught:
+        await ask("retrieve", "customer")
+    assert len(caught.value.incident_id) == 12
+
+
+async def test_time_is_up(ask: Ask, engine: MemoryEngine) -> None:
+    engine.delays_s = {"entry": 0.4}
+    with pytest.raises(ClientDeadlineError):
+        await ask("retrieve", "customer", timeout_s=0.05)
+
+
+async def test_overload_is_not_retried(ask: Ask, server: Server, engine: MemoryEngine) -> None:
+    held, asked = threading.Event(), []
+
+    def hook(request: Request) -> None:
+        asked.append(request)
+        held.wait(10)
+
+    engine.hook = hook
+    async with AsyncClient(server.address) as other:
+        running = [asyncio.ensure_future(other.retrieve("customer")) for _ in range(4)]
+        while server.limiter.admitted < 4:
+            await asyncio.sleep(0.005)
+        with pytest.raises(OverloadedError):
+            await ask("retrieve", "customer")
+        held.set()
+        await asyncio.gather(*running)
+    assert len(asked) == 4
+
+
+# -- replicas ----------------------------------------------------------------------------------------------------------
+
+
+def dead_address() -> str:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+async def test_a_dead_replica_is_gone_round(kind: str, server: Server) -> None:
+    async with client_of(kind, f"ipv4:{dead_address()},{server.address}") as ask:
+        for _ in range(10):
+            assert len((await ask("retrieve", "customer")).tools) == 3
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+async def test_nobody_there_is_unavailable(kind: str) -> None:
+    async with client_of(kind, dead_address()) as ask:
+        with pytest.raises(UnavailableError) as caught:
+            await ask("retrieve", "customer", timeout_s=5)
+    assert caught.value.code == "UNAVAILABLE"
+
+
+class Flaky(pb_grpc.ToolRetrievalServicer):
+    """Fails the first calls of each request with UNAVAILABLE."""
+
+    def __init__(self, failures: int) -> None:
+        self.left = failures
+        self.calls = 0
+
+    def Retrieve(self, request: pb.RetrieveRequest, context: Any) -> pb.RetrieveResponse:
+        self.calls += 1
+        if self.left:
+            self.left -= 1
+            context.abort(grpc.StatusCode.UNAVAILABLE, "not now")
+        return pb.RetrieveResponse(snapshot_id="after all")
+
+    def _nothing(self, request: Any, context: Any) -> Any:
+        raise NotImplementedError
+
+    RetrieveBatch = GetTool = Neighbors = GetCatalog = _nothing
+
+
+@pytest.mark.parametrize(("failures", "answered"), [(3, True), (4, False)])
+@pytest.mark.parametrize("kind", ["sync", "async"])
+async def test_unavailable_is_tried_four_times_in_all(kind: str, failures: int, answered: bool) -> None:
+    flaky = Flaky(failures)
+    server = grpc.server(futures.ThreadPoolExecutor(2))
+    pb_grpc.add_ToolRetrievalServicer_to_server(flaky, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        async with client_of(kind, f"127.0.0.1:{port}") as ask:
+            if answered:
+                assert (await ask("retrieve", "customer")).snapshot_id == "after all"
+            else:
+                with pytest.raises(UnavailableError, match="not now"):
+                    await ask("retrieve", "customer")
+        assert flaky.calls == 4
+    finally:
+        server.stop(None).wait()
+
+
+async def test_restarting_replicas_one_after_the_other_costs_no_call() -> None:
+    engines = MemoryEngine(), MemoryEngine()
+    servers = [Server(small_settings(workers=4, queue=64)) for _ in engines]
+    for server, engine in zip(servers, engines, strict=True):
+        await server.start()
+        await server.load(lambda engine=engine: engine)  # type: ignore[misc]
+    ports = [int(server.address.rpartition(":")[2]) for server in servers]
+    target = "ipv4:" + ",".join(server.address for server in servers)
+    done = asyncio.Event()
+    answered = 0
+
+    async def busy(client: AsyncClient) -> None:
+        nonlocal answered
+        while not done.is_set():
+            await client.retrieve("customer")
+            answered += 1
+
+    async with AsyncClient(target) as client:
+        callers = [asyncio.ensure_future(busy(client)) for _ in range(8)]
+        for turn in range(4):
+            await asyncio.sleep(0.6)  # the replica that came back last is found again
+            which = turn % 2
+            await servers[which].stop()
+            servers[which] = Server(small_settings(port=ports[which], workers=4, queue=64))
+            await servers[which].start()
+            await servers[which].load(lambda: MemoryEngine())
+        await asyncio.sleep(0.2)
+        done.set()
+        await asyncio.gather(*callers)
+    for server in servers:
+        await server.stop(0)
+    assert answered > 50
+
+
+# -- transport and surface ---------------------------------------------------------------------------------------------
+
+
+async def test_tls_does_not_fall_back_to_plain_text(server: Server) -> None:
+    async with AsyncClient(server.address, tls=grpc.ssl_channel_credentials()) as client:
+        with pytest.raises(UnavailableError):
+            await client.retrieve("customer", timeout_s=3)
+    with Client(server.address, tls=True) as sync_client, pytest.raises(UnavailableError):
+        await asyncio.to_thread(sync_client.retrieve, "customer", timeout_s=3)
+
+
+def test_both_clients_have_the_same_methods() -> None:
+    def surface(kind: type) -> dict[str, list[str]]:
+        return {
+            name: [f"{p.name}:{p.kind}={p.default}" for p in inspect.signature(method).parameters.values()]
+            for name, method in vars(kind).items()
+            if inspect.isfunction(method) and not (name.startswith("_") and name != "__init__")
+        }
+
+    assert surface(Client) == surface(AsyncClient)
+    assert set(surface(Client)) == {
+        "__init__",
+        "close",
+        "retrieve",
+        "retrieve_batch",
+        "get_tool",
+        "neighbors",
+        "catalog",
+        "tool_ids",
+    }
+
+
+def test_the_package_imports_grpc_protobuf_and_the_standard_library_only() -> None:
+    allowed = {"egotools", "grpc", "google", *sys.stdlib_module_names}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
+            for name in names:
+                assert name.partition(".")[0] in allowed, f"{path.name} imports {name}"
+                assert not name.startswith("google") or name.startswith("google.protobuf")
+    assert (PACKAGE / "py.typed").is_file()
+
+
+def test_what_is_public_is_declared_frozen_and_described() -> None:
+    public = {name for name, value in vars(egotools).items() if not name.startswith("_") and inspect.isclass(value)}
+    assert public == set(egotools.__all__)
+    for name in egotools.__all__:
+        kind = getattr(egotools, name)
+        assert kind.__doc__
+        if is_dataclass(kind):
+            assert fields(kind) and kind.__dataclass_params__.frozen  # type: ignore[union-attr]
+        elif name.endswith("Error"):
+            assert issubclass(kind, ClientError)

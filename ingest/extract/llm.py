@@ -132,10 +132,10 @@ class LlmExtractor:
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _answer(self, tool: Tool, fingerprint: str) -> _Answer:
-        key = hashlib.sha256(f"{fingerprint}\n{tool.canonical_json()}".encode()).hexdigest()
-        kept = self._cache.get(CACHE_KIND, key) if self._cache else None
-        if kept is not None:
-            return _Answer(text=kept.decode())
+        said = f"{fingerprint}\n{tool.canonical_json()}".encode("utf-8", "surrogatepass")
+        key = hashlib.sha256(said).hexdigest()
+        if kept := self._kept(key):
+            return _Answer(text=kept)
         try:
             answer = self._asked(tool)
         except BudgetExceededError:
@@ -146,6 +146,15 @@ class LlmExtractor:
         if self._cache and not answer.problem:
             self._cache.put(CACHE_KIND, key, answer.text.encode())
         return answer
+
+    def _kept(self, key: str) -> str:
+        """The usable answer in the cache, or empty."""
+        kept = self._cache.get(CACHE_KIND, key) if self._cache else None
+        try:
+            text = (kept or b"").decode()
+            return text if text and self._reader.read(text) is not None else ""
+        except (UnicodeDecodeError, UnusableAnswerError):
+            return ""
 
     def _asked(self, tool: Tool) -> _Answer:
         """Ask, and once more with the fault told when the answer cannot be used."""

@@ -14,6 +14,7 @@ __all__ = ["HashingEncoder"]
 
 WORD = re.compile(r"[^\W_]+|[^\w\s]")
 """Words split at underscores too; a sign that is no word is a word of its own."""
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 NGRAM = 3
 NGRAM_WEIGHT = 0.3
 MAX_CHARS = 8_192
@@ -40,7 +41,7 @@ class HashingEncoder:
 
 
 def _features(text: str) -> Iterator[tuple[str, float]]:
-    words = WORD.findall(text.casefold()) or text.split()
+    words = WORD.findall(CAMEL.sub(" ", text).casefold()) or text.split()
     for word in words:
         yield f"w {word}", 1.0
         padded = f"<{word}>"

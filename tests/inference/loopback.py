@@ -1,0 +1,89 @@
+"""A real HTTP server on the loopback, which answers what the test tells it to."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+__all__ = ["Asked", "Loopback", "Reply", "as_json"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One request as it arrived; names of headers in lower case."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What goes back. ``hang`` holds the answer until the server stops; ``tear`` promises more bytes than it sends."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    hang: bool = False
+    tear: bool = False
+
+
+def as_json(value: Any, *, status: int = 200, **headers: str) -> Reply:
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    return Reply(status=status, body=json.dumps(value).encode(), headers=named)
+
+
+class Loopback:
+    """Runs ``answer`` for each POST and keeps what was asked."""
+
+    def __init__(self, answer: Callable[[Asked], Reply]) -> None:
+        self.asked: list[Asked] = []
+        self._stopping = threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler(answer))
+        self._server.daemon_threads = False
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def _handler(self, answer: Callable[[Asked], Reply]) -> type[BaseHTTPRequestHandler]:
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                length = int(self.headers["Content-Length"])
+                asked = Asked(
+                    path=self.path,
+                    headers={name.lower(): value for name, value in self.headers.items()},
+                    body=json.loads(self.rfile.read(length)),
+                )
+                outer.asked.append(asked)
+                reply = answer(asked)
+                if reply.hang:
+                    outer._stopping.wait()
+                    self.close_connection = True
+                    return
+                self.send_response(reply.status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(reply.body) + (100 if reply.tear else 0)))
+                for name, value in reply.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(reply.body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Say nothing: the test reads ``asked``."""
+
+        return Handler

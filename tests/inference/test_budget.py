@@ -1,0 +1,102 @@
+"""The cap on tokens and money, alone and among threads."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import pytest
+
+from inference import Budget, Spend
+from ontology.errors import BudgetExceededError, InvalidArgumentError
+
+
+def spend(budget: Budget, read: int, written: int) -> None:
+    with budget.reserve(prompt_tokens=read, completion_tokens=written) as room:
+        room.settle(prompt_tokens=read, completion_tokens=written)
+
+
+def test_without_caps_all_is_recorded() -> None:
+    budget = Budget(usd_per_1k_prompt=1.0, usd_per_1k_completion=2.0)
+    spend(budget, 500, 250)
+    spend(budget, 500, 0)
+    assert budget.spent == Spend(calls=2, prompt_tokens=1000, completion_tokens=250, usd=1.5)
+
+
+def test_exactly_the_cap_fits_and_one_more_does_not() -> None:
+    budget = Budget(max_tokens=100)
+    spend(budget, 60, 40)
+    with pytest.raises(BudgetExceededError, match="100 of 100 tokens"):
+        spend(budget, 1, 0)
+    assert budget.spent.tokens == 100
+
+
+def test_money_is_capped() -> None:
+    budget = Budget(max_usd=0.01, usd_per_1k_prompt=0.1, usd_per_1k_completion=0.2)
+    spend(budget, 50, 20)
+    with pytest.raises(BudgetExceededError, match=r"0\.0090 of 0\.0100 USD"):
+        spend(budget, 0, 6)
+    spend(budget, 0, 5)
+
+
+def test_what_is_not_settled_is_given_back() -> None:
+    budget = Budget(max_tokens=10)
+    with pytest.raises(RuntimeError, match="call failed"), budget.reserve(prompt_tokens=10, completion_tokens=0):
+        raise RuntimeError("call failed")
+    assert budget.spent == Spend()
+    spend(budget, 10, 0)
+
+
+def test_a_zero_cap_refuses_the_first_call() -> None:
+    with pytest.raises(BudgetExceededError):
+        spend(Budget(max_tokens=0), 1, 0)
+
+
+def test_many_threads_never_pass_the_cap() -> None:
+    budget = Budget(max_tokens=100)
+
+    def use(_number: int) -> bool:
+        try:
+            spend(budget, 4, 3)
+        except BudgetExceededError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(use, range(60)))
+    assert sum(done) == 14
+    assert budget.spent.tokens == 98
+
+
+def test_held_room_makes_others_wait_and_refuses_nobody() -> None:
+    """Two calls hold back far more than they use: the second waits for the first and then goes."""
+    budget = Budget(max_tokens=100)
+    holding, finish = Event(), Event()
+
+    def first() -> None:
+        with budget.reserve(prompt_tokens=10, completion_tokens=80) as room:
+            holding.set()
+            finish.wait(5)
+            room.settle(prompt_tokens=10, completion_tokens=5)
+
+    with ThreadPoolExecutor(2) as pool:
+        running = pool.submit(first)
+        assert holding.wait(5)
+        waiting = pool.submit(spend, budget, 10, 70)
+        assert not waiting.done()
+        finish.set()
+        running.result(5)
+        waiting.result(5)
+    assert budget.spent.tokens == 95
+
+
+@pytest.mark.parametrize("field", ["max_tokens", "max_usd", "usd_per_1k_prompt", "usd_per_1k_completion"])
+def test_negative_limits_are_refused(field: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        Budget(**{field: -1})
+    assert caught.value.subject == field
+
+
+def test_money_without_prices_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="price"):
+        Budget(max_usd=1.0)

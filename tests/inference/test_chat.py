@@ -1,0 +1,94 @@
+"""The scripted chat model, the back-off, and the check of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from inference import ChatModel, Message, RetryPolicy, ScriptedChat
+from inference.address import public_address
+from inference.arrays import unit_rows
+from inference.retry import TransientFailure, call_with_retries, parse_retry_after
+from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
+
+ASK = [Message("user", "list the suppliers")]
+
+
+def test_a_list_is_said_in_order_and_then_ends() -> None:
+    chat = ScriptedChat(["first", BudgetExceededError("the cap is reached"), "third one"])
+    assert isinstance(chat, ChatModel)
+    answer = chat.complete(ASK)
+    assert (answer.text, answer.prompt_tokens, answer.completion_tokens) == ("first", 3, 1)
+    with pytest.raises(BudgetExceededError):
+        chat.complete(ASK)
+    assert chat.complete(ASK, schema={"type": "object"}, schema_name="x").completion_tokens == 2
+    with pytest.raises(ModelError, match="no further reply"):
+        chat.complete(ASK)
+    assert len(chat.calls) == 4
+
+
+def test_a_function_answers_from_the_messages() -> None:
+    chat = ScriptedChat(lambda messages: messages[-1].content.upper())
+    assert chat.complete(ASK).text == "LIST THE SUPPLIERS"
+    assert chat.calls == (tuple(ASK),)
+
+
+def test_back_off_doubles_up_to_the_cap() -> None:
+    policy = RetryPolicy(base_delay_s=1.0, max_delay_s=5.0)
+    for retry, full in enumerate([1.0, 2.0, 4.0, 5.0, 5.0]):
+        delays = [policy.delay_s(retry) for _ in range(50)]
+        assert full / 2 <= min(delays) <= max(delays) <= full
+        assert len(set(delays)) > 1
+    assert policy.delay_s(100_000) <= 5.0
+
+
+def test_a_transient_failure_never_gets_out() -> None:
+    calls = []
+
+    def attempt() -> None:
+        calls.append(1)
+        raise TransientFailure("it broke")
+
+    with pytest.raises(ModelError, match=r"host: it broke \(1 attempt\)"):
+        call_with_retries(attempt, policy=RetryPolicy(max_retries=0), subject="host")
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("field", ["max_retries", "base_delay_s", "max_delay_s", "max_retry_after_s"])
+def test_a_negative_policy_is_refused(field: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        RetryPolicy(**{field: -1})
+    assert caught.value.subject == field
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [(None, None), ("3", 3.0), ("0.5", 0.5), ("-4", 0.0), ("soon", None), ("nan", None), ("", None)],
+)
+def test_retry_after_as_number(header: str | None, seconds: float | None) -> None:
+    assert parse_retry_after(header) == seconds
+
+
+def test_retry_after_as_date_in_the_past_means_now() -> None:
+    assert parse_retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
+    assert parse_retry_after("Wed, 21 Oct 2015 07:28:00 -0000") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:pass@host:8443/v1/?key=1#x", "https://host:8443/v1"),
+        ("http://[::1]:80/rerank", "http://[::1]:80/rerank"),
+        ("http://token@host", "http://host"),
+    ],
+)
+def test_a_public_address_has_no_secrets(url: str, shown: str) -> None:
+    assert public_address(url) == shown
+
+
+def test_rows_get_length_one_at_any_scale() -> None:
+    rows = unit_rows(np.array([[3.0, 4.0], [0.0, 0.0], [1e-300, 0.0], [1e200, 1e200]]), subject="m")
+    assert np.allclose(rows, [[0.6, 0.8], [0.0, 0.0], [1.0, 0.0], [0.70710678, 0.70710678]])
+    assert rows.dtype == np.float32
+    with pytest.raises(ModelError, match="not finite"):
+        unit_rows(np.array([[np.inf, 0.0]]), subject="m")

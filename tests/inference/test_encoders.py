@@ -1,0 +1,128 @@
+"""What every encoder keeps to, run over each of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from inference import (
+    Encoder,
+    HashingEncoder,
+    MiniLmEncoder,
+    OpenAIEncoder,
+    RetryPolicy,
+    SentenceTransformersEncoder,
+)
+from tests.inference.conftest import Serve
+from tests.inference.loopback import Asked, Loopback, Reply, as_json
+
+Make = Callable[[], Encoder]
+
+ODD = ["!?…", "😀🎉", "采购订单行项目", "\ud800 torn", "_", "\u200b", "x" * 3000]
+
+
+def embed(asked: Asked) -> Reply:
+    """A server whose vectors come from the bytes of the text, unnormalised, handed back in reverse order."""
+    rows = []
+    for index, text in enumerate(asked.body["input"]):
+        digest = hashlib.sha256(text.encode()).digest()[:8]
+        rows.append({"object": "embedding", "index": index, "embedding": [byte - 127.5 for byte in digest]})
+    return as_json({"object": "list", "data": rows[::-1], "model": asked.body["model"], "usage": {}})
+
+
+@pytest.fixture(params=["minilm", "hashing", "openai", "sentence-transformers"])
+def encoder(request: pytest.FixtureRequest, serve: Serve) -> Encoder:
+    makers: dict[str, Make] = {
+        "minilm": MiniLmEncoder,
+        "hashing": HashingEncoder,
+        "openai": lambda: OpenAIEncoder("tiny", base_url=f"{serve(embed).url}/v1", api_key="k", batch_size=2),
+        "sentence-transformers": lambda: SentenceTransformersEncoder(
+            str(request.getfixturevalue("tiny_sentence_transformer")), device="cpu"
+        ),
+    }
+    return makers[request.param]()
+
+
+def test_is_an_encoder_with_a_name(encoder: Encoder) -> None:
+    assert isinstance(encoder, Encoder)
+    assert encoder.name
+    assert encoder.dimensions > 0
+
+
+def test_shape_dtype_and_length(encoder: Encoder) -> None:
+    rows = encoder.encode(["purchase order", "list suppliers", "a"])
+    assert rows.shape == (3, encoder.dimensions)
+    assert rows.dtype == np.float32
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+
+
+def test_nothing_gives_no_rows(encoder: Encoder) -> None:
+    rows = encoder.encode([])
+    assert rows.shape == (0, encoder.dimensions)
+    assert rows.dtype == np.float32
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t \u00a0"])
+def test_without_content_gives_zeros(encoder: Encoder, text: str) -> None:
+    rows = encoder.encode(["order", text])
+    assert not rows[1].any()
+    assert rows[0].any()
+
+
+def test_odd_texts_give_finite_rows(encoder: Encoder) -> None:
+    rows = encoder.encode(ODD)
+    lengths = np.linalg.norm(rows, axis=1)
+    assert np.isfinite(rows).all()
+    assert np.all((np.abs(lengths - 1) < 1e-5) | (lengths == 0))
+    visible = lengths[:4]
+    assert visible.all()
+
+
+def test_a_row_depends_on_its_text_alone(encoder: Encoder) -> None:
+    texts = ["list orders", "a", "the approval of a purchase order by two managers", "list orders", "", "zebra"]
+    together = encoder.encode(texts)
+    alone = np.concatenate([encoder.encode([text]) for text in texts])
+    backwards = encoder.encode(texts[::-1])[::-1]
+    assert together.tobytes() == alone.tobytes() == backwards.tobytes()
+    assert together[0].tobytes() == together[3].tobytes()
+    assert together[0].tobytes() != together[5].tobytes()
+
+
+def test_likeness_of_spelling_is_seen_by_hashing() -> None:
+    rows = HashingEncoder().encode(["get purchase order", "getPurchaseOrders list", "weather in Rome"])
+    assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.1
+
+
+def test_hashing_is_the_same_everywhere() -> None:
+    """The value is fixed: another one would mean that stored vectors no longer match."""
+    row = HashingEncoder().encode(["purchase order"])[0]
+    assert hashlib.sha256(np.rint(row * 1e4).astype("<i4").tobytes()).hexdigest()[:12] == "bc1f15a5e51c"
+
+
+def openai_encoder(server: Loopback, policy: RetryPolicy, **options: Any) -> OpenAIEncoder:
+    return OpenAIEncoder("tiny", base_url=f"{server.url}/v1", api_key="sk-secret", policy=policy, **options)
+
+
+def test_openai_sends_batches_of_distinct_texts_with_the_key(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(embed)
+    encoder = openai_encoder(server, swift, dimensions=8, batch_size=2)
+    encoder.encode(["a", "b", "a", "", "c"])
+    assert [asked.body["input"] for asked in server.asked] == [["a", "b"], ["c"]]
+    assert server.asked[0].path == "/v1/embeddings"
+    assert server.asked[0].headers["authorization"] == "Bearer sk-secret"
+    assert encoder.name == f"openai:tiny@{server.url}/v1"
+    assert "sk-secret" not in repr(encoder)
+
+
+def test_sentence_transformers_that_is_no_folder(tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers", reason="the extra 'torch' is not installed")
+    from ontology.errors import ModelError
+
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        SentenceTransformersEncoder(str(tmp_path), device="cpu")

@@ -1,0 +1,144 @@
+"""The embedded encoder: its weights, its known answers, its independence of workers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from inference import MiniLmEncoder
+from inference.minilm import WEIGHTS
+from ontology.errors import InvalidArgumentError, ModelError
+
+CARD = json.loads((WEIGHTS / "card.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def encoder() -> MiniLmEncoder:
+    return MiniLmEncoder()
+
+
+def test_weights_are_those_of_the_card() -> None:
+    assert set(CARD["files"]) == {"model.onnx", "tokenizer.json"}
+    for name, entry in CARD["files"].items():
+        assert hashlib.sha256((WEIGHTS / name).read_bytes()).hexdigest() == entry["sha256"]
+    assert CARD["licence"] == "Apache-2.0"
+    assert CARD["source"]["sha256"] == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+def test_the_notice_names_the_model() -> None:
+    notice = (WEIGHTS.parents[2] / "NOTICE").read_text(encoding="utf-8")
+    assert "all-MiniLM-L6-v2" in notice
+    assert "Apache License, Version 2.0" in notice
+
+
+def test_the_known_cosine(encoder: MiniLmEncoder) -> None:
+    first, second = encoder.encode(["That is a happy person", "That is a very happy person"])
+    assert float(first @ second) == pytest.approx(0.9429, abs=0.02)
+
+
+def test_meaning_beats_spelling(encoder: MiniLmEncoder) -> None:
+    query, right, wrong = encoder.encode(
+        [
+            "who approves my holiday",
+            "Returns the manager responsible for vacation requests",
+            "Approves a holiday offer ad",
+        ]
+    )
+    far = encoder.encode(["Rotate the TLS certificate of a server"])[0]
+    assert query @ right > query @ far + 0.2
+    assert query @ wrong > query @ far
+
+
+def test_name_and_width(encoder: MiniLmEncoder) -> None:
+    assert (encoder.name, encoder.dimensions) == ("minilm-l6-int8.v1", 384)
+
+
+@pytest.mark.parametrize("workers", [2, 5])
+def test_any_number_of_workers_gives_the_same_bytes(encoder: MiniLmEncoder, workers: int) -> None:
+    texts = [
+        f"tool {number}: lists the {'very ' * (number % 7)}late orders of plant {number * 37}" for number in range(40)
+    ]
+    expected = encoder.encode(texts)
+    assert MiniLmEncoder(workers=workers).encode(texts).tobytes() == expected.tobytes()
+
+
+def test_a_text_is_cut_at_the_token_limit() -> None:
+    short = MiniLmEncoder(max_tokens=16)
+    assert short.name == "minilm-l6-int8.v1@16"
+    words = ["order"] * 14
+    rows = short.encode([" ".join(words), " ".join([*words, "weather"])])
+    assert rows[0].tobytes() == rows[1].tobytes()
+    full = MiniLmEncoder().encode([" ".join(words), " ".join([*words, "weather"])])
+    assert full[0].tobytes() != full[1].tobytes()
+
+
+def test_ten_megabytes_cost_no_more_than_the_token_limit(encoder: MiniLmEncoder) -> None:
+    long = "word " * 500
+    started = time.perf_counter()
+    expected = encoder.encode([long])
+    usual = time.perf_counter() - started
+    started = time.perf_counter()
+    rows = encoder.encode(["word " * 2_000_000])
+    assert rows.tobytes() == expected.tobytes()
+    # Tokenising all of it takes a hundred times as long; the bound leaves a busy machine room.
+    assert time.perf_counter() - started < 20 * usual + 1
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+def test_altered_weights_are_refused_by_name(tmp_path: Path, name: str) -> None:
+    folder = Path(shutil.copytree(WEIGHTS, tmp_path / "weights"))
+    content = bytearray((folder / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / name).write_bytes(content)
+    with pytest.raises(ModelError, match="sha256 differs") as caught:
+        MiniLmEncoder(folder)
+    assert caught.value.subject == str(folder / name)
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "card.json"])
+def test_an_absent_file_is_named(tmp_path: Path, name: str) -> None:
+    folder = Path(shutil.copytree(WEIGHTS, tmp_path / "weights"))
+    (folder / name).unlink()
+    with pytest.raises(ModelError) as caught:
+        MiniLmEncoder(folder)
+    assert caught.value.subject == str(folder / name)
+
+
+@pytest.mark.parametrize(
+    "card", ["", "[]", "{", "{}", json.dumps({**CARD, "files": {}}), json.dumps({**CARD, "files": 3})]
+)
+def test_a_card_that_says_too_little_is_refused(tmp_path: Path, card: str) -> None:
+    (tmp_path / "card.json").write_text(card, encoding="utf-8")
+    for name in CARD["files"]:
+        (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(ModelError, match="card"):
+        MiniLmEncoder(tmp_path)
+
+
+@pytest.mark.parametrize("options", [{"workers": 0}, {"max_tokens": 2}, {"max_tokens": 257}])
+def test_options_out_of_range(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        MiniLmEncoder(**options)
+    assert caught.value.subject in options
+
+
+def test_close_to_the_unquantised_model_on_known_vectors(encoder: MiniLmEncoder) -> None:
+    """Cosines that the fp32 model gives for these pairs, measured once when the weights were exported."""
+    pairs = {
+        ("Create a purchase order", "Creates a new purchase requisition"): 0.6717,
+        ("Show me all pending invoices", "List of unpaid supplier bills"): 0.3982,
+        ("Book a flight to Rome", "Delete a user account"): 0.0302,
+        ("get_employee_by_id", "Returns the employee with this personnel number"): 0.5896,
+        ("采购订单", "订单"): 0.8849,
+    }
+    for (first, second), expected in pairs.items():
+        left, right = encoder.encode([first, second])
+        assert float(np.dot(left, right)) == pytest.approx(expected, abs=0.02), (first, second)

@@ -1,0 +1,299 @@
+"""Chat and embeddings over HTTP: good answers and all the ways a server can fail."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from inference import Budget, ChatModel, Message, OpenAIChat, OpenAIEncoder, RetryPolicy
+from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
+from tests.inference.conftest import Serve
+from tests.inference.loopback import Asked, Loopback, Reply, as_json
+
+pytest.importorskip("openai", reason="the extra 'llm' is not installed")
+
+TALK = [Message("system", "Answer in JSON."), Message("user", "Which entities?")]
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+
+
+def completion(text: str | None = '{"a": "b"}', *, usage: Any = None, finish: str = "stop") -> Reply:
+    counted = {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16} if usage is None else usage
+    message = {"role": "assistant", "content": text}
+    choice = {"index": 0, "finish_reason": finish, "message": message}
+    return as_json(
+        {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": counted}
+    )
+
+
+def chat(server: Loopback | str, policy: RetryPolicy, **options: Any) -> OpenAIChat:
+    url = server if isinstance(server, str) else server.url
+    options = {"api_key": "sk-secret", **options}
+    return OpenAIChat("small", base_url=f"{url}/v1", policy=policy, **options)
+
+
+def in_order(*replies: Reply) -> Callable[[Asked], Reply]:
+    remaining = iter(replies)
+    return lambda asked: next(remaining)
+
+
+def test_a_good_answer(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(lambda asked: completion())
+    model = chat(server, swift, max_tokens=99)
+    assert isinstance(model, ChatModel)
+    answer = model.complete(TALK, schema=SCHEMA, schema_name="triples")
+    assert (answer.text, answer.prompt_tokens, answer.completion_tokens) == ('{"a": "b"}', 11, 5)
+    assert not answer.truncated
+    asked = server.asked[0]
+    assert asked.path == "/v1/chat/completions"
+    assert asked.headers["authorization"] == "Bearer sk-secret"
+    assert asked.body["messages"] == [
+        {"role": "system", "content": "Answer in JSON."},
+        {"role": "user", "content": "Which entities?"},
+    ]
+    described = {"name": "triples", "schema": SCHEMA, "strict": True}
+    assert asked.body["response_format"] == {"type": "json_schema", "json_schema": described}
+    assert (asked.body["temperature"], asked.body["seed"], asked.body["max_tokens"]) == (0, 0, 99)
+
+
+def test_without_a_schema_no_format_is_asked_for(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(lambda asked: completion("plain"))
+    assert chat(server, swift).complete(TALK, max_tokens=7).text == "plain"
+    assert "response_format" not in server.asked[0].body
+    assert server.asked[0].body["max_tokens"] == 7
+
+
+def test_an_answer_cut_at_the_limit_says_so(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(lambda asked: completion('{"a": "b', finish="length"))
+    assert chat(server, swift).complete(TALK, schema=SCHEMA).truncated
+
+
+def test_a_server_that_counts_no_tokens_is_estimated(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(lambda asked: completion("four words are here", usage={}))
+    answer = chat(server, swift).complete(TALK)
+    assert 5 <= answer.completion_tokens <= 10
+    assert answer.prompt_tokens > 10
+
+
+def test_a_lone_surrogate_is_sent_as_a_question_mark(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(lambda asked: completion())
+    chat(server, swift).complete([Message("user", "a\ud800b")])
+    assert server.asked[0].body["messages"][0]["content"] == "a?b"
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+def test_a_passing_failure_is_repeated(serve: Serve, swift: RetryPolicy, status: int) -> None:
+    server = serve(in_order(as_json({}, status=status), as_json({}, status=status), completion()))
+    assert chat(server, swift).complete(TALK).text == '{"a": "b"}'
+    assert len(server.asked) == 3
+
+
+def test_retry_after_in_seconds_is_honoured(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(in_order(as_json({}, status=429, Retry_After="0.3"), completion()))
+    started = time.monotonic()
+    chat(server, swift).complete(TALK)
+    assert time.monotonic() - started >= 0.3
+
+
+def test_retry_after_as_a_date_is_honoured(serve: Serve, swift: RetryPolicy) -> None:
+    at = format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True)
+    server = serve(in_order(as_json({}, status=503, Retry_After=at), completion()))
+    started = time.monotonic()
+    chat(server, swift).complete(TALK)
+    assert time.monotonic() - started >= 0.8
+
+
+def test_a_wait_that_is_too_long_ends_the_call(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(lambda asked: as_json({}, status=429, Retry_After="86400"))
+    with pytest.raises(ModelError, match="asks to wait 86400 s"):
+        chat(server, swift).complete(TALK)
+    assert len(server.asked) == 1
+
+
+def test_failing_for_good_is_a_model_error_after_the_retries(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(lambda asked: as_json({}, status=500))
+    with pytest.raises(ModelError, match=r"HTTP 500 \(3 attempts\)") as caught:
+        chat(server, swift).complete(TALK)
+    assert caught.value.subject == f"{server.url}/v1"
+    assert len(server.asked) == 3
+
+
+def test_a_slow_server_times_out(serve: Serve) -> None:
+    server = serve(lambda asked: Reply(hang=True))
+    with pytest.raises(ModelError, match="in time"):
+        chat(server, RetryPolicy(max_retries=0), timeout_s=0.2).complete(TALK)
+
+
+def test_a_torn_answer_is_asked_again(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(in_order(Reply(body=b'{"id"', tear=True), completion()))
+    assert chat(server, swift).complete(TALK).text == '{"a": "b"}'
+
+
+NO_ANSWERS = {
+    "half a JSON": Reply(body=b'{"id": "1", "choices": [{"ind'),
+    "no JSON": Reply(body=b"<html>proxy</html>"),
+    "a list": as_json([1, 2]),
+    "no choices": as_json({"id": "1"}),
+    "empty choices": as_json({"id": "1", "choices": []}),
+    "choices that are none": as_json({"choices": "none"}),
+    "a choice without message": as_json({"choices": [{"index": 0}]}),
+    "no text": completion(None),
+    "empty text": completion(""),
+}
+
+
+@pytest.mark.parametrize("reply", NO_ANSWERS.values(), ids=NO_ANSWERS.keys())
+def test_nonsense_is_a_model_error(serve: Serve, swift: RetryPolicy, reply: Reply) -> None:
+    server = serve(lambda asked: reply)
+    with pytest.raises(ModelError) as caught:
+        chat(server, swift).complete(TALK)
+    assert caught.value.subject == f"{server.url}/v1"
+    assert len(server.asked) == 1
+
+
+def test_a_dead_port_is_named_without_credentials(dead_url: str, swift: RetryPolicy) -> None:
+    secret = dead_url.replace("//", "//user:hunter2@")
+    with pytest.raises(ModelError, match=r"cannot be reached.*3 attempts") as caught:
+        chat(secret, swift).complete(TALK)
+    assert caught.value.subject == f"{dead_url}/v1"
+    assert caught.value.__cause__ is None
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_refused_key_is_not_repeated_nor_shown(serve: Serve, swift: RetryPolicy) -> None:
+    error = {"error": {"message": "Incorrect API key provided: sk-secret"}}
+    server = serve(lambda asked: as_json(error, status=401))
+    with pytest.raises(ModelError, match="OPENAI_API_KEY") as caught:
+        chat(server, swift).complete(TALK)
+    assert "sk-secret" not in str(caught.value)
+    assert len(server.asked) == 1
+
+
+def test_what_the_server_objects_to_is_told_without_the_key(serve: Serve, swift: RetryPolicy) -> None:
+    error = {"error": {"message": "no model small for key sk-secret."}}
+    server = serve(lambda asked: as_json(error, status=404))
+    with pytest.raises(ModelError, match=r"HTTP 404: no model small for key \*\*\*\.") as caught:
+        chat(server, swift).complete(TALK)
+    assert "sk-secret" not in str(caught.value)
+
+
+def test_no_secret_in_name_or_repr(swift: RetryPolicy) -> None:
+    model = chat("http://user:hunter2@127.0.0.1:1", swift)
+    assert model.name == "openai:small@http://127.0.0.1:1/v1"
+    for shown in (repr(model), repr(vars(model)), model.name):
+        assert "hunter2" not in shown
+        assert "sk-secret" not in shown
+
+
+def test_the_key_comes_from_the_environment(serve: Serve, swift: RetryPolicy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
+    server = serve(lambda asked: completion())
+    chat(server, swift, api_key=None).complete(TALK)
+    assert server.asked[0].headers["authorization"] == "Bearer sk-environment"
+
+
+@pytest.mark.usefixtures("no_key")
+def test_no_key_is_fine_for_servers_in_the_house(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(lambda asked: completion())
+    assert chat(server, swift, api_key="").complete(TALK).text
+
+
+def test_the_budget_stops_before_the_call(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(lambda asked: completion())
+    budget = Budget(max_tokens=150)
+    model = chat(server, swift, budget=budget, max_tokens=100)
+    for _ in range(2):
+        model.complete(TALK)
+    with pytest.raises(BudgetExceededError, match="32 of 150 tokens"):
+        model.complete(TALK)
+    assert len(server.asked) == 2
+    assert (budget.spent.calls, budget.spent.prompt_tokens, budget.spent.completion_tokens) == (2, 22, 10)
+
+
+def test_a_useless_answer_is_paid_and_a_failed_call_is_not(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(in_order(completion(""), *[as_json({}, status=500)] * 3))
+    model = chat(server, swift)
+    for _ in range(2):
+        with pytest.raises(ModelError):
+            model.complete(TALK)
+    assert (model.budget.spent.calls, model.budget.spent.tokens) == (1, 16)
+
+
+@pytest.mark.parametrize(
+    ("field", "options"),
+    [
+        ("model", {"model": ""}),
+        ("base_url", {"base_url": "localhost:80"}),
+        ("timeout_s", {"timeout_s": 0}),
+        ("max_tokens", {"max_tokens": 0}),
+    ],
+)
+def test_options_out_of_range(field: str, options: dict[str, Any]) -> None:
+    given = {"model": "m", "base_url": "http://127.0.0.1:1/v1", **options}
+    with pytest.raises(InvalidArgumentError) as caught:
+        OpenAIChat(**given)
+    assert caught.value.subject == field
+
+
+def test_no_messages() -> None:
+    with pytest.raises(InvalidArgumentError, match="nothing to answer"):
+        OpenAIChat("m", base_url="http://127.0.0.1:1/v1").complete([])
+
+
+def vectors(*rows: Any, start: int = 0) -> Reply:
+    data = [{"object": "embedding", "index": index, "embedding": row} for index, row in enumerate(rows, start)]
+    return as_json({"object": "list", "model": "m", "data": data, "usage": {"prompt_tokens": 1, "total_tokens": 1}})
+
+
+def encoder(url: str, policy: RetryPolicy, **options: Any) -> OpenAIEncoder:
+    return OpenAIEncoder("m", base_url=f"{url}/v1", api_key="sk-secret", policy=policy, **options)
+
+
+BAD_VECTORS = {
+    "too few": vectors([1.0, 2.0]),
+    "wrong index": vectors([1.0, 2.0], [1.0, 2.0], start=1),
+    "wrong width": vectors([1.0, 2.0], [1.0, 2.0, 3.0]),
+    "empty": vectors([], []),
+    "text": vectors([1.0, "x"], [1.0, 2.0]),
+    "null": vectors([1.0, 2.0], None),
+    "NaN": vectors([1.0, 2.0], [float("nan"), 1.0]),
+    "no data": as_json({"object": "list"}),
+    "half a JSON": Reply(body=b'{"data": [{"embedding": [0.1, '),
+    "data that is none": as_json({"data": {"0": 1}}),
+}
+
+
+@pytest.mark.parametrize("reply", BAD_VECTORS.values(), ids=BAD_VECTORS.keys())
+def test_bad_vectors_are_a_model_error(serve: Serve, swift: RetryPolicy, reply: Reply) -> None:
+    server = serve(lambda asked: reply)
+    with pytest.raises(ModelError) as caught:
+        encoder(server.url, swift, dimensions=2).encode(["a", "b"])
+    assert caught.value.subject == f"{server.url}/v1"
+
+
+def test_embeddings_are_retried_and_scaled_to_length_one(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(in_order(as_json({}, status=429), vectors([3.0, 4.0])))
+    rows = encoder(server.url, swift, dimensions=2).encode(["a"])
+    assert rows.tolist() == [[pytest.approx(0.6), pytest.approx(0.8)]]
+
+
+def test_embeddings_from_a_dead_port(dead_url: str, swift: RetryPolicy) -> None:
+    with pytest.raises(ModelError, match="cannot be reached"):
+        encoder(dead_url, swift).encode(["a"])
+
+
+def test_embeddings_time_out(serve: Serve) -> None:
+    server = serve(lambda asked: Reply(hang=True))
+    with pytest.raises(ModelError, match="in time"):
+        encoder(server.url, RetryPolicy(max_retries=0), timeout_s=0.2).encode(["a"])
+
+
+@pytest.mark.parametrize("field", ["dimensions", "batch_size", "max_chars"])
+def test_embedding_options_out_of_range(field: str, swift: RetryPolicy) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        encoder("http://127.0.0.1:1", swift, **{field: 0})
+    assert caught.value.subject == field

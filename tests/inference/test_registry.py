@@ -1,0 +1,115 @@
+"""Names to models, missing extras, and what importing the package brings along."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import inference
+from inference import (
+    ENCODER_NAMES,
+    RERANKER_NAMES,
+    CrossEncoderReranker,
+    Encoder,
+    HashingEncoder,
+    HttpReranker,
+    MiniLmEncoder,
+    OpenAIChat,
+    OpenAIEncoder,
+    SentenceTransformersEncoder,
+    load_encoder,
+    load_reranker,
+)
+from ontology.errors import InvalidArgumentError, MissingExtraError
+
+URL = "http://127.0.0.1:1/v1"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("minilm-l6-int8.v1", MiniLmEncoder), ("hashing.v1", HashingEncoder), (f"openai:a@b/c:d@{URL}", OpenAIEncoder)],
+)
+def test_a_name_gives_the_encoder_that_bears_it(name: str, kind: type[Encoder]) -> None:
+    encoder = load_encoder(name)
+    assert type(encoder) is kind
+    assert encoder.name == name
+
+
+def test_sentence_transformers_by_folder(tiny_sentence_transformer: Path) -> None:
+    encoder = load_encoder(f"sentence-transformers:{tiny_sentence_transformer}")
+    assert encoder.name == f"sentence-transformers:{tiny_sentence_transformer}"
+    assert encoder.dimensions == 16
+
+
+def test_cross_encoder_by_folder(tiny_cross_encoder: Path) -> None:
+    assert load_reranker(f"cross-encoder:{tiny_cross_encoder}").name == f"cross-encoder:{tiny_cross_encoder}"
+
+
+@pytest.mark.parametrize("name", [f"http:{URL}/rerank", f"http:BAAI/bge@{URL}/rerank"])
+def test_http_reranker_by_address(name: str) -> None:
+    assert load_reranker(name).name == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", "minilm", "minilm-l6-int8.v2", "openai:", "openai:model", f"openai:@{URL}", "sentence-transformers:"]
+)
+def test_an_unknown_encoder_lists_the_known(name: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        load_encoder(name)
+    assert caught.value.subject == "encoder"
+    assert all(known in str(caught.value) for known in ENCODER_NAMES)
+
+
+@pytest.mark.parametrize("name", ["", "fusion.v2", "http:", "http:host", "cross-encoder:", "https:x@ftp://y"])
+def test_an_unknown_reranker_lists_the_known(name: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        load_reranker(name)
+    assert caught.value.subject == "reranker"
+    assert all(known in str(caught.value) for known in RERANKER_NAMES)
+
+
+def test_an_unknown_name_with_a_password_does_not_show_it() -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        load_encoder("nothing:m@http://user:hunter2@host/v1")
+    assert "hunter2" not in str(caught.value)
+
+
+MISSING: dict[str, tuple[str, str, Callable[[], object]]] = {
+    "sentence-transformers": ("sentence_transformers", "torch", lambda: SentenceTransformersEncoder("x")),
+    "cross-encoder": ("transformers", "torch", lambda: CrossEncoderReranker("x")),
+    "openai embeddings": ("openai", "llm", lambda: OpenAIEncoder("m", base_url=URL)),
+    "openai chat": ("openai", "llm", lambda: OpenAIChat("m", base_url=URL)),
+    "http": ("httpx", "llm", lambda: HttpReranker(URL)),
+}
+
+
+@pytest.mark.parametrize(("module", "extra", "make"), MISSING.values(), ids=MISSING.keys())
+def test_a_missing_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, module: str, extra: str, make: Callable[[], object]
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    if extra == "torch":
+        monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtraError, match=rf"egotools\[{extra}\]") as caught:
+        make()
+    assert caught.value.extra == extra
+
+
+def test_importing_the_package_imports_no_model_library() -> None:
+    heavy = ("onnxruntime", "tokenizers", "openai", "httpx", "torch", "transformers", "sentence_transformers")
+    code = f"import sys, inference; print([name for name in {heavy!r} if name in sys.modules])"
+    root = Path(inference.__file__).resolve().parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True, encoding="utf-8"
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_public_names_exist_and_are_documented() -> None:
+    assert list(inference.__all__) == sorted(set(inference.__all__), key=inference.__all__.index)
+    for name in inference.__all__:
+        assert hasattr(inference, name)

@@ -1,0 +1,226 @@
+"""What every reranker keeps to, and what the HTTP one makes of servers that misbehave."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from inference import CrossEncoderReranker, HttpReranker, Reranker, RetryPolicy
+from ontology.errors import InvalidArgumentError, ModelError
+from tests.inference.conftest import Serve
+from tests.inference.loopback import Asked, Reply, as_json
+
+DOCUMENTS = ["list the orders", "create an order", "", "weather!", "采购订单 😀", "create an order"]
+
+
+def likeness(query: str, document: str) -> float:
+    """The share of the query's words that the document has."""
+    words = set(query.split())
+    return len(words & set(document.split())) / max(1, len(words))
+
+
+def cohere(asked: Asked) -> Reply:
+    if "documents" not in asked.body:
+        return as_json({"message": "documents are missing"}, status=422)
+    scores = [(likeness(asked.body["query"], text), index) for index, text in enumerate(asked.body["documents"])]
+    best_first = sorted(scores, key=lambda pair: -pair[0])
+    return as_json({"results": [{"index": index, "relevance_score": score} for score, index in best_first]})
+
+
+def tei(asked: Asked) -> Reply:
+    if "texts" not in asked.body:
+        return as_json({"error": "missing field texts"}, status=422)
+    texts = enumerate(asked.body["texts"])
+    return as_json([{"index": index, "score": likeness(asked.body["query"], text)} for index, text in texts][::-1])
+
+
+@pytest.fixture(params=["http-cohere", "http-tei", "cross-encoder"])
+def reranker(request: pytest.FixtureRequest, serve: Serve) -> Reranker:
+    makers: dict[str, Callable[[], Reranker]] = {
+        "http-cohere": lambda: HttpReranker(f"{serve(cohere).url}/rerank", batch_size=4),
+        "http-tei": lambda: HttpReranker(f"{serve(tei).url}/rerank", batch_size=4),
+        "cross-encoder": lambda: CrossEncoderReranker(request.getfixturevalue("tiny_cross_encoder"), batch_size=4),
+    }
+    return makers[request.param]()
+
+
+def test_is_a_reranker_with_a_name(reranker: Reranker) -> None:
+    assert isinstance(reranker, Reranker)
+    assert reranker.name
+
+
+def test_one_finite_score_a_document_in_their_order(reranker: Reranker) -> None:
+    scores = reranker.score("create an order", DOCUMENTS)
+    assert scores.shape == (len(DOCUMENTS),)
+    assert scores.dtype == np.float32
+    assert np.isfinite(scores).all()
+    assert scores[1] == pytest.approx(scores[5], abs=1e-5)
+    assert scores[1] != scores[3]
+
+
+def test_the_order_of_documents_does_not_matter(reranker: Reranker) -> None:
+    forward = reranker.score("create an order", DOCUMENTS)
+    backward = reranker.score("create an order", DOCUMENTS[::-1])[::-1]
+    assert np.allclose(forward, backward, atol=1e-5)
+
+
+def test_twice_is_the_same(reranker: Reranker) -> None:
+    first = reranker.score("create an order", DOCUMENTS)
+    assert first.tobytes() == reranker.score("create an order", DOCUMENTS).tobytes()
+
+
+def test_no_documents_no_scores(reranker: Reranker) -> None:
+    scores = reranker.score("create an order", [])
+    assert scores.shape == (0,)
+    assert scores.dtype == np.float32
+
+
+@pytest.mark.parametrize("query", ["", "?!", "\ud800", "😀", "order " * 5000])
+def test_odd_queries_are_scored(reranker: Reranker, query: str) -> None:
+    assert np.isfinite(reranker.score(query, ["an order", "x" * 50_000])).all()
+
+
+def test_the_better_document_wins_over_http(serve: Serve) -> None:
+    scores = HttpReranker(f"{serve(cohere).url}/rerank").score("create an order", DOCUMENTS)
+    assert np.argmax(scores) == 1
+
+
+def test_the_form_is_found_once_and_kept(serve: Serve) -> None:
+    server = serve(tei)
+    reranker = HttpReranker(f"{server.url}/rerank", batch_size=1)
+    reranker.score("an order", ["a", "b", "c"])
+    assert ["texts" in asked.body for asked in server.asked] == [False, True, True, True]
+
+
+def test_model_and_key_are_sent_and_the_key_is_not_shown(serve: Serve) -> None:
+    server = serve(cohere)
+    reranker = HttpReranker(f"{server.url}/v1/rerank?token=abc", model="bge", api_key="sk-secret")
+    reranker.score("a", ["a"])
+    assert server.asked[0].body["model"] == "bge"
+    assert server.asked[0].headers["authorization"] == "Bearer sk-secret"
+    assert reranker.name == f"http:bge@{server.url}/v1/rerank"
+    assert "secret" not in repr(reranker)
+
+
+NONSENSE: dict[str, Any] = {
+    "no results": {"answer": 42},
+    "a string": "fine",
+    "null": None,
+    "an index is missing": {"results": [{"index": 0, "relevance_score": 1.0}]},
+    "an index twice": {"results": [{"index": 0, "score": 1.0}, {"index": 0, "score": 2.0}]},
+    "an index beyond": {"results": [{"index": 0, "score": 1.0}, {"index": 2, "score": 2.0}]},
+    "an index that is text": [{"index": 0, "score": 1.0}, {"index": "1", "score": 2.0}],
+    "no index": [{"index": 0, "score": 1.0}, {"score": 2.0}],
+    "NaN": [{"index": 0, "score": 1.0}, {"index": 1, "score": float("nan")}],
+    "infinite": [{"index": 0, "score": 1.0}, {"index": 1, "score": float("inf")}],
+    "too large": [{"index": 0, "score": 1.0}, {"index": 1, "score": 1e300}],
+    "no score": [{"index": 0, "score": 1.0}, {"index": 1}],
+    "a score that is text": [{"index": 0, "score": 1.0}, {"index": 1, "score": "high"}],
+    "no objects": [1, 2],
+}
+
+
+@pytest.mark.parametrize("answer", NONSENSE.values(), ids=NONSENSE.keys())
+def test_nonsense_is_a_model_error(serve: Serve, swift: RetryPolicy, answer: Any) -> None:
+    server = serve(lambda asked: as_json(answer))
+    with pytest.raises(ModelError) as caught:
+        HttpReranker(f"{server.url}/rerank", policy=swift).score("a", ["a", "b"])
+    assert caught.value.subject == f"{server.url}/rerank"
+    assert caught.value.remedy
+    assert len(server.asked) == 1
+
+
+def test_half_a_json_is_a_model_error(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(lambda asked: Reply(body=b'{"results": [{"ind'))
+    with pytest.raises(ModelError, match="not JSON"):
+        HttpReranker(server.url, policy=swift).score("a", ["a"])
+
+
+def test_a_torn_answer_is_asked_again(serve: Serve, swift: RetryPolicy) -> None:
+    replies = iter([Reply(body=b"[", tear=True), as_json([{"index": 0, "score": 2.0}])])
+    server = serve(lambda asked: next(replies))
+    assert HttpReranker(server.url, policy=swift).score("a", ["a"]).tolist() == [2.0]
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_retry_after_is_honoured(serve: Serve, swift: RetryPolicy, status: int) -> None:
+    replies = iter([as_json({}, status=status, Retry_After="0.3"), as_json([{"index": 0, "score": 2.0}])])
+    server = serve(lambda asked: next(replies))
+    started = time.monotonic()
+    assert HttpReranker(server.url, policy=swift).score("a", ["a"]).tolist() == [2.0]
+    assert time.monotonic() - started >= 0.3
+
+
+def test_failing_for_good_is_a_model_error_after_the_retries(serve: Serve, swift: RetryPolicy) -> None:
+    server = serve(lambda asked: as_json({}, status=500))
+    with pytest.raises(ModelError, match=r"HTTP 500 \(3 attempts\)"):
+        HttpReranker(server.url, policy=swift).score("a", ["a"])
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize("status", [301, 401, 404])
+def test_a_refusal_is_not_repeated(serve: Serve, swift: RetryPolicy, status: int) -> None:
+    server = serve(lambda asked: as_json({}, status=status))
+    with pytest.raises(ModelError, match=f"HTTP {status}"):
+        HttpReranker(server.url, policy=swift).score("a", ["a"])
+    assert len(server.asked) == 1
+
+
+def test_a_slow_server_times_out(serve: Serve) -> None:
+    server = serve(lambda asked: Reply(hang=True))
+    reranker = HttpReranker(server.url, timeout_s=0.1, policy=RetryPolicy(max_retries=0))
+    with pytest.raises(ModelError, match="in time"):
+        reranker.score("a", ["a"])
+
+
+def test_a_dead_port_is_named_without_the_password(dead_url: str, swift: RetryPolicy) -> None:
+    with pytest.raises(ModelError, match="cannot be reached") as caught:
+        HttpReranker(dead_url.replace("//", "//user:hunter2@"), policy=swift).score("a", ["a"])
+    assert caught.value.subject == dead_url
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("url", ["", "ftp://host/rerank", "host/rerank", "http://", "http://host:99999/"])
+def test_an_address_that_is_none(url: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        HttpReranker(url)
+    assert caught.value.subject == "url"
+
+
+def test_a_folder_without_a_cross_encoder(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="the extra 'torch' is not installed")
+    with pytest.raises(ModelError, match="cannot be loaded") as caught:
+        CrossEncoderReranker(tmp_path)
+    assert caught.value.subject == str(tmp_path)
+
+
+def test_a_batch_changes_no_score(tiny_cross_encoder: Path) -> None:
+    alone = CrossEncoderReranker(tiny_cross_encoder, batch_size=1).score("create an order", DOCUMENTS)
+    together = CrossEncoderReranker(tiny_cross_encoder, batch_size=6).score("create an order", DOCUMENTS)
+    assert np.allclose(alone, together, atol=1e-5)
+
+
+def test_several_labels_score_last_against_first(tiny_cross_encoder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    transformers: Any = pytest.importorskip("transformers", reason="the extra 'torch' is not installed")
+    torch: Any = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
+    folder = Path(shutil.copytree(tiny_cross_encoder, tmp_path / "two-labels"))
+    config = transformers.AutoConfig.from_pretrained(str(folder))
+    config.num_labels = 2
+    torch.manual_seed(3)
+    model = transformers.BertForSequenceClassification(config).eval()
+    model.save_pretrained(str(folder))
+    scores = CrossEncoderReranker(folder).score("an order", ["create an order"])
+    tokens = transformers.AutoTokenizer.from_pretrained(str(folder))("an order", "create an order", return_tensors="pt")
+    with torch.inference_mode():
+        logits = model(**tokens).logits[0]
+    assert float(scores[0]) == pytest.approx(float(logits[1] - logits[0]), abs=1e-5)
+    assert json.loads((folder / "config.json").read_text(encoding="utf-8"))["id2label"].keys() == {"0", "1"}

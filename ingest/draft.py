@@ -76,14 +76,15 @@ class Offer:
     """An output, as what it gives.
 
     :param output: empty where it is concluded from the tool's name.
-    :param owner: whether the tool is about the entity, not merely speaks of it.
+    :param belongs: how much the tool is about the entity: 1 wholly, less for a kind of it (popular movies), least where it
+        merely speaks of it.
     """
 
     output: str
     type: str
     key: tuple[str, str]
     confidence: float
-    owner: bool = True
+    belongs: float = 1.0
 
 
 @dataclass(slots=True, kw_only=True)

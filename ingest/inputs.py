@@ -13,7 +13,9 @@ __all__ = ["STATES", "asks", "needs_of"]
 
 STATES = frozenset("current present latest new updated given desired target selected my".split())
 """Words before a value's name that do not change what it is: ``current_location`` is a location."""
-_QUERY = frozenset("query q search keyword keywords term terms filter phrase searchterm searchtext searchquery".split())
+_QUERY = frozenset(
+    "query q search keyword keywords term terms filter filters phrase searchterm searchtext searchquery".split()
+)
 _NOT_TEXT = frozenset("type mode id ids language limit size count date by field fields depth".split())
 _NAMING = frozenset("name title label surname lastname firstname email phone username text description".split())
 
@@ -72,7 +74,7 @@ def _takes_text(parameter: Parameter) -> float:
     tokens = words(parameter.name.rsplit(".", 1)[-1])
     if not tokens or tokens[-1] in ("id", "ids"):
         return 0.0
-    if tokens[0] in _QUERY and (len(tokens) == 1 or tokens[-1] not in _NOT_TEXT):
+    if tokens[0] in _QUERY and tokens[0] != "filters" and (len(tokens) == 1 or tokens[-1] not in _NOT_TEXT):
         return 1.0
     if tokens[-1] in _NAMING or tokens[-1] in _QUERY:
         return 0.8

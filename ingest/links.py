@@ -22,11 +22,11 @@ _COMMON_SHARE = 0.3
 def supplies(profiles: list[Profile], offers: Offers) -> Iterator[DerivedEdge]:
     """The ``supplies`` edges of a catalogue, input by input in its order, the best providers first.
 
-    Inputs that are required, and identifiers that are not, are linked.
+    Inputs that are required, and identifiers that are not, are linked; optional fields deep in a body are not.
     """
     for profile in profiles:
         for need in profile.needs:
-            if need.required or need.identifier:
+            if need.required or (need.identifier and "." not in need.parameter):
                 yield from _providers(need, profile, offers, len(profiles))
 
 

@@ -27,7 +27,6 @@ MANY_SYSTEMS = 50
 _ACTION_WEIGHT = {"search": 1.0, "list": 0.95, "get": 0.9, "act": 0.7, "create": 0.55, "update": 0.3, "delete": 0.1}
 _HEAD_ONLY = 0.6
 _ELSEWHERE = 0.75
-_NOT_OWNER = 0.8
 _NO_COMMON_GROUP = 0.85
 
 Key = tuple[str, str]
@@ -60,7 +59,7 @@ class Offers:
         everything: dict[Key, list[tuple[float, int, int]]] = defaultdict(list)
         for profile in profiles:
             for place, offer in enumerate(profile.offers):
-                quality = offer.confidence * _ACTION_WEIGHT[profile.action] * (1.0 if offer.owner else _NOT_OWNER)
+                quality = offer.confidence * _ACTION_WEIGHT[profile.action] * offer.belongs
                 everything[offer.key].append((-quality, profile.position, place))
         self.count: dict[Key, int] = {}
         self._best: dict[Key, list[tuple[int, int]]] = {}
@@ -120,7 +119,7 @@ class Offers:
             if position == asking.position or types == 0.0:
                 continue
             same = profile.system == asking.system
-            fit = factor * types * _ACTION_WEIGHT[profile.action] * (1.0 if offer.owner else _NOT_OWNER)
+            fit = factor * types * _ACTION_WEIGHT[profile.action] * offer.belongs
             if not same:
                 fit *= self._elsewhere(offer.key)
             if asking.groups and profile.groups and not asking.groups & profile.groups:

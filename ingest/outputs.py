@@ -18,6 +18,8 @@ __all__ = ["Wanted", "learn_shapes", "offers_of"]
 _LOGIN = frozenset(("login", "signin", "authenticate", "authorize", "logon", "auth"))
 _TYPE_WORDS = re.compile(r"[A-Z][A-Za-z0-9]+|[a-z_]+")
 _TYPE_NOISE = frozenset("list dict any optional union str int float bool none set tuple sequence iterable".split())
+_A_KIND_OF = 0.92
+_SPEAKS_OF = 0.75
 _CONCLUDED = {"search": 0.6, "list": 0.55, "get": 0.45, "create": 0.4}
 
 
@@ -63,7 +65,8 @@ def offers_of(draft: Draft, known: Known, shapes: Shapes, wanted: Wanted) -> tup
         before = best.get((offer.key, offer.output))
         if offer.key in wanted and (before is None or before.confidence < offer.confidence):
             best[offer.key, offer.output] = offer
-    return tuple(best.values())
+    # Of equals the outermost: the id of the object itself before the same id in one of its parts.
+    return tuple(sorted(best.values(), key=lambda offer: offer.output.count(".")))
 
 
 def _head(entity: str) -> str:
@@ -92,7 +95,7 @@ def _documented(draft: Draft, known: Known, shapes: Shapes, own: Collection[tupl
             owner, confidence = owners[prefix]
         # What the caller gave it comes back as an echo, unless it stands in a list of others.
         if owner and ("[]" in prefix or (owner, found.field) not in own):
-            yield _offer(output, (owner, found.field), confidence, owner=_owns(draft, owner))
+            yield _offer(output, (owner, found.field), confidence, belongs=_belongs(draft, owner))
 
 
 def _plain(draft: Draft, output: Parameter, known: Known, own: Collection[tuple[str, str]]) -> Iterator[Offer]:
@@ -102,14 +105,14 @@ def _plain(draft: Draft, output: Parameter, known: Known, own: Collection[tuple[
         return
     for entity in _type_entities(draft, output, known):
         if (entity, "id") not in own:
-            yield _offer(output, (entity, "id"), 0.65, owner=_owns(draft, entity))
+            yield _offer(output, (entity, "id"), 0.65, belongs=_belongs(draft, entity))
     name = draft.reader.names.canonical(output.name.rsplit(".", 1)[-1])
     listed = "[]" in output.name
     if name in AUTH_NAMES:
         yield _offer(output, AUTH, 0.9)
     elif known.is_key(draft.system, name) and family in ("string", "integer"):
         if listed or (name, "id") not in own:
-            yield _offer(output, (name, "id"), 0.65, owner=_owns(draft, name))
+            yield _offer(output, (name, "id"), 0.65, belongs=_belongs(draft, name))
     elif name and name not in GENERIC and name not in CONTAINERS:
         yield _offer(output, (VALUE, name), 0.8)
     elif name and draft.entity:
@@ -125,9 +128,12 @@ def _owner(draft: Draft, prefix: str, found: Identifier, known: Known, shapes: S
     return alike if alike is not None else (said, found.confidence)
 
 
-def _owns(draft: Draft, entity: str) -> bool:
-    """Whether the tool is about the entity; a search that names none is about all it finds."""
-    return draft.entity == entity or (draft.reader.subject.action == "search" and not draft.entity)
+def _belongs(draft: Draft, entity: str) -> float:
+    """How much the tool is about the entity; a search that names none is about all it finds."""
+    subject = draft.reader.subject
+    if subject.entity == entity or (subject.action == "search" and not draft.entity):
+        return 1.0
+    return _A_KIND_OF if draft.entity == entity else _SPEAKS_OF
 
 
 def _type_entities(draft: Draft, output: Parameter, known: Known) -> Iterator[str]:
@@ -164,7 +170,8 @@ def _concluded(
             confidence = 0.6  # get customer by phone: words in, the customer out
         for field in wanted.fields(draft.entity):
             if (draft.entity, field) not in own:
-                yield Offer(output="", type="", key=(draft.entity, field), confidence=confidence)
+                key = (draft.entity, field)
+                yield Offer(output="", type="", key=key, confidence=confidence, belongs=_belongs(draft, draft.entity))
     if subject.action == "get" and not tool.returns and name:
         value = [token for token in name.split() if token not in STATES]
         yield Offer(output="", type="", key=(VALUE, " ".join(value)), confidence=0.7)
@@ -179,5 +186,5 @@ def _may_hide(draft: Draft) -> bool:
     return any(not any(name.startswith((f"{o.name}.", f"{o.name}[")) for name in names) for o in opaque)
 
 
-def _offer(output: Parameter, key: tuple[str, str], confidence: float, *, owner: bool = True) -> Offer:
-    return Offer(output=output.name, type=output.type, key=key, confidence=confidence, owner=owner)
+def _offer(output: Parameter, key: tuple[str, str], confidence: float, *, belongs: float = 1.0) -> Offer:
+    return Offer(output=output.name, type=output.type, key=key, confidence=confidence, belongs=belongs)

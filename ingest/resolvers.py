@@ -22,21 +22,23 @@ def resolves(profiles: list[Profile], offers: Offers) -> Iterator[DerivedEdge]:
     """The ``resolved_by`` edges of a catalogue, input by input in its order, the best resolvers first."""
     for profile in profiles:
         for need in profile.needs:
-            if need.identifier and (need.required or need.confidence >= _OPTIONAL_FROM):
+            # An optional field deep in a body (lastModifiedBy.user.id) is rarely what a request is about.
+            asked = need.required or (need.confidence >= _OPTIONAL_FROM and "." not in need.parameter)
+            if need.identifier and asked:
                 yield from _resolvers(need, profile, offers)
 
 
 def _resolvers(need: Need, asking: Profile, offers: Offers) -> Iterator[DerivedEdge]:
     best: dict[str, tuple[float, Found]] = {}
     for found in offers.find(need, asking):
-        strength = resolving(found.profile, need.key)
+        strength = resolving(found.profile, need.key, listed="[]" in found.offer.output) * found.offer.belongs
         confidence = round(
             need.confidence * found.offer.confidence * found.fit * strength * (0.85 + 0.15 * found.near), 4
         )
         known = best.get(found.profile.id)
         if confidence >= MIN_CONFIDENCE and (known is None or confidence > known[0]):
             best[found.profile.id] = (confidence, found)
-    ranked = sorted(best.values(), key=lambda item: (not item[1].same_system, -item[0], item[1].profile.id))
+    ranked = sorted(best.values(), key=lambda item: (-item[0], item[1].profile.id))
     for confidence, found in ranked[:MAX_RESOLVERS]:
         yield DerivedEdge(
             source=asking.id,
@@ -50,8 +52,11 @@ def _resolvers(need: Need, asking: Profile, offers: Offers) -> Iterator[DerivedE
         )
 
 
-def resolving(profile: Profile, key: tuple[str, str]) -> float:
-    """How well a tool turns words into an entity, in [0, 1]: a search well, a query with a text filter less, a plain list poorly."""
+def resolving(profile: Profile, key: tuple[str, str], *, listed: bool) -> float:
+    """How well a tool turns words into an entity, in [0, 1]: a search well, a query with a text filter less, a plain list poorly.
+
+    :param listed: whether it gives the entity in a list: a get that does is a list.
+    """
     identified = [need for need in profile.needs if need.identifier and need.required]
     if any(need.key == key for need in identified):
         return 0.0
@@ -62,5 +67,5 @@ def resolving(profile: Profile, key: tuple[str, str]) -> float:
     if profile.action in ("list", "get"):
         if profile.asks:
             return reach * (0.55 + 0.3 * profile.asks)
-        return _WITHOUT_TEXT * reach if profile.action == "list" and not identified else 0.0
+        return _WITHOUT_TEXT * reach if (listed or profile.action == "list") and not identified else 0.0
     return 0.0

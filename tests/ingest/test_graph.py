@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.edge import DerivedEdge
 from ingest.graph import MAX_PROVENANCE, MAX_TEXT_CHARS, build_graph, tool_text
+from ingest.linking.edge import DerivedEdge
 from ontology import Dependency, Provenance, Tool, Triple, load_ontology
 
 ONTOLOGY = load_ontology()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ingest.edge import DerivedEdge
 from ingest.graph import build_graph
+from ingest.linking.edge import DerivedEdge
 from ingest.rows import node_rows
 from ingest.stores import Counts, GraphStore, LadybugStore, MemoryStore, Neo4jStore, open_store
 from ingest.stores.store import counts_of

@@ -9,9 +9,9 @@ import pytest
 
 from inference import HashingEncoder
 from ingest.canonicalize import canonicalize
-from ingest.derive import derive_edges
 from ingest.extract.structure import structural_triples
 from ingest.graph import build_graph
+from ingest.linking.derive import derive_edges
 from ontology import Ontology, Parameter, Tool, Triple, load_ontology
 from retrieval.publish import publish, staging_folder
 from retrieval.snapshot import Snapshot, open_snapshot

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ingest.identifiers import GENERIC, Identifier, Reader, type_family
+from ingest.linking.identifiers import GENERIC, Identifier, Reader, type_family
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 

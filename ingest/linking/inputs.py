@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ingest.draft import AUTH, AUTH_NAMES, BARE_IDS, RESOURCE, VALUE, Draft, Known, Need, is_resource
-from ingest.identifiers import GENERIC, Identifier, type_family
+from ingest.linking.draft import AUTH, AUTH_NAMES, BARE_IDS, RESOURCE, VALUE, Draft, Known, Need, is_resource
+from ingest.linking.identifiers import GENERIC, Identifier, type_family
 from ontology.names import words
 from ontology.tool import Parameter
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from ingest.draft import AUTH, AUTH_NAMES, ID_FIELDS, RESOURCE, VALUE, Draft, Known, Need, Offer, is_resource
-from ingest.identifiers import CONTAINERS, GENERIC, Identifier, split_identifier, type_family
-from ingest.inputs import STATES, asks
-from ingest.shapes import Shapes
-from ingest.subjects import local_name
+from ingest.linking.draft import AUTH, AUTH_NAMES, ID_FIELDS, RESOURCE, VALUE, Draft, Known, Need, Offer, is_resource
+from ingest.linking.identifiers import CONTAINERS, GENERIC, Identifier, split_identifier, type_family
+from ingest.linking.inputs import STATES, asks
+from ingest.linking.shapes import Shapes
+from ingest.linking.subjects import local_name
 from ontology.names import words
 from ontology.tool import Parameter
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ingest.derive import derive_edges
-from ingest.edge import DerivedEdge
-from ingest.identifiers import identifier_of
-from ingest.resolvers import MAX_RESOLVERS
+from ingest.linking.derive import derive_edges
+from ingest.linking.edge import DerivedEdge
+from ingest.linking.identifiers import identifier_of
+from ingest.linking.resolvers import MAX_RESOLVERS
 from ontology import Parameter, Tool, load_ontology
-from tests.ingest.test_links import links, tool
+from tests.ingest.linking.test_links import links, tool
 
 ONTOLOGY = load_ontology()
 

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.derive import derive_edges
-from ingest.edge import DerivedEdge
-from ingest.links import MAX_PROVIDERS
-from ingest.offers import type_fit
-from ingest.resolvers import MAX_RESOLVERS
+from ingest.linking.derive import derive_edges
+from ingest.linking.edge import DerivedEdge
+from ingest.linking.links import MAX_PROVIDERS
+from ingest.linking.offers import type_fit
+from ingest.linking.resolvers import MAX_RESOLVERS
 from ingest.sources import read_catalog
 from ontology import Parameter, Tool, load_ontology
 

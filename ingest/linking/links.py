@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ingest.draft import AUTH, RESOURCE, Need
-from ingest.edge import DerivedEdge
-from ingest.offers import Found, Offers
-from ingest.profiles import Profile
+from ingest.linking.draft import AUTH, RESOURCE, Need
+from ingest.linking.edge import DerivedEdge
+from ingest.linking.offers import Found, Offers
+from ingest.linking.profiles import Profile
 
 __all__ = ["MAX_PROVIDERS", "supplies"]
 

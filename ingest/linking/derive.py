@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ingest.edge import DerivedEdge
-from ingest.links import supplies
-from ingest.offers import Offers
-from ingest.profiles import profile_tools
-from ingest.resolvers import resolves
+from ingest.linking.edge import DerivedEdge
+from ingest.linking.links import supplies
+from ingest.linking.offers import Offers
+from ingest.linking.profiles import profile_tools
+from ingest.linking.resolvers import resolves
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 

@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ingest.draft import VALUE, Need, Offer
-from ingest.identifiers import type_family
-from ingest.profiles import Profile
+from ingest.linking.draft import VALUE, Need, Offer
+from ingest.linking.identifiers import type_family
+from ingest.linking.profiles import Profile
 
 __all__ = ["Found", "Offers"]
 

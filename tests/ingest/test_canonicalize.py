@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -413,3 +417,38 @@ def test_every_merge_has_a_known_kind_and_evidence(ontology: Ontology) -> None:
 def test_nothing_gives_nothing(ontology: Ontology, encoder: MiniLmEncoder) -> None:
     result = canonicalize([], [], ontology, encoder=encoder)
     assert (result.triples, result.merges, result.refused, dict(result.surface_forms)) == ((), (), (), {})
+
+
+_SEEDED = """
+import hashlib
+from ingest.canonicalize import canonicalize
+from inference.hashing import HashingEncoder
+from ontology import Provenance, Tool, Triple, load_ontology
+names = ["organisation unit", "organization unit", "line item", "lineitem", "Orders", "order", "calender", "e-mail",
+    "email", "meta data", "metadata", "approval"]
+tools = [Tool(id=f"t{n}", name="t", description=text) for n, text in enumerate(["A Delivery Note (DN).", "A Debit Note (DN)."])]
+raw = [
+    Triple(head=name, head_type=kind, predicate=predicate, tail=tail, tail_type="business_object", confidence=0.5,
+        provenance=Provenance("t1", "description", "x.v1"))
+    for name in names for kind in ("business_object", "event", "entity")
+    for predicate, tail in (("part_of", "DN"), ("made out of", "supplier"), ("is placed near", "order"))
+]
+print(hashlib.sha256(repr(canonicalize(raw, tools, load_ontology(), encoder=HashingEncoder(), threshold=0.4)).encode()).hexdigest())
+"""
+
+
+def test_the_hash_seed_changes_nothing() -> None:
+    root = Path(__file__).parents[2]
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", _SEEDED],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)},
+            cwd=root,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("0", "1", "7")
+    }
+    assert len(seen) == 1
+    assert len(seen.pop().strip()) == 64

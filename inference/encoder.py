@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from inference.arrays import Floats2d
 
-__all__ = ["Encoder", "has_content"]
+__all__ = ["Encoder", "encoder_digest", "has_content"]
 
 
 @runtime_checkable
@@ -35,6 +35,12 @@ class Encoder(Protocol):
         :raises ModelError: when the model is dead, slow, altered, or answers nonsense.
         """
         ...
+
+
+def encoder_digest(encoder: Encoder) -> str:
+    """SHA-256 (hex) of the weights behind an encoder that has them at hand, else empty."""
+    digest = getattr(encoder, "digest", "")
+    return digest if isinstance(digest, str) else ""
 
 
 def has_content(text: str) -> bool:

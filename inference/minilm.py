@@ -48,6 +48,7 @@ class MiniLmEncoder:
             )
         self._name = str(card["name"]) if max_tokens == card["max_tokens"] else f"{card['name']}@{max_tokens}"
         self._dimensions = int(card["dimensions"])
+        self._digest = str(card["files"]["model.onnx"]["sha256"])
         self._workers = workers
         self._max_chars = max_tokens * MAX_CHARS_PER_TOKEN
         self._tokenizer = _load_tokenizer(_read_checked(folder, "tokenizer.json", card), max_tokens)
@@ -62,6 +63,11 @@ class MiniLmEncoder:
     def dimensions(self) -> int:
         """384."""
         return self._dimensions
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) of the weights, checked when they were loaded."""
+        return self._digest
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts, equal ones once; see :class:`inference.encoder.Encoder`."""

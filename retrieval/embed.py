@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from ingest.cache import Cache
 
 from inference.arrays import Floats1d, Floats2d
-from inference.encoder import Encoder
+from inference.encoder import Encoder, encoder_digest
+from ingest.cache import Cache
 
 __all__ = ["CachedEncoder"]
 
@@ -46,9 +46,14 @@ class CachedEncoder:
         """The encoder's dimensions."""
         return self._encoder.dimensions
 
+    @property
+    def digest(self) -> str:
+        """The encoder's digest."""
+        return encoder_digest(self._encoder)
+
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Vectors of the texts, as the encoder makes them, float32 [texts, dimensions]."""
-        keys = [hashlib.sha256(f"{self.name}\n{text}".encode()).hexdigest() for text in texts]
+        keys = [hashlib.sha256(f"{self.name} {self.digest}\n{text}".encode()).hexdigest() for text in texts]
         known = self._cache.get_many(_CACHE_KIND, keys) if self._cache else {}
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         missing: dict[str, str] = {}

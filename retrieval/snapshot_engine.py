@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from inference.reranker import Reranker
-
 from inference import load_encoder
-from inference.encoder import Encoder
+from inference.encoder import Encoder, encoder_digest
+from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Tool
 from ontology.triple import Provenance
@@ -28,12 +27,16 @@ def open_engine(store: Path, *, reranker: Reranker | None = None, encoder: Encod
     :raises MissingExtraError: when its encoder needs an extra that is not installed.
     """
     snapshot = open_snapshot(store)
-    name = snapshot.manifest["encoder"]
-    if encoder is not None and encoder.name != name:
+    said = snapshot.manifest["encoder"]
+    encoder = encoder or load_encoder(said["name"])
+    if (encoder.name, encoder_digest(encoder)) != (said["name"], said["sha256"]):
         raise InvalidArgumentError(
-            f"the snapshot was made with the encoder {name!r}, not {encoder.name!r}", subject="encoder"
+            f"the snapshot was made with the encoder {said['name']!r} (weights {said['sha256'][:12] or 'unknown'}), "
+            f"not {encoder.name!r} (weights {encoder_digest(encoder)[:12] or 'unknown'})",
+            subject="encoder",
+            remedy="Build the snapshot again with this encoder",
         )
-    return SnapshotEngine(snapshot, encoder or load_encoder(name), reranker)
+    return SnapshotEngine(snapshot, encoder, reranker)
 
 
 class SnapshotEngine:
@@ -110,7 +113,7 @@ class SnapshotEngine:
             tool_count=self.snapshot.tool_count,
             presets=tuple(sorted(self._presets)),
             default_preset=DEFAULT_PRESET,
-            models={"encoder": said["encoder"], "extractor": said["extractor"], "reranker": self._reranker},
+            models={"encoder": said["encoder"]["name"], "extractor": said["extractor"], "reranker": self._reranker},
             node_counts=said["counts"]["nodes"],
             edge_counts=said["counts"]["edges"],
             created_by=dict([said["created_by"].split(" ", 1)]),

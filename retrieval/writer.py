@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inference.arrays import Floats2d
-from inference.encoder import Encoder
+from inference.encoder import Encoder, encoder_digest
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
@@ -142,8 +142,11 @@ def _manifest(content: SnapshotContent, edges: Counter[str]) -> dict[str, Any]:
             "sha256": content.ontology.digest,
         },
         "predicates": sorted(content.ontology.predicates),
-        "encoder": content.encoder.name,
-        "dimensions": content.encoder.dimensions,
+        "encoder": {
+            "name": content.encoder.name,
+            "sha256": encoder_digest(content.encoder),
+            "dimensions": content.encoder.dimensions,
+        },
         "extractor": content.extractor,
         "abbreviations": dict(sorted(content.abbreviations.items())),
         "counts": {

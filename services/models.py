@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 from inference.reranker import Reranker
-
 from ingest.extract.extractor import Extractor
 from ontology.errors import InvalidArgumentError
 from ontology.ontology import Ontology
@@ -45,11 +44,15 @@ def llm_extractor(
             raise InvalidArgumentError("the extractor llm needs this option", subject=option)
     from inference.budget import Budget
     from inference.openai_chat import OpenAIChat
-
     from ingest.cache import Cache
     from ingest.extract.llm import LlmExtractor
 
-    budget = Budget(max_tokens=max_tokens or None, max_usd=max_usd or None)
+    budget = Budget(
+        max_tokens=max_tokens or None,
+        max_usd=max_usd or None,
+        usd_per_1k_prompt=usd_per_1k,
+        usd_per_1k_completion=usd_per_1k,
+    )
     chat = OpenAIChat(model, base_url=base_url, api_key=os.environ.get("OPENAI_API_KEY", ""), budget=budget)
     cache_file.parent.mkdir(parents=True, exist_ok=True)
     return LlmExtractor(chat, ontology, cache=Cache(cache_file))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -22,7 +23,7 @@ from retrieval.presets import make_presets
 from retrieval.ranking import FusionRanker
 from retrieval.retriever import MAX_K, Request, Response
 from retrieval.snapshot import Snapshot
-from retrieval.snapshot_engine import SnapshotEngine
+from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from retrieval.writer import SnapshotContent
 
 PRESETS = (
@@ -301,3 +302,12 @@ def test_ngrams_are_canonical_and_never_stop_words_alone() -> None:
 def test_presets_share_one_interface(snapshot: Snapshot) -> None:
     response: Response = PaperRetriever(snapshot, HashingEncoder(), FusionRanker(snapshot)).retrieve(Request(query="x"))
     assert response.preset == "paper"
+
+
+def test_a_snapshot_is_only_served_with_the_encoder_that_made_it(store: Path) -> None:
+    class Other(HashingEncoder):
+        digest = "0" * 64
+
+    with pytest.raises(InvalidArgumentError, match=r"hashing\.v1"):
+        open_engine(store, encoder=Other())
+    assert open_engine(store).snapshot_id == open_engine(store, encoder=HashingEncoder()).snapshot_id

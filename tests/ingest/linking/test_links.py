@@ -228,14 +228,14 @@ def test_edges_are_those_of_comparing_all_pairs(reads: list[tuple[str, str]]) ->
 
 def test_edges_do_not_depend_on_the_hash_seed() -> None:
     code = (
-        "from tests.ingest.test_links import *\n"
+        "from tests.ingest.linking.test_links import *\n"
         "tools = [tool(f'{verb}_{thing}', f'{thing}_id query?', f'{other}[].id {other}_code', namespace=f's{n % 3}')\n"
         "         for n, (verb, thing, other) in enumerate((v, t, o) for v in ('search', 'get', 'list', 'update')\n"
         "         for t in ('order', 'invoice', 'user') for o in ('order', 'item', 'user'))]\n"
         "import hashlib, sys\n"
         "sys.stdout.write(hashlib.sha256(repr(list(derive_edges(tools, ONTOLOGY))).encode()).hexdigest())\n"
     )
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     said = {
         subprocess.run(
             [sys.executable, "-c", code],

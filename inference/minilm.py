@@ -48,11 +48,11 @@ class MiniLmEncoder:
             )
         self._name = str(card["name"]) if max_tokens == card["max_tokens"] else f"{card['name']}@{max_tokens}"
         self._dimensions = int(card["dimensions"])
-        self._digest = str(card["files"]["model.onnx"]["sha256"])
         self._workers = workers
         self._max_chars = max_tokens * MAX_CHARS_PER_TOKEN
         self._tokenizer = _load_tokenizer(_read_checked(folder, "tokenizer.json", card), max_tokens)
         self._session = _load_session(_read_checked(folder, "model.onnx", card))
+        self._digest = str(card["files"]["model.onnx"]["sha256"])  # what was just checked
 
     @property
     def name(self) -> str:

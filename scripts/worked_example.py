@@ -1,7 +1,7 @@
-"""The worked example of docs/how-it-works.md, made by the code: its triples, its picture, its retrieval.
+"""The worked example of docs/how-it-works.md and the README, made by the code: triples, picture, retrieval.
 
-``python -m scripts.worked_example`` rewrites the marked blocks of the page and the picture beside it; with ``--check``
-it only says, by its exit code, whether they are what the code gives. A test runs the check.
+``python -m scripts.worked_example`` rewrites the marked blocks of the pages and the picture; with ``--check`` it only
+says, by its exit code, whether they are what the code gives. A test runs the check.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from services.why import why
 
 ROOT = Path(__file__).resolve().parent.parent
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
-PAGE = ROOT / "docs" / "how-it-works.md"
+PAGES = (ROOT / "docs" / "how-it-works.md", ROOT / "README.md")
 PICTURE = ROOT / "docs" / "ego-graph.svg"
 TOOL = "projects/send_task_deadline_reminder"
 QUERY = "Show me the details of all purchase order items with 'pending' status"
@@ -53,20 +53,23 @@ def main() -> int:
             "triples": triples(engine),
             "entries": entries(engine),
             "ranking": ranking(engine),
+            "answer": answer(engine),
         }
         picture = draw(engine.neighbors(TOOL, limit=60))
-    text = PAGE.read_text(encoding="utf-8")
-    made = _BLOCK.sub(lambda found: f"{found[1]}{blocks[found[2]]}\n{found[3]}", text)
-    if check:
-        fresh = made == text and PICTURE.read_text(encoding="utf-8") == picture
-        print(
-            "docs/how-it-works.md is "
-            + ("what the code gives" if fresh else "stale: run python -m scripts.worked_example")
-        )
-        return 0 if fresh else 1
-    PAGE.write_text(made, encoding="utf-8")
-    PICTURE.write_text(picture, encoding="utf-8")
-    return 0
+    stale = []
+    for path, made in {**{page: _filled(page, blocks) for page in PAGES}, PICTURE: picture}.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != made:
+            stale.append(path.name)
+            if not check:
+                path.write_text(made, encoding="utf-8")
+    if check and stale:
+        print(f"stale: {', '.join(stale)}; run python -m scripts.worked_example")
+    return 1 if check and stale else 0
+
+
+def _filled(page: Path, blocks: dict[str, str]) -> str:
+    text = page.read_text(encoding="utf-8")
+    return _BLOCK.sub(lambda found: f"{found[1]}{blocks[found[2]]}\n{found[3]}", text)
 
 
 def document(engine: SnapshotEngine) -> str:
@@ -129,6 +132,13 @@ def ranking(engine: SnapshotEngine) -> str:
     lines = ["| # | tool | why |", "|---:|---|---|"]
     lines += [f"| {tool.rank} | {tool.tool_id} | {why(tool.tool_id, tool.reasons)} |" for tool in response.tools]
     return "\n".join(lines)
+
+
+def answer(engine: SnapshotEngine) -> str:
+    """The first tools of the answer by the preset ``default``, as plain text."""
+    response = engine.retriever().retrieve(Request(query=QUERY, k=3))
+    lines = [f"{tool.rank}  {tool.tool_id:<36} {why(tool.tool_id, tool.reasons)}" for tool in response.tools]
+    return "\n".join(("```text", f'"{QUERY}"', "", *lines, "```"))
 
 
 def draw(ego: EgoGraph) -> str:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 __all__ = ["why"]
 
-_SHOWN = 3
+_SHOWN = 2
 
 
 class _Match(Protocol):

@@ -89,6 +89,7 @@ follow unfollow
 like dislike
 encrypt decrypt
 encode decode
+uppercase lowercase
 compress decompress
 mount unmount
 assign unassign
@@ -149,6 +150,7 @@ _SPELLINGS = (
     (re.compile(r"adviser"), "advisor"),
 )
 _MIN_RESPELLED = 5
+_MIN_SWAPPED = 6
 
 
 def _groups() -> dict[str, frozenset[int]]:
@@ -201,8 +203,24 @@ def _stemmed(word: str) -> set[str]:
 
 
 def same_spelling(a: str, b: str) -> bool:
-    """Whether two words differ as spellings of one word do: by region, or by few letters for their length."""
-    return british_or_american(a, b) or edit_distance(a, b, 2) <= _allowed(a, b)
+    """Whether two words differ as spellings of one word do: by region, or by few letters for their length.
+
+    A letter too many, too few, or two that changed places is a slip. A letter that stands where another stood makes
+    another word of technical names (``bitlshift``, ``bitrshift``).
+    """
+    if british_or_american(a, b):
+        return True
+    if len(a) == len(b) and not _swapped(a, b):
+        return False
+    return edit_distance(a, b, 2) <= max(_allowed(a, b), 2 * _swapped(a, b))
+
+
+def _swapped(a: str, b: str) -> bool:
+    """Whether two neighbouring letters of a longer word changed places."""
+    if len(a) != len(b) or len(a) < _MIN_SWAPPED:
+        return False
+    at = [place for place, (one, other) in enumerate(zip(a, b, strict=True)) if one != other]
+    return len(at) == 2 and at[1] == at[0] + 1 and a[at[0]] == b[at[1]] and a[at[1]] == b[at[0]]
 
 
 def _allowed(a: str, b: str) -> int:

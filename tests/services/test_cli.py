@@ -198,6 +198,17 @@ def test_a_missing_extra_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.
     assert "egotools[ladybug]" in err
 
 
+def test_a_build_fills_a_graph_database_with_the_same_counts(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("ladybug", reason="the extra ladybug is not installed")
+    target = tmp_path / "graph"
+    code, out, _ = _build(run, TABLES[0], "--out", tmp_path / "store", "--store", f"ladybug:{target}", "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert report["stored"]["nodes"] == report["graph"]["nodes"] > 100
+    assert report["stored"]["edges"] == report["graph"]["edges"] > 100
+    assert target.exists()
+
+
 def test_search_prints_why(run: Run, store: Path) -> None:
     code, out, _ = run("search", "remind everyone whose task is due", "--store", store, "-k", 3)
     assert code == 0

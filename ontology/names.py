@@ -33,13 +33,14 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-
 # Humps that are no word boundary: people write these together when they ask.
 _BRANDS = re.compile(
     r"(?<![A-Za-z])(?:OAuth|iOS|iPhone|iPad|macOS|eBay|GitHub|GitLab|LinkedIn|YouTube|PayPal|MySQL|PostgreSQL|MongoDB|NoSQL|"
-    r"GraphQL|JavaScript|TypeScript|WhatsApp|OpenAI|DevOps|WiFi|eCommerce|TikTok|HubSpot|SharePoint|OneDrive|OneNote|"
+    r"IPv4|IPv6|GraphQL|JavaScript|TypeScript|WhatsApp|OpenAI|DevOps|WiFi|eCommerce|TikTok|HubSpot|SharePoint|OneDrive|OneNote|"
     r"PowerPoint|ServiceNow|SuccessFactors|DynamoDB|CloudWatch|CloudFront|BigQuery|SoundCloud|WordPress|McDonald)"
     r"(?=s?(?![a-z]))"
 )
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _POSSESSIVE = re.compile(r"['’]s\Z")
 _MAX_CHARS = 20_000
+_NAME_CHARS = 80
 _LONGEST_WORD = 40
 
 # Plural in form, singular in meaning: cutting their -s would make another word.
@@ -70,7 +71,17 @@ def words(text: str) -> list[str]:
     >>> words("purchaseOrder_ID, v2")
     ['purchase', 'order', 'id', 'v2']
     """
-    joined = _BRANDS.sub(lambda brand: brand[0].lower(), text[:_MAX_CHARS])
+    return list(_name_words(text)) if len(text) <= _NAME_CHARS else _split(text[:_MAX_CHARS])
+
+
+@lru_cache(maxsize=1 << 16)
+def _name_words(text: str) -> tuple[str, ...]:
+    """Names come again and again, so their words are kept."""
+    return tuple(_split(text))
+
+
+def _split(text: str) -> list[str]:
+    joined = _BRANDS.sub(lambda brand: brand[0].lower(), text)
     return [_POSSESSIVE.sub("", word) for word in _WORD.findall(_CAMEL.sub(" ", joined).lower())]
 
 

@@ -92,6 +92,8 @@ class _Document:
     def __init__(self, tool: Tool, ontology: Ontology) -> None:
         self.tool = tool
         self.ontology = ontology
+        self._canonical: dict[str, str] = {}
+        self._allowed: dict[str, frozenset[str]] = {}
         self.lemmas = _evidence(tool, ontology)
         where = place(tool)
         self.inputs = self._named(tool.parameters, [documented_name(one, where) for one in tool.parameters])
@@ -108,7 +110,17 @@ class _Document:
         return named
 
     def canonical(self, name: str) -> str:
-        return canonical_name(name, self.ontology.abbreviations)
+        known = self._canonical.get(name)
+        if known is None:
+            known = self._canonical[name] = canonical_name(name, self.ontology.abbreviations)
+        return known
+
+    def allowed(self, name: str, parameters: Sequence[Parameter]) -> frozenset[str]:
+        """The values that the parameters of this name may take; empty where any may."""
+        if name not in self._allowed:
+            values = {self.canonical(value) for parameter in parameters for value in parameter.enum}
+            self._allowed[name] = frozenset(values)
+        return self._allowed[name]
 
 
 _Fault = tuple[str, str] | None
@@ -192,7 +204,7 @@ def _values(triple: Triple, document: _Document) -> str:
     found = [*document.inputs.get(name, ()), *document.outputs.get(name, ())]
     if not found:
         return f"the tool has no input or output {triple.head!r}"
-    allowed = {document.canonical(value) for parameter in found for value in parameter.enum}
+    allowed = document.allowed(name, found)
     if allowed and document.canonical(triple.tail) not in allowed:
         return f"{triple.tail!r} is not among the allowed values of {triple.head!r}"
     return ""

@@ -53,8 +53,8 @@ class NodeVectors:
         path = folder / f"{name}.hnsw"
         if path.exists():
             faiss = _faiss()
-            self._index = faiss.read_index(str(path))
-        else:
+            self._index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+        elif len(self._vectors) <= EXACT_LIMIT:
             self._small = self._vectors.astype(np.float32)
 
     def __len__(self) -> int:
@@ -62,7 +62,7 @@ class NodeVectors:
 
     def similarities(self, query_D: Floats1d, rows: NDArray[np.integer[Any]]) -> Floats1d:
         """Cosine of the query with each of the rows, float32 [rows]."""
-        if self._small is not None:
+        if self._small is not None:  # few enough to be kept as they are computed with
             return np.asarray(self._small[rows] @ query_D, dtype=np.float32)
         return np.asarray(self._vectors[rows].astype(np.float32) @ query_D, dtype=np.float32)
 

@@ -23,6 +23,7 @@ from inference.openai_chat import OpenAIChat
 from ingest.cache import Cache
 from ingest.canonicalize import canonicalize
 from ingest.extract.extractor import Extractor
+from ingest.extract.finish import finish
 from ingest.extract.llm import LlmExtractor
 from ingest.extract.rules import RulesExtractor
 from ingest.extract.structure import structural_triples
@@ -93,13 +94,14 @@ def examples(only: list[tuple[str, Key]], count: int) -> list[str]:
     return [f"- `{tool}`: {key[1]} ({key[0]}) **{key[2]}** {key[4]} ({key[3]})" for tool, key in only[::step][:count]]
 
 
-def report(tools: Sequence[Tool], readings: Sequence[Reading], ontology: Ontology, chat: OpenAIChat) -> list[str]:
+def report(
+    tools: Sequence[Tool], readings: Sequence[Reading], ontology: Ontology, chat: OpenAIChat, shown: int
+) -> list[str]:
     """The comparison as lines of Markdown."""
     encoder = load_encoder("minilm-l6-int8.v1", workers=2)
     canonical = canonicalize([t for r in readings for t in r.kept], tools, ontology, encoder=encoder)
-    declared = canonicalize(
-        [t for tool in tools for t in structural_triples(tool, ontology, "structure")], tools, ontology
-    )
+    stated = [finish(tool, structural_triples(tool, ontology, "structure"), ontology).triples for tool in tools]
+    declared = canonicalize([triple for triples in stated for triple in triples], tools, ontology)
     structure = {triple.key for triple in declared.triples}
     sets = [said(canonical.triples, reading.name) for reading in readings]
     spent = chat.budget.spent
@@ -131,7 +133,7 @@ def report(tools: Sequence[Tool], readings: Sequence[Reading], ontology: Ontolog
     ]
     for number, reading in enumerate(readings):
         only = sorted(language[number] - language[1 - number])
-        lines += ["", f"Only in {reading.name}, {len(only)}, for example:", "", *examples(only, 12)]
+        lines += ["", f"Only in {reading.name}, {len(only)}, for example:", "", *examples(only, shown)]
     for reading in readings:
         lines += [f"- {tool}: {why}" for tool, why in reading.errors.items()]
     return lines
@@ -147,6 +149,7 @@ def main() -> None:
     parser.add_argument("--concurrency", type=int, default=1)
     parser.add_argument("--timeout-s", type=float, default=600.0)
     parser.add_argument("--max-tokens", type=int, default=2_000_000, help="cap over all calls")
+    parser.add_argument("--examples", type=int, default=12, help="how many triples of one side alone are shown")
     parser.add_argument("--cache", type=Path, help="SQLite file; without one, answers are not kept")
     said_args = parser.parse_args()
     catalog = read_catalog(said_args.tools).tools
@@ -161,7 +164,7 @@ def main() -> None:
     with Cache(said_args.cache) as cache:
         llm = LlmExtractor(chat, ontology, cache=cache, concurrency=said_args.concurrency)
         readings = [read(extractor, tools, ontology) for extractor in (RulesExtractor(ontology), llm)]
-    print("\n".join(report(tools, readings, ontology, chat)))
+    print("\n".join(report(tools, readings, ontology, chat, said_args.examples)))
 
 
 if __name__ == "__main__":

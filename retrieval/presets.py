@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from inference.reranker import Reranker
-
 from inference.encoder import Encoder
+from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError
 from retrieval.baselines import TOKENISERS, HybridRetriever, LexicalRetriever, SemanticRetriever
 from retrieval.graph_retriever import DefaultRetriever, PaperRetriever

@@ -9,7 +9,7 @@ from typing import Any
 from ingest.extract.extractor import RefusedTriple
 from ontology.triple import Triple
 
-__all__ = ["KINDS", "Canonicalization", "Merge", "node_key"]
+__all__ = ["KINDS", "Canonicalization", "Merge"]
 
 KINDS = (
     "case",
@@ -76,8 +76,3 @@ class Canonicalization:
     refused: tuple[RefusedTriple, ...] = ()
     abbreviations: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-
-
-def node_key(entity_type: str, name: str) -> str:
-    """The key of a node: ``business_object:purchase order``."""
-    return f"{entity_type}:{name}"

@@ -1,1 +1,1 @@
-"""Tool documents in, a tool graph out: read (`sources`), say (`extract`), make canonical, link (`linking`), store (`stores`)."""
+"""Tool documents in, a tool graph out: read (`sources`), say (`extract`), make canonical (`canonical`), link (`linking`), store (`stores`)."""

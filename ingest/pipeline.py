@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from inference.encoder import Encoder
 from ingest.cache import Cache
-from ingest.canonicalize import canonicalize
+from ingest.canonical.canonicalize import canonicalize
+from ingest.canonical.merges import Canonicalization
 from ingest.extract.extractor import Extraction, Extractor, RefusedTriple
 from ingest.extract.validate import validate
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_edges
-from ingest.merges import Canonicalization
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.triple import Triple
@@ -97,6 +97,7 @@ def build_tool_graph(
     started = time.perf_counter()
     canonical = canonicalize(kept, tools, ontology, encoder=encoder)
     progress("canonicalize", len(canonical.triples), len(kept))
+    refused.extend(canonical.refused)
     seconds["canonicalize"] = time.perf_counter() - started
 
     started = time.perf_counter()

@@ -21,7 +21,7 @@ from inference import load_encoder
 from inference.budget import Budget
 from inference.openai_chat import OpenAIChat
 from ingest.cache import Cache
-from ingest.canonicalize import canonicalize
+from ingest.canonical.canonicalize import canonicalize
 from ingest.extract.extractor import Extractor
 from ingest.extract.finish import finish
 from ingest.extract.llm import LlmExtractor

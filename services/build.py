@@ -70,6 +70,7 @@ class BuildReport:
             "merges": {
                 "by_kind": dict(sorted(Counter(m.kind for m in graph.canonical.merges).items())),
                 "all": [[m.kind, m.surface, m.canonical, m.evidence, m.score] for m in graph.canonical.merges],
+                "warnings": list(graph.canonical.warnings),
             },
             "graph": {"nodes": graph.graph.number_of_nodes(), "edges": graph.graph.number_of_edges()},
             "stored": dict(self.stored),

@@ -133,6 +133,8 @@ def _show_build(report: dict[str, Any]) -> None:
         stdout.print(counts_table("Triples refused", report["triples"]["refused_by_reason"]))
     if report["merges"]["by_kind"]:
         stdout.print(counts_table("Names merged", report["merges"]["by_kind"]))
+    for warning in report["merges"]["warnings"][:_SHOWN]:
+        stdout.print(f"[yellow]note[/] {escape(warning)}", soft_wrap=True)
     reused, seconds = report["reused"], report["seconds"]
     stdout.print(
         f"Reused {reused['extractions']:,} of {reused['of_extractions']:,} extractions and "

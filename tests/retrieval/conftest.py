@@ -8,7 +8,7 @@ import networkx as nx
 import pytest
 
 from inference import HashingEncoder
-from ingest.canonicalize import canonicalize
+from ingest.canonical.canonicalize import canonicalize
 from ingest.extract.structure import structural_triples
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_edges

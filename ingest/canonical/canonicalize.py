@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ingest.abbreviations import Abbreviations, read_abbreviations
-from ingest.duplicates import Duplicate, near_duplicates
+from ingest.canonical.abbreviations import Abbreviations, read_abbreviations
+from ingest.canonical.duplicates import Duplicate, near_duplicates
+from ingest.canonical.merges import Canonicalization, Merge
+from ingest.canonical.onetype import one_type
+from ingest.canonical.predicates import Resolution, Signature, resolve_predicates
 from ingest.extract.extractor import RefusedTriple
 from ingest.graph import node_key
-from ingest.merges import Canonicalization, Merge
-from ingest.onetype import one_type
-from ingest.predicates import Resolution, Signature, resolve_predicates
 from ontology.names import canonical_name, expansions, verb_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool

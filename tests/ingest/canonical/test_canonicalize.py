@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from inference.minilm import MiniLmEncoder
-from ingest.canonicalize import canonicalize
-from ingest.merges import KINDS, Canonicalization, Merge
+from ingest.canonical.canonicalize import canonicalize
+from ingest.canonical.merges import KINDS, Canonicalization, Merge
 from ontology import Ontology, Parameter, Provenance, Tool, Triple, load_ontology
 
 SAID = Provenance("erp/t1", "description", "rules.v1", 0, 5)
@@ -421,7 +421,7 @@ def test_nothing_gives_nothing(ontology: Ontology, encoder: MiniLmEncoder) -> No
 
 _SEEDED = """
 import hashlib
-from ingest.canonicalize import canonicalize
+from ingest.canonical.canonicalize import canonicalize
 from inference.hashing import HashingEncoder
 from ontology import Provenance, Tool, Triple, load_ontology
 names = ["organisation unit", "organization unit", "line item", "lineitem", "Orders", "order", "calender", "e-mail",
@@ -438,7 +438,7 @@ print(hashlib.sha256(repr(canonicalize(raw, tools, load_ontology(), encoder=Hash
 
 
 def test_the_hash_seed_changes_nothing() -> None:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     seen = {
         subprocess.run(
             [sys.executable, "-c", _SEEDED],

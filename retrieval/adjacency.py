@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from retrieval.arrays import mapped
+
 __all__ = ["Adjacency", "write_adjacency"]
 
 
@@ -55,7 +57,7 @@ class Adjacency:
 
     def __init__(self, folder: Path) -> None:
         names = _Arrays.__dataclass_fields__
-        self._arrays = _Arrays(*(np.load(folder / f"graph.{name}.npy", mmap_mode="r") for name in names))
+        self._arrays = _Arrays(*(mapped(folder / f"graph.{name}.npy") for name in names))
 
     @property
     def edge_count(self) -> int:

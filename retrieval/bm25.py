@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.arrays import Floats1d
+from retrieval.arrays import mapped
 
 __all__ = ["Bm25Index", "hash_text", "write_bm25"]
 
@@ -63,10 +64,10 @@ class Bm25Index:
 
     def __init__(self, folder: Path, field: str, size: int) -> None:
         self.size = size
-        self._terms: NDArray[np.uint64] = np.load(folder / f"bm25.{field}.terms.npy", mmap_mode="r")
-        self._pointers: NDArray[np.int64] = np.load(folder / f"bm25.{field}.pointers.npy", mmap_mode="r")
-        self._docs: NDArray[np.int32] = np.load(folder / f"bm25.{field}.docs.npy", mmap_mode="r")
-        self._weights: NDArray[np.float32] = np.load(folder / f"bm25.{field}.weights.npy", mmap_mode="r")
+        self._terms: NDArray[np.uint64] = mapped(folder / f"bm25.{field}.terms.npy")
+        self._pointers: NDArray[np.int64] = mapped(folder / f"bm25.{field}.pointers.npy")
+        self._docs: NDArray[np.int32] = mapped(folder / f"bm25.{field}.docs.npy")
+        self._weights: NDArray[np.float32] = mapped(folder / f"bm25.{field}.weights.npy")
 
     def scores(self, query_terms: Sequence[str]) -> Floats1d:
         """BM25 of every tool, float32 [size], >= 0; a term that is asked twice counts twice."""

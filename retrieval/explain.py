@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from retrieval.entry import EntryNode
 from retrieval.retriever import EdgeWalked, EntryMatch, Supply
 from retrieval.snapshot import Snapshot
@@ -19,18 +22,16 @@ def entry_reasons(
     snapshot: Snapshot, tool: int, entries: Sequence[EntryNode]
 ) -> tuple[tuple[EntryMatch, ...], tuple[EdgeWalked, ...]]:
     """The entry nodes that led to a tool, and the edges between them and it; the eight best and the twelve most telling."""
-    entered = {entry.node for entry in entries}
-    edges = [
-        edge
-        for edge in _edges_at(snapshot, tool)
-        if _other_end(snapshot, edge, tool) in entered
-        and snapshot.adjacency.head(edge) != snapshot.adjacency.tail(edge)
-    ]
-    led = {_other_end(snapshot, edge, tool) for edge in edges} | ({tool} & entered)
+    edges, others = _edges_at(snapshot, tool)
+    entered = np.zeros(len(snapshot.nodes), dtype=bool)
+    entered[[entry.node for entry in entries]] = True
+    joined = entered[others] & (others != tool)
+    edges, others = edges[joined], others[joined]
+    led = {*map(int, others), tool}
     matches = [entry for entry in entries if entry.node in led]
     matches.sort(key=lambda entry: (entry.kind != "ngram", -entry.score, entry.node))
-    degrees = snapshot.tool_degrees  # what few tools touch says more than what many do
-    edges.sort(key=lambda edge: (int(degrees[_other_end(snapshot, edge, tool)]), edge))
+    # What few tools touch says more than what many do.
+    telling = np.lexsort((edges, snapshot.tool_degrees[others]))[:_MAX_EDGES]
     return (
         tuple(
             EntryMatch(
@@ -41,7 +42,7 @@ def entry_reasons(
             )
             for entry in matches[:_MAX_ENTRIES]
         ),
-        tuple(_walked(snapshot, edge) for edge in edges[:_MAX_EDGES]),
+        tuple(_walked(snapshot, int(edge)) for edge in edges[telling]),
     )
 
 
@@ -50,24 +51,23 @@ def supply_reasons(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> tu
 
     Inputs that a derived or declared edge names are listed as well when they are optional.
     """
-    others = set(returned) - {tool}
+    adjacency = snapshot.adjacency
+    edges, others = _edges_at(snapshot, tool)
+    wanted = np.zeros(len(snapshot.nodes), dtype=bool)
+    wanted[[one for one in returned if one != tool]] = True
+    among = wanted[others]
     best: dict[str, Supply] = {}
-    for edge in _edges_at(snapshot, tool):
-        other = _other_end(snapshot, edge, tool)
-        if other not in others:
-            continue
-        predicate = snapshot.predicates[snapshot.adjacency.predicates[edge]]
+    for edge, other in zip(map(int, edges[among]), map(int, others[among]), strict=True):
+        predicate = snapshot.predicates[adjacency.predicates[edge]]
         # supplies points at the tool that is filled; the other two point away from it.
-        fills = (
-            snapshot.adjacency.tail(edge) == tool if predicate == "supplies" else snapshot.adjacency.head(edge) == tool
-        )
+        fills = adjacency.tail(edge) == tool if predicate == "supplies" else adjacency.head(edge) == tool
         if predicate not in _SUPPLYING or not fills:
             continue
         supply = _supply(snapshot, edge, other, predicate)
         known = best.get(supply.parameter)
         if known is None or (supply.confidence, known.tool_id) > (known.confidence, supply.tool_id):
             best[supply.parameter] = supply
-    required = [parameter.name for parameter in snapshot.tool(tool).parameters if parameter.required]
+    required = [row["name"] for row in snapshot.tools[tool]["parameters"] if row["required"]]
     listed = [best.pop(name, Supply(parameter=name)) for name in required]
     return (*listed, *(best[name] for name in sorted(best)))
 
@@ -83,14 +83,11 @@ def _supply(snapshot: Snapshot, edge: int, other: int, kind: str) -> Supply:
     )
 
 
-def _edges_at(snapshot: Snapshot, node: int) -> list[int]:
+def _edges_at(snapshot: Snapshot, node: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The edges at a node, out then in, and the node at the other end of each."""
     adjacency = snapshot.adjacency
-    return [*map(int, adjacency.out_edges(node)), *map(int, adjacency.in_edges(node))]
-
-
-def _other_end(snapshot: Snapshot, edge: int, node: int) -> int:
-    tail = snapshot.adjacency.tail(edge)
-    return tail if tail != node else snapshot.adjacency.head(edge)
+    edges = np.concatenate((adjacency.out_edges(node), adjacency.in_edges(node)))
+    return edges.astype(np.int64), adjacency.neighbours(node).astype(np.int64)
 
 
 def _walked(snapshot: Snapshot, edge: int) -> EdgeWalked:

@@ -20,11 +20,12 @@ def snapshot_graph(snapshot: Snapshot) -> nx.MultiDiGraph[str]:
     graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(ontology=snapshot.manifest["ontology"]["name"])
     keys: list[str] = []
     for number, row in enumerate(snapshot.nodes):
-        keys.append(row["key"])
+        key = snapshot.node_key(number)
+        keys.append(key)
         graph.add_node(
-            row["key"],
+            key,
             type=row["type"],
-            id=row["key"].partition(":")[2],
+            id=key.partition(":")[2],
             name=row["name"],
             text=snapshot.node_text(number),
             degree=snapshot.adjacency.degree(number),

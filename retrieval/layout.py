@@ -4,7 +4,8 @@
 |---|---|
 | ``manifest.json`` | format version, snapshot id, ontology, models, counts, SHA-256 and size of every other file |
 | ``tools.jsonl`` | tools in catalogue order; tool ``i`` is node ``i`` |
-| ``nodes.jsonl`` | key, type, name, text and surface forms of each node |
+| ``node_keys.txt`` | ``type:name`` of each node, one a line |
+| ``nodes.jsonl`` | type, name, text and surface forms of each node |
 | ``edges.jsonl`` | key, phrases, provenance and derived attributes of each edge |
 | ``graph.*.npy`` | adjacency in CSR form, predicate and confidence of each edge |
 | ``nodes.vectors.npy``, ``nodes.hnsw`` | one vector a node, and the approximate index where there are many |

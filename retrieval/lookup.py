@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from retrieval.arrays import mapped
 from retrieval.bm25 import hash_text
 
 __all__ = ["Lookup", "write_lookup"]
@@ -30,8 +31,8 @@ class Lookup:
     """A table of a snapshot."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._keys: NDArray[np.uint64] = np.load(folder / f"{name}.keys.npy", mmap_mode="r")
-        self._values: NDArray[np.int32] = np.load(folder / f"{name}.values.npy", mmap_mode="r")
+        self._keys: NDArray[np.uint64] = mapped(folder / f"{name}.keys.npy")
+        self._values: NDArray[np.int32] = mapped(folder / f"{name}.values.npy")
 
     def __getitem__(self, text: str) -> NDArray[np.int32]:
         """The numbers of one text, ascending; empty when it is unknown."""

@@ -45,6 +45,8 @@ def staging_folder(store: Path) -> Iterator[Path]:
         raise _refused(store, error) from error
     try:
         yield folder
+    except (ConnectionError, TimeoutError):  # errors of the operating system, but not of the disk
+        raise
     except OSError as error:
         raise _refused(store, error) from error
     finally:

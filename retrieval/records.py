@@ -1,4 +1,4 @@
-"""Records: JSON lines with an offset table, read one at a time from a memory map."""
+"""Records and texts: one a line with an offset table, read one at a time from a memory map."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import SnapshotCorruptError
+from retrieval.arrays import mapped
 
-__all__ = ["Records", "write_records"]
+__all__ = ["Records", "Texts", "write_records", "write_texts"]
 
 
 def write_records(path: Path, rows: Iterable[Any]) -> int:
@@ -21,14 +22,55 @@ def write_records(path: Path, rows: Iterable[Any]) -> int:
 
     Rows are written with sorted keys, so equal rows give equal bytes.
     """
+    texts = (json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":")) for row in rows)
+    return _write_lines(path.with_suffix(".jsonl"), path, texts)
+
+
+def write_texts(path: Path, texts: Iterable[str]) -> int:
+    """Write ``path.txt`` and its offsets; returns the number of texts."""
+    return _write_lines(path.with_suffix(".txt"), path, texts)
+
+
+def _write_lines(file_path: Path, path: Path, texts: Iterable[str]) -> int:
     offsets = [0]
-    with open(path.with_suffix(".jsonl"), "wb") as file:
-        for row in rows:
-            line = json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    with open(file_path, "wb") as file:
+        for text in texts:
+            line = text.encode() + b"\n"
             file.write(line)
             offsets.append(offsets[-1] + len(line))
     np.save(path.with_suffix(".offsets.npy"), np.asarray(offsets, dtype=np.int64))
     return len(offsets) - 1
+
+
+class Texts:
+    """Texts by number, without reading the file.
+
+    :param path: the file's path without an ending.
+    :param suffix: its ending.
+    :raises SnapshotCorruptError: when the offsets do not fit the file.
+    """
+
+    def __init__(self, path: Path, suffix: str = ".txt") -> None:
+        file_path = path.with_suffix(suffix)
+        self._offsets: NDArray[np.int64] = mapped(path.with_suffix(".offsets.npy"))
+        size = file_path.stat().st_size
+        if len(self._offsets) < 1 or int(self._offsets[-1]) != size:
+            raise SnapshotCorruptError("the offsets do not fit the file", subject=str(file_path))
+        self._map: mmap.mmap | bytes = b""
+        if size:
+            with open(file_path, "rb") as file:
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, number: int) -> str:
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        return self._map[int(self._offsets[number]) : int(self._offsets[number + 1]) - 1].decode()
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[number] for number in range(len(self)))
 
 
 class Records:
@@ -39,25 +81,13 @@ class Records:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path.with_suffix(".jsonl")
-        self._offsets: NDArray[np.int64] = np.load(path.with_suffix(".offsets.npy"), mmap_mode="r")
-        size = self._path.stat().st_size
-        if len(self._offsets) < 1 or int(self._offsets[-1]) != size:
-            raise SnapshotCorruptError("the offsets do not fit the file", subject=str(self._path))
-        self._map: mmap.mmap | None = None
-        if size:
-            with open(self._path, "rb") as file:
-                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._lines = Texts(path, ".jsonl")
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return len(self._lines)
 
     def __getitem__(self, row: int) -> Any:
-        if not 0 <= row < len(self):
-            raise IndexError(row)
-        if self._map is None:
-            raise IndexError(row)
-        return json.loads(self._map[int(self._offsets[row]) : int(self._offsets[row + 1])])
+        return json.loads(self._lines[row])
 
     def __iter__(self) -> Iterator[Any]:
-        return (self[row] for row in range(len(self)))
+        return map(json.loads, self._lines)

@@ -19,7 +19,7 @@ from retrieval.bm25 import Bm25Index
 from retrieval.layout import FORMAT_VERSION, tool_text
 from retrieval.lookup import Lookup
 from retrieval.publish import MANIFEST, content_id, current_snapshot, file_digest
-from retrieval.records import Records
+from retrieval.records import Records, Texts
 from retrieval.vectors import NodeVectors
 
 __all__ = ["Snapshot", "open_snapshot"]
@@ -96,9 +96,10 @@ class Snapshot:
         self.abbreviations: Mapping[str, str] = manifest["abbreviations"]
         self.tools = Records(folder / "tools")
         self.nodes = Records(folder / "nodes")
+        self._node_keys = Texts(folder / "node_keys")
         self.edges = Records(folder / "edges")
         self.adjacency = Adjacency(folder)
-        self.vectors = NodeVectors(folder, "nodes")
+        self.vectors = NodeVectors(folder, "nodes", often=len(self.tools))
         self.name_vectors = NodeVectors(folder, "names")
         self.text_index = Bm25Index(folder, "text", len(self.tools))
         self.params_index = Bm25Index(folder, "params", len(self.tools))
@@ -131,8 +132,7 @@ class Snapshot:
 
     def node_key(self, number: int) -> str:
         """``type:name`` of a node."""
-        key: str = self.nodes[number]["key"]
-        return key
+        return self._node_keys[number]
 
     def find_node(self, key: str) -> int | None:
         """The number of the node with this key, or None."""

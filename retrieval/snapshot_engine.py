@@ -135,12 +135,13 @@ class SnapshotEngine:
 
     def _node(self, number: int) -> GraphNode:
         row = self.snapshot.nodes[number]
+        key = self.snapshot.node_key(number)
         return GraphNode(
-            key=row["key"],
+            key=key,
             type=row["type"],
             name=row["name"],
             degree=self.snapshot.adjacency.degree(number),
-            tool_id=row["key"].removeprefix("tool:") if row["type"] == "tool" else "",
+            tool_id=key.removeprefix("tool:") if row["type"] == "tool" else "",
             surface_forms=tuple(form for form, _ in row["forms"]),
         )
 

@@ -19,7 +19,7 @@ from retrieval.bm25 import write_bm25
 from retrieval.layout import FORMAT_VERSION, filter_terms, params_text, tool_text
 from retrieval.lookup import write_lookup
 from retrieval.publish import write_manifest
-from retrieval.records import write_records
+from retrieval.records import write_records, write_texts
 from retrieval.vectors import write_vectors
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable
     numbers = {key: number for number, key in enumerate(order)}
     progress("tools and graph")
     write_records(folder / "tools", (tool.to_json() for tool in content.tools))
+    write_texts(folder / "node_keys", order)
     write_records(folder / "nodes", _node_rows(content.graph, order))
     edges = _write_edges(folder, content.graph, numbers, sorted(content.ontology.predicates))
     write_lookup(folder, "keys", ((key, number) for key, number in numbers.items()))
@@ -83,7 +84,6 @@ def _node_rows(graph: nx.MultiDiGraph[str], order: Sequence[str]) -> Iterator[di
     for key in order:
         node: dict[str, Any] = graph.nodes[key]
         yield {
-            "key": key,
             "type": node["type"],
             "name": node["name"],
             "text": node["text"] if node["type"] != "tool" else "",  # a tool's text is made from its record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import time
 from collections import Counter
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BuildReport", "build_snapshot"]
 
+_LOG = logging.getLogger(__name__)
 _EXAMPLES = 20  # examples of each kind that the report lists in full
 
 
@@ -63,7 +65,12 @@ class BuildReport:
             "triples": {
                 "kept": dict(sorted(graph.kept.items())),
                 "refused_by_reason": dict(sorted(Counter(r.reason for r in graph.refused).items())),
-                "refused_by_predicate": dict(sorted(Counter(r.triple.predicate for r in graph.refused).items())),
+                "refused_by_predicate_and_reason": [
+                    [predicate, reason, count]
+                    for (predicate, reason), count in sorted(
+                        Counter((r.triple.predicate, r.reason) for r in graph.refused).items()
+                    )
+                ],
                 "refused_examples": [[*r.triple.key, r.reason, r.detail] for r in graph.refused[:_EXAMPLES]],
                 "tools_failed": graph.failed,
             },
@@ -174,9 +181,12 @@ def _fill(graph_store: GraphStore | None, graph: GraphBuild) -> dict[str, Any]:
 
 
 def _keep(store: Path, report: BuildReport) -> None:
-    """Keep the report beside the snapshots; it is no part of them, since it holds times."""
+    """Keep the report beside the snapshots; it is no part of them, since it holds times, and it stops nothing."""
     folder = store / "reports"
-    folder.mkdir(exist_ok=True)
     aside = folder / f".{report.snapshot_id}.{os.getpid()}"
-    aside.write_text(json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    aside.rename(folder / f"{report.snapshot_id}.json")
+    try:
+        folder.mkdir(exist_ok=True)
+        aside.write_text(json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        aside.rename(folder / f"{report.snapshot_id}.json")
+    except OSError as error:
+        _LOG.warning("the snapshot is published, but its report could not be kept: %s", error)

@@ -129,8 +129,9 @@ def _show_build(report: dict[str, Any]) -> None:
     if refused > _SHOWN:
         stdout.print(f"… {refused - _SHOWN} more refusals are in the report")
     stdout.print(counts_table("Triples kept", report["triples"]["kept"]))
-    if report["triples"]["refused_by_reason"]:
-        stdout.print(counts_table("Triples refused", report["triples"]["refused_by_reason"]))
+    if report["triples"]["refused_by_predicate_and_reason"]:
+        rows = report["triples"]["refused_by_predicate_and_reason"]
+        stdout.print(table("Triples refused", ("predicate", "reason", "count"), rows))
     if report["merges"]["by_kind"]:
         stdout.print(counts_table("Names merged", report["merges"]["by_kind"]))
     for warning in report["merges"]["warnings"][:_SHOWN]:

@@ -29,6 +29,7 @@ __all__ = ["DefaultRetriever", "PaperRetriever"]
 # sets and worse than 0 on none of them beyond a point.
 _GRAPH_WEIGHT = 0.25
 _POOL = 100  # best tools of each text search that join the candidates
+_POOL_EFFORT = 160  # a tool missed at the end of the pool costs nothing: the index need not look as hard
 
 
 class PaperRetriever:
@@ -104,7 +105,8 @@ class DefaultRetriever(PaperRetriever):
         if query.vector_D is not None:
             only_tools = np.zeros(len(snapshot.nodes), dtype=bool)
             only_tools[: snapshot.tool_count] = True if allowed is None else allowed[: snapshot.tool_count]
-            pools.append(snapshot.vectors.nearest(query.vector_D, some, allowed=only_tools)[0])
+            nearest, _ = snapshot.vectors.nearest(query.vector_D, some, allowed=only_tools, effort=_POOL_EFFORT)
+            pools.append(nearest)
         return np.unique(np.concatenate(pools))
 
     def _finish(

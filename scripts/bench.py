@@ -186,7 +186,8 @@ def bars(rows: list[dict[str, Any]]) -> list[tuple[bool, str]]:
 
 def _graph_ms(row: dict[str, Any], preset: str) -> float:
     """Median milliseconds of every stage but encoding the request and ranking the candidates."""
-    return sum(spent for stage, spent in row["median_ms"][preset].items() if stage not in (*_TEXT_STAGES, "total"))
+    stages: dict[str, float] = row["median_ms"][preset]
+    return sum(spent for stage, spent in stages.items() if stage not in (*_TEXT_STAGES, "total"))
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:

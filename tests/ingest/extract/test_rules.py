@@ -391,7 +391,8 @@ def tools() -> Iterator[Tool]:
         )
 
 
-def test_any_number_of_workers_gives_the_same_in_order() -> None:
+def test_any_number_of_workers_gives_the_same_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.extract.rules._WORTH_SHARING", 0)
     catalog = list(tools())
     alone = list(RulesExtractor(ONTOLOGY, workers=1).extract(catalog))
     shared_out = list(RulesExtractor(ONTOLOGY, workers=2).extract(catalog))

@@ -16,7 +16,7 @@ from inference.encoder import Encoder
 from ontology.errors import MissingExtraError, ModelError
 from retrieval.answer import Stages, respond
 from retrieval.query import analyse
-from retrieval.ranking import FusionRanker, Ranker, order
+from retrieval.ranking import FusionRanker, Ranker, order, rank_or_fuse
 from retrieval.retriever import Request, Response
 from retrieval.snapshot import Snapshot
 
@@ -191,11 +191,7 @@ class HybridRetriever:
                 pools.append(self._semantic.nearest(query.vector_D, top)[0])
             tools = np.unique(np.concatenate(pools))
         with stages.stage("rank"):
-            try:
-                ranking = self._ranker.rank(query, tools)
-            except ModelError as error:
-                ranking = self._fusion.rank(query, tools)
-                degraded = (*degraded, f"reranked by {self._fusion.name}: {error.problem}")
+            ranking, late = rank_or_fuse(self._ranker, self._fusion, query, tools)
             best = order(ranking.scores, tools, request.k)
         return respond(
             self._snapshot,
@@ -205,7 +201,7 @@ class HybridRetriever:
             tools=tools[best].tolist(),
             scores=ranking.scores[best],
             signals={name: values[best] for name, values in ranking.signals.items()},
-            degraded=degraded,
+            degraded=(*degraded, *late),
         )
 
 

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.encoder import Encoder
-from ontology.errors import ModelError
 from retrieval.answer import Stages, respond
 from retrieval.complete import complete
 from retrieval.ego import ensemble_tools, support
 from retrieval.entry import EntryNode, ngram_entries, semantic_entries
 from retrieval.query import Query, analyse
-from retrieval.ranking import FusionRanker, Ranker, Ranking, order, standardise
+from retrieval.ranking import FusionRanker, Ranker, Ranking, order, rank_or_fuse, standardise
 from retrieval.retriever import Request, Response
 from retrieval.snapshot import Snapshot
 
@@ -54,7 +53,7 @@ class PaperRetriever:
         with stages.stage("ego"):
             tools = self._candidates(query, entries, allowed)
         with stages.stage("rank"):
-            ranking, late = self._rank(query, tools)
+            ranking, late = rank_or_fuse(self._ranker, self._fusion, query, tools)
             ranking = self._finish(ranking, query, entries, tools)
             best = order(ranking.scores, tools, request.k)
         return respond(
@@ -73,12 +72,6 @@ class PaperRetriever:
         self, query: Query, entries: Sequence[EntryNode], allowed: NDArray[np.bool_] | None
     ) -> NDArray[np.int64]:
         return ensemble_tools(self._snapshot, entries, allowed)
-
-    def _rank(self, query: Query, tools: NDArray[np.int64]) -> tuple[Ranking, tuple[str, ...]]:
-        try:
-            return self._ranker.rank(query, tools), ()
-        except ModelError as error:
-            return self._fusion.rank(query, tools), (f"reranked by {self._fusion.name}: {error.problem}",)
 
     def _finish(
         self, ranking: Ranking, query: Query, entries: Sequence[EntryNode], tools: NDArray[np.int64]

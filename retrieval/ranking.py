@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from inference.arrays import Floats1d
 from inference.reranker import Reranker
+from ontology.errors import ModelError
 from retrieval.layout import params_text, tool_text
 from retrieval.query import Query
 from retrieval.snapshot import Snapshot
 
-__all__ = ["FusionRanker", "Ranker", "Ranking", "TextRanker", "order"]
+__all__ = ["FusionRanker", "Ranker", "Ranking", "TextRanker", "order", "rank_or_fuse", "standardise"]
 
 # Weights of the z-scored signals; equal but for the parameters, which help where a request gives values and are noise
 # elsewhere.
@@ -99,6 +100,16 @@ class TextRanker:
             documents.append(f"{tool_text(tool)} {params_text(tool)}"[:_DOCUMENT_CHARS])
         scores: Floats1d = self._reranker.score(query.text, documents)
         return Ranking(scores=scores, signals={"reranker": scores})
+
+
+def rank_or_fuse(
+    ranker: Ranker, fusion: FusionRanker, query: Query, tools: NDArray[np.int64]
+) -> tuple[Ranking, tuple[str, ...]]:
+    """Rank, or fuse where the ranker's model is down; the second value then says so."""
+    try:
+        return ranker.rank(query, tools), ()
+    except ModelError as error:
+        return fusion.rank(query, tools), (f"reranked by {fusion.name}: {error.problem}",)
 
 
 def standardise(values: Floats1d) -> Floats1d:

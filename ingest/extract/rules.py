@@ -30,7 +30,8 @@ __all__ = ["MAX_PARSED_PARAMETERS", "RulesExtractor"]
 _NAME = "rules.v1"
 MAX_PARSED_PARAMETERS = 40  # inputs whose descriptions are parsed; the structure of all is read
 _CHUNK = 256  # tools whose sentences are parsed together, and the unit of work of a process
-_WORTH_SHARING = 3 * _CHUNK  # up to so many tools, starting processes that each load the model takes longer than reading
+# Up to so many tools, starting processes that each load the model takes longer than reading.
+_WORTH_SHARING = 3 * _CHUNK
 _TITLE, _DESCRIPTION, _PARAMETER = 0.8, 0.7, 0.5  # how sure an entity is, by where it is named
 _CAPABILITY_IN_TITLE, _CAPABILITY_IN_TEXT = 0.85, 0.8
 _PARAMETER_DISCOUNT = 0.8

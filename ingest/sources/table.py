@@ -44,7 +44,8 @@ class TableSource:
             if document.suffix in _LINES:
                 return _looks_like_rows(_first_rows(document))
             if document.suffix in {".json", ".yaml", ".yml", ""}:
-                return _looks_like_rows(_listed(document.data)[:20])
+                # Many a configuration has a name; a file that is not a table by its ending must say more.
+                return _looks_like_rows([row for row in _listed(document.data)[:20] if _says_what_it_does(row)])
         except DocumentError:
             return False
         return False
@@ -114,6 +115,10 @@ def _looks_like_rows(rows: list[Any]) -> bool:
     if not mappings:
         return bool(rows) and all(row is None for row in rows)
     return any(_SIGNS & row.keys() and _is_own_form(row) for row in mappings)
+
+
+def _says_what_it_does(row: Any) -> bool:
+    return not isinstance(row, Mapping) or bool({"description", "parameters", "inputs"} & row.keys())
 
 
 def _is_own_form(row: Mapping[str, Any]) -> bool:

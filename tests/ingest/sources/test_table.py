@@ -206,3 +206,13 @@ def test_json_lists(tmp_path: Path, form: str) -> None:
 def test_what_is_no_table_of_tools(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert not TableSource().accepts(Document(name, path=tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("card.json", '{"name": "model", "licence": "Apache-2.0"}'), ("settings.yaml", "name: mine\nversion: 1\n")],
+)
+def test_a_configuration_with_a_name_is_no_table(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    assert not TableSource().accepts(Document(str(path), path=path))

@@ -32,6 +32,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines inst
 _DEFAULT_STORE = Path("egotools-store")
 _DEFAULT_ENCODER = "minilm-l6-int8.v1"
 _SHOWN = 12
+_INTERRUPTED = 130  # what typer ends with at Ctrl-C
 
 
 @app.callback()
@@ -307,9 +308,10 @@ def main() -> None:
     except EgotoolsError as error:
         show_error(error, as_json=as_json)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        stderr.print("Interrupted; nothing was published.")
-        sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == _INTERRUPTED:
+            stderr.print("Interrupted; what was published before is untouched.")
+        raise
     except BrokenPipeError:
         sys.exit(0)
 

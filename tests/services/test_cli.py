@@ -353,6 +353,28 @@ def test_a_served_snapshot_answers_like_the_local_one(run: Run, store: Path, tmp
         assert server.wait(30) == 0
 
 
+def test_an_interrupted_build_leaves_nothing_behind(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "services.cli",
+        "build",
+        str(CATALOG),
+        "--out",
+        str(tmp_path / "store"),
+        "--no-cache",
+    ]
+    build = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 30
+    while not list(tmp_path.glob("store/.building-*")) and time.monotonic() < until:
+        time.sleep(0.02)
+    build.send_signal(signal.SIGINT)
+    _, err = build.communicate(timeout=30)
+    assert build.returncode == 130
+    assert "Interrupted" in err
+    assert list((tmp_path / "store").iterdir()) == []
+
+
 def test_serving_nothing_ends_with_the_exit_code_of_the_error(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "services.cli", "serve", "--store", str(tmp_path), "--port", "0"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)

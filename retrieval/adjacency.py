@@ -99,6 +99,13 @@ class Adjacency:
         into = arrays.heads[self.in_edges(node)]
         return np.concatenate((out, into))
 
+    def touched_by(self, nodes: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The nodes of a mask and everything one step from them, bool [nodes]; one pass over the edges."""
+        touched = nodes.copy()
+        touched[self._arrays.tails[nodes[self._arrays.heads]]] = True
+        touched[self._arrays.heads[nodes[self._arrays.tails]]] = True
+        return touched
+
     def degree(self, node: int) -> int:
         """Number of edges at a node, both directions."""
         arrays = self._arrays

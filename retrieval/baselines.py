@@ -207,7 +207,4 @@ class HybridRetriever:
 
 def allowed_tools(snapshot: Snapshot, request: Request) -> NDArray[np.bool_]:
     """The tools that a request may see, as a mask over all nodes, bool [nodes]."""
-    mask = np.zeros(len(snapshot.nodes), dtype=bool)
-    allowed = snapshot.allowed(request.filters)
-    mask[: snapshot.tool_count] = True if allowed is None else allowed[: snapshot.tool_count]
-    return mask
+    return snapshot.only_tools(snapshot.allowed(request.filters))

@@ -39,10 +39,8 @@ def support(snapshot: Snapshot, entries: Sequence[EntryNode], tools: NDArray[np.
     total = np.zeros(snapshot.tool_count, dtype=np.float32)
     best: dict[int, float] = {}
     for entry in entries:
-        degree = int(snapshot.tool_degrees[entry.node])
-        rarity = float(np.log1p(snapshot.tool_count / (1 + degree)))
         strength = max(entry.score, 0.0) if entry.kind == "semantic" else 0.5 * (1 + entry.text.count(" "))
-        best[entry.node] = max(best.get(entry.node, 0.0), rarity * strength)
+        best[entry.node] = max(best.get(entry.node, 0.0), snapshot.rarity(entry.node) * strength)
     for node, weight in sorted(best.items()):
         total[ego_tools(snapshot, node)] += weight
     return total[tools]

@@ -53,7 +53,8 @@ class CachedEncoder:
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Vectors of the texts, as the encoder makes them, float32 [texts, dimensions]."""
-        keys = [hashlib.sha256(f"{self.name} {self.digest}\n{text}".encode()).hexdigest() for text in texts]
+        model = f"{self.name} {self.digest}"
+        keys = [hashlib.sha256(f"{model}\n{text}".encode()).hexdigest() for text in texts]
         known = self._cache.get_many(_CACHE_KIND, keys) if self._cache else {}
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         missing: dict[str, str] = {}

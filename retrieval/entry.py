@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,11 +43,9 @@ def semantic_entries(
 def ngram_entries(snapshot: Snapshot, query: Query, allowed: NDArray[np.bool_] | None) -> list[EntryNode]:
     """Every node whose canonical name is a unigram, bigram or trigram of the request, longest n-gram first."""
     found: dict[int, EntryNode] = {}
-    degrees = snapshot.tool_degrees
     for ngram, nodes in zip(query.ngrams, snapshot.ngrams.many(query.ngrams), strict=True):
         for node in map(int, nodes):
             if node in found or (allowed is not None and not allowed[node]):
                 continue
-            rarity = math.log1p(snapshot.tool_count / (1 + int(degrees[node])))
-            found[node] = EntryNode(node, "ngram", ngram, rarity)
+            found[node] = EntryNode(node, "ngram", ngram, snapshot.rarity(node))
     return list(found.values())

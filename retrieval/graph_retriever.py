@@ -96,8 +96,7 @@ class DefaultRetriever(PaperRetriever):
         best = np.argpartition(-lexical, some - 1)[:some]
         pools.append(best[lexical[best] > 0].astype(np.int64))
         if query.vector_D is not None:
-            only_tools = np.zeros(len(snapshot.nodes), dtype=bool)
-            only_tools[: snapshot.tool_count] = True if allowed is None else allowed[: snapshot.tool_count]
+            only_tools = snapshot.only_tools(allowed)
             nearest, _ = snapshot.vectors.nearest(query.vector_D, some, allowed=only_tools, effort=_POOL_EFFORT)
             pools.append(nearest)
         return np.unique(np.concatenate(pools))

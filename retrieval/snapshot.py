@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -161,10 +162,19 @@ class Snapshot:
             tools &= has
         allowed = np.zeros(len(self.nodes), dtype=bool)
         allowed[: self.tool_count] = tools
-        for tool in np.flatnonzero(tools):
-            neighbours = self.adjacency.neighbours(int(tool))
-            allowed[neighbours[neighbours >= self.tool_count]] = True
+        allowed = self.adjacency.touched_by(allowed)
+        allowed[: self.tool_count] = tools
         return allowed
+
+    def only_tools(self, allowed: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+        """The tools among the allowed nodes, as a mask over all nodes, bool [nodes]; None allows all."""
+        mask = np.zeros(len(self.nodes), dtype=bool)
+        mask[: self.tool_count] = True if allowed is None else allowed[: self.tool_count]
+        return mask
+
+    def rarity(self, node: int) -> float:
+        """Inverse document frequency of a node over the tools, > 0: ``ln(1 + tools / (1 + tools it touches))``."""
+        return math.log1p(self.tool_count / (1 + int(self.tool_degrees[node])))
 
     @cached_property
     def tool_degrees(self) -> NDArray[np.int32]:

@@ -13,6 +13,7 @@ from ontology.tool import Tool
 from ontology.triple import Provenance
 from retrieval.engine import CatalogInfo, EgoGraph, GraphEdge, GraphNode
 from retrieval.presets import DEFAULT_PRESET, make_presets, preset_named
+from retrieval.ranking import FusionRanker
 from retrieval.retriever import Retriever
 from retrieval.snapshot import Snapshot, open_snapshot
 
@@ -45,7 +46,7 @@ class SnapshotEngine:
     def __init__(self, snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None) -> None:
         self.snapshot = snapshot
         self._presets = make_presets(snapshot, encoder, reranker)
-        self._reranker = reranker.name if reranker else "fusion.v1"
+        self._reranker = reranker.name if reranker else FusionRanker.name
 
     @property
     def snapshot_id(self) -> str:

@@ -27,13 +27,16 @@ _LEAST_EFFORT, _MOST_EFFORT, _ROWS_PER_EFFORT = 128, 400, 100
 _SPARE = 30  # proposals beyond the wanted neighbours, before exact scores decide
 
 
-def write_vectors(folder: Path, name: str, vectors_ND: Floats2d, *, exact_limit: int = EXACT_LIMIT) -> None:
+def write_vectors(
+    folder: Path, name: str, vectors_ND: Floats2d, *, exact_limit: int = EXACT_LIMIT, searched: bool = True
+) -> None:
     """Write float16 vectors and, beyond ``exact_limit`` rows, the approximate index over them.
 
     :param vectors_ND: L2-normalised rows, or zero rows, float32 [N, D].
+    :param searched: whether neighbours are ever asked for; without it there is no index.
     """
     np.save(folder / f"{name}.vectors.npy", vectors_ND.astype(np.float16))
-    if len(vectors_ND) <= exact_limit:
+    if not searched or len(vectors_ND) <= exact_limit:
         return
     faiss = _faiss()
     index = faiss.IndexHNSWSQ(

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inference.arrays import Floats2d
 from inference.encoder import Encoder, encoder_digest
 from ontology.names import words
 from ontology.ontology import Ontology
@@ -57,20 +56,16 @@ def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable
     write_texts(folder / "node_keys", order)
     write_records(folder / "nodes", _node_rows(content.graph, order))
     edges = _write_edges(folder, content.graph, numbers, sorted(content.ontology.predicates))
-    write_lookup(folder, "keys", ((key, number) for key, number in numbers.items()))
+    write_lookup(folder, "keys", numbers.items())
     write_lookup(folder, "ngrams", _ngram_entries(content.graph, order))
     write_lookup(folder, "filters", ((term, i) for i, tool in enumerate(content.tools) for term in filter_terms(tool)))
     progress("lexical indexes")
     write_bm25(folder, "text", (terms(tool_text(tool)) for tool in content.tools))
     write_bm25(folder, "params", (terms(params_text(tool)) for tool in content.tools))
     progress("vectors")
-    write_vectors(folder, "nodes", _encode(content.encoder, [content.graph.nodes[key]["text"] for key in order]))
-    write_vectors(
-        folder,
-        "names",
-        _encode(content.encoder, [" ".join(words(tool.title)) for tool in content.tools]),
-        exact_limit=1 << 62,
-    )
+    write_vectors(folder, "nodes", content.encoder.encode([content.graph.nodes[key]["text"] for key in order]))
+    names = content.encoder.encode([" ".join(words(tool.title)) for tool in content.tools])
+    write_vectors(folder, "names", names, searched=False)
     return write_manifest(folder, _manifest(content, edges))
 
 
@@ -125,10 +120,6 @@ def _ngram_entries(graph: nx.MultiDiGraph[str], order: Sequence[str]) -> Iterato
         found = name_key(node["name"] if node["type"] == "tool" else node["id"])
         if found:
             yield found, number
-
-
-def _encode(encoder: Encoder, texts: Sequence[str]) -> Floats2d:
-    return encoder.encode(texts)
 
 
 def _manifest(content: SnapshotContent, edges: Counter[str]) -> dict[str, Any]:

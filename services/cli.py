@@ -88,7 +88,7 @@ def build(
             max_tokens=llm_max_tokens,
             max_usd=llm_max_usd,
             usd_per_1k=llm_usd_per_1k,
-            cache_file=out / "cache.sqlite",
+            cache_file=out / "cache.sqlite" if cache else None,
         )
     elif extractor != "rules":
         raise InvalidArgumentError(

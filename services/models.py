@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -9,15 +10,14 @@ from inference.reranker import Reranker
 from ingest.extract.extractor import Extractor
 from ontology.errors import InvalidArgumentError
 from ontology.ontology import Ontology
+from retrieval.ranking import FusionRanker
 
 __all__ = ["llm_extractor", "open_reranker"]
-
-EMBEDDED_RERANKER = "fusion.v1"
 
 
 def open_reranker(name: str) -> Reranker | None:
     """The reranker of this name; None for the embedded fusion, which ranks with the snapshot's own indexes."""
-    if name == EMBEDDED_RERANKER:
+    if name == FusionRanker.name:
         return None
     from inference import load_reranker
 
@@ -32,10 +32,11 @@ def llm_extractor(
     max_tokens: int,
     max_usd: float,
     usd_per_1k: float,
-    cache_file: Path,
+    cache_file: Path | None,
 ) -> Extractor:
     """The extractor ``llm.v1`` over an OpenAI-compatible endpoint; the key comes from ``OPENAI_API_KEY``.
 
+    :param cache_file: where answers are kept; None keeps none.
     :raises InvalidArgumentError: when the endpoint or the model is not named.
     :raises MissingExtraError: when the extra ``llm`` is not installed.
     """
@@ -54,5 +55,8 @@ def llm_extractor(
         usd_per_1k_completion=usd_per_1k,
     )
     chat = OpenAIChat(model, base_url=base_url, api_key=os.environ.get("OPENAI_API_KEY", ""), budget=budget)
-    cache_file.parent.mkdir(parents=True, exist_ok=True)
+    if cache_file is None:
+        return LlmExtractor(chat, ontology)
+    with contextlib.suppress(OSError):  # the cache does without a disk, and the build says what is wrong with it
+        cache_file.parent.mkdir(parents=True, exist_ok=True)
     return LlmExtractor(chat, ontology, cache=Cache(cache_file))

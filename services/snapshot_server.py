@@ -12,7 +12,7 @@ from services.settings import ServerSettings
 __all__ = ["serve_snapshot"]
 
 
-def serve_snapshot(store: Path, settings: ServerSettings, *, reranker: str = "fusion.v1") -> None:
+def serve_snapshot(store: Path, settings: ServerSettings, *, reranker: str) -> None:
     """Serve until SIGTERM or SIGINT.
 
     :raises EgotoolsError: when the snapshot or a model cannot be used.

@@ -107,6 +107,9 @@ def test_adjacency_agrees_with_networkx(tmp_path: Path, edges: list[tuple[int, i
     graph.add_edges_from((head, tail) for head, tail, *_ in rows)
     assert adjacency.edge_count == graph.number_of_edges()
     degrees = adjacency.tool_degrees(4, 10)
+    mask = np.arange(10) % 3 == 0
+    around = {other for node in range(0, 10, 3) for other in (node, *nx.all_neighbors(graph, node))}
+    assert set(np.flatnonzero(adjacency.touched_by(mask)).tolist()) == around
     for node in range(10):
         assert sorted(adjacency.tail(int(edge)) for edge in adjacency.out_edges(node)) == sorted(
             tail for _, tail in graph.out_edges(node)

@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-LOCKS := default dev llm mcp aws google ladybug neo4j torch
+LOCKS := default dev llm mcp aws google ladybug neo4j eval torch
 
 .PHONY: demo test check bench stubs locks clean
 

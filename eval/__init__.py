@@ -1,0 +1,1 @@
+"""Measuring retrieval: labelled requests × systems → CompleteRecall reports, tables and plots, with intervals."""

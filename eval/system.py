@@ -1,0 +1,42 @@
+"""The seam ``System``: anything that answers a request with ranked tools, and can be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+__all__ = ["Ranked", "System"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """One answer.
+
+    :param tools: tool ids, best first, distinct.
+    :param ms: stage → milliseconds; always has ``total``.
+    :param degraded: what the system left out and why.
+    """
+
+    tools: tuple[str, ...]
+    ms: Mapping[str, float]
+    degraded: tuple[str, ...] = ()
+
+
+class System(Protocol):
+    """Answers requests. Not shared between threads."""
+
+    @property
+    def name(self) -> str:
+        """What the tables call it: ``default``, ``bm25-regex-title``, ``grpc:127.0.0.1:50051/paper``, …"""
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """Everything that its answers depend on beside the request, JSON values; hashed into every figure."""
+
+    def ask(self, query: str, *, k: int, timeout_s: float) -> Ranked:
+        """The best ``k`` tools for a request.
+
+        :raises DeadlineError: when it took longer than ``timeout_s``; the next request may be asked.
+        :raises EgotoolsError: when this request cannot be answered; ModelError and NotReadyError mean the system is gone.
+        """

@@ -1,0 +1,293 @@
+"""Runs: resumed and never mixed, whatever the system does or the process dies of."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.answers import run_files
+from eval.measured import read_measured, write_measured
+from eval.queries import LabelledQuery, QuerySet
+from eval.run import Run, config_hash, read_run, read_runs, run_system
+from eval.summary import MeasuredSet
+from eval.system import Ranked
+from ontology.errors import (
+    DeadlineError,
+    DocumentError,
+    EgotoolsError,
+    InvalidArgumentError,
+    ModelError,
+    NotFoundError,
+    NotReadyError,
+    StorageError,
+)
+
+TOOLS = tuple(f"t{number}" for number in range(6))
+QUERIES = QuerySet(
+    name="planted",
+    queries=tuple(LabelledQuery(id=f"q{n}", text=f"request {n}", tools=(TOOLS[n % 6],)) for n in range(8)),
+    sha256="a" * 64,
+)
+
+
+@dataclass
+class Planted:
+    """Answers ``t0, t1`` to everything, but what ``tricks`` do at a request."""
+
+    name: str = "planted"
+    config: Mapping[str, Any] = field(default_factory=lambda: {"weight": 1})
+    tricks: dict[str, Callable[[], Ranked]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    def ask(self, query: str, *, k: int, timeout_s: float) -> Ranked:
+        self.asked.append(query)
+        trick = self.tricks.get(query)
+        return trick() if trick else ranked("t0", "t1")
+
+
+def ranked(*tools: str, **ms: float) -> Ranked:
+    return Ranked(tools=tools, ms=ms or {"total": 1.0})
+
+
+def failing(error: Exception) -> Callable[[], Ranked]:
+    def fail() -> Ranked:
+        raise error
+
+    return fail
+
+
+def run(system: Planted, folder: Path, **changed: Any) -> Run:
+    given: dict[str, Any] = {"snapshot_id": "s1", "k": 3, "timeout_s": 5.0, "known": TOOLS, **changed}
+    queries = given.pop("queries", QUERIES)
+    return run_system(system, queries, folder, **given)
+
+
+def test_every_request_is_asked_once_and_the_first_once_more_to_warm_up(tmp_path: Path) -> None:
+    system = Planted()
+    seen: list[tuple[str, int, int]] = []
+    done = run(system, tmp_path, progress=lambda *said: seen.append(said), resources={"load_s": 0.5})
+    assert system.asked == ["request 0", *(query.text for query in QUERIES.queries)]
+    assert seen == [("planted", number, 8) for number in range(9)]
+    assert list(done.answers) == [query.id for query in QUERIES.queries]
+    assert all(answer.tools == ("t0", "t1") and not answer.error for answer in done.answers.values())
+    assert done.config_hash == config_hash({"weight": 1}) and len(done.config_hash) == 12
+    assert done.resources["load_s"] == 0.5 and done.resources["warm_up_s"] >= 0
+    assert done.died == ""
+    assert read_run(tmp_path, "planted") == done
+    assert read_runs(tmp_path) == (done,)
+
+
+def test_a_finished_run_is_not_asked_again(tmp_path: Path) -> None:
+    first = run(Planted(), tmp_path)
+    again = Planted()
+    assert run(again, tmp_path) == first
+    assert again.asked == []
+
+
+@pytest.mark.parametrize("error", [DeadlineError("too late"), InvalidArgumentError("not this one")])
+def test_a_request_that_fails_scores_nothing_stops_nothing_and_is_asked_again(
+    tmp_path: Path, error: EgotoolsError
+) -> None:
+    failed = {f"request {number}": failing(error) for number in range(1, 6)}
+    first = run(Planted(tricks=failed), tmp_path)
+    assert [bool(answer.error) for answer in first.answers.values()] == [False, *[True] * 5, False, False]
+    assert str(error) in first.answers["q1"].error and first.answers["q1"].tools == ()
+    assert first.died == ""
+    again = Planted()
+    second = run(again, tmp_path)
+    assert again.asked == ["request 1", *(f"request {number}" for number in range(1, 6))]
+    assert not any(answer.error for answer in second.answers.values())
+    assert read_run(tmp_path, "planted") == second, "of two rows of a request the last one holds"
+
+
+def test_an_answer_after_its_time_is_no_answer(tmp_path: Path) -> None:
+    def late() -> Ranked:
+        time.sleep(0.05)
+        return ranked("t0")
+
+    done = run(Planted(tricks={"request 3": late}), tmp_path, timeout_s=0.02)
+    assert done.answers["q3"].error.startswith("DeadlineError") and done.answers["q3"].tools == ()
+    assert not done.answers["q4"].error
+
+
+@pytest.mark.parametrize(
+    ("tools", "told"),
+    [(("t0", "t1", "t2", "t3"), "4 tools where 3"), (("t0", "t0"), "twice"), (("t0", "made up"), "made up")],
+)
+def test_a_system_that_lies_gets_an_error_for_it(tmp_path: Path, tools: tuple[str, ...], told: str) -> None:
+    done = run(Planted(tricks={"request 2": lambda: ranked(*tools)}), tmp_path)
+    assert told in done.answers["q2"].error and done.answers["q2"].tools == ()
+    assert sum(bool(answer.error) for answer in done.answers.values()) == 1
+
+
+def test_a_system_may_have_fewer_tools_than_were_asked_for(tmp_path: Path) -> None:
+    done = run(Planted(tricks={"request 2": lambda: ranked()}), tmp_path, k=1_000)
+    assert done.answers["q2"].tools == () and not done.answers["q2"].error
+
+
+@pytest.mark.parametrize("error", [ModelError("dead"), NotReadyError("stopping"), ZeroDivisionError(), OSError("gone")])
+def test_a_system_that_is_gone_stops_its_run_and_resumes(tmp_path: Path, error: Exception) -> None:
+    gone = {f"request {number}": failing(error) for number in range(2, 8)}
+    system = Planted(tricks=gone)
+    first = run(system, tmp_path)
+    assert system.asked[1:] == [f"request {number}" for number in range(5)], "three in a row were tried"
+    assert type(error).__name__ in first.died
+    assert [query_id for query_id, answer in first.answers.items() if not answer.error] == ["q0", "q1"]
+    assert read_run(tmp_path, "planted") == first
+    again = Planted()
+    second = run(again, tmp_path)
+    assert again.asked[1:] == [f"request {number}" for number in range(2, 8)]
+    assert second.died == "" and not any(answer.error for answer in second.answers.values())
+
+
+def test_a_system_that_comes_back_goes_on(tmp_path: Path) -> None:
+    gone = {f"request {number}": failing(ModelError("blinked")) for number in (1, 2, 4, 5, 7)}
+    done = run(Planted(tricks=gone), tmp_path)
+    assert done.died == "" and len(done.answers) == 8
+
+
+def test_a_system_that_never_answered_is_dead_however_few_the_requests(tmp_path: Path) -> None:
+    few = replace(QUERIES, queries=QUERIES.queries[:2], sha256="b" * 64)
+    gone = {query.text: failing(NotReadyError("nobody there")) for query in few.queries}
+    assert "nobody there" in run(Planted(tricks=gone), tmp_path, queries=few).died
+
+
+class Stopped(BaseException):
+    """What ends a process."""
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"id": "q3", "too', b'{"id": "q3"}\n'])
+def test_what_a_stopped_run_has_answered_is_kept(tmp_path: Path, torn: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    def stop() -> Ranked:
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        run(Planted(tricks={"request 3": stop}), tmp_path)
+    _, rows = run_files(tmp_path, "planted")
+    assert [json.loads(line)["id"] for line in rows.read_text(encoding="utf-8").splitlines()] == ["q0", "q1", "q2"]
+    with open(rows, "ab") as file:
+        file.write(torn)
+    again = Planted()
+    with caplog.at_level(logging.WARNING):
+        resumed = run(again, tmp_path)
+    assert bool(caplog.records) == bool(torn)
+    assert again.asked[1:] == [f"request {number}" for number in range(3, 8)]
+    whole = run(Planted(), tmp_path / "whole")
+    assert resumed.answers == whole.answers
+    assert read_run(tmp_path, "planted").answers == whole.answers
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"config": {"weight": 2}}, "configuration"),
+        ({"snapshot_id": "s2"}, "snapshot"),
+        ({"k": 2}, "k"),
+        ({"queries": replace(QUERIES, sha256="c" * 64)}, "requests"),
+    ],
+)
+def test_runs_of_different_things_are_never_mixed(
+    tmp_path: Path, changed: dict[str, Any], named: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    run(Planted(tricks={query.text: lambda: ranked("t5") for query in QUERIES.queries}), tmp_path)
+    system = Planted(config=changed.pop("config", {"weight": 1}))
+    with caplog.at_level(logging.WARNING):
+        done = run(system, tmp_path, **changed)
+    assert named in caplog.text and "replaced" in caplog.text
+    assert len(system.asked) == 9
+    assert all(answer.tools == ("t0", "t1") for answer in done.answers.values())
+    assert read_run(tmp_path, "planted") == done
+
+
+def test_rows_without_their_header_are_not_believed(tmp_path: Path) -> None:
+    run(Planted(tricks={query.text: lambda: ranked("t5") for query in QUERIES.queries}), tmp_path)
+    header, _ = run_files(tmp_path, "planted")
+    for damage in (lambda: header.write_text("{", encoding="utf-8"), header.unlink):
+        damage()
+        system = Planted()
+        assert all(answer.tools == ("t0", "t1") for answer in run(system, tmp_path).answers.values())
+        assert len(system.asked) == 9
+
+
+def test_names_of_systems_never_share_a_file(tmp_path: Path) -> None:
+    names = ["grpc:127.0.0.1:50051/paper", "grpc_127.0.0.1_50051_paper", "grpc:127.0.0.1:50051_paper", "../up", "A+b-1"]
+    for name in names:
+        run(Planted(name=name), tmp_path)
+    assert [found.system for found in read_runs(tmp_path)] == sorted(names)
+    assert {path.parent for path in tmp_path.rglob("*.jsonl")} == {tmp_path / "runs"}
+    for name in names:
+        assert read_run(tmp_path, name).system == name
+    with pytest.raises(NotFoundError, match=r"A\+b-1"):
+        read_run(tmp_path, "nobody")
+
+
+def test_damaged_files_are_named_when_they_are_read(tmp_path: Path) -> None:
+    run(Planted(), tmp_path)
+    header, rows = run_files(tmp_path, "planted")
+    whole = rows.read_bytes()
+    rows.write_bytes(whole.replace(b'"id": "q3"', b'"di": "q3"'))
+    with pytest.raises(DocumentError, match=rf"{rows.name}:4"):
+        read_runs(tmp_path)
+    rows.write_bytes(whole[:-10])
+    assert len(read_run(tmp_path, "planted").answers) == 7
+    header.write_text('{"system": "planted"}', encoding="utf-8")
+    with pytest.raises(DocumentError, match=header.name):
+        read_runs(tmp_path)
+
+
+def test_two_processes_do_not_write_in_one_folder(tmp_path: Path) -> None:
+    def second() -> Ranked:
+        with pytest.raises(StorageError, match="another evaluation"):
+            run(Planted(name="other"), tmp_path)
+        return ranked("t2")
+
+    assert run(Planted(tricks={"request 1": second}), tmp_path).answers["q1"].tools == ("t2",)
+
+
+def test_a_disk_that_refuses_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(StorageError, match="file"):
+        run(Planted(), tmp_path / "file")
+
+
+def test_whatever_a_system_says_can_be_written(tmp_path: Path) -> None:
+    odd = "half \ud800 character, \n new line"
+    tricks = {"request 1": failing(InvalidArgumentError(odd)), "request 2": lambda: ranked("t1", odd)}
+    done = run(Planted(name="注文, twice\n", tricks=tricks), tmp_path, known=None)
+    assert odd in done.answers["q1"].error and done.answers["q2"].tools == ("t1", odd)
+    assert read_runs(tmp_path) == (done,)
+
+
+def test_a_measured_set_is_read_back_as_it_was(tmp_path: Path) -> None:
+    runs = tuple(run(Planted(name=name), tmp_path / "elsewhere") for name in ("b", "grpc:[::1]:5/a"))
+    measured = MeasuredSet(
+        queries=QUERIES,
+        runs=runs,
+        tools=6,
+        snapshot_id="s1",
+        missing_gold={"q1": ("t9",)},
+        graph={"edges": 3, "kinds": {"supplies": [1, 2]}},
+    )
+    write_measured(tmp_path, measured)
+    run(Planted(name="not of the set"), tmp_path, snapshot_id="s0")
+    assert read_measured(tmp_path) == measured
+
+
+def test_results_that_are_not_there_or_not_of_the_set_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="--out"):
+        read_measured(tmp_path)
+    measured = MeasuredSet(queries=QUERIES, runs=(run(Planted(), tmp_path),), tools=6, snapshot_id="s1")
+    write_measured(tmp_path, measured)
+    run(Planted(), tmp_path, snapshot_id="s2")
+    with pytest.raises(DocumentError, match="'planted'"):
+        read_measured(tmp_path)
+    (tmp_path / "set.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(DocumentError, match=r"set\.json"):
+        read_measured(tmp_path)

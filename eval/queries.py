@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ontology.errors import DocumentError, InvalidArgumentError
+from retrieval.retriever import Request
 
-__all__ = ["LabelledQuery", "QuerySet", "read_queries"]
+__all__ = ["LabelledQuery", "QuerySet", "missing_gold", "read_queries", "require_gold"]
 
 _NAMED = 10  # how many faults a message names
+_USUAL_NAME = "queries.jsonl"  # says nothing: the folder's name does
+_REQUIRED = {"id": str, "query": str, "tools": list}
+_OPTIONAL = {"class": str}
+_KINDS = {str: "a text", list: "a list of texts"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,3 +48,164 @@ class QuerySet:
     name: str
     queries: tuple[LabelledQuery, ...]
     sha256: str
+
+
+class _FaultError(Exception):
+    """Why one row is no labelled request."""
+
+
+def read_queries(files: Sequence[Path], *, name: str = "") -> QuerySet:
+    """Read labelled requests from JSON Lines, all files as one set in the order given.
+
+    A row is an object with ``id``, ``query``, ``tools`` (gold ids) and perhaps ``class``; other keys are ignored, blank
+    lines too. A tool named twice in a gold set counts once. Nothing is dropped in silence: a row that cannot be used
+    refuses the whole, since a mean over the remaining requests would be another figure.
+
+    :param name: of the set; by default the stem of each file, or its folder's name where the file is ``queries.jsonl``.
+    :raises InvalidArgumentError: when no file is given.
+    :raises DocumentError: when a file cannot be read or has no request, or for rows that are no labelled requests:
+        all counted, the first ten named with file and line.
+    """
+    if not files:
+        raise InvalidArgumentError(
+            "no file of labelled requests is given", subject="queries", remedy="Name at least one"
+        )
+    queries: list[LabelledQuery] = []
+    faults: list[tuple[str, str]] = []
+    first_at: dict[str, str] = {}
+    for path in files:
+        for place, line in _lines(path):
+            try:
+                query = _query(line)
+                _once(query.id, place, first_at)
+            except _FaultError as error:
+                faults.append((place, str(error)))
+            else:
+                queries.append(query)
+    if faults:
+        raise _refusal(faults)
+    return QuerySet(name=name or _name(files), queries=tuple(queries), sha256=_sha256(queries))
+
+
+def missing_gold(queries: QuerySet, known: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Query id → its gold tools that are not among the ``known`` ids; only requests that miss any."""
+    ids = known if isinstance(known, (set, frozenset, Mapping)) else frozenset(known)
+    missing = {query.id: tuple(tool for tool in query.tools if tool not in ids) for query in queries.queries}
+    return {query_id: tools for query_id, tools in missing.items() if tools}
+
+
+def require_gold(queries: QuerySet, missing: Mapping[str, Sequence[str]]) -> None:
+    """Refuse requests whose gold tools the catalogue does not have.
+
+    :param missing: what :func:`missing_gold` found.
+    :raises InvalidArgumentError: when there are any: counted, the first ten named.
+    """
+    if not missing:
+        return
+    named = [f"{query_id!r} needs {', '.join(map(repr, tools))}" for query_id, tools in missing.items()]
+    tools = len({tool for lacking in missing.values() for tool in lacking})
+    raise InvalidArgumentError(
+        f"{len(missing):,} of {len(queries.queries):,} requests need {tools:,} tools that the snapshot does not have: "
+        + _listed(named),
+        subject=queries.name,
+        remedy="Measure on the catalogue that they were labelled for, or give --allow-missing: "
+        "such requests then count, and can never be complete",
+    )
+
+
+def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Each line that is not blank, with its place ``file:line``."""
+    try:
+        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    except OSError as error:
+        raise DocumentError(
+            f"the labelled requests cannot be read ({error.strerror or error})", subject=str(path)
+        ) from error
+    written = [(f"{path}:{number}", line) for number, line in enumerate(lines, start=1) if line.strip()]
+    if not written:
+        raise DocumentError(
+            "there is no request in this file", subject=str(path), remedy="Give it one JSON row a request"
+        )
+    yield from written
+
+
+def _query(line: bytes) -> LabelledQuery:
+    try:
+        row = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise _FaultError("it is not UTF-8") from error
+    except RecursionError as error:
+        raise _FaultError("it is nested too deeply") from error
+    except ValueError as error:
+        raise _FaultError(f"it is not JSON ({error})") from error
+    if not isinstance(row, dict):
+        raise _FaultError("it is not a JSON object")
+    _check_types(row)
+    if not row["id"]:
+        raise _FaultError("'id' is empty")
+    if not row["tools"]:
+        raise _FaultError("'tools' is empty: a request needs at least one gold tool")
+    try:
+        Request(query=row["query"])
+    except InvalidArgumentError as error:
+        raise _FaultError(error.problem) from error
+    return LabelledQuery(
+        id=row["id"],
+        text=row["query"],
+        tools=tuple(dict.fromkeys(row["tools"])),
+        request_class=row.get("class") or "",
+    )
+
+
+def _check_types(row: Mapping[str, Any]) -> None:
+    lacking = [key for key in _REQUIRED if key not in row]
+    if lacking:
+        raise _FaultError(f"it lacks {', '.join(map(repr, lacking))}")
+    for key, kind in (_REQUIRED | _OPTIONAL).items():
+        value = row.get(key)
+        if key in _OPTIONAL and value is None:
+            continue
+        texts: list[Any] = value if kind is list and isinstance(value, list) else [value]
+        if not isinstance(value, kind) or not all(isinstance(text, str) for text in texts):
+            raise _FaultError(f"{key!r} must be {_KINDS[kind]}")
+        if key == "tools" and not all(texts):
+            raise _FaultError("'tools' has an empty id")
+        if key != "query" and any(_half_character(text) for text in texts):
+            raise _FaultError(f"{key!r} is not valid Unicode")
+
+
+def _half_character(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _once(query_id: str, place: str, first_at: dict[str, str]) -> None:
+    before = first_at.setdefault(query_id, place)
+    if before != place:
+        raise _FaultError(f"the id {query_id!r} was given already at {before}")
+
+
+def _refusal(faults: Sequence[tuple[str, str]]) -> DocumentError:
+    remedy = "Correct or remove these rows"
+    if len(faults) == 1:
+        place, fault = faults[0]
+        return DocumentError(fault, subject=place, remedy="Correct or remove this row")
+    files = dict.fromkeys(place.rpartition(":")[0] for place, _ in faults)
+    named = _listed([f"{place}: {fault}" for place, fault in faults])
+    return DocumentError(
+        f"{len(faults):,} rows are no labelled requests: {named}", subject=", ".join(files), remedy=remedy
+    )
+
+
+def _listed(items: Sequence[str]) -> str:
+    more = len(items) - _NAMED
+    return "; ".join(items[:_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
+
+
+def _name(files: Sequence[Path]) -> str:
+    names = [path.resolve().parent.name if path.name == _USUAL_NAME else path.stem for path in files]
+    return "+".join(dict.fromkeys(names))
+
+
+def _sha256(queries: Sequence[LabelledQuery]) -> str:
+    rows = [[query.id, query.text, list(query.tools), query.request_class] for query in queries]
+    return hashlib.sha256(json.dumps(rows, separators=(",", ":")).encode("ascii")).hexdigest()

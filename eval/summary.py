@@ -42,6 +42,7 @@ class Figure:
     :param low: lower end of the 95 % bootstrap interval; ``high`` the upper.
     :param queries: how many requests it is the mean of.
     :param too_large: share of them with more gold tools than the cutoff: no system can complete those.
+    :param set_name: the set of a class or set figure; empty at the scopes over all sets.
     :param difference: value minus the baseline's, with its paired interval ``difference_low`` to ``difference_high``
         and two-sided p-value ``p``; None for the baseline itself.
     """
@@ -59,6 +60,7 @@ class Figure:
     difference_low: float | None = None
     difference_high: float | None = None
     p: float | None = None
+    set_name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

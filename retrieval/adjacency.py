@@ -65,6 +65,16 @@ class Adjacency:
         return len(self._arrays.heads)
 
     @property
+    def heads(self) -> NDArray[np.int32]:
+        """The node that each edge leaves, [edges]."""
+        return self._arrays.heads
+
+    @property
+    def tails(self) -> NDArray[np.int32]:
+        """The node that each edge reaches, [edges]."""
+        return self._arrays.tails
+
+    @property
     def predicates(self) -> NDArray[np.uint8]:
         """Predicate number of each edge, [edges]."""
         return self._arrays.predicates

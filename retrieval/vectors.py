@@ -68,6 +68,10 @@ class NodeVectors:
     def __len__(self) -> int:
         return len(self._vectors)
 
+    def rows(self, numbers: NDArray[np.integer[Any]]) -> Floats2d:
+        """The stored vectors of these rows, float32 [rows, D]."""
+        return np.asarray(self._vectors[numbers], dtype=np.float32)
+
     def similarities(self, query_D: Floats1d, rows: NDArray[np.integer[Any]]) -> Floats1d:
         """Cosine of the query with each of the rows, float32 [rows]."""
         if len(rows) and int(rows.max()) < len(self._kept):

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+import numpy as np
+
+from eval.bootstrap import check, interval, p_value
+from eval.groups import CLASS_MEASURES, Group, classes, groups
+from eval.metrics import CUTOFFS, is_answered, score
 from eval.queries import QuerySet
 from eval.run import Run
+from ontology.errors import DocumentError, InvalidArgumentError
 
-__all__ = ["Figure", "MeasuredSet", "Summary", "SystemFacts"]
+__all__ = [
+    "CLASS_MEASURES",
+    "Figure",
+    "MeasuredSet",
+    "Summary",
+    "SystemFacts",
+    "summarise",
+    "summary_from_json",
+    "summary_to_json",
+]
+
+_FORMAT = "egotools.summary.v1"
+_DIGITS = 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,3 +121,210 @@ class Summary:
     baseline: str
     resamples: int
     seed: int
+
+
+_COLUMNS = tuple(column.name for column in fields(Figure))
+
+
+def summarise(
+    sets: Sequence[MeasuredSet],
+    *,
+    baseline: str,
+    cutoffs: Sequence[int] = CUTOFFS,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Summary:
+    """Every figure of the evaluation, rounded to six digits.
+
+    Sets and both averages over them have all measures, classes :data:`CLASS_MEASURES`; requests without a class are in no
+    class figure. All draws are within a set (or class), so the intervals of the averages are those of the requests, the
+    sets being given. A system that did not run on every set has no average: one over the sets where it ran would compare
+    with nothing. Where the baseline did not run there are no differences.
+
+    :param resamples: draws of the bootstrap; p-values cannot be below ``2 / (resamples + 1)``.
+    :raises InvalidArgumentError: when there is nothing to measure, the baseline ran nowhere, a set or a system of a set
+        is there twice, or a run is not one of its set's requests on its set's snapshot, or not as deep as a cutoff.
+    """
+    check(resamples=resamples, seed=seed)
+    _check_sets(sets, baseline)
+    for measured in sets:
+        for run in measured.runs:
+            _check_run(run, measured, max(cutoffs, default=0))
+    scored = [(each.queries, {run.system: score(run, each.queries, cutoffs) for run in each.runs}) for each in sets]
+    return Summary(
+        systems=tuple(dict.fromkeys(run.system for measured in sets for run in measured.runs)),
+        sets={measured.queries.name: _known(measured) for measured in sets},
+        figures=tuple(
+            figure for group in groups(scored, resamples=resamples, seed=seed) for figure in _figures(group, baseline)
+        ),
+        facts=tuple(_facts(run, measured) for measured in sets for run in measured.runs),
+        baseline=baseline,
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def _check_sets(sets: Sequence[MeasuredSet], baseline: str) -> None:
+    names = Counter(measured.queries.name for measured in sets)
+    twice = [name for name, times in names.items() if times > 1]
+    twice += [
+        f"{measured.queries.name}: {system}"
+        for measured in sets
+        for system, times in Counter(run.system for run in measured.runs).items()
+        if times > 1
+    ]
+    if twice:
+        raise InvalidArgumentError("measured more than once", subject=", ".join(twice), remedy="Give each its own name")
+    empty = [measured.queries.name for measured in sets if not measured.queries.queries]
+    if empty:
+        raise InvalidArgumentError("there is no request", subject=", ".join(empty))
+    known = dict.fromkeys(run.system for measured in sets for run in measured.runs)
+    if baseline not in known:
+        raise InvalidArgumentError(
+            "the baseline was run on no set", subject=baseline, remedy=f"Measured are: {', '.join(known) or 'none'}"
+        )
+
+
+def _check_run(run: Run, measured: MeasuredSet, depth: int) -> None:
+    subject = f"{run.system} on {measured.queries.name}"
+    again = "Run it again into an empty folder"
+    if run.queries_sha256 != measured.queries.sha256:
+        raise InvalidArgumentError("the run answers other requests than the set has", subject=subject, remedy=again)
+    if run.snapshot_id != measured.snapshot_id:
+        raise InvalidArgumentError(
+            f"the run is of snapshot {run.snapshot_id!r}, the set of {measured.snapshot_id!r}",
+            subject=subject,
+            remedy=again,
+        )
+    strange = set(run.answers) - {query.id for query in measured.queries.queries}
+    if strange:
+        raise InvalidArgumentError(
+            f"the run has {len(strange):,} answers to requests that the set does not have, such as {min(strange)!r}",
+            subject=subject,
+            remedy=again,
+        )
+    if run.k < min(depth, measured.tools):
+        raise InvalidArgumentError(
+            f"the run's answers end after {run.k} tools, so nothing can be said at a cutoff of {depth}",
+            subject=subject,
+            remedy="Run it again with a larger k, or measure at smaller cutoffs",
+        )
+
+
+def _known(measured: MeasuredSet) -> dict[str, Any]:
+    return {
+        "tools": measured.tools,
+        "queries": len(measured.queries.queries),
+        "snapshot_id": measured.snapshot_id,
+        "queries_sha256": measured.queries.sha256,
+        "classes": classes(measured.queries),
+        "missing_gold": len(measured.missing_gold),
+    }
+
+
+def _facts(run: Run, measured: MeasuredSet) -> SystemFacts:
+    ids = [query.id for query in measured.queries.queries if is_answered(run, query.id)]
+    stages: dict[str, list[float]] = {}
+    for query_id in ids:
+        for stage, ms in run.answers[query_id].ms.items():
+            stages.setdefault(stage, []).append(ms)
+    return SystemFacts(
+        set_name=measured.queries.name,
+        system=run.system,
+        config_hash=run.config_hash,
+        snapshot_id=run.snapshot_id,
+        answered=len(ids),
+        unanswered=len(measured.queries.queries) - len(ids),
+        degraded=sum(bool(run.answers[query_id].degraded) for query_id in ids),
+        stages_ms={stage: (_percentile(ms, 50), _percentile(ms, 95)) for stage, ms in stages.items()},
+        resources=dict(run.resources),
+        died=run.died,
+    )
+
+
+def _percentile(values: Sequence[float], share: int) -> float:
+    return _rounded(np.percentile(values, share))
+
+
+def _figures(group: Group, baseline: str) -> Iterator[Figure]:
+    """One figure for each system and measure of the group."""
+    base = group.systems.index(baseline) if baseline in group.systems else None
+    for at, system in enumerate(group.systems):
+        low_M, high_M = interval(group.draws_SMB[at])
+        differences: Sequence[Mapping[str, float]] = [{}] * len(group.measures)
+        if base is not None and base != at:
+            differences = _differences(group, at, base)
+        for column, measure in enumerate(group.measures):
+            yield Figure(
+                scope=group.scope,
+                group=group.name,
+                set_name=group.set_name,
+                system=system,
+                measure=measure,
+                value=_rounded(group.values_SM[at, column]),
+                low=_rounded(low_M[column]),
+                high=_rounded(high_M[column]),
+                queries=group.queries,
+                too_large=_rounded(group.too_large[column]),
+                **differences[column],
+            )
+
+
+def _differences(group: Group, at: int, base: int) -> list[dict[str, float]]:
+    """What each figure of a system says of its difference to the baseline."""
+    draws_MB = group.draws_SMB[at] - group.draws_SMB[base]
+    columns = (group.values_SM[at] - group.values_SM[base], *interval(draws_MB), p_value(draws_MB))
+    names = ("difference", "difference_low", "difference_high", "p")
+    return [dict(zip(names, map(_rounded, row), strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), _DIGITS) + 0.0  # no -0.0
+
+
+def summary_to_json(summary: Summary) -> dict[str, Any]:
+    """The summary as JSON values; figures are rows under one list of columns, since there are many thousands."""
+    return {
+        "format": _FORMAT,
+        "baseline": summary.baseline,
+        "resamples": summary.resamples,
+        "seed": summary.seed,
+        "systems": list(summary.systems),
+        "sets": {name: dict(known) for name, known in summary.sets.items()},
+        "facts": [asdict(facts) for facts in summary.facts],
+        "figure_columns": list(_COLUMNS),
+        "figures": [[getattr(figure, column) for column in _COLUMNS] for figure in summary.figures],
+    }
+
+
+def summary_from_json(value: Any) -> Summary:
+    """The summary that :func:`summary_to_json` wrote.
+
+    :raises DocumentError: when it is none.
+    """
+    if not isinstance(value, dict) or value.get("format") != _FORMAT:
+        raise DocumentError(
+            f"this is not a summary of the form {_FORMAT}",
+            subject="summary",
+            remedy="Make the report again with this version of egotools",
+        )
+    try:
+        columns = value["figure_columns"]
+        return Summary(
+            systems=tuple(value["systems"]),
+            sets={name: dict(known) for name, known in value["sets"].items()},
+            figures=tuple(Figure(**dict(zip(columns, row, strict=True))) for row in value["figures"]),
+            facts=tuple(_facts_from(facts) for facts in value["facts"]),
+            baseline=value["baseline"],
+            resamples=value["resamples"],
+            seed=value["seed"],
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DocumentError(
+            f"the summary is damaged ({error!r})", subject="summary", remedy="Make the report again"
+        ) from error
+
+
+def _facts_from(value: Mapping[str, Any]) -> SystemFacts:
+    stages = {stage: (float(p50), float(p95)) for stage, (p50, p95) in value["stages_ms"].items()}
+    return SystemFacts(**{**value, "stages_ms": stages})

@@ -44,6 +44,7 @@ __all__ = [
     "SnapshotVersionError",
     "StorageError",
     "UnknownFormatError",
+    "error_from_status",
 ]
 
 
@@ -184,3 +185,23 @@ class NotReadyError(EgotoolsError):
 
     grpc_code = "UNAVAILABLE"
     exit_code = 14
+
+
+_BY_STATUS: dict[str, type[EgotoolsError]] = {
+    "INVALID_ARGUMENT": InvalidArgumentError,
+    "NOT_FOUND": NotFoundError,
+    "RESOURCE_EXHAUSTED": OverloadedError,
+    "DEADLINE_EXCEEDED": DeadlineError,
+    "UNAVAILABLE": NotReadyError,
+    "FAILED_PRECONDITION": SnapshotError,
+    "DATA_LOSS": SnapshotError,
+}
+
+
+def error_from_status(code: str, problem: str, *, subject: str = "", remedy: str = "") -> EgotoolsError:
+    """The error for what a server, or the way to it, answered: the likeliest of those that map to a gRPC code.
+
+    :param code: name of the gRPC status code; the root for one that none maps to.
+    """
+    kind = _BY_STATUS.get(code, EgotoolsError)
+    return kind(problem.rstrip("."), subject=subject, remedy=remedy.rstrip("."))

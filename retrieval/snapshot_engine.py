@@ -45,6 +45,7 @@ class SnapshotEngine:
 
     def __init__(self, snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None) -> None:
         self.snapshot = snapshot
+        self.encoder = encoder
         self._presets = make_presets(snapshot, encoder, reranker)
         self._reranker = reranker.name if reranker else FusionRanker.name
 

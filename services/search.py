@@ -8,28 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ontology.errors import (
-    DeadlineError,
-    EgotoolsError,
-    InvalidArgumentError,
-    NotFoundError,
-    NotReadyError,
-    OverloadedError,
-    SnapshotError,
-)
+from ontology.errors import error_from_status
 from services.why import why
 
 __all__ = ["search_local", "search_remote"]
-
-_ERRORS: dict[str, type[EgotoolsError]] = {
-    "INVALID_ARGUMENT": InvalidArgumentError,
-    "NOT_FOUND": NotFoundError,
-    "RESOURCE_EXHAUSTED": OverloadedError,
-    "DEADLINE_EXCEEDED": DeadlineError,
-    "UNAVAILABLE": NotReadyError,
-    "FAILED_PRECONDITION": SnapshotError,
-    "DATA_LOSS": SnapshotError,
-}
 
 Filters = Mapping[str, tuple[str, ...]]
 
@@ -72,8 +54,8 @@ def search_remote(address: str, query: str, *, k: int, preset: str, filters: Fil
         with Client(address) as client:
             answer = client.retrieve(query, k=k, preset=preset, filters=wanted)
     except ClientError as error:
-        raise _ERRORS.get(error.code, EgotoolsError)(
-            str(error.message).rstrip("."), subject=error.subject or address, remedy=error.remedy.rstrip(".")
+        raise error_from_status(
+            error.code, error.message, subject=error.subject or address, remedy=error.remedy
         ) from error
     return {
         "preset": answer.preset,

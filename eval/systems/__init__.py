@@ -1,0 +1,14 @@
+"""Systems to measure: retrievers of this process, and running servers, each behind the seam :class:`eval.system.System`."""
+
+from eval.systems.local import LocalSystem
+from eval.systems.registry import DEFAULT_SYSTEMS, GROUPS, PAPER_FOUR, make_systems
+from eval.systems.remote import RemoteSystem
+
+__all__ = [
+    "DEFAULT_SYSTEMS",
+    "GROUPS",
+    "PAPER_FOUR",
+    "LocalSystem",
+    "RemoteSystem",
+    "make_systems",
+]

@@ -1,0 +1,80 @@
+"""A retriever of this process as a system."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import inference
+import ingest.graph
+import ontology
+import retrieval
+from eval.system import Ranked
+from inference.encoder import Encoder, encoder_digest
+from retrieval.retriever import Request, Retriever
+from retrieval.snapshot import Snapshot
+
+__all__ = ["LocalSystem", "code_digest"]
+
+_PACKAGES = (inference, ontology, retrieval)
+
+
+class LocalSystem:
+    """Asks one retriever, without reasons: what it costs to explain is not the cost of finding.
+
+    :param reranker: name of the reranker that it was made with.
+    """
+
+    def __init__(self, retriever: Retriever, snapshot: Snapshot, encoder: Encoder, *, reranker: str) -> None:
+        self._retriever = retriever
+        self._config = {
+            "kind": "local",
+            "preset": retriever.name,
+            "snapshot_id": snapshot.id,
+            "format_version": snapshot.manifest["format_version"],
+            "encoder": encoder.name,
+            "encoder_sha256": encoder_digest(encoder),
+            "reranker": reranker,
+            "egotools": version("egotools"),
+            "code_sha256": code_digest(),
+        }
+
+    @property
+    def name(self) -> str:
+        """The retriever's name."""
+        return self._retriever.name
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """Snapshot, models, and the code with all its constants by its digest."""
+        return self._config
+
+    def ask(self, query: str, *, k: int, timeout_s: float) -> Ranked:
+        """The best ``k`` tools, with the milliseconds of each stage.
+
+        :raises DeadlineError: between two stages, when the time is over.
+        """
+        deadline = time.monotonic() + timeout_s
+        response = self._retriever.retrieve(Request(query=query, k=k, explain=False, deadline=deadline))
+        return Ranked(
+            tools=tuple(tool.tool_id for tool in response.tools),
+            ms=response.timings_ms,
+            degraded=response.degraded,
+        )
+
+
+@cache
+def code_digest() -> str:
+    """SHA-256 (hex) of the code that makes answers: a constant changed there is another configuration."""
+    digest = hashlib.sha256()
+    files = [Path(ingest.graph.__file__)]  # the text of a tool is made there; the rest of ingest is in the snapshot
+    for package in _PACKAGES:
+        files += sorted(Path(str(package.__file__)).parent.rglob("*.py"))
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,105 @@
+"""A running server of ``egotools.v1`` as a system."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+from egotools import Client, ClientError
+from eval.system import Ranked
+from ontology.errors import InvalidArgumentError, NotReadyError, SnapshotError, error_from_status
+
+__all__ = ["PREFIX", "RemoteSystem"]
+
+PREFIX = "grpc:"
+_OPENING_S = 10.0  # how long the server may take to say what it serves
+
+
+class RemoteSystem:
+    """Asks an endpoint through the shipped client, without reasons.
+
+    :param name: ``grpc:HOST:PORT``, for the server's default preset, or ``grpc:HOST:PORT/PRESET``.
+    :param snapshot_id: what it must serve: gold ids, failures and graph are of this snapshot.
+    :raises SnapshotError: when it serves another one.
+    :raises InvalidArgumentError: when the name has no address, or the server does not know the preset.
+    :raises EgotoolsError: when it cannot be asked.
+    """
+
+    def __init__(self, name: str, *, snapshot_id: str) -> None:
+        self.name = name
+        self._snapshot_id = snapshot_id
+        self._address, self._preset = _target(name)
+        self._client = Client(self._address)
+        weakref.finalize(self, self._client.close)
+        try:
+            said = self._client.catalog(timeout_s=_OPENING_S)
+        except ClientError as error:
+            raise error_from_status(
+                error.code,
+                f"the server does not answer: {error.message}",
+                subject=self._address,
+                remedy=error.remedy or "Start it, or leave it out of --systems",
+            ) from error
+        if said.snapshot_id != snapshot_id:
+            raise SnapshotError(
+                f"the server serves snapshot {said.snapshot_id}, and {snapshot_id} is measured",
+                subject=self._address,
+                remedy="Publish the same snapshot to the server, or measure the one that it serves",
+            )
+        if self._preset and self._preset not in said.presets:
+            raise InvalidArgumentError(
+                f"the server has no preset {self._preset!r}",
+                subject=self._address,
+                remedy=f"It has: {', '.join(said.presets)}",
+            )
+        self._config = {
+            "kind": "grpc",
+            "address": self._address,
+            "preset": self._preset or said.default_preset,
+            "snapshot_id": said.snapshot_id,
+            "format_version": said.format_version,
+            "models": dict(said.models),
+            "created_by": dict(said.created_by),
+        }
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The address, and what the server says of itself."""
+        return self._config
+
+    def ask(self, query: str, *, k: int, timeout_s: float) -> Ranked:
+        """The best ``k`` tools; ``total`` is the round trip, ``server`` the server's own total.
+
+        :raises NotReadyError: when the server cannot be reached, or has moved on to another snapshot.
+        :raises EgotoolsError: of the kind of the status that the call ended with.
+        """
+        started = time.perf_counter()
+        try:
+            answer = self._client.retrieve(query, k=k, preset=self._preset, explain=False, timeout_s=timeout_s)
+        except ClientError as error:
+            raise error_from_status(
+                error.code, error.message, subject=error.subject or self._address, remedy=error.remedy
+            ) from error
+        total = (time.perf_counter() - started) * 1e3
+        if answer.snapshot_id != self._snapshot_id:
+            raise NotReadyError(f"the server now serves snapshot {answer.snapshot_id}", subject=self._address)
+        stages = {"server" if stage == "total" else stage: spent for stage, spent in answer.timings_ms.items()}
+        return Ranked(
+            tools=tuple(tool.id for tool in answer.tools), ms={**stages, "total": total}, degraded=answer.degraded
+        )
+
+
+def _target(name: str) -> tuple[str, str]:
+    """Address and preset of a name; an address may have slashes of its own (``dns:///host:port``)."""
+    address = name.removeprefix(PREFIX)
+    head, slash, tail = address.rpartition("/")
+    preset = ""
+    if slash and head and not head.endswith("/"):
+        address, preset = head, tail
+    if not address:
+        raise InvalidArgumentError(
+            "the name has no address", subject=name, remedy="Write grpc:HOST:PORT or grpc:HOST:PORT/PRESET"
+        )
+    return address, preset

@@ -7,7 +7,7 @@ Edges are numbered by head, then tail, then key; ``out`` rows are therefore slic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from retrieval.arrays import mapped
 
-__all__ = ["Adjacency", "write_adjacency"]
+__all__ = ["Adjacency", "read_adjacency", "write_adjacency"]
 
 
 def write_adjacency(folder: Path, size: int, edges: Sequence[tuple[int, int, int, float]]) -> None:
@@ -23,16 +23,20 @@ def write_adjacency(folder: Path, size: int, edges: Sequence[tuple[int, int, int
 
     :param edges: ``(head, tail, predicate number, confidence)``, sorted by head, in edge order.
     """
-    heads = np.asarray([edge[0] for edge in edges], dtype=np.int32)
-    tails = np.asarray([edge[1] for edge in edges], dtype=np.int32)
-    by_tail = np.argsort(tails, kind="stable").astype(np.int32)
-    np.save(folder / "graph.heads.npy", heads)
-    np.save(folder / "graph.tails.npy", tails)
-    np.save(folder / "graph.predicates.npy", np.asarray([edge[2] for edge in edges], dtype=np.uint8))
-    np.save(folder / "graph.confidences.npy", np.asarray([edge[3] for edge in edges], dtype=np.float32))
-    np.save(folder / "graph.out_pointers.npy", _pointers(heads, size))
-    np.save(folder / "graph.in_pointers.npy", _pointers(tails, size))
-    np.save(folder / "graph.in_edges.npy", by_tail)
+    arrays = _arranged(
+        size,
+        heads=np.asarray([edge[0] for edge in edges], dtype=np.int32),
+        tails=np.asarray([edge[1] for edge in edges], dtype=np.int32),
+        predicates=np.asarray([edge[2] for edge in edges], dtype=np.uint8),
+        confidences=np.asarray([edge[3] for edge in edges], dtype=np.float32),
+    )
+    for part in fields(_Arrays):
+        np.save(folder / f"graph.{part.name}.npy", getattr(arrays, part.name))
+
+
+def read_adjacency(folder: Path) -> Adjacency:
+    """The memory-mapped adjacency of a snapshot folder."""
+    return Adjacency(_Arrays(**{part.name: mapped(folder / f"graph.{part.name}.npy") for part in fields(_Arrays)}))
 
 
 def _pointers(ends: NDArray[np.int32], size: int) -> NDArray[np.int64]:
@@ -52,12 +56,43 @@ class _Arrays:
     in_edges: NDArray[np.int32]
 
 
+def _arranged(
+    size: int,
+    *,
+    heads: NDArray[np.int32],
+    tails: NDArray[np.int32],
+    predicates: NDArray[np.uint8],
+    confidences: NDArray[np.float32],
+) -> _Arrays:
+    return _Arrays(
+        heads=heads,
+        tails=tails,
+        predicates=predicates,
+        confidences=confidences,
+        out_pointers=_pointers(heads, size),
+        in_pointers=_pointers(tails, size),
+        in_edges=np.argsort(tails, kind="stable").astype(np.int32),
+    )
+
+
 class Adjacency:
     """Edges of a snapshot's graph by node."""
 
-    def __init__(self, folder: Path) -> None:
-        names = _Arrays.__dataclass_fields__
-        self._arrays = _Arrays(*(mapped(folder / f"graph.{name}.npy") for name in names))
+    def __init__(self, arrays: _Arrays) -> None:
+        self._arrays = arrays
+
+    def only(self, edges: NDArray[np.int64]) -> Adjacency:
+        """The same nodes with no edges but these, ascending; they are numbered anew, in the same order."""
+        arrays = self._arrays
+        return Adjacency(
+            _arranged(
+                len(arrays.out_pointers) - 1,
+                heads=arrays.heads[edges],
+                tails=arrays.tails[edges],
+                predicates=arrays.predicates[edges],
+                confidences=arrays.confidences[edges],
+            )
+        )
 
     @property
     def edge_count(self) -> int:

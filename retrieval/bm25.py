@@ -1,4 +1,4 @@
-"""BM25 over memory-mapped postings: one index a field, scores for all tools in one pass.
+"""BM25 over postings, memory-mapped where they are a snapshot's: one index a field, scores for all tools in one pass.
 
 Okapi BM25 with ``k1 = 1.5``, ``b = 0.75`` and the non-negative inverse document frequency
 ``ln(1 + (N - df + 0.5) / (df + 0.5))``. The weight of a term in a document does not depend on the request, so it is
@@ -11,6 +11,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from inference.arrays import Floats1d
 from retrieval.arrays import mapped
 
-__all__ = ["Bm25Index", "hash_text", "write_bm25"]
+__all__ = ["Bm25Index", "Postings", "hash_text", "make_postings", "read_bm25", "write_bm25"]
 
 _K1 = 1.5
 _B = 0.75
@@ -30,8 +31,24 @@ def hash_text(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
-def write_bm25(folder: Path, field: str, documents: Iterable[Sequence[str]]) -> None:
-    """Write the postings of one field; ``documents`` are the index terms of each tool, in tool order."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Postings:
+    """One field of every tool, by term.
+
+    :param terms: hashes of the terms, ascending.
+    :param pointers: where the postings of each term start and stop, [terms + 1].
+    :param docs: tool numbers, ascending within a term.
+    :param weights: what the term adds to each of these tools, > 0.
+    """
+
+    terms: NDArray[np.uint64]
+    pointers: NDArray[np.int64]
+    docs: NDArray[np.int32]
+    weights: NDArray[np.float32]
+
+
+def make_postings(documents: Iterable[Sequence[str]]) -> Postings:
+    """The postings of one field; ``documents`` are the index terms of each tool, in tool order."""
     postings: dict[str, list[tuple[int, int]]] = {}
     lengths: list[int] = []
     for number, document in enumerate(documents):
@@ -53,32 +70,41 @@ def write_bm25(folder: Path, field: str, documents: Iterable[Sequence[str]]) -> 
         norm = counts + _K1 * (1.0 - _B + _B * sizes[rows[:, 0]] / mean)
         docs[start:stop] = rows[:, 0]
         weights[start:stop] = idf * counts * (_K1 + 1.0) / norm
-    np.save(folder / f"bm25.{field}.terms.npy", np.asarray([key for key, _ in keyed], dtype=np.uint64))
-    np.save(folder / f"bm25.{field}.pointers.npy", pointers)
-    np.save(folder / f"bm25.{field}.docs.npy", docs)
-    np.save(folder / f"bm25.{field}.weights.npy", weights)
+    terms = np.asarray([key for key, _ in keyed], dtype=np.uint64)
+    return Postings(terms=terms, pointers=pointers, docs=docs, weights=weights)
+
+
+def write_bm25(folder: Path, field: str, documents: Iterable[Sequence[str]]) -> None:
+    """Write the postings of one field; ``documents`` as for :func:`make_postings`."""
+    postings = make_postings(documents)
+    for part in fields(Postings):
+        np.save(folder / f"bm25.{field}.{part.name}.npy", getattr(postings, part.name))
+
+
+def read_bm25(folder: Path, field: str, size: int) -> Bm25Index:
+    """The memory-mapped index of one field of ``size`` tools."""
+    parts = {part.name: mapped(folder / f"bm25.{field}.{part.name}.npy") for part in fields(Postings)}
+    return Bm25Index(Postings(**parts), size)
 
 
 class Bm25Index:
-    """The postings of one field of a snapshot."""
+    """Scores every one of ``size`` tools by the postings of one field."""
 
-    def __init__(self, folder: Path, field: str, size: int) -> None:
+    def __init__(self, postings: Postings, size: int) -> None:
         self.size = size
-        self._terms: NDArray[np.uint64] = mapped(folder / f"bm25.{field}.terms.npy")
-        self._pointers: NDArray[np.int64] = mapped(folder / f"bm25.{field}.pointers.npy")
-        self._docs: NDArray[np.int32] = mapped(folder / f"bm25.{field}.docs.npy")
-        self._weights: NDArray[np.float32] = mapped(folder / f"bm25.{field}.weights.npy")
+        self._postings = postings
 
     def scores(self, query_terms: Sequence[str]) -> Floats1d:
         """BM25 of every tool, float32 [size], >= 0; a term that is asked twice counts twice."""
         scores = np.zeros(self.size, dtype=np.float32)
+        known = self._postings
         counts = Counter(query_terms)
         keys = np.asarray([hash_text(term) for term in counts], dtype=np.uint64)
-        if not len(keys) or not len(self._terms):
+        if not len(keys) or not len(known.terms):
             return scores
-        places = np.searchsorted(self._terms, keys)
+        places = np.searchsorted(known.terms, keys)
         for key, place, count in zip(keys, places, counts.values(), strict=True):
-            if place < len(self._terms) and self._terms[place] == key:
-                start, stop = int(self._pointers[place]), int(self._pointers[place + 1])
-                scores[self._docs[start:stop]] += count * self._weights[start:stop]
+            if place < len(known.terms) and known.terms[place] == key:
+                start, stop = int(known.pointers[place]), int(known.pointers[place + 1])
+                scores[known.docs[start:stop]] += count * known.weights[start:stop]
         return scores

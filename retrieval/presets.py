@@ -6,7 +6,8 @@ from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError
 from retrieval.baselines import TOKENISERS, HybridRetriever, LexicalRetriever, SemanticRetriever
-from retrieval.graph_retriever import DefaultRetriever, PaperRetriever
+from retrieval.flat import make_flat
+from retrieval.graph_retriever import DEFAULT, PAPER, GraphRetriever
 from retrieval.ranking import Ranker, TextRanker
 from retrieval.retriever import Retriever
 from retrieval.snapshot import Snapshot
@@ -31,11 +32,12 @@ def make_presets(snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None
         for retriever in [LexicalRetriever(snapshot, tokeniser, title=title)]
     }
     retrievers: list[Retriever] = [
-        DefaultRetriever(snapshot, encoder, ranker),
-        PaperRetriever(snapshot, encoder, ranker),
+        GraphRetriever(snapshot, encoder, ranker, name=DEFAULT_PRESET, switches=DEFAULT),
+        GraphRetriever(snapshot, encoder, ranker, name="paper", switches=PAPER),
         semantic,
         *lexical.values(),
         HybridRetriever(semantic, lexical[_HYBRID_LEXICAL], snapshot, encoder, ranker),
+        *make_flat(snapshot, encoder),
     ]
     return {retriever.name: retriever for retriever in retrievers}
 

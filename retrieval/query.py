@@ -28,12 +28,15 @@ class Query:
     ngrams: tuple[str, ...]
 
 
-def analyse(text: str, encoder: Encoder, abbreviations: Mapping[str, str]) -> tuple[Query, tuple[str, ...]]:
-    """Analyse a request; the second value says what had to be left out and why."""
+def analyse(text: str, encoder: Encoder | None, abbreviations: Mapping[str, str]) -> tuple[Query, tuple[str, ...]]:
+    """Analyse a request; the second value says what had to be left out and why.
+
+    :param encoder: None where no vector is wanted.
+    """
     degraded: tuple[str, ...] = ()
     vector_D: Floats1d | None = None
     try:
-        vector_D = encoder.encode([text])[0]
+        vector_D = encoder.encode([text])[0] if encoder else None
     except ModelError as error:
         degraded = (f"no semantic matching: {error.problem}",)
     query = Query(text=text, vector_D=vector_D, terms=tuple(terms(text)), ngrams=tuple(ngrams(text, abbreviations)))

@@ -16,11 +16,11 @@ from retrieval.layout import params_text, tool_text
 from retrieval.query import Query
 from retrieval.snapshot import Snapshot
 
-__all__ = ["FusionRanker", "Ranker", "Ranking", "TextRanker", "order", "rank_or_fuse", "standardise"]
+__all__ = ["FUSION_WEIGHTS", "FusionRanker", "Ranker", "Ranking", "TextRanker", "order", "rank_or_fuse", "standardise"]
 
 # Weights of the z-scored signals; equal but for the parameters, which help where a request gives values and are noise
 # elsewhere.
-_WEIGHTS: Mapping[str, float] = {"bm25_text": 1.0, "bm25_params": 0.5, "cosine_text": 1.0, "cosine_name": 0.5}
+FUSION_WEIGHTS: Mapping[str, float] = {"bm25_text": 1.0, "bm25_params": 0.5, "cosine_text": 1.0, "cosine_name": 0.5}
 _DOCUMENT_CHARS = 2_000
 
 
@@ -51,20 +51,22 @@ class FusionRanker:
 
     Each signal becomes a z-score over the catalogue's candidates of this request, clipped at 0 from below for BM25
     (a tool without the words is not worse than average, it is unknown).
+
+    :param weights: signal → weight; a signal without a weight is not looked at.
     """
 
     name = "fusion.v1"
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, weights: Mapping[str, float] = FUSION_WEIGHTS) -> None:
         self._snapshot = snapshot
+        self._weights = weights
 
     def rank(self, query: Query, tools: NDArray[np.int64]) -> Ranking:
         """Score the tools with these numbers."""
         signals = self.signals(query, tools)
         scores = np.zeros(len(tools), dtype=np.float32)
-        for name, weight in _WEIGHTS.items():
-            if name in signals:
-                scores += weight * standardise(signals[name])
+        for name, values in signals.items():
+            scores += self._weights[name] * standardise(values)
         return Ranking(scores=scores, signals=signals)
 
     def signals(self, query: Query, tools: NDArray[np.int64]) -> dict[str, Floats1d]:
@@ -77,7 +79,7 @@ class FusionRanker:
         if query.vector_D is not None:
             signals["cosine_text"] = snapshot.vectors.similarities(query.vector_D, tools)
             signals["cosine_name"] = snapshot.name_vectors.similarities(query.vector_D, tools)
-        return signals
+        return {name: values for name, values in signals.items() if name in self._weights}
 
 
 class TextRanker:

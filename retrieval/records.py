@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ontology.errors import SnapshotCorruptError
 from retrieval.arrays import mapped
 
-__all__ = ["Records", "Texts", "write_records", "write_texts"]
+__all__ = ["Picked", "Records", "Texts", "write_records", "write_texts"]
 
 
 def write_records(path: Path, rows: Iterable[Any]) -> int:
@@ -91,3 +91,23 @@ class Records:
 
     def __iter__(self) -> Iterator[Any]:
         return map(json.loads, self._lines)
+
+
+class Picked:
+    """Some of the records, numbered anew in the order given.
+
+    :param numbers: of the records, [picked].
+    """
+
+    def __init__(self, records: Records | Picked, numbers: NDArray[np.int64]) -> None:
+        self._records = records
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, row: int) -> Any:
+        return self._records[int(self._numbers[row])]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self._records[number] for number in self._numbers.tolist())

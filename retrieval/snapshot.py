@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -15,12 +16,12 @@ from numpy.typing import NDArray
 
 from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotVersionError
 from ontology.tool import Tool
-from retrieval.adjacency import Adjacency
-from retrieval.bm25 import Bm25Index
+from retrieval.adjacency import read_adjacency
+from retrieval.bm25 import read_bm25
 from retrieval.layout import FORMAT_VERSION, tool_text
 from retrieval.lookup import Lookup
 from retrieval.publish import MANIFEST, content_id, current_snapshot, file_digest
-from retrieval.records import Records, Texts
+from retrieval.records import Picked, Records, Texts
 from retrieval.vectors import NodeVectors
 
 __all__ = ["Snapshot", "open_snapshot"]
@@ -98,12 +99,12 @@ class Snapshot:
         self.tools = Records(folder / "tools")
         self.nodes = Records(folder / "nodes")
         self._node_keys = Texts(folder / "node_keys")
-        self.edges = Records(folder / "edges")
-        self.adjacency = Adjacency(folder)
+        self.edges: Records | Picked = Records(folder / "edges")
+        self.adjacency = read_adjacency(folder)
         self.vectors = NodeVectors(folder, "nodes", often=len(self.tools))
         self.name_vectors = NodeVectors(folder, "names")
-        self.text_index = Bm25Index(folder, "text", len(self.tools))
-        self.params_index = Bm25Index(folder, "params", len(self.tools))
+        self.text_index = read_bm25(folder, "text", len(self.tools))
+        self.params_index = read_bm25(folder, "params", len(self.tools))
         self.ngrams = Lookup(folder, "ngrams")
         self._keys = Lookup(folder, "keys")
         self._filters = Lookup(folder, "filters")
@@ -171,6 +172,16 @@ class Snapshot:
         mask = np.zeros(len(self.nodes), dtype=bool)
         mask[: self.tool_count] = True if allowed is None else allowed[: self.tool_count]
         return mask
+
+    def without(self, predicates: Collection[str]) -> Snapshot:
+        """This snapshot with the edges of these predicates out of sight, under the same id: for measuring, not for serving."""
+        hidden = [number for number, name in enumerate(self.predicates) if name in predicates]
+        kept = np.flatnonzero(~np.isin(self.adjacency.predicates, hidden))
+        seen = copy.copy(self)
+        seen.edges = Picked(self.edges, kept)
+        seen.adjacency = self.adjacency.only(kept)
+        vars(seen).pop("tool_degrees", None)  # counted over all edges, if it was asked before
+        return seen
 
     def rarity(self, node: int) -> float:
         """Inverse document frequency of a node over the tools, > 0: ``ln(1 + tools / (1 + tools it touches))``."""

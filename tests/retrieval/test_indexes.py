@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from ontology.errors import SnapshotCorruptError
-from retrieval.adjacency import Adjacency, write_adjacency
-from retrieval.bm25 import Bm25Index, write_bm25
+from retrieval.adjacency import read_adjacency, write_adjacency
+from retrieval.bm25 import read_bm25, write_bm25
 from retrieval.lookup import Lookup, write_lookup
 from retrieval.records import Records, write_records
 from retrieval.vectors import NodeVectors, write_vectors
@@ -29,7 +29,7 @@ word = st.sampled_from(["order", "item", "supplier", "date", "ü", "订单", "li
 @given(documents=st.lists(st.lists(word, max_size=12), min_size=1, max_size=12), query=st.lists(word, max_size=6))
 def test_bm25_is_rank_bm25_but_for_its_idf(tmp_path: Path, documents: list[list[str]], query: list[str]) -> None:
     write_bm25(tmp_path, "text", documents)
-    scores = Bm25Index(tmp_path, "text", len(documents)).scores(query)
+    scores = read_bm25(tmp_path, "text", len(documents)).scores(query)
     assert scores.shape == (len(documents),)
     assert scores.dtype == np.float32
     if not any(documents):
@@ -101,7 +101,7 @@ def test_lookup_is_a_dictionary_of_sorted_sets(tmp_path: Path, entries: list[tup
 def test_adjacency_agrees_with_networkx(tmp_path: Path, edges: list[tuple[int, int]]) -> None:
     rows = sorted((head, tail, place % 3, 0.5) for place, (head, tail) in enumerate(edges))
     write_adjacency(tmp_path, 10, rows)
-    adjacency = Adjacency(tmp_path)
+    adjacency = read_adjacency(tmp_path)
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     graph.add_nodes_from(range(10))
     graph.add_edges_from((head, tail) for head, tail, *_ in rows)

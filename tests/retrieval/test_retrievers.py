@@ -17,11 +17,9 @@ from inference import Floats1d, Floats2d, HashingEncoder
 from ontology.errors import DeadlineError, InvalidArgumentError, ModelError, NotFoundError
 from retrieval.analysis import name_key, ngrams
 from retrieval.complete import gives_identifier
-from retrieval.graph_retriever import PaperRetriever
 from retrieval.graph_view import snapshot_graph
 from retrieval.presets import make_presets
-from retrieval.ranking import FusionRanker
-from retrieval.retriever import MAX_K, Request, Response
+from retrieval.retriever import MAX_K, Request
 from retrieval.snapshot import Snapshot
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from retrieval.writer import SnapshotContent
@@ -31,6 +29,9 @@ PRESETS = (
     "paper",
     "semantic",
     "hybrid",
+    "rrf",
+    "fusion",
+    "bm25",
     "bm25-whitespace",
     "bm25-whitespace-title",
     "bm25-regex",
@@ -297,11 +298,6 @@ def test_ngrams_are_canonical_and_never_stop_words_alone() -> None:
     assert "about the" not in found
     assert found == list(dict.fromkeys(found))
     assert "purchase order" in ngrams("the PO", {"po": "purchase order"})
-
-
-def test_presets_share_one_interface(snapshot: Snapshot) -> None:
-    response: Response = PaperRetriever(snapshot, HashingEncoder(), FusionRanker(snapshot)).retrieve(Request(query="x"))
-    assert response.preset == "paper"
 
 
 def test_a_snapshot_is_only_served_with_the_encoder_that_made_it(store: Path) -> None:

@@ -1,0 +1,42 @@
+"""Ablations: the preset ``default`` with a signal taken away, to measure what the signal is worth. They are not served."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from inference.encoder import Encoder
+from retrieval.graph_retriever import GraphRetriever
+from retrieval.retriever import Retriever
+from retrieval.snapshot import Snapshot
+from retrieval.switches import Switches
+
+__all__ = ["ABLATIONS", "make_ablations"]
+
+ABLATIONS: Mapping[str, Switches] = {
+    "default-no-graph": Switches(
+        semantic_entries=False,
+        ngram_entries=False,
+        ego_candidates=False,
+        graph_support=False,
+        resolver_lift=False,
+        dependency_edges=False,
+    ),
+    "default-no-ego-candidates": Switches(ego_candidates=False),
+    "default-no-support": Switches(graph_support=False),
+    "default-no-resolvers": Switches(resolver_lift=False),
+    "default-no-dependencies": Switches(dependency_edges=False),
+    "default-no-semantic-entries": Switches(semantic_entries=False),
+    "default-no-ngrams": Switches(ngram_entries=False),
+    "default-no-text-pools": Switches(text_pools=False),
+    "default-no-bm25": Switches(bm25_text=False),
+    "default-no-bm25-params": Switches(bm25_params=False),
+    "default-no-cosine": Switches(cosine_text=False),
+    "default-no-cosine-name": Switches(cosine_name=False),
+}
+
+
+def make_ablations(snapshot: Snapshot, encoder: Encoder) -> dict[str, Retriever]:
+    """Every ablation over one snapshot, by name."""
+    return {
+        name: GraphRetriever(snapshot, encoder, name=name, switches=switches) for name, switches in ABLATIONS.items()
+    }

@@ -6,5 +6,6 @@ snapshot; keys and requests are for measuring only and feed nothing.
 
 from eval.graph_quality.account import find_build_report
 from eval.graph_quality.quality import graph_quality
+from eval.graph_quality.tables import GraphTable, graph_quality_tables
 
-__all__ = ["find_build_report", "graph_quality"]
+__all__ = ["GraphTable", "find_build_report", "graph_quality", "graph_quality_tables"]

@@ -1,4 +1,4 @@
-"""Do the edges between tools say what is true? Precision and recall against keys, beside matching by names alone."""
+"""Do the edges between tools say what is true? Precision and recall against keys, beside matching names and types alone."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.graph_quality.baselines import baseline_needs
 from eval.graph_quality.keys import DependencyKeys, read_keys
-from eval.graph_quality.lexical import name_matches
 from eval.graph_quality.pairs import Pairs, declared_needs, ends, found_needs, mapped_ends, undirected
 from eval.graph_quality.proportion import Proportion
 from retrieval.snapshot import Snapshot
@@ -63,7 +63,7 @@ def score(found: Pairs, key: Pairs, size: int, *, directed: bool) -> tuple[Propo
 
 
 def edge_agreement(snapshot: Snapshot, files: Sequence[Path]) -> dict[str, Any]:
-    """Every group of edges, and the matches by name, against every kind of dependency in the key files.
+    """Every group of edges, and the matches by name and type, against every kind of dependency in the key files.
 
     What the documents themselves declare to the builder is no finding: those ``depends_on`` edges are left out and counted.
 
@@ -77,7 +77,7 @@ def edge_agreement(snapshot: Snapshot, files: Sequence[Path]) -> dict[str, Any]:
     groups = {
         **{name: pairs for name, pairs in found.items() if name != "depends_on" or len(pairs)},
         TOGETHER: _union(found.values()),
-        **name_matches(snapshot, _union(view.spoken_of for view in views)),
+        **baseline_needs(snapshot, _union(view.spoken_of for view in views)),
     }
     return {
         "keys": {key: facts for view in views for key, facts in view.facts().items()},

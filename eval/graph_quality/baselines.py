@@ -1,4 +1,4 @@
-"""What one finds without a graph: tools joined because their names read alike. The yardstick of the derived edges."""
+"""What one finds without a graph: tools joined because names or types are equal. The yardstick of the derived edges."""
 
 from __future__ import annotations
 
@@ -10,27 +10,33 @@ from numpy.typing import NDArray
 
 from eval.graph_quality.pairs import Pairs, encode
 from ontology.names import canonical_name
-from ontology.tool import Tool
+from ontology.tool import Parameter, Tool
 from retrieval.snapshot import Snapshot
 
-__all__ = ["BASELINES", "name_matches"]
+__all__ = ["BASELINES", "baseline_needs"]
 
-BASELINES = ("same name", "shared words")
+BASELINES = ("same name", "shared words", "same type")
 """One tool needs another by ``same name``: one of its inputs is called as an output of the other; by ``shared words``:
-every word of the name of one of its inputs stands in the other's name or in the names of the other's outputs."""
+every word of the name of one of its inputs stands in the other's name or in the names of the other's outputs; by
+``same type``: one of its inputs is declared with the type of an output of the other."""
 
 Numbers = NDArray[np.int64]
 
 
-def name_matches(snapshot: Snapshot, scope: Numbers) -> dict[str, Pairs]:
+def baseline_needs(snapshot: Snapshot, scope: Numbers) -> dict[str, Pairs]:
     """For each of :data:`BASELINES` the pairs (tool that needs, tool that is needed) among the tools of ``scope``."""
     tools = {int(number): snapshot.tool(int(number)) for number in scope}
     named = _Named(snapshot.abbreviations)
     outputs = _index(tools, named.outputs)
     offered = _index(tools, named.offer)
-    same_name = _matched(tools, named, outputs.get, snapshot.tool_count)
-    shared_words = _matched(tools, named, lambda name: _holding_all(name.split(), offered), snapshot.tool_count)
-    return dict(zip(BASELINES, (same_name, shared_words), strict=True))
+    types = _index(tools, lambda tool: _types(tool.returns))
+    size = snapshot.tool_count
+    found = (
+        _matched(tools, named.inputs, outputs.get, size),
+        _matched(tools, named.inputs, lambda name: _holding_all(name.split(), offered), size),
+        _matched(tools, lambda tool: _types(tool.parameters), types.get, size),
+    )
+    return dict(zip(BASELINES, found, strict=True))
 
 
 class _Named:
@@ -54,6 +60,10 @@ class _Named:
         return canonical_name(name.rsplit(".", 1)[-1], self._abbreviations)
 
 
+def _types(fields: Iterable[Parameter]) -> set[str]:
+    return {field.type.lower() for field in fields}
+
+
 def _index(tools: Mapping[int, Tool], texts: Callable[[Tool], set[str]]) -> dict[str, Numbers]:
     """Text → the tools that have it, ascending."""
     found: dict[str, list[int]] = defaultdict(list)
@@ -73,11 +83,17 @@ def _holding_all(words: Iterable[str], offered: Mapping[str, Numbers]) -> Number
     return held
 
 
-def _matched(tools: Mapping[int, Tool], named: _Named, providers: Callable[[str], Numbers | None], size: int) -> Pairs:
+def _matched(
+    tools: Mapping[int, Tool],
+    needs: Callable[[Tool], set[str]],
+    providers: Callable[[str], Numbers | None],
+    size: int,
+) -> Pairs:
+    """The pairs (tool, other tool) in which the other provides one of the texts that the tool needs."""
     known: dict[str, Numbers | None] = {}
     found = [np.empty(0, dtype=np.int64)]
     for number, tool in tools.items():
-        for name in named.inputs(tool):
+        for name in needs(tool):
             if name not in known:
                 known[name] = providers(name)
             if (giving := known[name]) is not None:

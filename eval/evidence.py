@@ -1,0 +1,89 @@
+"""What a tool graph says of two tools: edges between them, things that both touch, and whether they are all but the same."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from eval.graph_quality.hubs import hubs
+from retrieval.analysis import terms
+from retrieval.retriever import EdgeWalked
+from retrieval.snapshot import Snapshot
+
+__all__ = ["Evidence"]
+
+_MOST_SHARED = 5  # things in common that are named, those of fewest tools first
+_ALIKE = 0.8  # share of common words from which two texts are near duplicates
+_LEAST_NAME_WORDS = 2  # a name of one word (``search``) says too little to be a duplicate's
+_LEAST_TEXT_WORDS = 3
+
+
+class Evidence:
+    """What one snapshot's graph says of pairs of tools."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._hubs = hubs(snapshot)
+
+    def edges(self, tool: str, others: Collection[str]) -> tuple[EdgeWalked, ...]:
+        """The edges that join the tool directly with any of the others, the most confident first."""
+        snapshot, number = self._snapshot, self._snapshot.find_node(f"tool:{tool}")
+        if number is None:
+            return ()
+        adjacency = snapshot.adjacency
+        wanted = {snapshot.find_node(f"tool:{other}") for other in others} - {None, number}
+        at = np.concatenate((adjacency.out_edges(number), adjacency.in_edges(number)))
+        found = [int(edge) for edge in at if {adjacency.head(int(edge)), adjacency.tail(int(edge))} & wanted]
+        found.sort(key=lambda edge: (-float(adjacency.confidences[edge]), edge))
+        return tuple(
+            EdgeWalked(
+                head=snapshot.node_key(adjacency.head(edge)),
+                predicate=snapshot.predicates[adjacency.predicates[edge]],
+                tail=snapshot.node_key(adjacency.tail(edge)),
+                confidence=round(float(adjacency.confidences[edge]), 6),
+            )
+            for edge in found
+        )
+
+    def shared(self, tool: str, others: Collection[str]) -> tuple[str, ...]:
+        """Keys of nodes that both the tool and one of the others touch, those of fewest tools first, hubs left out."""
+        mine = self._things(tool)
+        both = {node for other in sorted(others) if other != tool for node in mine & self._things(other)}
+        rarest = sorted(both, key=lambda node: (int(self._snapshot.tool_degrees[node]), node))
+        return tuple(self._snapshot.node_key(node) for node in rarest[:_MOST_SHARED])
+
+    def twin(self, tool: str, others: Collection[str]) -> str:
+        """The first of the others whose name or description is nearly the tool's; empty where none is."""
+        mine = self._words(tool)
+        for other in others:
+            if mine is None or other == tool:
+                continue
+            words = self._words(other)
+            if words is not None and (
+                _alike(mine[0], words[0], _LEAST_NAME_WORDS) or _alike(mine[1], words[1], _LEAST_TEXT_WORDS)
+            ):
+                return other
+        return ""
+
+    def _things(self, tool: str) -> set[int]:
+        """The nodes that a tool touches and that are neither tools nor hubs."""
+        snapshot, number = self._snapshot, self._snapshot.find_node(f"tool:{tool}")
+        if number is None:
+            return set()
+        around = map(int, snapshot.adjacency.neighbours(number))
+        return {node for node in around if node >= snapshot.tool_count and not self._hubs[node]}
+
+    def _words(self, tool: str) -> tuple[frozenset[str], frozenset[str]] | None:
+        """The terms of a tool's name and of its description; None when the catalogue does not have it."""
+        number = self._snapshot.find_node(f"tool:{tool}")
+        if number is None:
+            return None
+        found = self._snapshot.tool(number)
+        return frozenset(terms(found.name)), frozenset(terms(found.description))
+
+
+def _alike(one: frozenset[str], other: frozenset[str], least: int) -> bool:
+    """Whether two texts have nearly the same words (Jaccard), and enough of them to tell."""
+    common, together = one & other, one | other
+    return len(common) >= least and len(common) >= _ALIKE * len(together)

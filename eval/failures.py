@@ -1,0 +1,415 @@
+"""Why a request was not completed: what is missing, what stood in its place, and what the graph knew of it.
+
+The page to read before deciding what to do next. A failure is counted under the hardest cause among its missing tools:
+what is no candidate cannot be ranked, whatever the ranking.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+import numpy as np
+
+from eval.answers import Run
+from eval.changes import Change, changed, complete_at, ranks_of
+from eval.evidence import Evidence
+from eval.queries import LabelledQuery, QuerySet
+from eval.summary import MeasuredSet
+from inference.encoder import Encoder
+from inference.reranker import Reranker
+from ontology.errors import InvalidArgumentError, NotFoundError
+from retrieval.ego import ensemble_tools
+from retrieval.entry import EntryNode, ngram_entries, semantic_entries
+from retrieval.presets import make_presets
+from retrieval.query import Query, analyse
+from retrieval.ranking import FusionRanker
+from retrieval.retriever import MAX_K, EdgeWalked, EntryMatch, Reasons, Request, Retriever, ScoredTool
+from retrieval.snapshot import Snapshot
+
+__all__ = [
+    "CAUSES",
+    "Explained",
+    "Failure",
+    "GainedTool",
+    "HelpedAndHurt",
+    "MissingTool",
+    "failed_requests",
+    "helped_and_hurt",
+    "look_into",
+]
+
+NO_ANSWER = "no answer"
+ABSENT = "gold missing from the catalogue"
+TOO_MANY = "gold larger than k"
+NO_CANDIDATE = "not a candidate"
+LINKED = "linked by an edge but not lifted"
+TWIN = "near-duplicate took its place"
+TOO_LOW = "a candidate, ranked too low"
+BELOW = "not among the first k"
+CAUSES = (NO_ANSWER, ABSENT, TOO_MANY, NO_CANDIDATE, LINKED, TWIN, TOO_LOW, BELOW)
+"""Hardest first. The last is all that can be said of a system that cannot be asked how it came to its answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingTool:
+    """A gold tool that is not among the first k.
+
+    :param rank: its true rank, from 1; None where the system does not rank it, or not among the first 1,000.
+    :param candidate: whether the system ranked it at all; None where that cannot be told.
+    :param in_ego_graph: whether it is in the ego graph of an entry node; None where the system was not asked again.
+    :param signals: what its rank was made from; of a tool that was no candidate, what text search would have said.
+    :param edges: edges that join it with gold tools that were found; ``shared`` the rarest things it has in common with
+        them, as node keys.
+    :param twin: the wrong tool among the first k whose name or description is nearly its own, or empty.
+    """
+
+    tool_id: str
+    cause: str
+    rank: int | None = None
+    candidate: bool | None = None
+    in_ego_graph: bool | None = None
+    signals: Mapping[str, float] = field(default_factory=dict)
+    edges: tuple[EdgeWalked, ...] = ()
+    shared: tuple[str, ...] = ()
+    twin: str = ""
+
+    @property
+    def graph_knew(self) -> bool:
+        """Whether an edge joins it with a gold tool that was found."""
+        return bool(self.edges)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A request that a system did not complete at k.
+
+    :param cause: the first of :data:`CAUSES` that holds.
+    :param found: gold tools among the first k.
+    :param intruders: wrong tools among the first k, best first.
+    :param last_admitted: the tool at rank k, or the last of a shorter answer; its signals in ``last_signals``.
+    :param entries: the nodes of the graph that the request matches, n-grams first; empty where the system was not asked again.
+    :param error: why there was no answer, or empty.
+    """
+
+    set_name: str
+    snapshot_id: str
+    system: str
+    config_hash: str
+    k: int
+    query: LabelledQuery
+    cause: str
+    found: tuple[str, ...]
+    missing: tuple[MissingTool, ...]
+    intruders: tuple[str, ...]
+    last_admitted: str = ""
+    last_signals: Mapping[str, float] = field(default_factory=dict)
+    entries: tuple[EntryMatch, ...] = ()
+    error: str = ""
+
+
+def failed_requests(run: Run, queries: QuerySet, k: int) -> list[LabelledQuery]:
+    """The requests that the run does not complete at k, in their order."""
+    depths = ((query, complete_at(ranks_of(run, query))) for query in queries.queries)
+    return [query for query, depth in depths if depth is None or depth > k]
+
+
+def look_into(
+    snapshot: Snapshot,
+    encoder: Encoder,
+    measured: MeasuredSet,
+    system: str,
+    *,
+    k: int,
+    limit: int,
+    reranker: Reranker | None = None,
+) -> list[Failure]:
+    """Failures of a system, the same ones every time, as many of each class as there are or as fit.
+
+    A preset is asked again for the true ranks; of any other system, and of one that answers otherwise than it did, only
+    the answers and the graph are looked at.
+
+    :param snapshot: the one that the set was measured on.
+    :param limit: how many at most.
+    :param reranker: the one that the set was measured with.
+    :raises NotFoundError: listing the systems, when there is no run of this one.
+    :raises InvalidArgumentError: when the snapshot is another, or k or the limit is below 1.
+    """
+    if k < 1 or limit < 1:
+        raise InvalidArgumentError("must be at least 1", subject="k" if k < 1 else "limit")
+    if snapshot.id != measured.snapshot_id:
+        raise InvalidArgumentError(
+            f"the set was measured on the snapshot {measured.snapshot_id}, not on {snapshot.id}",
+            subject=measured.queries.name,
+            remedy="Give the snapshot that it was measured on",
+        )
+    run = next((run for run in measured.runs if run.system == system), None)
+    if run is None:
+        there = ", ".join(run.system for run in measured.runs) or "none"
+        raise NotFoundError("there is no run of this system", subject=system, remedy=f"There are: {there}")
+    looker = _Looker(snapshot, encoder, measured, run, k, retriever_named(snapshot, encoder, system, reranker))
+    return [looker.failure(query) for query in _balanced(failed_requests(run, measured.queries, k), limit)]
+
+
+def _balanced(queries: Sequence[LabelledQuery], limit: int) -> list[LabelledQuery]:
+    """One of each class in turn until there are enough, chosen by the hash of their ids; in their own order."""
+    classes: dict[str, list[LabelledQuery]] = {}
+    for query in sorted(queries, key=lambda query: hashlib.sha256(query.id.encode()).hexdigest()):
+        classes.setdefault(query.request_class, []).append(query)
+    turns = zip_longest(*(classes[name] for name in sorted(classes)))
+    chosen = [query.id for turn in turns for query in turn if query is not None][:limit]
+    return [query for query in queries if query.id in set(chosen)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What a preset says when it is asked again, for all that it ranks.
+
+    :param tools: by id, with their signals down to the last gold tool.
+    :param whole: whether ``tools`` is everything that the preset ranks.
+    """
+
+    query: Query
+    tools: Mapping[str, ScoredTool]
+    whole: bool
+    entries: tuple[EntryNode, ...]
+    in_ego_graphs: frozenset[str]
+
+
+class _Looker:
+    """Looks into the failures of one run."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        encoder: Encoder,
+        measured: MeasuredSet,
+        run: Run,
+        k: int,
+        retriever: Retriever | None,
+    ) -> None:
+        self._snapshot = snapshot
+        self._encoder = encoder
+        self._measured = measured
+        self._run = run
+        self._k = k
+        self._retriever = retriever
+        self._evidence = Evidence(snapshot)
+        self._fusion = FusionRanker(snapshot)
+
+    def failure(self, query: LabelledQuery) -> Failure:
+        """One request."""
+        answer = self._run.answers.get(query.id)
+        error = "it was not asked" if answer is None else answer.error
+        top = answer.tools[: self._k] if answer is not None and not error else ()
+        found = tuple(tool for tool in query.tools if tool in top)
+        intruders = tuple(tool for tool in top if tool not in query.tools)
+        asked = None if error or self._retriever is None else self._ask(self._retriever, query, top)
+        missing = tuple(self._missing(tool, query, found, intruders, asked) for tool in query.tools if tool not in top)
+        last = top[-1] if top else ""
+        return Failure(
+            set_name=self._measured.queries.name,
+            snapshot_id=self._snapshot.id,
+            system=self._run.system,
+            config_hash=self._run.config_hash,
+            k=self._k,
+            query=query,
+            cause=self._cause(query, missing, error),
+            found=found,
+            missing=missing,
+            intruders=intruders,
+            last_admitted=last,
+            last_signals=asked.tools[last].reasons.signals if asked is not None and last in asked.tools else {},
+            entries=tuple(map(self._match, asked.entries)) if asked is not None else (),
+            error=error,
+        )
+
+    def _ask(self, retriever: Retriever, query: LabelledQuery, top: Sequence[str]) -> _Asked | None:
+        """Everything that the preset ranks; None when it answers otherwise than it did."""
+        snapshot = self._snapshot
+        most = min(MAX_K, snapshot.tool_count)
+        ranked = retriever.retrieve(Request(query=query.text, k=most, explain=False)).tools
+        tools = {tool.tool_id: tool for tool in ranked}
+        if {tool.tool_id for tool in ranked[: self._k]} != set(top):
+            return None
+        # Explaining costs with every tool: no further down than the last gold tool.
+        deepest = max([tool.rank for tool in ranked if tool.tool_id in query.tools] + [min(self._k, most)])
+        explained = retriever.retrieve(Request(query=query.text, k=deepest)).tools
+        tools |= {tool.tool_id: tool for tool in explained}
+        analysed, _ = analyse(query.text, self._encoder, snapshot.abbreviations)
+        entries = (*ngram_entries(snapshot, analysed, None), *semantic_entries(snapshot, analysed, None))
+        return _Asked(
+            query=analysed,
+            tools=tools,
+            whole=len(ranked) < most or most == snapshot.tool_count,
+            entries=entries,
+            in_ego_graphs=frozenset(map(snapshot.tool_id, map(int, ensemble_tools(snapshot, entries)))),
+        )
+
+    def _missing(
+        self, tool: str, query: LabelledQuery, found: Sequence[str], intruders: Sequence[str], asked: _Asked | None
+    ) -> MissingTool:
+        rank = dict(zip(query.tools, ranks_of(self._run, query), strict=True))[tool]
+        candidate: bool | None = None
+        signals: Mapping[str, float] = {}
+        if asked is not None:
+            scored = asked.tools.get(tool)
+            rank = scored.rank if scored else None
+            candidate = True if scored else (False if asked.whole else None)
+            signals = scored.reasons.signals if scored else self._text_signals(asked.query, tool)
+        edges, twin = self._evidence.edges(tool, found), self._evidence.twin(tool, intruders)
+        return MissingTool(
+            tool_id=tool,
+            cause=self._tool_cause(tool, candidate=candidate, linked=bool(edges), twin=bool(twin)),
+            rank=rank,
+            candidate=candidate,
+            in_ego_graph=None if asked is None else tool in asked.in_ego_graphs,
+            signals=signals,
+            edges=edges,
+            shared=self._evidence.shared(tool, found),
+            twin=twin,
+        )
+
+    def _tool_cause(self, tool: str, *, candidate: bool | None, linked: bool, twin: bool) -> str:
+        if self._snapshot.find_node(f"tool:{tool}") is None:
+            return ABSENT
+        if twin:
+            return TWIN
+        if linked:
+            return LINKED
+        if candidate is None:
+            return BELOW
+        return TOO_LOW if candidate else NO_CANDIDATE
+
+    def _cause(self, query: LabelledQuery, missing: Iterable[MissingTool], error: str) -> str:
+        causes = {tool.cause for tool in missing}
+        if error:
+            causes.add(NO_ANSWER)
+        if len(query.tools) > self._k:
+            causes.add(TOO_MANY)
+        return next(cause for cause in CAUSES if cause in causes)
+
+    def _text_signals(self, query: Query, tool: str) -> dict[str, float]:
+        number = self._snapshot.find_node(f"tool:{tool}")
+        if number is None:
+            return {}
+        signals = self._fusion.signals(query, np.array([number], dtype=np.int64))
+        return {name: round(float(values[0]), 6) for name, values in signals.items()}
+
+    def _match(self, entry: EntryNode) -> EntryMatch:
+        return EntryMatch(
+            node=self._snapshot.node_key(entry.node),
+            kind=entry.kind,
+            text=entry.text or self._snapshot.node_text(entry.node)[:120],
+            score=round(entry.score, 6),
+        )
+
+
+def retriever_named(
+    snapshot: Snapshot, encoder: Encoder, system: str, reranker: Reranker | None = None
+) -> Retriever | None:
+    """The preset of that name, or None for a system that is none."""
+    return make_presets(snapshot, encoder, reranker).get(system)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GainedTool:
+    """A gold tool that one system has among the first k and the other has not.
+
+    :param rank: in the system that has it; ``other_rank`` in the other, None where it is not in the answer.
+    :param reasons: why the system that has it returned it, where it could be asked again.
+    :param edges: edges that join it with the request's other gold tools.
+    """
+
+    tool_id: str
+    rank: int
+    other_rank: int | None
+    reasons: Reasons = field(default_factory=Reasons)
+    edges: tuple[EdgeWalked, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """A request that one system completes and the other does not, and the tools that make the difference."""
+
+    query: LabelledQuery
+    tools: tuple[GainedTool, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HelpedAndHurt:
+    """Where two systems differ at k: ``helped`` the first completes and the second does not, ``hurt`` the other way."""
+
+    first: str
+    second: str
+    k: int
+    snapshot_id: str
+    helped: tuple[Explained, ...]
+    hurt: tuple[Explained, ...]
+
+
+def helped_and_hurt(
+    a_run: Run,
+    b_run: Run,
+    queries: QuerySet,
+    k: int,
+    *,
+    snapshot: Snapshot | None = None,
+    encoder: Encoder | None = None,
+) -> HelpedAndHurt:
+    """The requests that A completes at k and B does not, and those the other way round.
+
+    :param snapshot: with it and its encoder, each tool that makes the difference comes with the reasons of the preset
+        that has it, and with the edges to the request's other gold tools; without, with its ranks.
+    """
+    helped, hurt = changed(b_run, a_run, queries.queries, k)
+
+    def explain(changes: Sequence[Change], run: Run, *, after: bool) -> tuple[Explained, ...]:
+        explainer = _Explainer(run, k, snapshot, encoder)
+        return tuple(
+            explainer.explained(
+                change.query, *((change.after, change.before) if after else (change.before, change.after))
+            )
+            for change in changes
+        )
+
+    return HelpedAndHurt(
+        first=a_run.system,
+        second=b_run.system,
+        k=k,
+        snapshot_id=a_run.snapshot_id,
+        helped=explain(helped, a_run, after=True),
+        hurt=explain(hurt, b_run, after=False),
+    )
+
+
+class _Explainer:
+    """Says why one run has the gold tools that another has not."""
+
+    def __init__(self, run: Run, k: int, snapshot: Snapshot | None, encoder: Encoder | None) -> None:
+        self._k = k
+        self._evidence = Evidence(snapshot) if snapshot is not None else None
+        self._retriever = None
+        if snapshot is not None and encoder is not None and snapshot.id == run.snapshot_id:
+            self._retriever = retriever_named(snapshot, encoder, run.system)
+
+    def explained(self, query: LabelledQuery, ranks: Sequence[int | None], others: Sequence[int | None]) -> Explained:
+        """One request that the run completes."""
+        reasons: dict[str, Reasons] = {}
+        if self._retriever is not None:
+            response = self._retriever.retrieve(Request(query=query.text, k=self._k))
+            reasons = {tool.tool_id: tool.reasons for tool in response.tools}
+        tools = [
+            GainedTool(
+                tool_id=tool,
+                rank=rank,
+                other_rank=other,
+                reasons=reasons.get(tool, Reasons()),
+                edges=self._evidence.edges(tool, query.tools) if self._evidence is not None else (),
+            )
+            for tool, rank, other in zip(query.tools, ranks, others, strict=True)
+            if rank is not None and (other is None or other > self._k)
+        ]
+        return Explained(query=query, tools=tuple(tools))

@@ -1,0 +1,135 @@
+"""The report of an evaluation as a document: what was measured first, then what was found, then what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from eval.metrics import cutoff_of
+from eval.report.document import Block, Document, Paragraph, Picture, Section
+from eval.report.facts import (
+    cost_table,
+    latency_table,
+    missing_gold_table,
+    sets_table,
+    systems_table,
+    warnings_of,
+)
+from eval.report.graph import graph_section
+from eval.report.lookup import Figures, chosen
+from eval.report.plots import averages_picture, by_group_picture
+from eval.report.tables import (
+    MEASURES,
+    PAPER_CUTOFFS,
+    difference_table,
+    measure_table,
+    per_set_table,
+    table3,
+)
+from eval.summary import MeasuredSet, Summary
+
+__all__ = ["report_document"]
+
+# The systems of the paper's own table, and ours: beside a long table of everything they get one of their own.
+_PAPER_SYSTEMS = ("bm25-regex-title", "semantic", "hybrid", "paper", "default")
+
+
+def report_document(summary: Summary, sets: Sequence[MeasuredSet], *, title: str = "") -> Document:
+    """The whole report; with several sets their means first, then each set.
+
+    :param sets: what the summary was made from.
+    """
+    several = len(summary.sets) > 1
+    sections = [_measured(summary, sets)]
+    if several:
+        sections.append(_over_sets(summary))
+    for measured in sets:
+        name = measured.queries.name
+        sections.append(Section(title=name, sections=tuple(_one_set(summary, measured))))
+    return Document(
+        title=title or f"Evaluation: {', '.join(summary.sets)}",
+        warnings=warnings_of(summary, sets),
+        sections=tuple(sections),
+    )
+
+
+def _measured(summary: Summary, sets: Sequence[MeasuredSet]) -> Section:
+    cutoffs = ", ".join(map(str, _cutoffs(summary)))
+    said = Paragraph(
+        text=f"{len(summary.systems)} systems, {sum(len(one.queries.queries) for one in sets):,} requests, cutoffs "
+        f"{cutoffs}. A request without an answer scores 0 and counts. Intervals are 95 % bootstrap intervals over "
+        f"requests ({summary.resamples:,} resamples, seed {summary.seed}); differences are to {summary.baseline}, paired."
+    )
+    return Section(
+        title="What was measured",
+        blocks=(said,),
+        sections=(
+            Section(title="Sets", blocks=(sets_table(summary),)),
+            Section(title="Systems", blocks=(systems_table(summary, sets),)),
+        ),
+    )
+
+
+def _over_sets(summary: Summary) -> Section:
+    """Means over the sets, each set counting the same, and every set beside the others."""
+    by_set = [per_set_table(summary, f"CompleteRecall@{cutoff}") for cutoff in PAPER_CUTOFFS]
+    return Section(
+        title="All sets",
+        sections=(
+            Section(
+                title="Mean over the sets",
+                blocks=(
+                    averages_picture(summary, name="figure3.png"),
+                    measure_table(summary, "", "CompleteRecall", cutoffs=_cutoffs(summary)),
+                ),
+            ),
+            Section(title=f"Differences to {summary.baseline}", blocks=(difference_table(summary, ""),)),
+            Section(title="Set by set", blocks=(*by_set, by_group_picture(summary, name="figure5.png"))),
+            Section(title="All measures", blocks=tuple(_all_measures(summary, ""))),
+        ),
+    )
+
+
+def _one_set(summary: Summary, measured: MeasuredSet) -> Iterator[Section]:
+    name = measured.queries.name
+    yield Section(title=f"CompleteRecall by class (Table 3), {name}", blocks=tuple(_by_class(summary, name)))
+    yield Section(title=f"Differences to {summary.baseline}, {name}", blocks=(difference_table(summary, name),))
+    yield Section(title=f"All measures, {name}", blocks=tuple(_all_measures(summary, name)))
+    cost = cost_table(summary, name)
+    yield Section(
+        title=f"Latency and cost, {name}", blocks=(latency_table(summary, name), *([cost] if cost is not None else []))
+    )
+    if measured.missing_gold:
+        yield Section(title=f"Gold missing from the catalogue, {name}", blocks=(missing_gold_table(measured),))
+    if measured.graph:
+        yield graph_section(measured.graph, title=f"The tool graph, {name}", snapshot_id=measured.snapshot_id)
+
+
+def _by_class(summary: Summary, set_name: str) -> Iterator[Block]:
+    paper = chosen(summary, _PAPER_SYSTEMS)
+    if 1 < len(paper) < len(summary.systems):
+        yield table3(summary, set_name, systems=paper)
+    yield table3(summary, set_name)
+    yield from _pictures(summary, set_name)
+
+
+def _pictures(summary: Summary, set_name: str) -> Iterator[Picture]:
+    suffix = f"-{_file_name(summary, set_name)}" if len(summary.sets) > 1 else ""
+    yield averages_picture(summary, set_name, name=f"figure3{suffix}.png")
+    if Figures(summary).classes(set_name):
+        yield by_group_picture(summary, set_name, name=f"figure5{suffix}.png")
+
+
+def _file_name(summary: Summary, set_name: str) -> str:
+    """A set's name as part of a file name: its own where that is harmless, else its number."""
+    plain = set_name.replace("-", "").replace("_", "")
+    harmless = plain.isascii() and plain.isalnum() and len(plain) < 60
+    return set_name if harmless else f"set{list(summary.sets).index(set_name) + 1}"
+
+
+def _all_measures(summary: Summary, set_name: str) -> Iterator[Block]:
+    for measure in MEASURES:
+        yield measure_table(summary, set_name, measure, cutoffs=_cutoffs(summary))
+
+
+def _cutoffs(summary: Summary) -> list[int]:
+    return sorted({cutoff_of(figure.measure) for figure in summary.figures})

@@ -1,0 +1,156 @@
+"""Figures 3 and 5 of the paper as PNG: bars with interval whiskers, the same bytes for the same figures.
+
+Drawn through matplotlib's objects, never its global state, so that nothing leaks between reports or threads. Bars lie on
+their side: names of systems are long and many.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from eval.report.document import Picture
+from eval.report.lookup import Figures, Group, chosen
+from eval.report.tables import PAPER_CUTOFFS
+from eval.summary import Summary
+from ontology.errors import MissingExtraError
+
+__all__ = ["averages_figure", "averages_picture", "by_group_figure", "by_group_picture"]
+
+# Three colours of the Okabe-Ito palette: told apart by colour-blind readers, and in grey print by their lightness.
+_COLOURS = ("#56B4E9", "#E69F00", "#0072B2", "#CC79A7", "#009E73")
+_DPI = 144
+_WIDTH = 9.0  # inches
+_BAR = 0.16  # inches a bar
+_MARGIN = 1.1  # inches for title, axis and caption
+_PANELS = 3  # a row
+_MOST_NAME = 34  # characters of a name on an axis
+
+
+def averages_picture(summary: Summary, set_name: str = "", *, systems: Sequence[str] = (), name: str) -> Picture:
+    """The paper's Figure 3: CompleteRecall at 3, 5 and 10 by system, micro-average of a set or mean over the sets."""
+    figure = averages_figure(summary, set_name, systems=systems)
+    figures = Figures(summary)
+    group, names = figures.group(set_name), chosen(summary, systems)
+    what = f"mean over {len(group.sets)} sets" if not set_name else f"micro-averages, {set_name}"
+    caption = f"CompleteRecall@k, {what}, with 95 % intervals. {figures.identity(group.sets, names)}"
+    return Picture(name=name, caption=caption, png=_png(figure, caption))
+
+
+def averages_figure(summary: Summary, set_name: str = "", *, systems: Sequence[str] = ()) -> Any:
+    """The matplotlib figure behind :func:`averages_picture`."""
+    figures, names = Figures(summary), chosen(summary, systems)
+    group = figures.group(set_name)
+    with _style():
+        figure = _blank(_WIDTH, _MARGIN + _BAR * (len(PAPER_CUTOFFS) + 1) * len(names))
+        axes = figure.add_subplot()
+        measures = [f"CompleteRecall@{cutoff}" for cutoff in PAPER_CUTOFFS]
+        _bars(axes, figures, group, names, measures)
+        figure.legend(loc="outside lower center", ncols=len(measures), frameon=False)
+        axes.set_title(f"CompleteRecall@k, {group.name}")
+    return figure
+
+
+def by_group_picture(
+    summary: Summary, set_name: str = "", *, measure: str = "CompleteRecall@10", systems: Sequence[str] = (), name: str
+) -> Picture:
+    """The paper's Figure 5: one measure by class of a set, or by set, a panel each."""
+    figure = by_group_figure(summary, set_name, measure=measure, systems=systems)
+    figures, names = Figures(summary), chosen(summary, systems)
+    sets = figures.group(set_name).sets
+    by = f"class of request, {set_name}" if set_name else "set"
+    caption = f"{measure} by {by}, with 95 % intervals. {figures.identity(sets, names)}"
+    return Picture(name=name, caption=caption, png=_png(figure, caption))
+
+
+def by_group_figure(
+    summary: Summary, set_name: str = "", *, measure: str = "CompleteRecall@10", systems: Sequence[str] = ()
+) -> Any:
+    """The matplotlib figure behind :func:`by_group_picture`."""
+    figures, names = Figures(summary), chosen(summary, systems)
+    groups = figures.classes(set_name) if set_name else [figures.group(one) for one in summary.sets]
+    columns = min(_PANELS, len(groups))
+    rows = -(-len(groups) // columns)
+    with _style():
+        figure = _blank(_WIDTH, rows * (0.7 + _BAR * 1.6 * len(names)) + 0.4)
+        panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+        for place, axes in enumerate(panels.flat):
+            if place >= len(groups):
+                axes.set_visible(False)
+                continue
+            _bars(axes, figures, groups[place], names, [measure])
+            axes.set_title(_short(groups[place].name), fontsize=9)
+        figure.suptitle(f"{measure} by {'class of request' if set_name else 'set'}", fontsize=11)
+    return figure
+
+
+def _bars(axes: Any, figures: Figures, group: Group, systems: Sequence[str], measures: Sequence[str]) -> None:
+    """Bars of every system, its measures one below the other; what was not measured has no bar."""
+    thickness = 0.8 / len(measures)
+    for place, measure in enumerate(measures):
+        found = [(row, figures.get(group, system, measure)) for row, system in enumerate(systems)]
+        measured = [(row, figure) for row, figure in found if figure is not None]
+        values = [100 * figure.value for _, figure in measured]
+        whiskers = [
+            [max(100 * (figure.value - figure.low), 0.0) for _, figure in measured],
+            [max(100 * (figure.high - figure.value), 0.0) for _, figure in measured],
+        ]
+        axes.barh(
+            [row + (place - (len(measures) - 1) / 2) * thickness for row, _ in measured],
+            values,
+            height=0.92 * thickness,
+            xerr=whiskers,
+            color=_COLOURS[place % len(_COLOURS)] if len(measures) > 1 else _COLOURS[2],
+            ecolor="#333333",
+            error_kw={"elinewidth": 0.8, "capsize": 1.5},
+            label=measure.replace("CompleteRecall", ""),
+        )
+    axes.set_yticks(range(len(systems)), [_short(system) for system in systems], fontsize=8)
+    axes.set_ylim(len(systems) - 0.4, -0.6)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("%", fontsize=8)
+    axes.tick_params(axis="x", labelsize=8)
+    axes.grid(axis="x", linewidth=0.4, alpha=0.6)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
+def _short(name: str) -> str:
+    """A name for an axis. A dollar sign would start a formula, and may stand in anyone's ids."""
+    short = name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME - 1]}…"
+    return short.replace("$", r"\$")
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise MissingExtraError("pictures of a report", extra="eval") from error
+    return matplotlib
+
+
+def _style() -> Any:
+    """The library's own defaults, whatever this machine's settings are."""
+    _matplotlib()
+    from matplotlib import style
+
+    return style.context("default", after_reset=True)
+
+
+def _blank(width: float, height: float) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=_DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _png(figure: Any, description: str) -> bytes:
+    """The picture without date or version, so that its bytes depend on the figures alone."""
+    buffer = io.BytesIO()
+    with _style():
+        figure.savefig(buffer, format="png", metadata={"Software": None, "Description": description})
+    return buffer.getvalue()

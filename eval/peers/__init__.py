@@ -1,0 +1,10 @@
+"""The peers: other ways to find tools, each in an environment of its own, measured beside egotools on the same requests.
+
+They are yardsticks and not dependencies: nothing here is imported by what egotools runs. :mod:`eval.peers.peer` runs inside
+a peer's environment, with the standard library alone; the scripts beside it are one peer each; README.md lists them.
+"""
+
+from eval.peers.process import measure_peer, peer_environment
+from eval.peers.registry import PEERS, Peer
+
+__all__ = ["PEERS", "Peer", "measure_peer", "peer_environment"]

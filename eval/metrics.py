@@ -14,8 +14,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.answers import Run
 from eval.queries import LabelledQuery, QuerySet
-from eval.run import Run
 from ontology.errors import InvalidArgumentError, MissingExtraError
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import Any
 from ontology.errors import DocumentError, InvalidArgumentError
 from retrieval.retriever import Request
 
-__all__ = ["LabelledQuery", "QuerySet", "missing_gold", "read_queries", "require_gold"]
+__all__ = ["LabelledQuery", "QuerySet", "missing_gold", "read_queries", "require_gold", "sample_queries"]
 
 _NAMED = 10  # how many faults a message names
 _USUAL_NAME = "queries.jsonl"  # says nothing: the folder's name does
@@ -113,6 +113,20 @@ def require_gold(queries: QuerySet, missing: Mapping[str, Sequence[str]]) -> Non
     )
 
 
+def sample_queries(queries: QuerySet, limit: int) -> QuerySet:
+    """At most so many of the requests, in their order, as a set of its own; chosen by the hash of their ids.
+
+    The choice is the same on every machine, and favours no class and no system.
+    """
+    ids = {query.id for query in sorted(queries.queries, key=lambda query: _hash(query.id))[:limit]}
+    chosen = tuple(query for query in queries.queries if query.id in ids)
+    return QuerySet(name=queries.name, queries=chosen, sha256=_sha256(chosen))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
     """Each line that is not blank, with its place ``file:line``."""
     try:
@@ -179,9 +193,9 @@ def _half_character(text: str) -> bool:
 
 
 def _once(query_id: str, place: str, first_at: dict[str, str]) -> None:
-    before = first_at.setdefault(query_id, place)
-    if before != place:
-        raise _FaultError(f"the id {query_id!r} was given already at {before}")
+    if query_id in first_at:
+        raise _FaultError(f"the id {query_id!r} was given already at {first_at[query_id]}")
+    first_at[query_id] = place
 
 
 def _refusal(faults: Sequence[tuple[str, str]]) -> DocumentError:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from eval.answers import Run
 from eval.bootstrap import check, interval, p_value
 from eval.groups import CLASS_MEASURES, Group, classes, groups
 from eval.metrics import CUTOFFS, is_answered, score
 from eval.queries import QuerySet
-from eval.run import Run
 from ontology.errors import DocumentError, InvalidArgumentError
 
 __all__ = [
@@ -124,6 +124,8 @@ class Summary:
 
 
 _COLUMNS = tuple(column.name for column in fields(Figure))
+_TEXTS = frozenset({"scope", "group", "system", "measure", "set_name"})
+_MAY_LACK = frozenset({"difference", "difference_low", "difference_high", "p"})
 
 
 def summarise(
@@ -313,7 +315,7 @@ def summary_from_json(value: Any) -> Summary:
         return Summary(
             systems=tuple(value["systems"]),
             sets={name: dict(known) for name, known in value["sets"].items()},
-            figures=tuple(Figure(**dict(zip(columns, row, strict=True))) for row in value["figures"]),
+            figures=tuple(_figure_from(dict(zip(columns, row, strict=True))) for row in value["figures"]),
             facts=tuple(_facts_from(facts) for facts in value["facts"]),
             baseline=value["baseline"],
             resamples=value["resamples"],
@@ -323,6 +325,14 @@ def summary_from_json(value: Any) -> Summary:
         raise DocumentError(
             f"the summary is damaged ({error!r})", subject="summary", remedy="Make the report again"
         ) from error
+
+
+def _figure_from(row: dict[str, Any]) -> Figure:
+    for column, value in row.items():
+        kinds = (str,) if column in _TEXTS else (int, float)
+        if not isinstance(value, kinds) and not (value is None and column in _MAY_LACK):
+            raise TypeError(f"{column} is {value!r}")
+    return Figure(**row)
 
 
 def _facts_from(value: Mapping[str, Any]) -> SystemFacts:

@@ -1,0 +1,36 @@
+"""Requests and runs made by hand, for tests of what is computed from them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eval.answers import Answer, Run
+from eval.queries import LabelledQuery, QuerySet
+
+
+def query_set(gold: Mapping[str, Sequence[str]], name: str = "planted", classes: Sequence[str] = ()) -> QuerySet:
+    """A set of requests: id → gold tools, with the classes in the same order."""
+    named = list(classes) or [""] * len(gold)
+    queries = tuple(
+        LabelledQuery(id=query_id, text=f"request {query_id}", tools=tuple(tools), request_class=request_class)
+        for (query_id, tools), request_class in zip(gold.items(), named, strict=True)
+    )
+    return QuerySet(name=name, queries=queries, sha256=hashlib.sha256(repr(queries).encode()).hexdigest())
+
+
+def run_of(queries: QuerySet, answers: Mapping[str, Sequence[str] | Answer], system: str = "a", **others: Any) -> Run:
+    """A run with these answers: query id → tools, best first, or the whole answer."""
+    made = {
+        query_id: answer if isinstance(answer, Answer) else Answer(query_id=query_id, tools=tuple(answer))
+        for query_id, answer in answers.items()
+    }
+    facts: dict[str, Any] = {
+        "config": {},
+        "config_hash": "0" * 12,
+        "snapshot_id": "s1",
+        "queries_sha256": queries.sha256,
+        "k": 30,
+    }
+    return Run(system=system, answers=made, **(facts | others))

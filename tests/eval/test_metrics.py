@@ -1,0 +1,185 @@
+"""Measures against sums done by hand, and against an independent oracle in plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eval.answers import Answer
+from eval.metrics import CUTOFFS, STANDARD, Scores, cutoff_of, gold_ranks, measures_at, score, share_too_large
+from ontology.errors import InvalidArgumentError
+from tests.eval.planted import query_set, run_of
+
+
+def _one(scores: Scores, query_id: str, measure: str) -> float:
+    return float(scores.values_QM[scores.query_ids.index(query_id), scores.measures.index(measure)])
+
+
+def test_by_hand() -> None:
+    """Gold a, b, c; found at ranks 1, 3 and 6."""
+    queries = query_set({"q": ["a", "b", "c"]})
+    scores = score(run_of(queries, {"q": ["a", "x1", "b", "x2", "x3", "c"]}), queries, (1, 3, 5, 10))
+    by_hand = {
+        "CompleteRecall@1": 0,
+        "CompleteRecall@3": 0,  # c is not among the first three
+        "CompleteRecall@5": 0,
+        "CompleteRecall@10": 1,
+        "R@1": 1 / 3,
+        "R@3": 2 / 3,
+        "R@5": 2 / 3,
+        "R@10": 1,
+        # Gains 1/log2(rank + 1): rank 1 gives 1, rank 3 gives 1/2, rank 6 gives 1/log2(7); the ideal at three or more is
+        # ranks 1, 2, 3, that is 1 + 1/log2(3) + 1/2, and at one just 1.
+        "nDCG@1": 1,
+        "nDCG@3": (1 + 1 / 2) / (1 + 1 / math.log2(3) + 1 / 2),  # 0.7039
+        "nDCG@5": (1 + 1 / 2) / (1 + 1 / math.log2(3) + 1 / 2),
+        "nDCG@10": (1 + 1 / 2 + 1 / math.log2(7)) / (1 + 1 / math.log2(3) + 1 / 2),  # 0.8711
+        # Precision at the ranks of gold tools: 1/1, 2/3, 3/6; always over all three gold tools.
+        "AP@1": (1 / 1) / 3,
+        "AP@3": (1 / 1 + 2 / 3) / 3,
+        "AP@5": (1 / 1 + 2 / 3) / 3,
+        "AP@10": (1 / 1 + 2 / 3 + 3 / 6) / 3,
+        "RR@1": 1,
+        "RR@3": 1,
+        "RR@5": 1,
+        "RR@10": 1,
+    }
+    assert set(by_hand) == set(scores.measures)
+    assert {measure: _one(scores, "q", measure) for measure in by_hand} == pytest.approx(by_hand, abs=1e-6)
+
+
+def test_by_hand_where_the_first_gold_tool_is_late_and_one_is_absent() -> None:
+    """Gold a, b; a found at rank 4, b nowhere."""
+    queries = query_set({"q": ["b", "a"]})
+    scores = score(run_of(queries, {"q": ["x", "y", "z", "a"]}), queries, (3, 5))
+    assert [_one(scores, "q", f"{name}@3") for name in ("CompleteRecall", *STANDARD)] == [0, 0, 0, 0, 0]
+    assert _one(scores, "q", "CompleteRecall@5") == 0
+    assert _one(scores, "q", "R@5") == 0.5
+    assert _one(scores, "q", "RR@5") == 0.25
+    assert _one(scores, "q", "AP@5") == 0.125  # (1/4) / 2
+    # (1/log2(5)) / (1 + 1/log2(3)) = 0.43068 / 1.63093
+    assert _one(scores, "q", "nDCG@5") == pytest.approx(0.264, abs=1e-3)
+
+
+def test_more_gold_tools_than_the_cutoff_can_never_be_complete_but_ndcg_can_be_1() -> None:
+    queries = query_set({"q": ["a", "b", "c", "d"], "r": ["a"]})
+    scores = score(run_of(queries, {"q": ["a", "b", "c", "d"], "r": ["a"]}), queries, (3, 5))
+    assert _one(scores, "q", "CompleteRecall@3") == 0
+    assert _one(scores, "q", "CompleteRecall@5") == 1
+    assert _one(scores, "q", "R@3") == 0.75
+    assert _one(scores, "q", "nDCG@3") == 1
+    assert share_too_large(queries.queries, 3) == 0.5
+    assert share_too_large(queries.queries, 4) == 0
+    assert share_too_large((), 4) == 0
+
+
+def test_no_answer_scores_0_and_counts() -> None:
+    queries = query_set({query_id: ["a"] for query_id in ("answered", "absent", "failed", "empty")})
+    failed = Answer(query_id="failed", tools=("a",), error="timed out")
+    scores = score(run_of(queries, {"answered": ["a"], "failed": failed, "empty": []}), queries)
+    assert scores.query_ids == ("answered", "absent", "failed", "empty")
+    assert scores.values_QM.shape == (4, len(measures_at(CUTOFFS)))
+    assert scores.values_QM[0].tolist() == [1.0] * len(scores.measures)
+    assert not scores.values_QM[1:].any()
+
+
+def test_a_run_without_any_answer_scores_0() -> None:
+    queries = query_set({"q": ["a"], "r": ["a", "b"]})
+    assert not score(run_of(queries, {}), queries).values_QM.any()
+
+
+def test_a_cutoff_beyond_the_answer_is_the_whole_answer() -> None:
+    queries = query_set({"q": ["b"]})
+    scores = score(run_of(queries, {"q": ["a", "b"]}), queries, (3, 1_000))
+    assert _one(scores, "q", "CompleteRecall@1000") == _one(scores, "q", "CompleteRecall@3") == 1
+    assert _one(scores, "q", "AP@1000") == 0.5
+
+
+def test_a_tool_answered_twice_keeps_its_place_twice_and_counts_once() -> None:
+    queries = query_set({"q": ["a", "b"]})
+    scores = score(run_of(queries, {"q": ["a", "a", "a", "b"]}), queries, (3, 5))
+    assert gold_ranks(["a", "a", "a", "b"], ["b", "a"]) == (4, 1)
+    assert _one(scores, "q", "CompleteRecall@3") == 0
+    assert _one(scores, "q", "R@3") == 0.5
+    assert _one(scores, "q", "AP@5") == 0.75  # (1/1 + 2/4) / 2
+
+
+ODD_IDS = [
+    "GET /persons/{id}",
+    "名 前",
+    "a\tb",
+    "",
+    " ",
+    "0",
+    "1",
+    "-1",
+    "absent 0",
+    "a\x00b",
+    "\ud800",
+    "é",
+    "e\u0301",
+    "Q0",
+]
+
+
+def test_odd_ids_do_not_matter() -> None:
+    """Tabs, blanks, digits, NUL, half characters; ids that sort the other way round than they rank."""
+    queries = query_set({f"request {tool!r}": [tool] for tool in ODD_IDS} | {"\t": ODD_IDS[::-1], " ": ["x"]})
+    scores = score(run_of(queries, {query.id: ODD_IDS for query in queries.queries}), queries, (30,))
+    for rank, tool in enumerate(ODD_IDS, start=1):
+        assert _one(scores, f"request {tool!r}", "RR@30") == pytest.approx(1 / rank)
+    assert _one(scores, "\t", "nDCG@30") == pytest.approx(1)
+    assert not scores.values_QM[-1].any()
+
+
+def test_names_parse_back() -> None:
+    import ir_measures
+
+    assert measures_at(CUTOFFS)[:6] == (*(f"CompleteRecall@{k}" for k in CUTOFFS), "R@3")
+    for name in measures_at(CUTOFFS, STANDARD):
+        assert str(ir_measures.parse_measure(name)) == name
+    assert cutoff_of("nDCG@20") == 20
+
+
+@pytest.mark.parametrize("cutoffs", [(), (0, 3), (3, 3)])
+def test_cutoffs_that_mean_nothing_are_refused(cutoffs: Sequence[int]) -> None:
+    queries = query_set({"q": ["a"]})
+    with pytest.raises(InvalidArgumentError, match="cutoffs"):
+        score(run_of(queries, {}), queries, cutoffs)
+
+
+def _oracle(tools: Sequence[str], gold: Sequence[str], k: int) -> list[float]:
+    """CompleteRecall, R, nDCG, AP and RR at k from their definitions, in that order."""
+    hits = [tool in gold for tool in tools[:k]]
+    precisions = [sum(hits[: at + 1]) / (at + 1) for at, hit in enumerate(hits) if hit]
+    gained = sum(hit / math.log2(at + 2) for at, hit in enumerate(hits))
+    ideal = sum(1 / math.log2(at + 2) for at in range(min(k, len(gold))))
+    first = 1 / (hits.index(True) + 1) if any(hits) else 0.0
+    complete = float(set(gold) <= set(tools[:k]))
+    return [complete, sum(hits) / len(gold), gained / ideal, sum(precisions) / len(gold), first]
+
+
+TOOLS = st.integers(0, 12).map(str)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    gold=st.lists(st.lists(TOOLS, min_size=1, max_size=5, unique=True), min_size=1, max_size=6),
+    answers=st.lists(st.lists(TOOLS, max_size=13, unique=True), min_size=6, max_size=6),
+    cutoffs=st.lists(st.integers(1, 15), min_size=1, max_size=3, unique=True),
+)
+def test_any_answer_is_worth_what_the_definitions_say(
+    gold: list[list[str]], answers: list[list[str]], cutoffs: list[int]
+) -> None:
+    queries = query_set({f"q{number}": tools for number, tools in enumerate(gold)})
+    run = run_of(queries, {query.id: answer for query, answer in zip(queries.queries, answers, strict=False)})
+    scores = score(run, queries, cutoffs)
+    for query, answer in zip(queries.queries, answers, strict=False):
+        for k in cutoffs:
+            names = [f"{name}@{k}" for name in ("CompleteRecall", *STANDARD)]
+            got = [_one(scores, query.id, name) for name in names]
+            assert got == pytest.approx(_oracle(answer, query.tools, k), abs=1e-6)

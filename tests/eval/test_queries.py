@@ -1,0 +1,195 @@
+"""Labelled requests: read as they are, or refused with every fault in its place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.queries import LabelledQuery, missing_gold, read_queries, require_gold
+from ontology.errors import DocumentError, InvalidArgumentError
+from tests.eval.planted import query_set
+
+GOOD: dict[str, Any] = {"id": "q1", "query": "send an invoice", "tools": ["send"], "class": "single"}
+
+
+def _write(path: Path, *rows: Any) -> Path:
+    lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_rows_are_read_in_order_and_other_keys_are_ignored(tmp_path: Path) -> None:
+    second = {"id": "q 2/é", "query": "给我发票", "tools": ["b", "a", "b"], "ordered": True}
+    third = {"id": "q3", "query": "pay it", "tools": ["a"], "class": None}
+    queries = read_queries([_write(tmp_path / "mine.jsonl", GOOD, "", second, "   ", third)])
+    assert queries.name == "mine"
+    assert queries.queries == (
+        LabelledQuery(id="q1", text="send an invoice", tools=("send",), request_class="single"),
+        LabelledQuery(id="q 2/é", text="给我发票", tools=("b", "a")),
+        LabelledQuery(id="q3", text="pay it", tools=("a",)),
+    )
+
+
+def test_a_byte_order_mark_and_windows_line_ends_do_not_matter(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    plain = read_queries([_write(path, GOOD)])
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD).encode() + b"\r\n\r\n")
+    assert read_queries([path]) == plain
+
+
+@pytest.mark.parametrize(
+    ("files", "name", "expected"),
+    [
+        (["gtc/queries.jsonl"], "", "gtc"),
+        (["gtc/requests.jsonl"], "", "requests"),
+        (["gtc/queries.jsonl", "bfcl/queries.jsonl"], "", "gtc+bfcl"),
+        (["gtc/queries.jsonl"], "mine", "mine"),
+    ],
+)
+def test_the_name_comes_from_the_files(tmp_path: Path, files: list[str], name: str, expected: str) -> None:
+    paths = [_write(tmp_path / file, {**GOOD, "id": f"q{number}"}) for number, file in enumerate(files)]
+    assert read_queries(paths, name=name).name == expected
+
+
+def test_a_bare_file_name_takes_the_folder_one_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _write(tmp_path / "orders" / "queries.jsonl", GOOD)
+    monkeypatch.chdir(tmp_path / "orders")
+    assert read_queries([Path("queries.jsonl")]).name == "orders"
+
+
+def test_the_hash_is_of_what_is_measured_and_its_order(tmp_path: Path) -> None:
+    other = {**GOOD, "id": "q2"}
+    base = read_queries([_write(tmp_path / "a.jsonl", GOOD, other)])
+    spaced = json.dumps(dict(reversed(GOOD.items())), indent=None, separators=(" , ", " : "))
+    same = read_queries([_write(tmp_path / "b.jsonl", spaced), _write(tmp_path / "c.jsonl", {**other, "main": "x"})])
+    assert same.sha256 == base.sha256
+    for changed in (
+        [other, GOOD],
+        [GOOD],
+        [GOOD, {**other, "tools": ["send", "pay"]}],
+        [GOOD, {**other, "query": "send an invoice!"}],
+        [GOOD, {**other, "class": "multi"}],
+    ):
+        assert read_queries([_write(tmp_path / "d.jsonl", *changed)]).sha256 != base.sha256
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ('{"id": "q1",', "it is not JSON"),
+        ('{"id": ' + "[" * 200_000, "it is nested too deeply"),
+        ("[1, 2]", "it is not a JSON object"),
+        ({"query": "x"}, "it lacks 'id', 'tools'"),
+        ({**GOOD, "id": 7}, "'id' must be a text"),
+        ({**GOOD, "id": ""}, "'id' is empty"),
+        ({**GOOD, "query": None}, "'query' must be a text"),
+        ({**GOOD, "tools": "send"}, "'tools' must be a list of texts"),
+        ({**GOOD, "tools": ["send", 3]}, "'tools' must be a list of texts"),
+        ({**GOOD, "tools": []}, "'tools' is empty"),
+        ({**GOOD, "tools": ["send", ""]}, "'tools' has an empty id"),
+        ({**GOOD, "class": ["single"]}, "'class' must be a text"),
+        ({**GOOD, "query": ""}, "no letter or digit"),
+        ({**GOOD, "query": " ?! "}, "no letter or digit"),
+        ({**GOOD, "query": "x" * 20_001}, "20001 characters"),
+        ('{"id": "q1", "query": "half \\ud800", "tools": ["send"]}', "not valid Unicode"),
+        ('{"id": "q1", "query": "half", "tools": ["\\ud800"]}', "'tools' is not valid Unicode"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_named_with_file_and_line(tmp_path: Path, row: Any, fault: str) -> None:
+    path = _write(tmp_path / "mine.jsonl", {**GOOD, "id": "q0"}, "", row)
+    with pytest.raises(DocumentError) as caught:
+        read_queries([path])
+    assert caught.value.subject == f"{path}:3"
+    assert fault in caught.value.problem
+    assert caught.value.remedy == "Correct or remove this row"
+
+
+def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_bytes(json.dumps(GOOD).encode() + b'\n{"id": "\xff"}\n')
+    with pytest.raises(DocumentError, match="it is not UTF-8") as caught:
+        read_queries([path])
+    assert caught.value.subject == f"{path}:2"
+
+
+def test_an_id_given_twice_names_both_places_also_across_files(tmp_path: Path) -> None:
+    first, second = _write(tmp_path / "a.jsonl", GOOD), _write(tmp_path / "b.jsonl", {**GOOD, "id": "q0"}, GOOD)
+    with pytest.raises(DocumentError, match="the id 'q1' was given already at") as caught:
+        read_queries([first, second])
+    assert caught.value.subject == f"{second}:2"
+    assert f"{first}:1" in caught.value.problem
+
+
+def test_the_same_file_twice_is_refused_not_counted_twice(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.jsonl", GOOD)
+    with pytest.raises(DocumentError, match="was given already"):
+        read_queries([path, path])
+
+
+def test_all_faults_are_counted_and_the_first_ten_named(tmp_path: Path) -> None:
+    path = _write(
+        tmp_path / "mine.jsonl", GOOD, *[{**GOOD, "id": f"q{number}", "tools": []} for number in range(2, 14)]
+    )
+    with pytest.raises(DocumentError) as caught:
+        read_queries([path])
+    message = str(caught.value)
+    assert caught.value.subject == str(path)
+    assert "12 rows are no labelled requests" in message
+    assert all(f"{path}:{line}:" in message for line in range(2, 12))
+    assert f"{path}:12" not in message
+    assert "and 2 more" in message
+
+
+def test_files_without_requests_and_files_that_are_not_there(tmp_path: Path) -> None:
+    empty = _write(tmp_path / "empty.jsonl", "", " ")
+    for path, problem in [
+        (empty, "no request in this file"),
+        (tmp_path / "absent.jsonl", "No such file"),
+        (tmp_path, "directory"),
+    ]:
+        with pytest.raises(DocumentError, match=problem) as caught:
+            read_queries([path])
+        assert caught.value.subject == str(path)
+    with pytest.raises(DocumentError, match="no request in this file"):
+        read_queries([_write(tmp_path / "good.jsonl", GOOD), empty])
+    with pytest.raises(InvalidArgumentError):
+        read_queries([])
+
+
+def test_missing_gold_is_found_and_refused_by_name() -> None:
+    queries = query_set({"q1": ["a", "b"], "q2": ["c"], "q3": ["x", "a", "y"]})
+    missing = missing_gold(queries, ["a", "b", "c"])
+    assert missing == {"q3": ("x", "y")}
+    assert missing_gold(queries, {"a", "b", "c", "x", "y"}) == {}
+    with pytest.raises(InvalidArgumentError) as caught:
+        require_gold(queries, missing)
+    assert "1 of 3 requests need 2 tools" in caught.value.problem
+    assert "'q3' needs 'x', 'y'" in caught.value.problem
+    assert "--allow-missing" in caught.value.remedy
+    require_gold(queries, {})
+
+
+def test_many_missing_are_counted_and_ten_named() -> None:
+    queries = query_set({f"q{number:02}": [f"t{number}"] for number in range(15)})
+    with pytest.raises(InvalidArgumentError, match=r"15 of 15 requests need 15 tools .*'q09' needs 't9'; and 5 more"):
+        require_gold(queries, missing_gold(queries, ()))
+
+
+def test_the_shipped_requests_are_well_formed() -> None:
+    root = Path(__file__).resolve().parents[2]
+    queries = read_queries([root / "examples" / "enterprise" / "requests.jsonl"], name="enterprise")
+    assert len(queries.queries) >= 30
+    assert all(query.request_class for query in queries.queries)
+
+
+def test_every_open_set_reads(shared: Path) -> None:
+    files = sorted((shared / "bench").glob("*/queries.jsonl"))
+    assert files
+    for path in files:
+        queries = read_queries([path])
+        assert queries.name == path.parent.name
+        assert queries.queries

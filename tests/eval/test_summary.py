@@ -1,0 +1,296 @@
+"""Figures of planted systems whose scores are known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from eval.answers import Answer, Run
+from eval.queries import QuerySet
+from eval.summary import (
+    CLASS_MEASURES,
+    Figure,
+    MeasuredSet,
+    Summary,
+    summarise,
+    summary_from_json,
+    summary_to_json,
+)
+from ontology.errors import DocumentError, InvalidArgumentError
+from tests.eval.planted import query_set, run_of
+
+
+def _set(name: str = "one", size: int = 90) -> QuerySet:
+    """Request n needs the tools ``a-n`` and ``b-n``; every second is of class even."""
+    gold = {f"q{number}": [f"a-{number}", f"b-{number}"] for number in range(size)}
+    return query_set(gold, name, ["odd" if number % 2 else "even" for number in range(size)])
+
+
+def _answering(queries: QuerySet, which: Callable[[int], bool], system: str) -> Run:
+    """Answers the requests that are chosen with their gold sets, all others with something else."""
+    answers = {query.id: query.tools if which(number) else ("x", "y") for number, query in enumerate(queries.queries)}
+    return run_of(queries, answers, system)
+
+
+def _measured(queries: QuerySet, *runs: Run, tools: int = 500) -> MeasuredSet:
+    return MeasuredSet(queries=queries, runs=runs, tools=tools, snapshot_id="s1")
+
+
+def _figure(summary: Summary, scope: str, system: str, measure: str, group: str = "", set_name: str = "") -> Figure:
+    sought = (scope, group, set_name or (group if scope == "set" else ""), system, measure)
+    found = [
+        figure
+        for figure in summary.figures
+        if (figure.scope, figure.group, figure.set_name, figure.system, figure.measure) == sought
+    ]
+    assert len(found) == 1, sought
+    return found[0]
+
+
+def _third(number: int) -> bool:
+    return number % 3 == 0
+
+
+def _all(number: int) -> bool:
+    return True
+
+
+def test_a_planted_system_has_its_score_everywhere() -> None:
+    """It answers every third of 90 requests; among the even ones that is every third again, 15 of 45."""
+    queries = _set()
+    runs = _answering(queries, _third, "third"), _answering(queries, _all, "all")
+    summary = summarise([_measured(queries, *runs)], baseline="third", resamples=500)
+    assert summary.systems == ("third", "all")
+    for figure in summary.figures:
+        if figure.system == "all":
+            assert (figure.value, figure.low, figure.high) == (1, 1, 1)
+        elif not figure.measure.startswith("AP"):  # every measure is 1 or 0 for such answers
+            assert figure.value == 0.333333
+            assert figure.low < figure.value < figure.high
+    assert _figure(summary, "set", "third", "CompleteRecall@3", "one").queries == 90
+    assert _figure(summary, "class", "third", "CompleteRecall@3", "even", "one").queries == 45
+    assert _figure(summary, "macro", "third", "nDCG@30").queries == 90
+    assert summary.sets["one"]["classes"] == {"even": 45, "odd": 45}
+
+
+def test_differences_to_the_baseline_are_paired() -> None:
+    queries = _set()
+    runs = (
+        _answering(queries, _third, "base"),
+        _answering(queries, _third, "same"),
+        _answering(queries, lambda number: number % 3 < 2, "better"),
+        _answering(queries, lambda number: number == 3, "worse"),
+    )
+    summary = summarise([_measured(queries, *runs)], baseline="base", resamples=1_000)
+    for scope, group in [("set", "one"), ("macro", ""), ("micro", "")]:
+        base, same, better, worse = (
+            _figure(summary, scope, name, "CompleteRecall@10", group) for name in ("base", "same", "better", "worse")
+        )
+        assert (base.difference, base.difference_low, base.difference_high, base.p) == (None,) * 4
+        assert (same.difference, same.difference_low, same.difference_high, same.p) == (0, 0, 0, 1)
+        assert better.difference == 0.333333
+        assert better.difference_low is not None
+        assert better.difference_low > 0.2
+        assert better.p is not None
+        assert better.p < 0.01
+        assert worse.difference == pytest.approx(1 / 90 - 1 / 3, abs=1e-6)
+        assert worse.difference_high is not None
+        assert worse.difference_high < 0
+
+
+def test_macro_is_over_sets_and_micro_over_requests() -> None:
+    """1 of 1 in 10 requests, 0 in 30: macro 1/2, micro 1/4; gold sets of two tools, too large at a cutoff of 1."""
+    small, large = _set("small", 10), _set("large", 30)
+    sets = [
+        _measured(small, _answering(small, _all, "a")),
+        _measured(large, _answering(large, lambda number: False, "a")),
+    ]
+    summary = summarise(sets, baseline="a", cutoffs=(1, 2), resamples=100)
+    macro, micro = (_figure(summary, scope, "a", "CompleteRecall@2") for scope in ("macro", "micro"))
+    assert (macro.value, macro.queries, macro.too_large) == (0.5, 40, 0)
+    assert (micro.value, micro.queries, micro.too_large) == (0.25, 40, 0)
+    # Within each set all requests are alike and draws are within sets: nothing varies.
+    assert (macro.low, macro.high, micro.low, micro.high) == (0.5, 0.5, 0.25, 0.25)
+    assert _figure(summary, "micro", "a", "CompleteRecall@1").too_large == 1
+    assert _figure(summary, "micro", "a", "R@1").value == 0.125
+    assert [figure.scope for figure in summary.figures][-1] == "micro"
+    assert list(summary.sets) == ["small", "large"]
+
+
+def test_too_large_averages_as_the_values_do() -> None:
+    one = query_set({"q1": ["a", "b"], "q2": ["a"]}, "one")
+    two = query_set({f"r{number}": ["a"] for number in range(6)}, "two")
+    sets = [_measured(queries, run_of(queries, {})) for queries in (one, two)]
+    summary = summarise(sets, baseline="a", cutoffs=(1,), resamples=10)
+    assert _figure(summary, "set", "a", "CompleteRecall@1", "one").too_large == 0.5
+    assert _figure(summary, "macro", "a", "CompleteRecall@1").too_large == 0.25
+    assert _figure(summary, "micro", "a", "CompleteRecall@1").too_large == 0.125
+
+
+def test_no_average_for_a_system_that_did_not_run_everywhere() -> None:
+    one, two = _set("one", 12), _set("two", 12)
+    sets = [
+        _measured(one, _answering(one, _third, "partly"), _answering(one, _third, "base")),
+        _measured(two, _answering(two, _third, "base"), _answering(two, _all, "full")),
+    ]
+    summary = summarise(sets, baseline="base", resamples=50)
+    assert summary.systems == ("partly", "base", "full")
+    averaged = {figure.system for figure in summary.figures if figure.scope in ("macro", "micro")}
+    assert averaged == {"base"}
+    assert _figure(summary, "set", "partly", "R@5", "one").difference == 0
+    only = summarise(sets, baseline="partly", resamples=50)
+    assert _figure(only, "set", "base", "R@5", "one").difference == 0
+    assert _figure(only, "set", "base", "R@5", "two").difference is None
+    assert _figure(only, "macro", "base", "R@5").difference is None
+
+
+def test_an_interval_does_not_depend_on_the_other_sets_and_systems() -> None:
+    one, two = _set("one"), _set("two", 50)
+    base, other = _answering(one, _third, "base"), _answering(one, _all, "other")
+    alone = summarise([_measured(one, base)], baseline="base", resamples=300)
+    beside = summarise(
+        [_measured(two, _answering(two, _third, "base")), _measured(one, other, base)], baseline="base", resamples=300
+    )
+    for measure in ("CompleteRecall@3", "CompleteRecall@30", "R@10"):
+        for scope, group, set_name in [("set", "one", "one"), ("class", "odd", "one")]:
+            first, second = (_figure(summary, scope, "base", measure, group, set_name) for summary in (alone, beside))
+            assert first == second
+
+
+def test_classes_have_the_two_measures_that_matter_and_no_nameless_class() -> None:
+    queries = query_set({"q1": ["a"], "q2": ["b"], "q3": ["c"]}, classes=["few", "", "few"])
+    summary = summarise([_measured(queries, run_of(queries, {"q1": ["a"]}))], baseline="a", resamples=20)
+    of_classes = [figure for figure in summary.figures if figure.scope == "class"]
+    assert {figure.group for figure in of_classes} == {"few"}
+    assert {figure.measure.rpartition("@")[0] for figure in of_classes} == set(CLASS_MEASURES)
+    assert {figure.value for figure in of_classes} == {0.5}
+    assert summary.sets["planted"]["classes"] == {"few": 2}
+
+
+def test_one_request_has_an_interval_without_width() -> None:
+    queries = query_set({"q": ["a", "b", "c"]})
+    summary = summarise([_measured(queries, run_of(queries, {"q": ["a"]}))], baseline="a", resamples=20)
+    figure = _figure(summary, "set", "a", "R@3", "planted")
+    assert (figure.value, figure.low, figure.high) == (0.333333, 0.333333, 0.333333)
+
+
+def test_facts_say_what_was_answered_and_what_it_took() -> None:
+    queries = _set("one", 6)
+    answers = {
+        "q0": Answer(query_id="q0", tools=("a-0", "b-0"), ms={"total": 1.0, "embed": 0.5}),
+        "q1": Answer(query_id="q1", tools=("a-1", "b-1"), ms={"total": 3.0}, degraded=("no semantic matching",)),
+        "q2": Answer(query_id="q2", tools=(), ms={"total": 900.0}, error="timed out", degraded=("late",)),
+        "q3": Answer(query_id="q3", tools=(), ms={"total": 2.0}),
+    }
+    run = run_of(queries, answers, resources={"build_s": 1.5}, died="killed")
+    summary = summarise([_measured(queries, run)], baseline="a", resamples=20)
+    (facts,) = summary.facts
+    assert (facts.answered, facts.unanswered, facts.degraded, facts.died) == (3, 3, 1, "killed")
+    # Of 1, 2, 3: the median is 2; 95 % of the way along them lies at 1 + 0.95 * 2.
+    assert facts.stages_ms == {"total": (2.0, 2.9), "embed": (0.5, 0.5)}
+    assert facts.resources == {"build_s": 1.5}
+    assert _figure(summary, "set", "a", "CompleteRecall@3", "one").value == 0.333333  # 2 of 6, not 2 of 3
+
+
+def test_missing_gold_stays_in_the_gold_set() -> None:
+    queries = query_set({"q1": ["a", "gone"], "q2": ["a"]})
+    measured = replace(_measured(queries, run_of(queries, {"q1": ["a"], "q2": ["a"]})), missing_gold={"q1": ("gone",)})
+    summary = summarise([measured], baseline="a", resamples=20)
+    assert _figure(summary, "set", "a", "CompleteRecall@30", "planted").value == 0.5
+    assert summary.sets["planted"]["missing_gold"] == 1
+
+
+def test_a_cutoff_beyond_the_catalogue_is_measured_on_the_whole_catalogue() -> None:
+    queries = query_set({"q": ["b"]})
+    run = run_of(queries, {"q": ["a", "b"]}, k=2)
+    summary = summarise([_measured(queries, run, tools=2)], baseline="a", resamples=20)
+    assert _figure(summary, "set", "a", "CompleteRecall@30", "planted").value == 1
+
+
+def _refused(sets: Sequence[MeasuredSet], **changed: Any) -> InvalidArgumentError:
+    options: dict[str, Any] = {"baseline": "a", "resamples": 10, **changed}
+    with pytest.raises(InvalidArgumentError) as caught:
+        summarise(sets, **options)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("others", "problem"),
+    [
+        ({"queries_sha256": "f" * 64}, "other requests"),
+        ({"snapshot_id": "s2"}, "snapshot 's2', the set of 's1'"),
+        ({"k": 10}, "end after 10 tools"),
+    ],
+)
+def test_a_run_that_is_not_of_its_set_is_refused(others: Mapping[str, Any], problem: str) -> None:
+    queries = query_set({"q": ["b"]})
+    error = _refused([_measured(queries, run_of(queries, {"q": ["b"]}, **others))])
+    assert problem in error.problem
+    assert error.subject == "a on planted"
+
+
+def test_other_sets_that_cannot_be_measured_are_refused() -> None:
+    queries = query_set({"q": ["b"]})
+    run = run_of(queries, {"q": ["b"]})
+    assert "a, c" in _refused([_measured(queries, run, replace(run, system="c"))], baseline="zzz").remedy
+    assert "run on no set" in _refused([]).problem
+    assert "run on no set" in _refused([_measured(queries)]).problem
+    assert _refused([_measured(queries, run), _measured(queries, run)]).subject == "planted"
+    assert _refused([_measured(queries, run, run)]).subject == "planted: a"
+    assert "no request" in _refused([_measured(query_set({}), run)]).problem
+    assert "such as 'r'" in _refused([_measured(queries, run_of(queries, {"r": ["b"]}))]).problem
+    assert _refused([_measured(queries, run)], resamples=0).subject == "resamples"
+    assert _refused([_measured(queries, run)], cutoffs=()).subject == "cutoffs"
+
+
+def _two_sets() -> list[MeasuredSet]:
+    one, two = _set("one", 12), _set("two/é", 8)
+    return [
+        _measured(queries, _answering(queries, _third, "base"), _answering(queries, _all, "grpc:127.0.0.1:50051/paper"))
+        for queries in (one, two)
+    ]
+
+
+def test_there_and_back_through_json() -> None:
+    summary = summarise(_two_sets(), baseline="base", resamples=100)
+    text = json.dumps(summary_to_json(summary), allow_nan=False)
+    assert summary_from_json(json.loads(text)) == summary
+    assert len(text) < 140 * len(summary.figures)
+
+
+def test_the_same_runs_give_the_same_summary() -> None:
+    assert summarise(_two_sets(), baseline="base") == summarise(_two_sets(), baseline="base")
+
+
+def _damaged(change: Callable[[dict[str, Any]], object]) -> Any:
+    value = summary_to_json(summarise(_two_sets(), baseline="base", resamples=10))
+    change(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda value: value.pop("facts"),
+        lambda value: value.update(format="egotools.summary.v0"),
+        lambda value: value["figures"][0].pop(),
+        lambda value: value["figures"][0].__setitem__(4, "high"),
+        lambda value: value["figure_columns"].__setitem__(0, "range"),
+        lambda value: value["facts"][0].update(stages_ms={"total": [1]}),
+        lambda value: value["facts"].append({"system": "a"}),
+        lambda value: value.update(sets=[]),
+    ],
+)
+def test_a_damaged_summary_is_refused(change: Callable[[dict[str, Any]], object]) -> None:
+    with pytest.raises(DocumentError):
+        summary_from_json(_damaged(change))
+
+
+@pytest.mark.parametrize("value", [None, [], "x", {}])
+def test_what_is_no_summary_is_refused(value: Any) -> None:
+    with pytest.raises(DocumentError, match=r"egotools\.summary\.v1"):
+        summary_from_json(value)

@@ -40,7 +40,7 @@ from ontology.errors import (
     StorageError,
 )
 
-__all__ = ["Answer", "Run", "config_hash", "read_run", "read_runs", "run_system"]
+__all__ = ["Answer", "Run", "config_hash", "keep_resources", "read_run", "read_runs", "run_system"]
 
 _log = logging.getLogger(__name__)
 _GONE_AFTER = 3  # requests in a row that the system itself failed: then it is gone
@@ -95,6 +95,13 @@ def run_system(
     asker = _Asker(system=system, k=k, timeout_s=timeout_s, known=None if known is None else frozenset(known))
     with _only_writer(folder):
         return _run(asker, queries, fresh, run_files(folder, system.name), progress)
+
+
+def keep_resources(folder: Path, run: Run, resources: Mapping[str, float]) -> Run:
+    """The run with what else its system cost, kept on disk too."""
+    run = replace(run, resources={**run.resources, **resources})
+    write_header(run_files(folder, run.system)[0], run)
+    return run
 
 
 def _run(asker: _Asker, queries: QuerySet, fresh: Run, files: tuple[Path, Path], progress: Progress) -> Run:

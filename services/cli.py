@@ -1,4 +1,4 @@
-"""The command ``egotools``: build, serve, search, show, graph export, validate."""
+"""The command ``egotools``: build, serve, search, show, graph export, validate, eval."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, OntologyError
+from services.cli_eval import eval_app
 from services.console import counts_table, print_json, progress_bars, show_error, stderr, stdout, table
 
 __all__ = ["app", "main"]
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 graph_app = typer.Typer(help="Look at the tool graph.", no_args_is_help=True)
 app.add_typer(graph_app, name="graph")
+app.add_typer(eval_app, name="eval")
 
 Store = Annotated[
     Path, typer.Option("--store", "-s", help="Folder with the published snapshot.", envvar="EGOTOOLS_STORE")
@@ -310,7 +312,7 @@ def main() -> None:
         sys.exit(error.exit_code)
     except SystemExit as stop:
         if stop.code == _INTERRUPTED:
-            stderr.print("Interrupted; what was published before is untouched.")
+            stderr.print("Interrupted; what was finished before is kept.")
         raise
     except BrokenPipeError:
         sys.exit(0)

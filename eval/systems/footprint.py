@@ -6,6 +6,7 @@ the measures as JSON.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import subprocess
@@ -16,7 +17,7 @@ from pathlib import Path
 __all__ = ["measure_footprint"]
 
 _log = logging.getLogger(__name__)
-_PAGES = Path("/proc/self/statm")
+_STATUS = Path("/proc/self/status")
 _LIMIT_S = 600.0
 
 
@@ -26,8 +27,8 @@ def measure_footprint(store: Path, system: str, query: str, *, reranker: str = "
     :param store: folder of the published snapshot.
     :param reranker: name of a reranker to be loaded too; empty for the embedded fusion.
     :returns: ``load_s``: seconds from the imported code to the first answer, with the snapshot's check, the encoder, and
-        every index that is made at the first use; ``resident_bytes``: what the process's resident memory grew by in
-        that time, mapped pages of the snapshot included. Empty, with a warning, when it could not be measured.
+        every index that is made at the first use; ``resident_bytes``: the most that the process's resident memory grew by
+        in that time, mapped pages of the snapshot included. Empty, with a warning, when it could not be measured.
     """
     command = [sys.executable, "-m", "eval.systems.footprint", str(store), system, reranker]
     try:
@@ -48,23 +49,24 @@ def _main(store: str, system: str, reranker: str) -> None:
     from retrieval.snapshot_engine import open_engine
 
     query = sys.stdin.read()
-    before, started = _resident(), time.perf_counter()
+    before, started = _resident("VmRSS"), time.perf_counter()
     engine = open_engine(Path(store))
     loaded = load_reranker(reranker) if reranker else None
     (asked,) = make_systems([system], engine.snapshot, engine.encoder, reranker=loaded)
     asked.ask(query, k=10, timeout_s=_LIMIT_S)
     measured = {"load_s": round(time.perf_counter() - started, 3)}
-    if _PAGES.exists():
-        measured["resident_bytes"] = float(max(0, _resident() - before))
+    if before:
+        measured["resident_bytes"] = float(max(0, _resident("VmHWM") - before))
     sys.stdout.write(json.dumps(measured) + "\n")
 
 
-def _resident() -> int:
-    if not _PAGES.exists():
-        return 0
-    import resource
-
-    return int(_PAGES.read_text(encoding="utf-8").split()[1]) * resource.getpagesize()
+def _resident(field: str) -> int:
+    """Resident memory now (``VmRSS``) or at its highest (``VmHWM``) in bytes; 0 where the system does not say."""
+    with contextlib.suppress(OSError):
+        for line in _STATUS.read_text(encoding="ascii").splitlines():
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) * 1024
+    return 0
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -28,13 +28,23 @@ class LocalSystem:
     """Asks one retriever, without reasons: what it costs to explain is not the cost of finding.
 
     :param reranker: name of the reranker that it was made with.
+    :param without: the signals that an ablation leaves out.
     """
 
-    def __init__(self, retriever: Retriever, snapshot: Snapshot, encoder: Encoder, *, reranker: str) -> None:
+    def __init__(
+        self,
+        retriever: Retriever,
+        snapshot: Snapshot,
+        encoder: Encoder,
+        *,
+        reranker: str,
+        without: Sequence[str] = (),
+    ) -> None:
         self._retriever = retriever
         self._config = {
             "kind": "local",
             "preset": retriever.name,
+            "without": list(without),
             "snapshot_id": snapshot.id,
             "format_version": snapshot.manifest["format_version"],
             "encoder": encoder.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from eval.system import System
 from eval.systems.local import LocalSystem
@@ -10,6 +11,7 @@ from eval.systems.remote import PREFIX, RemoteSystem
 from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError
+from retrieval.ablations import ABLATIONS, make_ablations
 from retrieval.presets import DEFAULT_PRESET, make_presets
 from retrieval.ranking import FusionRanker
 from retrieval.snapshot import Snapshot
@@ -33,10 +35,6 @@ def make_systems(
     :raises InvalidArgumentError: when there is no name, or one is unknown; then all known ones are listed.
     :raises EgotoolsError: when an endpoint cannot be measured; see :class:`eval.systems.remote.RemoteSystem`.
     """
-    try:
-        from retrieval.ablations import make_ablations
-    except ImportError:  # pragma: no cover
-        make_ablations = lambda snapshot, encoder: {}
     presets = make_presets(snapshot, encoder, reranker)
     ablations = make_ablations(snapshot, encoder)
     groups = {
@@ -55,7 +53,8 @@ def make_systems(
         elif name in presets:
             systems.append(LocalSystem(presets[name], snapshot, encoder, reranker=chosen))
         else:
-            systems.append(LocalSystem(ablations[name], snapshot, encoder, reranker=fused))
+            without = tuple(switch for switch, on in asdict(ABLATIONS[name]).items() if not on)
+            systems.append(LocalSystem(ablations[name], snapshot, encoder, reranker=fused, without=without))
     return systems
 
 

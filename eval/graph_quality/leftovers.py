@@ -136,7 +136,12 @@ def _near(snapshot: Snapshot, numbers: Mapping[str, int]) -> Iterator[tuple[str,
             cosines = vectors[one + 1 :] @ vectors[one]
             close = np.flatnonzero(cosines >= NEAR)
             nearest = close[np.argsort(-cosines[close], kind="stable")][:_NEIGHBOURS]
-            yield from ((name, other) for at in nearest.tolist() if not veto(name, other := names[one + 1 + at]))
+            yield from ((name, other) for at in nearest.tolist() if _may_be_one(name, other := names[one + 1 + at]))
+
+
+def _may_be_one(one: str, other: str) -> bool:
+    """Whether words, not vectors, speak against it; another order of the same words was judged by the words."""
+    return sorted(one.split()) != sorted(other.split()) and not veto(one, other)
 
 
 def _in_turn(pairs: Sequence[_Suspect]) -> list[_Suspect]:

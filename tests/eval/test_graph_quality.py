@@ -1,0 +1,388 @@
+"""Planted graphs whose every figure was counted by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eval.graph_quality import find_build_report, graph_quality, graph_quality_tables
+from eval.graph_quality.agreement import score
+from eval.graph_quality.pairs import Pairs, encode
+from eval.graph_quality.proportion import Proportion
+from eval.queries import QuerySet
+from inference import HashingEncoder
+from inference.arrays import Floats2d
+from ingest.graph import build_graph
+from ingest.linking.edge import DerivedEdge
+from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
+from ontology.errors import DocumentError, InvalidArgumentError
+from retrieval.snapshot import Snapshot, open_snapshot
+from retrieval.writer import SnapshotContent
+from scripts.graph_quality import main
+from services.build import build_snapshot
+from tests.eval.planted import query_set
+from tests.retrieval.conftest import published
+
+KEY = Parameter(name="supplier_id", type="key")
+TOOLS = (
+    Tool(id="a", name="approve_it", parameters=(KEY,)),
+    Tool(id="b", name="find_supplier", parameters=(Parameter(name="name"),), returns=(KEY, Parameter(name="name"))),
+    Tool(id="c", name="create_order", parameters=(KEY,), returns=(Parameter(name="order_id"),)),
+    Tool(
+        id="d",
+        name="cancel_it",
+        parameters=(Parameter(name="orderID"), Parameter(name="supplier_name")),
+        depends_on=(Dependency(tool="b"),),
+    ),
+    Tool(id="e", name="list_region", returns=(Parameter(name="region"),)),
+    Tool(id="f", name="ping"),
+    Tool(id="g", name="pong"),
+)
+EVERYONE = [(tool.id, "has_entity", "thing", "business_object") for tool in TOOLS[:6]]
+TRIPLES = (
+    *EVERYONE,
+    ("a", "has_entity", "supplier", "business_object"),
+    ("f", "has_topic", "supplier", "topic"),
+    ("f", "has_entity", "supplier", "business_object"),
+    ("d", "depends_on", "b", "tool"),
+)
+DERIVED = (
+    ("b", "supplies", "a", 0.5),  # a needs b: in the key
+    ("a", "supplies", "b", 0.25),  # b needs a: the wrong way round
+    ("c", "supplies", "d", 1.0),  # d needs c: in the key
+    ("b", "supplies", "c", 0.75),  # c needs b: not in the key
+    ("e", "supplies", "a", 0.5),  # the key does not speak of e
+    ("a", "resolved_by", "b", 0.5),
+)
+DEPENDENCIES = (
+    ("a", "b", "parameter:supplier_id"),
+    ("d", "c", "parameter:orderID"),
+    ("d", "b", "parameter:supplier_name"),  # found by no derived edge; declared to the builder
+    ("b", "d", "order"),
+    ("a", "nowhere", "order"),
+)
+REQUESTS = (("a", "b"), ("a", "d"), ("a", "f"), ("a", "b", "c"), ("e", "f"), ("a",), ("b", "nowhere"))
+
+
+class _Synonyms(HashingEncoder):
+    """Films are movies, and what goes out comes in: synonyms and opposites look alike to an encoder."""
+
+    def encode(self, texts: Sequence[str]) -> Floats2d:
+        return super().encode([text.replace("film", "movie").replace("outbound", "inbound") for text in texts])
+
+
+def _snapshot(
+    store: Path,
+    tools: Sequence[Tool],
+    triples: Sequence[tuple[str, str, str, str]] = (),
+    derived: Sequence[tuple[str, str, str, float]] = (),
+) -> Snapshot:
+    ontology = load_ontology()
+    read = [
+        Triple(
+            head=tool, head_type="tool", predicate=predicate, tail=name, tail_type=type_, confidence=1.0,
+            provenance=Provenance(tool, "description", "rules.v1"),
+        )
+        for tool, predicate, name, type_ in triples
+    ]  # fmt: skip
+    edges = [
+        DerivedEdge(
+            source=source, predicate=predicate, target=target, parameter="p", output="", entity="x", field="id",
+            confidence=confidence,
+        )
+        for source, predicate, target, confidence in derived
+    ]  # fmt: skip
+    content = SnapshotContent(
+        tools=tools,
+        graph=build_graph(tools, read, ontology, derived=edges),
+        ontology=ontology,
+        encoder=_Synonyms(),
+        extractor="rules.v1",
+        abbreviations={},
+        created_by="test",
+    )
+    return open_snapshot(published(store, content))
+
+
+def _rows(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def _key(path: Path, rows: Sequence[tuple[str, str, str]]) -> Path:
+    return _rows(path, [{"from": one, "to": other, "kind": kind} for one, other, kind in rows])
+
+
+def _requests(gold: Sequence[Sequence[str]]) -> QuerySet:
+    return query_set({str(place): tools for place, tools in enumerate(gold)})
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    return _snapshot(tmp_path_factory.mktemp("store"), TOOLS, TRIPLES, DERIVED)
+
+
+@pytest.fixture(scope="module")
+def quality(snapshot: Snapshot, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    key = _key(tmp_path_factory.mktemp("key") / "dependencies.jsonl", DEPENDENCIES)
+    return graph_quality(snapshot, keys=[key], queries=_requests(REQUESTS))
+
+
+def _counts(quality: dict[str, Any], key: str, edges: str, *, directed: bool = True) -> tuple[int, int, int, int]:
+    """Hits and cases of precision, hits and cases of recall."""
+    (row,) = [
+        row
+        for row in quality["edges"]["scores"]
+        if (row["key"], row["edges"], row["directed"]) == (key, edges, directed)
+    ]
+    return (*(row["precision"][part] for part in ("hits", "of")), *(row["recall"][part] for part in ("hits", "of")))
+
+
+def test_precision_and_recall_are_those_counted_by_hand(quality: dict[str, Any]) -> None:
+    assert _counts(quality, "parameter", "supplies") == (2, 4, 2, 3)
+    assert _counts(quality, "parameter", "supplies", directed=False) == (2, 3, 2, 3)
+    assert _counts(quality, "parameter", "resolved_by") == (1, 1, 1, 3)
+    assert _counts(quality, "parameter", "together") == (2, 4, 2, 3)
+    assert _counts(quality, "order", "supplies") == (0, 0, 0, 1)
+    assert _counts(quality, "all kinds", "together") == (2, 4, 2, 4)
+    assert quality["edges"]["keys"]["parameter"] == {"pairs": 3, "ends": 4, "density": 3 / 12}
+    assert quality["edges"]["unknown_key_rows"] == 1
+
+
+def test_a_dependency_that_was_declared_to_the_builder_is_no_finding(quality: dict[str, Any]) -> None:
+    assert quality["edges"]["declared_left_out"] == 1
+    assert all(row["edges"] != "depends_on" for row in quality["edges"]["scores"])
+    (agreement, *_) = graph_quality_tables(quality)
+    assert "1 dependencies that the documents declare are left out" in agreement.note
+
+
+def test_the_baselines_are_those_counted_by_hand(quality: dict[str, Any]) -> None:
+    # a-b, c-b and d-c by name; d-b too by its words; by type b-c instead, and each wanted pair.
+    assert _counts(quality, "parameter", "same name") == (2, 3, 2, 3)
+    assert _counts(quality, "parameter", "shared words") == (3, 4, 3, 3)
+    assert _counts(quality, "parameter", "same type") == (3, 5, 3, 3)
+
+
+def test_navigations_are_scored_by_entity_set(tmp_path: Path) -> None:
+    def tool(verb: str, entity_set: str) -> Tool:
+        return Tool(id=f"{verb}_{entity_set}", name=verb, metadata={"app": "sales", "entity_set": entity_set})
+
+    tools = [tool(verb, name) for verb in ("get", "list") for name in ("Item", "Order", "Partner")]
+    derived = [
+        ("list_Item", "supplies", "list_Order", 0.5),  # Order needs Item: the key says so of the get tools
+        ("list_Item", "supplies", "list_Partner", 0.5),
+        ("list_Item", "supplies", "get_Item", 0.5),  # within one set there is nothing to navigate
+    ]
+    key = _key(tmp_path / "key.jsonl", [("get_Order", "get_Item", "nav"), ("get_Partner", "get_Order", "nav")])
+    quality = graph_quality(_snapshot(tmp_path / "store", tools, derived=derived), keys=[key])
+    assert _counts(quality, "nav", "supplies") == (0, 0, 0, 2)
+    assert _counts(quality, "nav of entity sets", "supplies") == (1, 2, 1, 2)
+
+
+def test_the_census_counts_what_was_planted(quality: dict[str, Any]) -> None:
+    census = quality["census"]
+    assert census["nodes"] == {"business_object": 2, "tool": 7, "topic": 1}
+    assert census["edges"] == {"depends_on": 1, "has_entity": 8, "has_topic": 1, "resolved_by": 1, "supplies": 5}
+    assert census["confidences"] == {"supplies": [0.25, 0.5, 0.5, 0.75, 1.0], "resolved_by": [0.5] * 5}
+    assert census["isolated_tools"] == {"count": 1, "examples": ["g"]}
+    assert census["tools_without_tool_edge"] == {"count": 2, "examples": ["f", "g"]}
+    assert census["hubs"]["count"] == 1
+    assert census["hubs"]["nodes"][0] == ["business_object:thing", 6]
+    assert census["hubs"]["tools"][0] == ["tool:b", 5]
+
+
+def test_requests_are_joined_as_counted_by_hand(quality: dict[str, Any]) -> None:
+    joined = quality["joined"]
+    assert (joined["requests"], joined["of_requests"]) == (5, 7)
+    found = {row["relation"]: (row["two"]["hits"], row["all"]["hits"]) for row in joined["relations"]}
+    assert found == {
+        "supplies": (2, 2),
+        "resolved_by": (2, 1),
+        "depends_on": (0, 0),
+        "an edge between tools": (2, 2),
+        "at most 2 edges between tools": (3, 3),  # a and d, over b
+        "at most 2 edges of any kind": (4, 4),  # a and f, over the supplier; "thing" is a hub and joins nothing
+    }
+
+
+def test_edges_that_pair_up_tools_are_far_above_chance_and_a_star_is_not(tmp_path: Path) -> None:
+    numbers = [f"{number:02}" for number in range(40)]
+    tools = [Tool(id=side + number, name=side) for side in "tu" for number in numbers]
+    pairs = [("t" + number, "supplies", "u" + number, 0.5) for number in numbers]
+    star = [("t" + number, "supplies", "u00", 0.5) for number in numbers]
+    by_pair = _requests([("t" + number, "u" + number) for number in numbers])
+    by_star = _requests([("t" + number, "u00") for number in numbers])
+    paired = graph_quality(_snapshot(tmp_path / "pairs", tools, derived=pairs), queries=by_pair)["joined"]["relations"]
+    starred = graph_quality(_snapshot(tmp_path / "star", tools, derived=star), queries=by_star)["joined"]["relations"]
+    assert paired[0]["two"]["value"] == 1.0
+    assert paired[0]["two"]["chance"] < 0.1  # a given tail falls to its head once in forty
+    assert starred[0]["two"]["value"] == starred[0]["two"]["chance"] == starred[0]["two"]["chance_max"] == 1.0
+
+
+def test_the_same_snapshot_gives_the_same_figures(snapshot: Snapshot, quality: dict[str, Any], tmp_path: Path) -> None:
+    key = _key(tmp_path / "dependencies.jsonl", DEPENDENCIES)
+    again = graph_quality(snapshot, keys=[key], queries=_requests(REQUESTS))
+    assert json.dumps(again, sort_keys=True) == json.dumps(quality, sort_keys=True)
+
+
+def test_planted_duplicates_are_found_and_what_differs_is_not(tmp_path: Path) -> None:
+    names = [
+        *(("has_entity", name, "business_object") for name in ("price list", "list price")),
+        *(("has_entity", name, "business_object") for name in ("film review", "movie review")),
+        *(("has_entity", name, "business_object") for name in ("inbound delivery", "outbound delivery")),
+        *(("has_entity", name, "business_object") for name in ("eur to usd rate", "usd to eur rate")),
+        *(("has_parameter", name, "parameter") for name in ("file name", "filename", "colour name", "color name")),
+        *(("has_capability", name, "capability") for name in ("order list", "list order", "list orders")),
+    ]
+    triples = [("f", predicate, name, type_) for predicate, name, type_ in names]
+    found = graph_quality(_snapshot(tmp_path, TOOLS, triples))["duplicates"]
+    assert found["by_type"] == {
+        "business_object": {"nodes": 8, "names": 4, "pairs": 2, "vectors": 1, "words": 1},
+        "capability": {"nodes": 3, "names": 2, "pairs": 1, "words": 1},
+        "parameter": {"nodes": 4, "names": 4, "pairs": 2, "letters": 2},
+    }
+    assert found["pairs"] == 5
+    assert {tuple(example[:4]) for example in found["examples"]} == {
+        ("business_object", "film review", "movie review", "vectors"),
+        ("business_object", "list price", "price list", "words"),
+        ("capability", "list order", "list orders", "words"),
+        ("parameter", "file name", "filename", "letters"),
+        ("parameter", "color name", "colour name", "letters"),
+    }
+    assert [example[3] for example in found["examples"]][:3] == ["letters", "words", "vectors"]  # in turn
+
+
+REPORT: dict[str, Any] = {
+    "tools": 6,
+    "renamed": [["x", "y"]],
+    "refused_tools": {"by_reason": {"no-name": 2}, "all": []},
+    "triples": {
+        "kept": {"has_entity": 5, "acts_on": 2},
+        "refused_by_predicate_and_reason": [["has_entity", "no-evidence", 3], ["has_entity", "self-loop", 1]],
+        "tools_failed": {"a": "too long"},
+    },
+    "merges": {"by_kind": {"case": 4}, "all": [], "warnings": ["one"]},
+}
+
+
+def test_refusals_and_merges_come_from_the_builds_report(snapshot: Snapshot) -> None:
+    measured = graph_quality(snapshot, report={**REPORT, "snapshot_id": snapshot.id})
+    assert measured["build"] == {
+        "triples_kept": 7,
+        "triples_refused": [["has_entity", "no-evidence", 3], ["has_entity", "self-loop", 1]],
+        "extractions_failed": 1,
+        "tools_read": 6,
+        "tools_refused": {"no-name": 2},
+        "tools_renamed": 1,
+        "merges": {"case": 4},
+        "warnings": 1,
+    }
+    table = next(table for table in graph_quality_tables(measured) if "refused" in table.title)
+    assert ("triples refused", "", "4") in table.rows
+    assert ("triples refused", "has_entity: no-evidence", "3") in table.rows
+
+
+def test_without_a_report_refusals_are_unknown_and_not_zero(snapshot: Snapshot) -> None:
+    measured = graph_quality(snapshot)
+    assert (measured["build"], measured["edges"], measured["joined"]) == (None, None, None)
+    table = next(table for table in graph_quality_tables(measured) if "refused" in table.title)
+    assert not table.rows
+    assert "not known" in table.note
+
+
+@pytest.mark.parametrize("change", [{"snapshot_id": "another"}, {"triples": {}}, {"merges": None}])
+def test_a_report_that_is_not_this_snapshots_is_refused(snapshot: Snapshot, change: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgumentError, match=snapshot.id):
+        graph_quality(snapshot, report={**REPORT, "snapshot_id": snapshot.id, **change})
+
+
+@pytest.mark.parametrize("line", ["no json", "[1]", '{"from": "a"}'])
+def test_a_row_that_is_no_dependency_is_named(snapshot: Snapshot, tmp_path: Path, line: str) -> None:
+    key = tmp_path / "key.jsonl"
+    key.write_text(f'{{"from": "a", "to": "b"}}\n\n{line}\n', encoding="utf-8")
+    with pytest.raises(DocumentError, match=r"key.jsonl:3"):
+        graph_quality(snapshot, keys=[key])
+    with pytest.raises(DocumentError, match="missing"):
+        graph_quality(snapshot, keys=[tmp_path / "missing.jsonl"])
+
+
+def test_every_table_is_rectangular_and_the_values_are_json(quality: dict[str, Any]) -> None:
+    assert json.loads(json.dumps(quality)) == quality
+    tables = graph_quality_tables(quality)
+    assert len({table.title for table in tables}) == len(tables)
+    for table in tables:
+        assert table.rows or table.note
+        assert {len(row) for row in table.rows} <= {len(table.header)}
+    assert ("parameter", "supplies", "50.0 [15.0, 85.0] (2 of 4)") in {row[:3] for row in tables[0].rows}
+    assert graph_quality_tables({}) == []
+
+
+def test_the_script_measures_a_store_or_builds_a_snapshot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "bench" / "small"
+    folder.mkdir(parents=True)
+    catalog = _rows(folder / "tools.jsonl", [tool.to_json() for tool in TOOLS])
+    _key(folder / "dependencies.jsonl", DEPENDENCIES)
+    _rows(folder / "queries.jsonl", [{"id": "1", "query": "x", "tools": ["a", "b"], "class": ""}])
+    store = tmp_path / "stores" / "small" / "store"
+    built = build_snapshot([str(catalog)], store, encoder=HashingEncoder(), cached=False)
+    published_now = open_snapshot(store)
+    assert (find_build_report(published_now) or {})["snapshot_id"] == built.snapshot_id
+
+    arguments = [str(tmp_path / "bench"), "--encoder", "hashing.v1", "--json", str(tmp_path / "out.json")]
+    main(arguments)
+    fresh = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    main([*arguments, "--stores", str(tmp_path / "stores")])
+    stored = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert fresh == stored
+    assert stored["small"]["build"]["tools_read"] == len(TOOLS)
+    assert "## small: 7 tools" in capsys.readouterr().out
+
+    report = store / "reports" / f"{built.snapshot_id}.json"
+    report.write_text("{", encoding="utf-8")
+    assert find_build_report(published_now) is None
+    report.unlink()
+    assert find_build_report(published_now) is None
+
+
+def test_wilson_by_hand() -> None:
+    low, high = Proportion(8, 10).interval or (math.nan, math.nan)
+    assert (round(low, 3), round(high, 3)) == (0.490, 0.943)
+    assert Proportion(0, 0).to_json() == {"value": None, "low": None, "high": None, "hits": 0, "of": 0}
+
+
+@given(st.integers(0, 1000), st.integers(1, 1000))
+def test_the_interval_holds_its_share(hits: int, more: int) -> None:
+    share = Proportion(hits, hits + more)
+    low, high = share.interval or (math.nan, math.nan)
+    assert share.value is not None
+    assert 0.0 <= low <= share.value + 1e-12
+    assert share.value <= high + 1e-12 <= 1.0 + 1e-12
+
+
+SIZE = 8
+PAIRS = st.sets(st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1)).filter(lambda pair: pair[0] != pair[1]))
+
+
+@given(found=PAIRS, key=PAIRS, directed=st.booleans())
+def test_precision_and_recall_equal_those_of_plain_sets(
+    found: set[tuple[int, int]], key: set[tuple[int, int]], directed: bool
+) -> None:
+    precision, recall = score(_coded(found), _coded(key), SIZE, directed=directed)
+    ends = {end for pair in key for end in pair}
+    within = {pair if directed else tuple(sorted(pair)) for pair in found if set(pair) <= ends}
+    wanted = {pair if directed else tuple(sorted(pair)) for pair in key}
+    assert precision == Proportion(len(within & wanted), len(within))
+    assert recall == Proportion(len(within & wanted), len(wanted))
+
+
+def _coded(pairs: set[tuple[int, int]]) -> Pairs:
+    numbers = np.asarray(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    return encode(numbers[:, 0], numbers[:, 1], SIZE)

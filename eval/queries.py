@@ -117,7 +117,11 @@ def sample_queries(queries: QuerySet, limit: int) -> QuerySet:
     """At most so many of the requests, in their order, as a set of its own; chosen by the hash of their ids.
 
     The choice is the same on every machine, and favours no class and no system.
+
+    :raises InvalidArgumentError: when the limit is below 1.
     """
+    if limit < 1:
+        raise InvalidArgumentError(f"at least one request must be measured, not {limit}", subject="limit")
     ids = {query.id for query in sorted(queries.queries, key=lambda query: _hash(query.id))[:limit]}
     chosen = tuple(query for query in queries.queries if query.id in ids)
     return QuerySet(name=queries.name, queries=chosen, sha256=_sha256(chosen))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eval.queries import LabelledQuery, missing_gold, read_queries, require_gold
+from eval.queries import LabelledQuery, missing_gold, read_queries, require_gold, sample_queries
 from ontology.errors import DocumentError, InvalidArgumentError
 from tests.eval.planted import query_set
 
@@ -177,6 +177,24 @@ def test_many_missing_are_counted_and_ten_named() -> None:
     queries = query_set({f"q{number:02}": [f"t{number}"] for number in range(15)})
     with pytest.raises(InvalidArgumentError, match=r"15 of 15 requests need 15 tools .*'q09' needs 't9'; and 5 more"):
         require_gold(queries, missing_gold(queries, ()))
+
+
+def test_a_sample_keeps_the_order_and_grows_by_adding() -> None:
+    queries = query_set({f"q{number:02}": ["t"] for number in range(40)})
+    small, large = sample_queries(queries, 10), sample_queries(queries, 20)
+    assert (small.name, len(small.queries), len(large.queries)) == ("planted", 10, 20)
+    assert small.queries == tuple(query for query in queries.queries if query in small.queries)
+    assert set(small.queries) < set(large.queries)
+    assert small.sha256 != large.sha256
+    assert small.queries != queries.queries[:10]
+    assert sample_queries(queries, 99).queries == queries.queries
+    with pytest.raises(InvalidArgumentError, match="at least one request"):
+        sample_queries(queries, 0)
+
+
+def test_a_whole_set_sampled_is_the_same_set(tmp_path: Path) -> None:
+    queries = read_queries([_write(tmp_path / "mine.jsonl", GOOD, {**GOOD, "id": "q2"})])
+    assert sample_queries(queries, 2) == queries
 
 
 def test_the_shipped_requests_are_well_formed() -> None:

@@ -1,0 +1,172 @@
+"""Ablations: each takes its signal away, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+
+import networkx as nx
+import pytest
+
+from inference import HashingEncoder
+from retrieval.ablations import ABLATIONS, make_ablations
+from retrieval.graph_retriever import DEFAULT, PAPER, GraphRetriever
+from retrieval.graph_view import snapshot_graph
+from retrieval.presets import make_presets
+from retrieval.retriever import MAX_K, Request, Response, Retriever
+from retrieval.snapshot import Snapshot
+from retrieval.switches import DEPENDENCIES, Switches
+
+QUERIES = (
+    "give a spot award of 100",
+    "find the supplier and create a purchase order for an amount",
+    "list the items of purchase orders",
+    "manager and department of an employee",
+)
+SWITCHES = [field.name for field in fields(Switches)]
+FUSED = {"bm25_text", "bm25_params", "cosine_text", "cosine_name"}
+
+
+@pytest.fixture(scope="module")
+def ablations(snapshot: Snapshot) -> dict[str, Retriever]:
+    return make_ablations(snapshot, HashingEncoder())
+
+
+@pytest.fixture
+def small_pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Pools that do not hold the whole of a small catalogue."""
+    monkeypatch.setattr("retrieval.graph_retriever._POOL", 1)
+    yield
+
+
+def _answers(retriever: Retriever) -> list[Response]:
+    return [retriever.retrieve(Request(query=query, k=MAX_K)) for query in QUERIES]
+
+
+def _signals(retriever: Retriever) -> set[str]:
+    return {name for answer in _answers(retriever) for tool in answer.tools for name in tool.reasons.signals}
+
+
+def _tools(response: Response) -> list[str]:
+    return [tool.tool_id for tool in response.tools]
+
+
+def test_every_switch_has_an_ablation_and_no_ablation_is_served(snapshot: Snapshot) -> None:
+    off = {name for switches in ABLATIONS.values() for name in SWITCHES if not getattr(switches, name)}
+    assert off == set(SWITCHES)
+    assert all(name.startswith("default-no-") for name in ABLATIONS)
+    assert len(set(ABLATIONS.values())) == len(ABLATIONS)
+    assert not set(ABLATIONS) & set(make_presets(snapshot, HashingEncoder()))
+
+
+def test_all_switches_on_is_the_preset_default(snapshot: Snapshot) -> None:
+    presets = make_presets(snapshot, HashingEncoder())
+    for name, switches in (("default", DEFAULT), ("paper", PAPER)):
+        same = GraphRetriever(snapshot, HashingEncoder(), name=name, switches=switches)
+        assert [answer.tools for answer in _answers(same)] == [answer.tools for answer in _answers(presets[name])]
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_no_switch_is_idle(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, switch: str) -> None:
+    """With pools of one tool the ensemble matters, with pools of all the pools do."""
+    without = GraphRetriever(snapshot, HashingEncoder(), switches=replace(DEFAULT, **{switch: False}))
+    default = GraphRetriever(snapshot, HashingEncoder())
+    differs = False
+    for pool in (1, 100):
+        monkeypatch.setattr("retrieval.graph_retriever._POOL", pool)
+        differs |= [answer.tools for answer in _answers(without)] != [answer.tools for answer in _answers(default)]
+    assert differs
+
+
+@pytest.mark.parametrize(
+    ("ablation", "gone"),
+    [
+        ("default-no-support", {"graph_support"}),
+        ("default-no-resolvers", {"resolver_lift"}),
+        ("default-no-bm25", {"bm25_text"}),
+        ("default-no-bm25-params", {"bm25_params"}),
+        ("default-no-cosine", {"cosine_text"}),
+        ("default-no-cosine-name", {"cosine_name"}),
+        ("default-no-graph", {"graph_support", "resolver_lift"}),
+    ],
+)
+def test_a_signal_that_is_taken_away_is_in_no_reason(
+    ablations: dict[str, Retriever], snapshot: Snapshot, ablation: str, gone: set[str]
+) -> None:
+    default = make_presets(snapshot, HashingEncoder())["default"]
+    assert _signals(default) - _signals(ablations[ablation]) == gone
+    assert _answers(ablations[ablation])[0].preset == ablation
+
+
+@pytest.mark.parametrize(
+    ("ablation", "kinds"),
+    [("default-no-semantic-entries", {"ngram"}), ("default-no-ngrams", {"semantic"}), ("default-no-graph", set())],
+)
+def test_entry_nodes_that_are_taken_away_lead_to_no_tool(
+    ablations: dict[str, Retriever], ablation: str, kinds: set[str]
+) -> None:
+    answers = _answers(ablations[ablation])
+    assert {entry.kind for answer in answers for tool in answer.tools for entry in tool.reasons.entries} == kinds
+
+
+def test_without_the_graph_the_default_is_the_flat_fusion(snapshot: Snapshot, ablations: dict[str, Retriever]) -> None:
+    """The pools hold the whole of a small catalogue, so what is left is the sum of the four text signals."""
+    flat = make_presets(snapshot, HashingEncoder())["fusion"]
+    for bare, fused in zip(_answers(ablations["default-no-graph"]), _answers(flat), strict=True):
+        assert [(tool.tool_id, tool.score) for tool in bare.tools] == [
+            (tool.tool_id, tool.score) for tool in fused.tools
+        ]
+        assert all(set(tool.reasons.signals) == FUSED for tool in bare.tools)
+
+
+@pytest.mark.usefixtures("small_pools")
+def test_candidates_come_from_the_ensemble_and_from_text_and_either_can_go(
+    snapshot: Snapshot, ablations: dict[str, Retriever]
+) -> None:
+    presets = make_presets(snapshot, HashingEncoder())
+    for query in QUERIES:
+        every = Request(query=query, k=MAX_K)
+        ensemble = set(_tools(presets["paper"].retrieve(every)))
+        assert set(_tools(ablations["default-no-text-pools"].retrieve(every))) == ensemble
+        nearest = presets["semantic"].retrieve(Request(query=query, k=1)).tools[0].tool_id
+        pooled = set(_tools(ablations["default-no-ego-candidates"].retrieve(every)))
+        assert nearest in pooled
+        assert 1 <= len(pooled) <= 2
+        assert set(_tools(presets["default"].retrieve(every))) == ensemble | pooled
+
+
+def test_without_dependencies_no_such_edge_is_walked_or_lifted(
+    snapshot: Snapshot, ablations: dict[str, Retriever]
+) -> None:
+    default, bare = make_presets(snapshot, HashingEncoder())["default"], ablations["default-no-dependencies"]
+    for retriever, seen in ((default, True), (bare, False)):
+        answer = retriever.retrieve(Request(query=QUERIES[0], k=MAX_K))
+        walked = {edge.predicate for tool in answer.tools for edge in tool.reasons.edges}
+        supplied = {supply.tool_id for tool in answer.tools for supply in tool.reasons.supplies} - {""}
+        lifted = [tool.tool_id for tool in answer.tools if tool.reasons.signals["resolver_lift"]]
+        assert bool(walked & DEPENDENCIES) is bool(supplied) is bool(lifted) is seen
+        assert "has_parameter" in walked or "has_entity" in walked, "all other edges are still walked"
+
+
+def test_a_snapshot_without_some_edges_is_the_graph_without_them(snapshot: Snapshot) -> None:
+    whole = snapshot_graph(snapshot)
+    degrees = snapshot.tool_degrees.tolist()
+    bare = snapshot.without(DEPENDENCIES)
+    graph = snapshot_graph(bare)
+    left = [(h, t, k, d) for h, t, k, d in whole.edges(keys=True, data=True) if d["predicate"] not in DEPENDENCIES]
+    assert 0 < len(left) < whole.number_of_edges()
+    assert sorted(graph.edges(keys=True)) == sorted((h, t, k) for h, t, k, _ in left)
+    for head, tail, key, said in left:
+        assert graph.edges[head, tail, key] == said, "an edge keeps what is known of it"
+    assert len(bare.edges) == bare.adjacency.edge_count == len(list(bare.edges)) == len(left)
+    assert set(graph) == set(whole)
+    assert bare.id == snapshot.id
+    assert snapshot.tool_degrees.tolist() == degrees
+    assert nx.utils.graphs_equal(snapshot_graph(snapshot), whole), "the snapshot itself is as it was"
+    keys = [bare.node_key(number) for number in range(len(bare.nodes))]
+    touching = [
+        sum(head == key and tail.startswith("tool:") for head, tail, _, _ in left)
+        + sum(tail == key and head.startswith("tool:") for head, tail, _, _ in left)
+        for key in keys
+    ]
+    assert bare.tool_degrees.tolist() == touching

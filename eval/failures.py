@@ -14,32 +14,23 @@ from itertools import zip_longest
 import numpy as np
 
 from eval.answers import Run
-from eval.changes import Change, changed, complete_at, ranks_of
+from eval.changes import complete_at, ranks_of
 from eval.evidence import Evidence
 from eval.queries import LabelledQuery, QuerySet
 from eval.summary import MeasuredSet
 from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
+from retrieval.ablations import make_ablations
 from retrieval.ego import ensemble_tools
 from retrieval.entry import EntryNode, ngram_entries, semantic_entries
 from retrieval.presets import make_presets
 from retrieval.query import Query, analyse
 from retrieval.ranking import FusionRanker
-from retrieval.retriever import MAX_K, EdgeWalked, EntryMatch, Reasons, Request, Retriever, ScoredTool
+from retrieval.retriever import MAX_K, EdgeWalked, EntryMatch, Request, Retriever, ScoredTool
 from retrieval.snapshot import Snapshot
 
-__all__ = [
-    "CAUSES",
-    "Explained",
-    "Failure",
-    "GainedTool",
-    "HelpedAndHurt",
-    "MissingTool",
-    "failed_requests",
-    "helped_and_hurt",
-    "look_into",
-]
+__all__ = ["CAUSES", "Failure", "MissingTool", "failed_requests", "look_into", "retriever_named"]
 
 NO_ANSWER = "no answer"
 ABSENT = "gold missing from the catalogue"
@@ -310,106 +301,5 @@ class _Looker:
 def retriever_named(
     snapshot: Snapshot, encoder: Encoder, system: str, reranker: Reranker | None = None
 ) -> Retriever | None:
-    """The preset of that name, or None for a system that is none."""
-    return make_presets(snapshot, encoder, reranker).get(system)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GainedTool:
-    """A gold tool that one system has among the first k and the other has not.
-
-    :param rank: in the system that has it; ``other_rank`` in the other, None where it is not in the answer.
-    :param reasons: why the system that has it returned it, where it could be asked again.
-    :param edges: edges that join it with the request's other gold tools.
-    """
-
-    tool_id: str
-    rank: int
-    other_rank: int | None
-    reasons: Reasons = field(default_factory=Reasons)
-    edges: tuple[EdgeWalked, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
-    """A request that one system completes and the other does not, and the tools that make the difference."""
-
-    query: LabelledQuery
-    tools: tuple[GainedTool, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HelpedAndHurt:
-    """Where two systems differ at k: ``helped`` the first completes and the second does not, ``hurt`` the other way."""
-
-    first: str
-    second: str
-    k: int
-    snapshot_id: str
-    helped: tuple[Explained, ...]
-    hurt: tuple[Explained, ...]
-
-
-def helped_and_hurt(
-    a_run: Run,
-    b_run: Run,
-    queries: QuerySet,
-    k: int,
-    *,
-    snapshot: Snapshot | None = None,
-    encoder: Encoder | None = None,
-) -> HelpedAndHurt:
-    """The requests that A completes at k and B does not, and those the other way round.
-
-    :param snapshot: with it and its encoder, each tool that makes the difference comes with the reasons of the preset
-        that has it, and with the edges to the request's other gold tools; without, with its ranks.
-    """
-    helped, hurt = changed(b_run, a_run, queries.queries, k)
-
-    def explain(changes: Sequence[Change], run: Run, *, after: bool) -> tuple[Explained, ...]:
-        explainer = _Explainer(run, k, snapshot, encoder)
-        return tuple(
-            explainer.explained(
-                change.query, *((change.after, change.before) if after else (change.before, change.after))
-            )
-            for change in changes
-        )
-
-    return HelpedAndHurt(
-        first=a_run.system,
-        second=b_run.system,
-        k=k,
-        snapshot_id=a_run.snapshot_id,
-        helped=explain(helped, a_run, after=True),
-        hurt=explain(hurt, b_run, after=False),
-    )
-
-
-class _Explainer:
-    """Says why one run has the gold tools that another has not."""
-
-    def __init__(self, run: Run, k: int, snapshot: Snapshot | None, encoder: Encoder | None) -> None:
-        self._k = k
-        self._evidence = Evidence(snapshot) if snapshot is not None else None
-        self._retriever = None
-        if snapshot is not None and encoder is not None and snapshot.id == run.snapshot_id:
-            self._retriever = retriever_named(snapshot, encoder, run.system)
-
-    def explained(self, query: LabelledQuery, ranks: Sequence[int | None], others: Sequence[int | None]) -> Explained:
-        """One request that the run completes."""
-        reasons: dict[str, Reasons] = {}
-        if self._retriever is not None:
-            response = self._retriever.retrieve(Request(query=query.text, k=self._k))
-            reasons = {tool.tool_id: tool.reasons for tool in response.tools}
-        tools = [
-            GainedTool(
-                tool_id=tool,
-                rank=rank,
-                other_rank=other,
-                reasons=reasons.get(tool, Reasons()),
-                edges=self._evidence.edges(tool, query.tools) if self._evidence is not None else (),
-            )
-            for tool, rank, other in zip(query.tools, ranks, others, strict=True)
-            if rank is not None and (other is None or other > self._k)
-        ]
-        return Explained(query=query, tools=tuple(tools))
+    """The preset or ablation of that name, or None for a system that is neither."""
+    return {**make_ablations(snapshot, encoder), **make_presets(snapshot, encoder, reranker)}.get(system)

@@ -20,7 +20,15 @@ from eval.report.document import (
     Section,
     Table,
 )
-from eval.report.facts import cost_table, latency_table, missing_gold_table, sets_table, systems_table, warnings_of
+from eval.report.facts import (
+    configs_table,
+    cost_table,
+    latency_table,
+    missing_gold_table,
+    sets_table,
+    systems_table,
+    warnings_of,
+)
 from eval.report.failure_page import causes_table, failures_document, helped_and_hurt_section
 from eval.report.graph import graph_section
 from eval.report.html import document_to_html
@@ -43,6 +51,7 @@ __all__ = [
     "averages_picture",
     "by_group_picture",
     "causes_table",
+    "configs_table",
     "cost_table",
     "difference_table",
     "document_to_html",

@@ -67,10 +67,13 @@ class Picture:
     """A picture.
 
     :param name: of its file, ``figure3.png``.
+    :param title: what it shows in a few words.
+    :param caption: the same, and of which snapshot, systems and configurations.
     :param png: its bytes.
     """
 
     name: str
+    title: str
     caption: str
     png: bytes
 

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from eval.report.document import NOTHING, Cell, Column, Table
 from eval.report.lookup import Figures, chosen
 from eval.report.numbers import bytes_of, milliseconds
-from eval.report.tables import SYSTEM_COLUMNS
 from eval.summary import MeasuredSet, Summary, SystemFacts
 
-__all__ = ["cost_table", "latency_table", "missing_gold_table", "sets_table", "systems_table", "warnings_of"]
+__all__ = [
+    "configs_table",
+    "cost_table",
+    "latency_table",
+    "missing_gold_table",
+    "sets_table",
+    "systems_table",
+    "warnings_of",
+]
 
 # Stages in the order in which a request passes them; others follow by name, the total comes last.
 _STAGES = ("encode", "entry", "ego", "rank", "explain")
 _TOTAL = "total"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _RESOURCES: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "build_s": ("build, s", "{:,.1f}".format),
     "load_s": ("load, s", "{:,.2f}".format),
@@ -44,30 +55,57 @@ def sets_table(summary: Summary) -> Table:
 
 
 def systems_table(summary: Summary, sets: Sequence[MeasuredSet]) -> Table:
-    """The systems: config hash, how many tools an answer could hold, and the configuration itself.
+    """The systems: how many tools an answer could hold, and what sets each configuration apart from the others.
 
-    A system whose configuration differs from set to set has a row for each.
+    What all configurations have in common is in the caption; what differs between the sets of one system (its snapshot)
+    is left to the hashes of :func:`configs_table`.
     """
-    found: dict[tuple[str, str, int], tuple[list[str], str]] = {}
-    for measured in sets:
-        for run in measured.runs:
-            config = "; ".join(f"{key}: {value}" for key, value in sorted(run.config.items()))
-            names, _ = found.setdefault((run.system, run.config_hash, run.k), ([], config))
-            names.append(measured.queries.name)
-    order = {name: place for place, name in enumerate(summary.systems)}
+    runs = [run for measured in sets for run in measured.runs]
+    common = _common([run.config for run in runs])
     rows = []
-    for (system, digest, k), (names, config) in sorted(
-        found.items(), key=lambda item: (order.get(item[0][0], len(order)), item[0])
-    ):
-        where = "all" if len(names) == len(sets) else ", ".join(names)
-        rows.append((system, digest, str(k), where, config))
-    columns = (
-        *SYSTEM_COLUMNS,
-        Column(name="k"),
-        Column(name="sets", number=False),
-        Column(name="configuration", number=False),
+    for system in summary.systems:
+        own = [run for run in runs if run.system == system]
+        config = {key: value for key, value in _common([run.config for run in own]).items() if key not in common}
+        depths = ", ".join(str(k) for k in sorted({run.k for run in own}))
+        rows.append((system, depths, _settings(config)))
+    return Table(
+        caption=f"Common to all configurations: {_settings(common)}.",
+        columns=(
+            Column(name="system", number=False),
+            Column(name="k"),
+            Column(name="configuration", number=False),
+        ),
+        rows=_cells(rows),
     )
+
+
+def configs_table(summary: Summary) -> Table:
+    """The config hash of every system on every set; a dash where it was not run."""
+    figures = Figures(summary)
+    rows = [
+        (system, *(figures.config(system, name) or NOTHING.text for name in summary.sets)) for system in summary.systems
+    ]
+    columns = (Column(name="system", number=False), *(Column(name=name, number=False) for name in summary.sets))
     return Table(caption="", columns=columns, rows=_cells(rows))
+
+
+def _common(configs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What all of the configurations say alike."""
+    first = configs[0] if configs else {}
+    return {
+        key: value
+        for key, value in sorted(first.items())
+        if all(key in other and other[key] == value for other in configs)
+    }
+
+
+def _settings(config: Mapping[str, Any]) -> str:
+    """Settings on one line, digests shortened."""
+    texts = {
+        key: value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+        for key, value in config.items()
+    }
+    return "; ".join(f"{key} {text[:12] if _DIGEST.fullmatch(text) else text}" for key, text in texts.items()) or "–"
 
 
 def latency_table(summary: Summary, set_name: str, systems: Sequence[str] = ()) -> Table:
@@ -77,7 +115,12 @@ def latency_table(summary: Summary, set_name: str, systems: Sequence[str] = ()) 
     known = {stage for fact in facts for stage in fact.stages_ms}
     stages = [stage for stage in _STAGES if stage in known]
     stages += sorted(known - {*_STAGES, _TOTAL}) + ([_TOTAL] if _TOTAL in known else [])
-    columns = [*SYSTEM_COLUMNS, Column(name="answered"), Column(name="unanswered"), Column(name="degraded")]
+    columns = [
+        *figures.system_columns([set_name]),
+        Column(name="answered"),
+        Column(name="unanswered"),
+        Column(name="degraded"),
+    ]
     columns += [Column(name=name, group=stage) for stage in stages for name in ("p50", "p95")]
     rows = []
     for fact in facts:
@@ -107,7 +150,10 @@ def cost_table(summary: Summary, set_name: str, systems: Sequence[str] = ()) -> 
         (Cell(text=fact.system), Cell(text=fact.config_hash), *(_resource(fact, name) for name in names))
         for fact in facts
     ]
-    columns = [*SYSTEM_COLUMNS, *(Column(name=_RESOURCES[name][0] if name in _RESOURCES else name) for name in names)]
+    columns = [
+        *figures.system_columns([set_name]),
+        *(Column(name=_RESOURCES[name][0] if name in _RESOURCES else name) for name in names),
+    ]
     return Table(
         caption=f"Cost, {set_name}; a dash where it was not measured. {figures.identity([set_name], ())}",
         columns=tuple(columns),

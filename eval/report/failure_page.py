@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from eval.failures import CAUSES, Explained, Failure, GainedTool, HelpedAndHurt, MissingTool, failed_requests
+from eval.failures import CAUSES, Failure, MissingTool, failed_requests
+from eval.helped import Explained, GainedTool, HelpedAndHurt
 from eval.report.document import Block, Cell, Column, Document, Listing, Paragraph, Quotation, Section, Table
 from eval.report.numbers import percent
 from eval.summary import MeasuredSet
@@ -48,7 +49,7 @@ def causes_table(failures: Sequence[Failure], sets: Sequence[MeasuredSet]) -> Ta
     columns += [Column(name=name) for name in ("not complete", "looked into", *causes)]
     identity = sorted({f"{one.set_name} {one.snapshot_id}, {one.system} {one.config_hash}" for one in failures})
     return Table(
-        caption="Requests that were not completed at k, and why those are not that were looked into; a request counts "
+        caption="Requests that were not completed at k, and the causes of those that were looked into; a request counts "
         f"under the hardest cause of its missing tools. Snapshots and configurations: {'; '.join(identity)}.",
         columns=tuple(columns),
         rows=tuple(rows),
@@ -99,9 +100,9 @@ def _totals(depth: Mapping[tuple[str, str], int], sets: Sequence[MeasuredSet]) -
 def _failure(failure: Failure) -> Section:
     query = failure.query
     blocks: list[Block] = [Quotation(text=query.text[:_TEXT_CHARS])]
-    kind = f"Class {query.request_class}. " if query.request_class else ""
-    blocks.append(Paragraph(text=f"{kind}Cause: {failure.cause}.{f' {failure.error}' if failure.error else ''}"))
-    facts = [
+    facts = [f"class: {query.request_class}"] if query.request_class else []
+    facts += [f"no answer: {failure.error}"] if failure.error else []
+    facts += [
         f"gold: {', '.join(query.tools)}",
         f"found among the first {failure.k}: {', '.join(failure.found) or 'none'}",
         f"took their place: {', '.join(failure.intruders) or 'nothing'}",

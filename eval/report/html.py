@@ -92,7 +92,7 @@ def _block(block: Block) -> str:
             data = base64.b64encode(block.png).decode("ascii")
             caption = html.escape(block.caption)
             return (
-                f'<figure><img alt="{caption}" src="data:image/png;base64,{data}">'
+                f'<figure><img alt="{html.escape(block.title)}" src="data:image/png;base64,{data}">'
                 f"<figcaption>{caption}</figcaption></figure>"
             )
         case Listing():

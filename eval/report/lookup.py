@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from eval.report.document import Cell, Column
 from eval.summary import Figure, Summary, SystemFacts
 
-__all__ = ["Figures", "Group", "chosen"]
+__all__ = ["CONFIGS", "Figures", "Group", "chosen"]
 
-_NAMED = 2  # config hashes of one system that a table names
+CONFIGS = "“Configurations by set”"  # the section where every config hash is found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,21 +65,29 @@ class Figures:
         found = (self.get(group, system, measure) for system in systems)
         return next((figure.too_large for figure in found if figure is not None), None)
 
-    def config(self, system: str, sets: Iterable[str]) -> str:
-        """The system's config hash on these sets; all of them where they differ."""
-        facts = (self.facts(set_name, system) for set_name in sets)
-        hashes = sorted({fact.config_hash for fact in facts if fact is not None})
-        return ", ".join(hashes) if len(hashes) <= _NAMED else f"{len(hashes)}, see Systems"
+    def config(self, system: str, set_name: str) -> str:
+        """The system's config hash on a set; empty where it was not run on it."""
+        facts = self.facts(set_name, system)
+        return facts.config_hash if facts is not None else ""
 
     def identity(self, sets: Sequence[str], systems: Sequence[str]) -> str:
         """Snapshots, systems and config hashes, for a caption."""
         ids = {name: str(self.summary.sets[name]["snapshot_id"]) for name in sets}
-        alone = len(ids) == 1
-        said = f"Snapshot{'' if alone else 's'} "
-        said += ", ".join(id_ if alone else f"{name} {id_}" for name, id_ in ids.items())
-        if systems:
-            said += "; configuration of " + ", ".join(f"{one} {self.config(one, sets) or '–'}" for one in systems)
-        return f"{said}."
+        if len(ids) > 1:
+            named = ", ".join(f"{name} {id_}" for name, id_ in ids.items())
+            return f"Snapshots: {named}. Config hashes: see {CONFIGS}."
+        hashes = ", ".join(f"{system} {self.config(system, *sets) or '–'}" for system in systems)
+        return f"Snapshot {''.join(ids.values())}{f'; config hash of {hashes}' if hashes else ''}."
+
+    def system_columns(self, sets: Sequence[str]) -> tuple[Column, ...]:
+        """The first columns of a table with systems below each other: over several sets a system has several configs."""
+        names = ("system", "config") if len(sets) == 1 else ("system",)
+        return tuple(Column(name=name, number=False) for name in names)
+
+    def system_cells(self, system: str, sets: Sequence[str]) -> tuple[Cell, ...]:
+        """A system's cells in these columns."""
+        texts = (system, self.config(system, *sets)) if len(sets) == 1 else (system,)
+        return tuple(Cell(text=text) for text in texts)
 
 
 def _set_of_class(figure: Figure) -> str:

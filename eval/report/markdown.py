@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from itertools import groupby
@@ -11,8 +10,9 @@ from eval.report.document import Block, Cell, Document, Listing, Paragraph, Pict
 
 __all__ = ["document_to_markdown", "escape_markdown", "section_to_markdown", "table_to_markdown"]
 
-_MARKUP = re.compile(r"([\\`*\[\]|~])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
-_LINE_START = re.compile(r"^(?:(?=[#+\-=])|(\d+)(?=[.)]\s))")
+# What opens markup inside a line. A bracket does only where a link can follow it, an underscore not inside a word.
+_MARKUP = re.compile(r"[\\`*|]|~(?=~)|\](?=[(\[:])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_LINE_START = re.compile(r"^(?:(?=[#+\-=>])|(\d+)(?=[.)]\s))")
 _JOINED = " / "  # between the values of columns with a common heading
 
 
@@ -41,13 +41,13 @@ def table_to_markdown(table: Table) -> str:
         if number in table.averages:
             cells[0] = f"*{cells[0]}*"
         lines.append(_line(cells))
-    caption = f"\n\n{escape_markdown(table.caption)}" if table.caption else ""
+    caption = f"\n\n{_line_of(table.caption)}" if table.caption else ""
     return "\n".join(lines) + caption
 
 
 def escape_markdown(text: str) -> str:
     """Text that shows as itself inside a line of Markdown, also in a table; line breaks become spaces."""
-    plain = html.escape(" ".join(text.split()), quote=False)
+    plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
     return _MARKUP.sub(lambda found: "\\" + found.group(0), plain)
 
 
@@ -68,8 +68,7 @@ def _block(block: Block) -> str:
         case Table():
             return table_to_markdown(block)
         case Picture():
-            caption = escape_markdown(block.caption)
-            return f"![{caption}]({block.name})\n\n{caption}"
+            return f"![{escape_markdown(block.title)}]({block.name})\n\n{_line_of(block.caption)}"
         case Listing():
             return "\n".join(f"- {_line_of(item)}" for item in block.items)
         case Quotation():

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from eval.metrics import cutoff_of
 from eval.report.document import Block, Document, Paragraph, Picture, Section
 from eval.report.facts import (
+    configs_table,
     cost_table,
     latency_table,
     missing_gold_table,
@@ -65,6 +66,7 @@ def _measured(summary: Summary, sets: Sequence[MeasuredSet]) -> Section:
         sections=(
             Section(title="Sets", blocks=(sets_table(summary),)),
             Section(title="Systems", blocks=(systems_table(summary, sets),)),
+            Section(title="Configurations by set", blocks=(configs_table(summary),)),
         ),
     )
 
@@ -84,7 +86,7 @@ def _over_sets(summary: Summary) -> Section:
             ),
             Section(title=f"Differences to {summary.baseline}", blocks=(difference_table(summary, ""),)),
             Section(title="Set by set", blocks=(*by_set, by_group_picture(summary, name="figure5.png"))),
-            Section(title="All measures", blocks=tuple(_all_measures(summary, ""))),
+            Section(title="Other measures", blocks=tuple(_measures(summary, "", MEASURES[1:]))),
         ),
     )
 
@@ -93,7 +95,7 @@ def _one_set(summary: Summary, measured: MeasuredSet) -> Iterator[Section]:
     name = measured.queries.name
     yield Section(title=f"CompleteRecall by class (Table 3), {name}", blocks=tuple(_by_class(summary, name)))
     yield Section(title=f"Differences to {summary.baseline}, {name}", blocks=(difference_table(summary, name),))
-    yield Section(title=f"All measures, {name}", blocks=tuple(_all_measures(summary, name)))
+    yield Section(title=f"All measures, {name}", blocks=tuple(_measures(summary, name, MEASURES)))
     cost = cost_table(summary, name)
     yield Section(
         title=f"Latency and cost, {name}", blocks=(latency_table(summary, name), *([cost] if cost is not None else []))
@@ -126,8 +128,8 @@ def _file_name(summary: Summary, set_name: str) -> str:
     return set_name if harmless else f"set{list(summary.sets).index(set_name) + 1}"
 
 
-def _all_measures(summary: Summary, set_name: str) -> Iterator[Block]:
-    for measure in MEASURES:
+def _measures(summary: Summary, set_name: str, measures: Sequence[str]) -> Iterator[Block]:
+    for measure in measures:
         yield measure_table(summary, set_name, measure, cutoffs=_cutoffs(summary))
 
 

@@ -34,8 +34,9 @@ def averages_picture(summary: Summary, set_name: str = "", *, systems: Sequence[
     figures = Figures(summary)
     group, names = figures.group(set_name), chosen(summary, systems)
     what = f"mean over {len(group.sets)} sets" if not set_name else f"micro-averages, {set_name}"
-    caption = f"CompleteRecall@k, {what}, with 95 % intervals. {figures.identity(group.sets, names)}"
-    return Picture(name=name, caption=caption, png=_png(figure, caption))
+    title = f"CompleteRecall@k, {what}"
+    caption = f"{title}, with 95 % intervals. {figures.identity(group.sets, names)}"
+    return Picture(name=name, title=title, caption=caption, png=_png(figure, caption))
 
 
 def averages_figure(summary: Summary, set_name: str = "", *, systems: Sequence[str] = ()) -> Any:
@@ -60,8 +61,9 @@ def by_group_picture(
     figures, names = Figures(summary), chosen(summary, systems)
     sets = figures.group(set_name).sets
     by = f"class of request, {set_name}" if set_name else "set"
-    caption = f"{measure} by {by}, with 95 % intervals. {figures.identity(sets, names)}"
-    return Picture(name=name, caption=caption, png=_png(figure, caption))
+    title = f"{measure} by {by}"
+    caption = f"{title}, with 95 % intervals. {figures.identity(sets, names)}"
+    return Picture(name=name, title=title, caption=caption, png=_png(figure, caption))
 
 
 def by_group_figure(

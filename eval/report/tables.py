@@ -13,7 +13,6 @@ from eval.summary import Figure, Summary
 __all__ = [
     "MEASURES",
     "PAPER_CUTOFFS",
-    "SYSTEM_COLUMNS",
     "difference_table",
     "measure_table",
     "per_set_table",
@@ -22,7 +21,6 @@ __all__ = [
 
 PAPER_CUTOFFS = (3, 5, 10)
 MEASURES = ("CompleteRecall", "R", "nDCG", "AP", "RR")
-SYSTEM_COLUMNS = (Column(name="system", number=False), Column(name="config", number=False))
 _FEW = 5  # up to so many systems stand side by side, as in the paper; more stand below each other
 _TOO_LARGE = "|gold| > k"
 
@@ -98,12 +96,12 @@ def difference_table(
     for name in chosen(summary, systems):
         if name != summary.baseline:
             cells = [_difference(figures.get(group, name, measure)) for measure in measures]
-            rows.append((Cell(text=name), Cell(text=figures.config(name, group.sets)), *cells))
+            rows.append((*figures.system_cells(name, group.sets), *cells))
     return Table(
         caption=f"Difference to {summary.baseline} in points, {_all_of(group)}, with paired 95 % interval and "
         f"two-sided p (bootstrap of {summary.resamples:,} resamples, seed {summary.seed}; not corrected for the number "
         f"of comparisons); bold where the interval leaves out 0. {figures.identity(group.sets, (summary.baseline,))}",
-        columns=(*SYSTEM_COLUMNS, *(Column(name=measure) for measure in measures)),
+        columns=(*figures.system_columns(group.sets), *(Column(name=measure) for measure in measures)),
         rows=tuple(rows),
     )
 
@@ -194,7 +192,7 @@ def _groups_down(layout: _Layout, title: str) -> Table:
 
 
 def _systems_down(layout: _Layout, title: str) -> Table:
-    columns = list(SYSTEM_COLUMNS)
+    columns = list(layout.figures.system_columns(layout.sets))
     for group in layout.groups:
         requests = layout.requests(group)
         heading = f"{group.name} ({requests})" if requests else group.name
@@ -202,10 +200,11 @@ def _systems_down(layout: _Layout, title: str) -> Table:
     rows = []
     if layout.complete:
         shares = [cell for group in layout.groups for cell in layout.too_large(group)]
-        rows.append((Cell(text=_TOO_LARGE), Cell(text=""), *shares))
+        blank = [Cell(text="")] * (len(layout.figures.system_columns(layout.sets)) - 1)
+        rows.append((Cell(text=_TOO_LARGE), *blank, *shares))
     for system in layout.systems:
         values = [cell for group in layout.groups for cell in layout.cells(group, system)]
-        rows.append((Cell(text=system), Cell(text=layout.figures.config(system, layout.sets)), *values))
+        rows.append((*layout.figures.system_cells(system, layout.sets), *values))
     return Table(
         caption=layout.caption(title, ()),
         columns=tuple(columns),

@@ -44,6 +44,8 @@ class EvaluationPlan:
     :param baseline: the system that differences are against; empty for ``rrf``, or the first where that is not measured.
     :param limit: how many requests at most, 0 for all.
     :param keys: files of true dependencies, to score the tool graph by.
+    :param name: what the reports call the set; by the first file where left out.
+    :param footprint: also measure each system's memory and loading, in a process of its own: some seconds a system.
     """
 
     store: Path
@@ -57,6 +59,8 @@ class EvaluationPlan:
     allow_missing: bool = False
     keys: tuple[Path, ...] = ()
     reranker: str = FusionRanker.name
+    name: str = ""
+    footprint: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +89,7 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
     """
     require_eval_extra()
     cutoffs = _cutoffs(plan.k)
-    queries = read_queries(plan.queries)
+    queries = read_queries(plan.queries, name=plan.name)
     if plan.limit:
         queries = sample_queries(queries, plan.limit)
     engine = open_engine(plan.store, reranker=(reranker := open_reranker(plan.reranker)))
@@ -144,7 +148,8 @@ def _run(
         progress=progress,
         known=known,
     )
-    if not isinstance(system, LocalSystem) or "load_s" in run.resources or run.died:
+    measurable = plan.footprint and isinstance(system, LocalSystem)
+    if not measurable or "load_s" in run.resources or run.died:
         return run
     reranker = "" if plan.reranker == FusionRanker.name else plan.reranker
     cost = measure_footprint(plan.store, system.name, queries.queries[0].text, reranker=reranker)

@@ -9,6 +9,7 @@
 or make a ``Document`` of sections and give it to ``write_document``. A set name left empty means the mean over the sets.
 """
 
+from eval.report.comparison import comparison_document, comparison_to_markdown
 from eval.report.document import (
     Cell,
     Column,
@@ -51,6 +52,8 @@ __all__ = [
     "averages_picture",
     "by_group_picture",
     "causes_table",
+    "comparison_document",
+    "comparison_to_markdown",
     "configs_table",
     "cost_table",
     "difference_table",

@@ -10,8 +10,9 @@ from eval.report.document import Block, Cell, Document, Listing, Paragraph, Pict
 
 __all__ = ["document_to_markdown", "escape_markdown", "section_to_markdown", "table_to_markdown"]
 
-# What opens markup inside a line. A bracket does only where a link can follow it, an underscore not inside a word.
-_MARKUP = re.compile(r"[\\`*|]|~(?=~)|\](?=[(\[:])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+# What opens markup inside a line. A bracket does only where a link can follow it, an underscore not inside a word,
+# an ampersand before an entity, a smaller-than before a tag.
+_MARKUP = re.compile(r"[\\`*|]|~(?=~)|\](?=[(\[:])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 _LINE_START = re.compile(r"^(?:(?=[#+\-=>])|(\d+)(?=[.)]\s))")
 _JOINED = " / "  # between the values of columns with a common heading
 
@@ -47,8 +48,7 @@ def table_to_markdown(table: Table) -> str:
 
 def escape_markdown(text: str) -> str:
     """Text that shows as itself inside a line of Markdown, also in a table; line breaks become spaces."""
-    plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
-    return _MARKUP.sub(lambda found: "\\" + found.group(0), plain)
+    return _MARKUP.sub(lambda found: "\\" + found.group(0), " ".join(text.split()))
 
 
 def _line_of(text: str) -> str:

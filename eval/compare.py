@@ -1,0 +1,285 @@
+"""Two evaluations compared: what each system gained and lost, request by request, and whether that is more than chance.
+
+Only what both measured is paired: the same system by name on the same request by id, text and gold set. What differs
+beside the answers (snapshot, requests, configurations) is said before any figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.answers import Run
+from eval.bootstrap import check, interval, p_value, resampled_means
+from eval.changes import Change, changed, complete_at, ranks_of
+from eval.metrics import is_answered
+from eval.queries import LabelledQuery
+from eval.summary import MeasuredSet
+from ontology.errors import InvalidArgumentError
+
+__all__ = ["Comparison", "Point", "SetComparison", "SystemComparison", "compare", "comparison_to_json"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """CompleteRecall of one system at one k, before and after, over the requests that both measured.
+
+    :param before: in [0, 1]; so ``after``.
+    :param low: lower end of the paired 95 % interval of ``after - before``; ``high`` the upper; ``p`` two-sided.
+    :param gained: requests that are complete only after; ``lost`` only before.
+    """
+
+    k: int
+    before: float
+    after: float
+    low: float
+    high: float
+    p: float
+    gained: tuple[Change, ...]
+    lost: tuple[Change, ...]
+
+    @property
+    def difference(self) -> float:
+        """After minus before."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemComparison:
+    """One system in both evaluations.
+
+    :param hashes: config hash before and after.
+    :param settings: the keys in which the configurations differ.
+    :param unanswered: paired requests without an answer, before and after.
+    """
+
+    system: str
+    hashes: tuple[str, str]
+    settings: tuple[str, ...]
+    unanswered: tuple[int, int]
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetComparison:
+    """One set of requests in both evaluations.
+
+    :param names: of the set before and after; so ``snapshots`` and ``queries_sha256``.
+    :param paired: ids of the requests that are the same in both; figures are over these alone.
+    :param only_before: ids of requests that only the first has, ``only_after`` only the second.
+    :param altered: ids that both have with another text or another gold set.
+    :param systems_only_before: systems that only the first measured, ``systems_only_after`` only the second.
+    :param too_deep: cutoffs left out, because the answers of one evaluation do not reach them.
+    """
+
+    names: tuple[str, str]
+    snapshots: tuple[str, str]
+    queries_sha256: tuple[str, str]
+    paired: tuple[str, ...]
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+    altered: tuple[str, ...]
+    systems: tuple[SystemComparison, ...]
+    systems_only_before: tuple[str, ...]
+    systems_only_after: tuple[str, ...]
+    too_deep: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two evaluations.
+
+    :param sets: those that both measured; ``sets_only_before`` and ``sets_only_after`` name the others.
+    """
+
+    sets: tuple[SetComparison, ...]
+    sets_only_before: tuple[str, ...]
+    sets_only_after: tuple[str, ...]
+    resamples: int
+    seed: int
+
+
+def compare(
+    before: Sequence[MeasuredSet],
+    after: Sequence[MeasuredSet],
+    *,
+    cutoffs: Sequence[int] = (3, 5, 10),
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Compare two evaluations set by set; one set on either side is compared whatever the two are called.
+
+    :raises InvalidArgumentError: when they have no set, no request, no system or no cutoff in common.
+    """
+    check(resamples=resamples, seed=seed)
+    pairs = _pairs(before, after)
+    if not pairs:
+        raise InvalidArgumentError(
+            "the two evaluations have no set of requests in common",
+            subject=f"{_names(before)} and {_names(after)}",
+            remedy="Compare evaluations of the same requests",
+        )
+    taken = {id(measured) for pair in pairs for measured in pair}
+    return Comparison(
+        sets=tuple(_compare(*pair, cutoffs=cutoffs, resamples=resamples, seed=seed) for pair in pairs),
+        sets_only_before=tuple(one.queries.name for one in before if id(one) not in taken),
+        sets_only_after=tuple(one.queries.name for one in after if id(one) not in taken),
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def comparison_to_json(comparison: Comparison) -> dict[str, Any]:
+    """The comparison as JSON values, differences included."""
+    value = asdict(comparison)
+    for said, compared in zip(value["sets"], comparison.sets, strict=True):
+        for system, of_system in zip(said["systems"], compared.systems, strict=True):
+            for point, of_point in zip(system["points"], of_system.points, strict=True):
+                point["difference"] = of_point.difference
+                point["gained"] = [_change_to_json(change) for change in of_point.gained]
+                point["lost"] = [_change_to_json(change) for change in of_point.lost]
+    return value
+
+
+def _change_to_json(change: Change) -> dict[str, Any]:
+    gold = change.query.tools
+    return {
+        "id": change.query.id,
+        "class": change.query.request_class,
+        "before": dict(zip(gold, change.before, strict=True)),
+        "after": dict(zip(gold, change.after, strict=True)),
+    }
+
+
+def _pairs(before: Sequence[MeasuredSet], after: Sequence[MeasuredSet]) -> list[tuple[MeasuredSet, MeasuredSet]]:
+    if len(before) == len(after) == 1:
+        return [(before[0], after[0])]
+    others = {measured.queries.name: measured for measured in after}
+    return [(one, others[one.queries.name]) for one in before if one.queries.name in others]
+
+
+def _names(sets: Sequence[MeasuredSet]) -> str:
+    return ", ".join(measured.queries.name for measured in sets) or "nothing"
+
+
+def _compare(
+    before: MeasuredSet, after: MeasuredSet, *, cutoffs: Sequence[int], resamples: int, seed: int
+) -> SetComparison:
+    first = {query.id: query for query in before.queries.queries}
+    second = {query.id: query for query in after.queries.queries}
+    both = [query_id for query_id in first if query_id in second]
+    paired = [first[query_id] for query_id in both if _same(first[query_id], second[query_id])]
+    runs = list(_common_runs(before, after))
+    reached = [k for k in cutoffs if all(run.k >= min(k, most) for run, most in _depths(runs, before, after))]
+    _check_common(paired, runs, reached, before.queries.name)
+    same = {query.id for query in paired}
+    draw = _Draws(resamples=resamples, seed=seed, stratum=before.queries.name)
+    return SetComparison(
+        names=(before.queries.name, after.queries.name),
+        snapshots=(before.snapshot_id, after.snapshot_id),
+        queries_sha256=(before.queries.sha256, after.queries.sha256),
+        paired=tuple(query.id for query in paired),
+        only_before=tuple(query_id for query_id in first if query_id not in second),
+        only_after=tuple(query_id for query_id in second if query_id not in first),
+        altered=tuple(query_id for query_id in both if query_id not in same),
+        systems=tuple(_system(*pair, paired, reached, draw) for pair in runs),
+        systems_only_before=_only(before, after),
+        systems_only_after=_only(after, before),
+        too_deep=tuple(k for k in cutoffs if k not in reached),
+    )
+
+
+def _same(one: LabelledQuery, other: LabelledQuery) -> bool:
+    return (one.text, set(one.tools)) == (other.text, set(other.tools))
+
+
+def _common_runs(before: MeasuredSet, after: MeasuredSet) -> Iterator[tuple[Run, Run]]:
+    others = {run.system: run for run in after.runs}
+    return ((run, others[run.system]) for run in before.runs if run.system in others)
+
+
+def _only(one: MeasuredSet, other: MeasuredSet) -> tuple[str, ...]:
+    there = {run.system for run in other.runs}
+    return tuple(run.system for run in one.runs if run.system not in there)
+
+
+def _depths(runs: Sequence[tuple[Run, Run]], before: MeasuredSet, after: MeasuredSet) -> Iterator[tuple[Run, int]]:
+    """Every run with the number of tools that its answers can have at most."""
+    for first, second in runs:
+        yield first, before.tools
+        yield second, after.tools
+
+
+def _check_common(
+    paired: Sequence[LabelledQuery], runs: Sequence[tuple[Run, Run]], cutoffs: Sequence[int], subject: str
+) -> None:
+    for lacking, what in ((paired, "request"), (runs, "system"), (cutoffs, "cutoff")):
+        if not lacking:
+            raise InvalidArgumentError(
+                f"the two evaluations have no {what} in common",
+                subject=subject,
+                remedy="Compare evaluations of the same requests, by systems of the same names, and as deep",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draws:
+    resamples: int
+    seed: int
+    stratum: str
+
+    def differences(self, values_QC: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Mean differences over each draw, float32 [cutoffs, resamples]."""
+        return resampled_means(values_QC, resamples=self.resamples, seed=self.seed, stratum=self.stratum)
+
+
+def _system(
+    before: Run, after: Run, queries: Sequence[LabelledQuery], cutoffs: Sequence[int], draw: _Draws
+) -> SystemComparison:
+    first_QC, second_QC = _complete(before, queries, cutoffs), _complete(after, queries, cutoffs)
+    draws_CB = draw.differences(second_QC - first_QC)
+    low_C, high_C = interval(draws_CB)
+    p_C = p_value(draws_CB)
+    points = []
+    for column, k in enumerate(cutoffs):
+        gained, lost = changed(before, after, queries, k)
+        points.append(
+            Point(
+                k=k,
+                before=float(first_QC[:, column].mean(dtype=np.float64)),
+                after=float(second_QC[:, column].mean(dtype=np.float64)),
+                low=float(low_C[column]),
+                high=float(high_C[column]),
+                p=float(p_C[column]),
+                gained=tuple(gained),
+                lost=tuple(lost),
+            )
+        )
+    return SystemComparison(
+        system=before.system,
+        hashes=(before.config_hash, after.config_hash),
+        settings=_differing(before.config, after.config),
+        unanswered=(_unanswered(before, queries), _unanswered(after, queries)),
+        points=tuple(points),
+    )
+
+
+def _complete(run: Run, queries: Sequence[LabelledQuery], cutoffs: Sequence[int]) -> NDArray[np.float32]:
+    """Whether each request is complete at each cutoff, float32 [queries, cutoffs] of 0 and 1."""
+    depths = [complete_at(ranks_of(run, query)) for query in queries]
+    rows = [[depth is not None and depth <= k for k in cutoffs] for depth in depths]
+    return np.array(rows, dtype=np.float32)
+
+
+def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
+    absent = object()
+    keys = sorted({*before, *after})
+    return tuple(key for key in keys if before.get(key, absent) != after.get(key, absent))
+
+
+def _unanswered(run: Run, queries: Sequence[LabelledQuery]) -> int:
+    return sum(not is_answered(run, query.id) for query in queries)

@@ -1,0 +1,163 @@
+"""The page of a comparison: what differs beside the answers, then what each system gained and lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from eval.changes import Change, complete_at
+from eval.compare import Comparison, Point, SetComparison, SystemComparison
+from eval.report.document import Block, Cell, Column, Document, Paragraph, Section, Table
+from eval.report.markdown import document_to_markdown
+from eval.report.numbers import p_value, percent, points
+
+__all__ = ["comparison_document", "comparison_to_markdown"]
+
+_TEXT_CHARS = 160  # of a request, in a row
+_NAMED = 20  # ids that a warning names
+
+
+def comparison_to_markdown(comparison: Comparison, *, title: str = "") -> str:
+    """The page as Markdown."""
+    return document_to_markdown(comparison_document(comparison, title=title))
+
+
+def comparison_document(comparison: Comparison, *, title: str = "") -> Document:
+    """The page: what differs beside the answers at its top, then each set."""
+    return Document(
+        title=title or "What changed",
+        warnings=tuple(_warnings(comparison)),
+        sections=tuple(_set(compared, comparison) for compared in comparison.sets),
+    )
+
+
+def _warnings(comparison: Comparison) -> Iterator[str]:
+    """What differs beside the answers, the gravest first."""
+    for compared in comparison.sets:
+        name = _both(compared.names)
+        if compared.snapshots[0] != compared.snapshots[1]:
+            yield f"{name}: the snapshots differ: {_both(compared.snapshots)}. The catalogue or its graph is another."
+        if compared.queries_sha256[0] != compared.queries_sha256[1]:
+            yield (
+                f"{name}: the requests differ; figures are over the {len(compared.paired):,} that are the same in both."
+                + _named(" Only before", compared.only_before)
+                + _named(" Only after", compared.only_after)
+                + _named(" With another text or gold set", compared.altered)
+            )
+        yield from _config_warnings(compared, name)
+        if compared.too_deep:
+            yield f"{name}: answers do not reach k = {', '.join(map(str, compared.too_deep))} in both; left out."
+    for names, when in ((comparison.sets_only_before, "before"), (comparison.sets_only_after, "after")):
+        if names:
+            yield f"Sets measured only {when}, left out: {', '.join(names)}."
+
+
+def _config_warnings(compared: SetComparison, name: str) -> Iterator[str]:
+    differing: dict[tuple[str, ...], list[str]] = {}
+    for one in compared.systems:
+        if one.hashes[0] != one.hashes[1]:
+            differing.setdefault(one.settings, []).append(f"{one.system} ({' → '.join(one.hashes)})")
+        if any(one.unanswered):
+            yield (
+                f"{name}: {one.system} left requests without an answer, {one.unanswered[0]:,} before and "
+                f"{one.unanswered[1]:,} after; each scores 0."
+            )
+    for settings, systems in differing.items():
+        yield f"{name}: configurations differ in {', '.join(settings) or 'their hash'}: {', '.join(systems)}."
+    for systems_only, when in ((compared.systems_only_before, "before"), (compared.systems_only_after, "after")):
+        if systems_only:
+            yield f"{name}: systems measured only {when}, left out: {', '.join(systems_only)}."
+
+
+def _set(compared: SetComparison, comparison: Comparison) -> Section:
+    changes = (_changes(one) for one in compared.systems)
+    return Section(
+        title=_both(compared.names),
+        blocks=(_points(compared, comparison),),
+        sections=tuple(section for section in changes if section is not None),
+    )
+
+
+def _points(compared: SetComparison, comparison: Comparison) -> Table:
+    rows = []
+    for one in compared.systems:
+        for point in one.points:
+            rows.append((Cell(text=one.system), *_point(point)))
+    names = ("system", "k", "before", "after", "difference", "gained", "lost")
+    return Table(
+        caption=f"CompleteRecall@k (%) over the {len(compared.paired):,} requests that both have; differences in points "
+        f"with paired 95 % interval and two-sided p (bootstrap of {comparison.resamples:,} resamples, seed "
+        f"{comparison.seed}), bold where the interval leaves out 0; requests gained and lost. Snapshot "
+        f"{_both(compared.snapshots)}; config hash of {', '.join(f'{one.system} {_both(one.hashes)}' for one in compared.systems)}.",
+        columns=tuple(Column(name=name, number=name != "system") for name in names),
+        rows=tuple(rows),
+    )
+
+
+def _point(point: Point) -> tuple[Cell, ...]:
+    difference = Cell(
+        text=points(point.difference),
+        best=point.low > 0 or point.high < 0,
+        detail=f"[{points(point.low)}, {points(point.high)}], p {p_value(point.p)}",
+    )
+    values = (Cell(text=str(point.k)), Cell(text=percent(point.before)), Cell(text=percent(point.after)))
+    return (*values, difference, Cell(text=str(len(point.gained))), Cell(text=str(len(point.lost))))
+
+
+def _changes(one: SystemComparison) -> Section | None:
+    """The requests whose completeness changed at any k; None where none did."""
+    sides: list[tuple[str, list[tuple[int, tuple[Change, ...]]]]] = [
+        ("Gained", [(point.k, point.gained) for point in one.points]),
+        ("Lost", [(point.k, point.lost) for point in one.points]),
+    ]
+    blocks: list[Block] = []
+    for side, by_cutoff in sides:
+        table = _change_table(by_cutoff)
+        if table.rows:
+            blocks += [Paragraph(text=f"{side}: {len(table.rows):,} requests."), table]
+    return Section(title=one.system, blocks=tuple(blocks)) if blocks else None
+
+
+def _change_table(by_cutoff: Sequence[tuple[int, tuple[Change, ...]]]) -> Table:
+    """A row for each request, with the cutoffs at which it changed and the ranks of its gold tools."""
+    at: dict[str, list[int]] = {}
+    changes: dict[str, Change] = {}
+    for k, changed in by_cutoff:
+        for change in changed:
+            at.setdefault(change.query.id, []).append(k)
+            changes[change.query.id] = change
+    rows = []
+    for query_id in sorted(changes):
+        change = changes[query_id]
+        ranks = ", ".join(
+            f"{tool} {_rank(before)} → {_rank(after)}"
+            for tool, before, after in zip(change.query.tools, change.before, change.after, strict=True)
+        )
+        depth = f"{_rank(complete_at(change.before))} → {_rank(complete_at(change.after))}"
+        texts = (query_id, change.query.request_class, _shortened(change.query.text))
+        rows.append((*texts, " ".join(f"@{k}" for k in at[query_id]), depth, ranks))
+    names = ("request", "class", "text", "at", "complete at", "ranks of the gold tools")
+    return Table(
+        caption="",
+        columns=tuple(Column(name=name, number=False) for name in names),
+        rows=tuple(tuple(Cell(text=text) for text in row) for row in rows),
+    )
+
+
+def _both(values: tuple[str, str]) -> str:
+    return values[0] if values[0] == values[1] else f"{values[0]} → {values[1]}"
+
+
+def _named(what: str, ids: Sequence[str]) -> str:
+    if not ids:
+        return ""
+    more = f" and {len(ids) - _NAMED:,} more" if len(ids) > _NAMED else ""
+    return f"{what} ({len(ids):,}): {', '.join(ids[:_NAMED])}{more}."
+
+
+def _rank(rank: int | None) -> str:
+    return "–" if rank is None else str(rank)
+
+
+def _shortened(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _TEXT_CHARS else f"{plain[: _TEXT_CHARS - 1]}…"

@@ -1,0 +1,214 @@
+"""Systems: a retriever here, the same behind a server, by name; and what is refused before anything is asked."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from eval.queries import LabelledQuery, QuerySet
+from eval.run import Run, config_hash, run_system
+from eval.system import Ranked, System
+from eval.systems import DEFAULT_SYSTEMS, GROUPS, LocalSystem, RemoteSystem, make_systems
+from eval.systems.footprint import measure_footprint
+from inference import HashingEncoder
+from inference.reranker import Reranker
+from ontology.errors import (
+    DeadlineError,
+    InvalidArgumentError,
+    NotReadyError,
+    SnapshotError,
+)
+from retrieval.ablations import ABLATIONS
+from retrieval.presets import make_presets
+from retrieval.retriever import Request
+from retrieval.snapshot import Snapshot
+from retrieval.snapshot_engine import SnapshotEngine, open_engine
+from services.build import build_snapshot
+from tests.conftest import ROOT
+from tests.services.memory_engine import MemoryEngine, serving
+
+CATALOG = ROOT / "examples" / "enterprise" / "catalog"
+REQUESTS = (
+    "who has open tasks in a project",
+    "open a complaint about a pump",
+    "which tickets are late",
+    "hours booked",
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("systems")
+    documents = [str(CATALOG / "projects.csv"), str(CATALOG / "support.jsonl")]
+    build_snapshot(documents, folder, encoder=HashingEncoder(), workers=1)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def engine(store: Path) -> SnapshotEngine:
+    return open_engine(store)
+
+
+@pytest.fixture(scope="module")
+def snapshot(engine: SnapshotEngine) -> Snapshot:
+    return engine.snapshot
+
+
+def named(names: list[str], snapshot: Snapshot, reranker: Reranker | None = None) -> list[System]:
+    return make_systems(names, snapshot, HashingEncoder(), reranker=reranker)
+
+
+def test_groups_are_what_they_say(snapshot: Snapshot) -> None:
+    presets = set(make_presets(snapshot, HashingEncoder()))
+    groups = {group: [system.name for system in named([group], snapshot)] for group in GROUPS}
+    assert groups["paper-four"] == ["semantic", "bm25-regex-title", "hybrid", "paper"]
+    assert set(groups["baselines"]) == presets - {"paper", "default"}
+    assert set(groups["ablations"]) == set(ABLATIONS)
+    assert set(groups["all"]) == presets | set(ABLATIONS)
+    usual = [system.name for system in named(list(DEFAULT_SYSTEMS), snapshot)]
+    assert usual == [*groups["paper-four"], "rrf", "fusion", "default"]
+
+
+def test_a_system_named_twice_is_one_in_the_order_first_given(snapshot: Snapshot) -> None:
+    systems = named(["paper", "semantic", "paper-four", "paper"], snapshot)
+    assert [system.name for system in systems] == ["paper", "semantic", "bm25-regex-title", "hybrid"]
+
+
+@pytest.mark.parametrize("names", [["defalt"], ["semantic", ""], []])
+def test_an_unknown_name_lists_the_known_ones(names: list[str], snapshot: Snapshot) -> None:
+    with pytest.raises(InvalidArgumentError) as refused:
+        named(names, snapshot)
+    if names:
+        for known in ("default-no-graph", "bm25-spacy-title", "paper-four", "grpc:HOST:PORT"):
+            assert known in refused.value.remedy
+
+
+def test_every_local_system_ranks_as_its_retriever_does(snapshot: Snapshot) -> None:
+    presets = make_presets(snapshot, HashingEncoder())
+    for system in named(["all"], snapshot):
+        answer = system.ask(REQUESTS[0], k=5, timeout_s=60)
+        assert 1 <= len(answer.tools) <= 5 and answer.ms["total"] > 0
+        if system.name in presets:
+            response = presets[system.name].retrieve(Request(query=REQUESTS[0], k=5))
+            assert list(answer.tools) == [tool.tool_id for tool in response.tools]
+
+
+def test_each_system_has_a_configuration_of_its_own_that_says_what_it_is(snapshot: Snapshot) -> None:
+    systems = named(["all"], snapshot)
+    assert len({config_hash(system.config) for system in systems}) == len(systems)
+    configs = {system.name: system.config for system in systems}
+    default = configs["default"]
+    assert (default["snapshot_id"], default["encoder"], default["reranker"]) == (snapshot.id, "hashing.v1", "fusion.v1")
+    assert len(default["code_sha256"]) == 64 and default["without"] == []
+    assert configs["default-no-support"]["without"] == ["graph_support"]
+    again = {system.name: config_hash(system.config) for system in named(["all"], snapshot)}
+    assert again == {name: config_hash(config) for name, config in configs.items()}
+
+
+class LengthReranker:
+    """The longest document first."""
+
+    name = "length.v1"
+
+    def score(self, query: str, documents: list[str]) -> object:
+        import numpy as np
+
+        return np.array([len(document) for document in documents], dtype=np.float32)
+
+
+def test_a_reranker_is_of_the_presets_and_in_their_configuration(snapshot: Snapshot) -> None:
+    reranker: Reranker = LengthReranker()  # type: ignore[assignment]
+    plain, ablated = named(["paper", "default-no-graph"], snapshot, reranker)
+    assert plain.config["reranker"] == "length.v1" and ablated.config["reranker"] == "fusion.v1"
+    (fused,) = named(["paper"], snapshot)
+    assert config_hash(plain.config) != config_hash(fused.config)
+    assert plain.ask(REQUESTS[0], k=5, timeout_s=9).tools != fused.ask(REQUESTS[0], k=5, timeout_s=9).tools
+
+
+def test_a_local_system_gives_up_when_its_time_is_over(snapshot: Snapshot) -> None:
+    (system,) = named(["default"], snapshot)
+    with pytest.raises(DeadlineError):
+        system.ask(REQUESTS[0], k=5, timeout_s=0.0)
+    assert system.ask(REQUESTS[0], k=5, timeout_s=9).tools
+
+
+async def test_a_server_is_measured_as_what_it_serves(
+    engine: SnapshotEngine, snapshot: Snapshot, tmp_path: Path
+) -> None:
+    queries = QuerySet(
+        name="served",
+        queries=tuple(
+            LabelledQuery(id=str(n), text=text, tools=(snapshot.tool_id(n),)) for n, text in enumerate(REQUESTS)
+        ),
+        sha256="d" * 64,
+    )
+
+    def run(name: str) -> Run:
+        (system,) = named([name], snapshot)
+        return run_system(system, queries, tmp_path, snapshot_id=snapshot.id, k=30, timeout_s=20.0)
+
+    async with serving(engine) as server:
+        address = server.address
+        for name, preset in ((f"grpc:{address}", "default"), (f"grpc:{address}/paper", "paper")):
+            remote, local = await asyncio.to_thread(run, name), run(preset)
+            assert (remote.system, remote.config["preset"], remote.config["address"]) == (name, preset, address)
+            assert remote.config["models"]["encoder"] == "hashing.v1"
+            assert remote.config_hash != local.config_hash
+            for query_id, answer in remote.answers.items():
+                assert not answer.error
+                assert answer.tools == local.answers[query_id].tools
+                assert answer.ms["total"] >= answer.ms["server"] > 0
+
+
+async def test_a_server_that_cannot_be_measured_is_refused_before_anything_is_asked(
+    engine: SnapshotEngine, snapshot: Snapshot
+) -> None:
+    async with serving(engine) as server:
+        address = server.address
+        with pytest.raises(InvalidArgumentError, match="bm25-regex-title"):
+            await asyncio.to_thread(named, [f"grpc:{address}/defalt"], snapshot)
+        with pytest.raises(SnapshotError, match=snapshot.id) as refused:
+            await asyncio.to_thread(RemoteSystem, f"grpc:{address}", snapshot_id="another")
+        assert "another" in str(refused.value) and refused.value.subject == address
+    with pytest.raises(NotReadyError, match="does not answer") as dead:
+        named([f"grpc:{address}"], snapshot)
+    assert dead.value.subject == address
+    with pytest.raises(InvalidArgumentError, match="no address"):
+        named(["grpc:"], snapshot)
+
+
+async def test_what_a_server_answers_with_is_an_error_of_ours() -> None:
+    engine = MemoryEngine()
+    async with serving(engine) as server:
+        system = await asyncio.to_thread(RemoteSystem, f"grpc:{server.address}", snapshot_id=engine.snapshot_id)
+
+        def ask(query: str, timeout_s: float = 10.0) -> Ranked:
+            return system.ask(query, k=2, timeout_s=timeout_s)
+
+        assert (await asyncio.to_thread(ask, "find customer")).tools
+        with pytest.raises(InvalidArgumentError):
+            await asyncio.to_thread(ask, "?")
+        engine.delays_s["rank"] = 0.5
+        with pytest.raises(DeadlineError):
+            await asyncio.to_thread(ask, "find customer", 0.1)
+        engine.delays_s.clear()
+        engine.snapshot_id = "memory-2"
+        with pytest.raises(NotReadyError, match="memory-2"):
+            await asyncio.to_thread(ask, "find customer")
+    with pytest.raises(NotReadyError):
+        ask("find customer", 2.0)
+
+
+def test_the_footprint_is_of_the_system_alone(store: Path, caplog: pytest.LogCaptureFixture) -> None:
+    measured = measure_footprint(store, "bm25-regex-title", REQUESTS[0])
+    assert measured["load_s"] > 0
+    assert 0 < measured["resident_bytes"] < 2e9
+    assert measure_footprint(store, "no such system", REQUESTS[0]) == {}
+    assert "no such system" in caplog.text
+
+
+def test_local_systems_satisfy_the_seam(snapshot: Snapshot) -> None:
+    (system,) = named(["semantic"], snapshot)
+    assert isinstance(system, LocalSystem) and system.name == "semantic"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eval.graph_quality.joined import PARTS
 from eval.graph_quality.leftovers import HOW
 
 __all__ = ["GraphTable", "graph_quality_tables"]
@@ -48,30 +49,37 @@ def _agreement(edges: Mapping[str, Any] | None) -> GraphTable:
     title = "Edges between tools against known dependencies"
     if edges is None:
         return GraphTable(title=title, note="No dependencies are known for this set.")
-    scores: dict[tuple[str, str], dict[bool, Mapping[str, Any]]] = {}
-    for row in edges["scores"]:
-        scores.setdefault((row["key"], row["edges"]), {})[row["directed"]] = row
-    rows = [
-        (key, name, *(_proportion(found[True][part]) for part in ("precision", "recall")),
-         *(_share(found[False][part]["value"]) for part in ("precision", "recall")))
-        for (key, name), found in scores.items()
-        if found[True]["precision"]["of"]
-    ]  # fmt: skip
-    chances = ", ".join(
-        f"{key} {facts['pairs']:,} pairs of {facts['ends']:,}, {_share(facts['density'])}"
+    header = ("dependencies", "edges", "precision", "recall", "precision, undirected", "recall, undirected")
+    keys = "; ".join(
+        f"{key} {facts['pairs']:,} pairs among {facts['ends']:,}, {_share(facts['density'])} % of all pairs of these"
         for key, facts in edges["keys"].items()
     )
-    note = (
+    declared, unknown = edges["declared_left_out"], edges["unknown_key_rows"]
+    notes = (
         "Precision (%, with 95 % Wilson interval and count) is over the edges between tools of which the key speaks; keys are "
-        "far from complete, so it is a lower bound; groups without such an edge have no row. “same name”, “shared words” and “same type” join tools without a graph. "
-        f"Size of each key, and the precision of drawing pairs blindly: {chances or 'none'}."
+        "far from complete, so it is a lower bound. “same name”, “shared words” and “same type” join tools without a graph. "
+        "Groups without an edge between such tools have no row.",
+        f"Keys: {keys or 'none'}.",
+        f"{declared:,} dependencies that the documents declare are left out: they were given, not found."
+        if declared
+        else "",
+        f"{unknown:,} rows of the keys name tools that the catalogue does not have." if unknown else "",
     )
-    if edges["declared_left_out"]:
-        note += f" {edges['declared_left_out']:,} dependencies that the documents declare are left out: they were given, not found."
-    if edges["unknown_key_rows"]:
-        note += f" {edges['unknown_key_rows']:,} rows of the keys name tools that the catalogue does not have."
-    header = ("dependencies", "edges", "precision", "recall", "precision, undirected", "recall, undirected")
-    return GraphTable(title=title, header=header, rows=tuple(rows), note=note)
+    return GraphTable(
+        title=title, header=header, rows=tuple(_scores(edges["scores"])), note=" ".join(filter(None, notes))
+    )
+
+
+def _scores(scores: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+    """A row for each key and group of edges, directed beside undirected."""
+    found: dict[tuple[str, str], dict[bool, Mapping[str, Any]]] = {}
+    for row in scores:
+        found.setdefault((row["key"], row["edges"]), {})[row["directed"]] = row
+    for names, by_direction in found.items():
+        directed, loose = by_direction[True], by_direction[False]
+        if directed["precision"]["of"]:
+            exact = (_proportion(directed["precision"]), _proportion(directed["recall"]))
+            yield (*names, *exact, _share(loose["precision"]["value"]), _share(loose["recall"]["value"]))
 
 
 def _joined(joined: Mapping[str, Any] | None) -> GraphTable:
@@ -81,16 +89,24 @@ def _joined(joined: Mapping[str, Any] | None) -> GraphTable:
     if not joined["requests"]:
         return GraphTable(title=title, note="No request of this set needs several tools that the catalogue has.")
     rows = tuple(
-        (row["relation"], *(cell for part in ("two", "all") for cell in (_proportion(row[part]), _chance(row[part]))))
+        (row["relation"], *(cell for part in PARTS for cell in _beside_chance(row[part])))
         for row in joined["relations"]
     )
     note = (
         f"Over the {joined['requests']:,} of {joined['of_requests']:,} requests that need several tools. By chance: mean (and most) "
-        f"over {joined['shuffles']} graphs whose edges swapped ends, each tool and node keeping its number of edges; a graph helps "
-        "only as far as it is above that. Nodes that touch more than a tenth of the tools join nothing here."
+        f"over {joined['shuffles']} graphs whose edges swapped ends, each tool and node keeping its number of edges; in one system: "
+        "swapped only among edges that join the same systems, which leaves edges of small systems as they are. A graph helps only as "
+        "far as it is above that. Nodes that touch more than a tenth of the tools join nothing here."
     )
-    header = ("joined by", "two of the tools, %", "by chance, %", "all of the tools, %", "by chance, %")
+    chances = ("by chance, %", "by chance in one system, %")
+    header = ("joined by", "two of the tools, %", *chances, "all of the tools, %", *chances)
     return GraphTable(title=title, header=header, rows=rows, note=note)
+
+
+def _beside_chance(row: Mapping[str, Any]) -> Iterator[str]:
+    yield _proportion(row)
+    for name in ("chance", "chance_in_system"):
+        yield f"{_share(row[name])} ({_share(row[f'{name}_max'])})"
 
 
 def _duplicates(duplicates: Mapping[str, Any]) -> GraphTable:
@@ -168,10 +184,6 @@ def _proportion(row: Mapping[str, Any]) -> str:
         return f"{_NOTHING} (0 of 0)"
     interval = f"[{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
     return f"{_share(row['value'])} {interval} ({row['hits']:,} of {row['of']:,})"
-
-
-def _chance(row: Mapping[str, Any]) -> str:
-    return f"{_share(row['chance'])} ({_share(row['chance_max'])})"
 
 
 def _share(value: float | None) -> str:

@@ -224,7 +224,38 @@ def test_edges_that_pair_up_tools_are_far_above_chance_and_a_star_is_not(tmp_pat
     starred = graph_quality(_snapshot(tmp_path / "star", tools, derived=star), queries=by_star)["joined"]["relations"]
     assert paired[0]["two"]["value"] == 1.0
     assert paired[0]["two"]["chance"] < 0.1  # a given tail falls to its head once in forty
+    assert paired[0]["two"]["chance_in_system"] < 0.1  # all of no system
     assert starred[0]["two"]["value"] == starred[0]["two"]["chance"] == starred[0]["two"]["chance_max"] == 1.0
+
+
+def test_edges_that_only_keep_to_their_system_are_at_chance_within_it(tmp_path: Path) -> None:
+    numbers = [f"{number:02}" for number in range(40)]
+    tools = [Tool(id=side + number, name=side) for side in "tu" for number in numbers]
+    systems = [
+        (tool.id, "has_system", tool.id[1:], "system") for tool in tools
+    ]  # t00 and u00 are one system, and so on
+    pairs = [("t" + number, "supplies", "u" + number, 0.5) for number in numbers]
+    requests = _requests([("t" + number, "u" + number) for number in numbers])
+    (row, *_) = graph_quality(_snapshot(tmp_path, tools, systems, pairs), queries=requests)["joined"]["relations"]
+    assert row["two"]["value"] == row["two"]["chance_in_system"] == 1.0
+    assert row["two"]["chance"] < 0.1
+
+
+def test_without_requests_of_several_tools_nothing_is_joined(snapshot: Snapshot) -> None:
+    measured = graph_quality(snapshot, queries=_requests([("a",), ("b", "nowhere")]))
+    assert (measured["joined"]["requests"], measured["joined"]["relations"]) == (0, [])
+    table = next(table for table in graph_quality_tables(measured) if "Requests" in table.title)
+    assert (table.rows, table.note) == ((), "No request of this set needs several tools that the catalogue has.")
+
+
+def test_a_graph_without_edges_finds_nothing_and_fails_at_nothing(tmp_path: Path) -> None:
+    bare = [Tool(id="a", name="a"), Tool(id="b", name="b")]
+    key = _key(tmp_path / "key.jsonl", [("a", "b", "order")])
+    measured = graph_quality(_snapshot(tmp_path / "store", bare), keys=[key], queries=_requests([("a", "b")]))
+    assert _counts(measured, "order", "together") == (0, 0, 0, 1)
+    assert {(row["two"]["hits"], row["two"]["chance"]) for row in measured["joined"]["relations"]} == {(0, 0.0)}
+    assert measured["duplicates"] == {"least_cosine": 0.92, "pairs": 0, "by_type": {}, "examples": []}
+    assert measured["census"]["isolated_tools"]["count"] == 2
 
 
 def test_the_same_snapshot_gives_the_same_figures(snapshot: Snapshot, quality: dict[str, Any], tmp_path: Path) -> None:

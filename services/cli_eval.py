@@ -83,6 +83,10 @@ def run(
     limit: Annotated[
         int, typer.Option(min=0, help="Only so many requests, chosen by the hash of their ids; 0 for all.")
     ] = 0,
+    name: Annotated[str, typer.Option(help="What the report calls the requests; by their file where left out.")] = "",
+    footprint: Annotated[
+        bool, typer.Option(help="Also measure memory and loading, in a process for each system: some seconds each.")
+    ] = True,
     allow_missing: Annotated[
         bool,
         typer.Option(
@@ -114,6 +118,8 @@ def run(
         allow_missing=allow_missing,
         keys=tuple(dependencies or ()),
         reranker=reranker,
+        name=name,
+        footprint=footprint,
     )
     with progress_bars(hidden=as_json or not stderr.is_terminal) as progress:
         done = evaluate(plan, progress)
@@ -131,6 +137,36 @@ def run(
         )
     if done.died:
         raise typer.Exit(ModelError.exit_code)
+
+
+@eval_app.command("compare")
+def compare(
+    before: Annotated[
+        Path, typer.Argument(metavar="A", help="Folder of results, or one with such folders below it: before.")
+    ],
+    after: Annotated[Path, typer.Argument(metavar="B", help="The same: after.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File to write: .md, .html or .json; printed where left out.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what changed between two results, query by query, and whether it is more than chance."""
+    from services.threads import pin_threads
+
+    pin_threads()  # before anything numeric is imported
+    from eval.compare import comparison_to_json
+    from eval.report import comparison_to_markdown
+    from services.evaluate import compare_results, write_comparison
+
+    comparison = compare_results(before, after)
+    if out is not None:
+        write_comparison(comparison, out)
+    if as_json:
+        print_json(comparison_to_json(comparison))
+    elif out is not None:
+        stdout.print(f"Comparison: [bold]{escape(str(out))}[/]", soft_wrap=True)
+    else:
+        stdout.file.write(comparison_to_markdown(comparison))
 
 
 def _show(done: Evaluation) -> None:

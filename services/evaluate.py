@@ -1,15 +1,21 @@
-"""An evaluation from the command line: labelled requests, systems over one snapshot, and a report in a folder."""
+"""Evaluations: labelled requests and systems over one snapshot in, a report in a folder out; and two of them compared."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from eval.measured import write_measured
+from eval.answers import write_text
+from eval.compare import Comparison, compare, comparison_to_json
+from eval.failures import look_into
+from eval.graph_quality import find_build_report, graph_quality
+from eval.measured import SET_FILE, read_measured, write_measured
 from eval.metrics import CUTOFFS
 from eval.queries import QuerySet, missing_gold, read_queries, require_gold, sample_queries
+from eval.report import comparison_document, document_to_html, document_to_markdown, write_report
 from eval.run import Run, keep_resources, run_system
 from eval.summary import MeasuredSet, Summary, summarise
 from eval.system import System
@@ -23,7 +29,7 @@ from retrieval.snapshot import Snapshot
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.models import open_reranker
 
-__all__ = ["Evaluation", "EvaluationPlan", "evaluate", "require_eval_extra"]
+__all__ = ["Evaluation", "EvaluationPlan", "compare_results", "evaluate", "require_eval_extra", "write_comparison"]
 
 _BASELINE = "rrf"
 _FAILURES = 60  # as many as one reads
@@ -157,8 +163,6 @@ def _run(
 
 
 def _graph(snapshot: Snapshot, queries: QuerySet, keys: Sequence[Path], progress: Progress) -> dict[str, object]:
-    from eval.graph_quality import find_build_report, graph_quality
-
     progress("tool graph", 0, 0)
     return graph_quality(snapshot, keys=keys, queries=queries, report=find_build_report(snapshot))
 
@@ -172,9 +176,6 @@ def _report(
     cutoffs: Sequence[int],
     progress: Progress,
 ) -> Evaluation:
-    from eval.failures import look_into
-    from eval.report import write_report
-
     progress("figures", 0, 0)
     summary = summarise([measured], baseline=baseline, cutoffs=cutoffs)
     names = [run.system for run in measured.runs]
@@ -191,3 +192,38 @@ def _report(
         files=files,
         died=tuple(run for run in measured.runs if run.died),
     )
+
+
+def compare_results(before: Path, after: Path) -> Comparison:
+    """Compare two folders of results: what ``evaluate`` wrote, or folders that have such folders below them.
+
+    :raises NotFoundError: when a folder has no results.
+    :raises DocumentError: when they are damaged.
+    :raises InvalidArgumentError: when the two have nothing in common.
+    """
+    return compare(_results(before), _results(after))
+
+
+def _results(folder: Path) -> list[MeasuredSet]:
+    below = sorted(path.parent for path in folder.rglob(SET_FILE)) if not (folder / SET_FILE).exists() else []
+    return [read_measured(each) for each in below or [folder]]
+
+
+def write_comparison(comparison: Comparison, file: Path) -> None:
+    """Write a comparison as Markdown, HTML or JSON, by the file's ending.
+
+    :raises InvalidArgumentError: when the ending is none of these.
+    :raises StorageError: when the disk refuses.
+    """
+    document = comparison_document(comparison)
+    if file.suffix == ".json":
+        text = json.dumps(comparison_to_json(comparison), ensure_ascii=False, indent=1) + "\n"
+    elif file.suffix == ".html":
+        text = document_to_html(document)
+    elif file.suffix == ".md":
+        text = document_to_markdown(document)
+    else:
+        raise InvalidArgumentError(
+            f"there is no form for the ending {file.suffix!r}", subject="--out", remedy="Give .md, .html or .json"
+        )
+    write_text(file, text)

@@ -53,7 +53,7 @@ class PeerTool:
     :param id: as in the catalogue.
     :param name: no two tools have the same: the tool's own name, or its id where several tools share a name.
     :param input_schema: JSON schema of the parameters; ``output_schema`` of the outputs, empty where none are known.
-    :param depends_on: ids of the tools that the catalogue declares this one to need.
+    :param depends_on: ids of the tools that the catalogue declares this one to need, in its order.
     """
 
     id: str
@@ -155,7 +155,7 @@ def read_tools(path: Path) -> list[PeerTool]:
             description=row.get("description") or "",
             input_schema=_schema(row.get("parameters") or ()),
             output_schema=_schema(row["returns"]) if row.get("returns") else {},
-            depends_on=tuple(need["tool"] for need in row.get("depends_on") or ()),
+            depends_on=tuple(dict.fromkeys(need["tool"] for need in row.get("depends_on") or ())),
         )
         for row, name in zip(rows, names, strict=True)
     ]
@@ -223,7 +223,7 @@ def _load(path: Path) -> _Script:
         raise ImportError(f"{path} is no Python file")
     module: ModuleType = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module  # type: ignore[return-value]  # a module with the function of the protocol
+    return module
 
 
 def _embedding(encoder: str) -> Embed:

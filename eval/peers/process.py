@@ -20,7 +20,8 @@ __all__ = ["PeerTask", "measure_peer", "peer_environment"]
 
 ROOT = Path(__file__).resolve().parents[2]
 UNFINISHED = "it did not come to its end"
-_INSTALL = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r")
+_VENV = ("-m", "venv", "--clear", "--without-pip")
+_INSTALL = ("install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r")
 # One thread for each, as for egotools; no hub, no traces, and one hash seed, so that the same answers come again.
 _SETTINGS = {
     "HF_HUB_OFFLINE": "1",
@@ -70,8 +71,8 @@ def peer_environment(peer: Peer, folder: Path) -> Path:
     if made_from.exists() and made_from.read_text(encoding="ascii") == digest:
         return python
     try:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", venv], check=True, capture_output=True, text=True)
-        subprocess.run([python, *_INSTALL, peer.lock], check=True, capture_output=True, text=True)
+        for command in ([*_VENV, str(venv)], ["-m", "pip", "--python", str(python), *_INSTALL, str(peer.lock)]):
+            subprocess.run([sys.executable, *command], check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as error:
         said = _last_line(getattr(error, "stderr", "") or str(error))
         raise StorageError(f"the environment of a peer cannot be made ({said})", subject=peer.name) from error

@@ -49,8 +49,7 @@ class Ranker(Protocol):
 class FusionRanker:
     """The embedded reranker: BM25 and cosine over the fields of a tool, calibrated and added up.
 
-    Each signal becomes a z-score over the catalogue's candidates of this request, clipped at 0 from below for BM25
-    (a tool without the words is not worse than average, it is unknown).
+    Each signal becomes a z-score over the candidates of this request, so that unlike scales can be added.
 
     :param weights: signal → weight; a signal without a weight is not looked at.
     """

@@ -1,0 +1,118 @@
+"""The sets that quality is measured on: the open ones beside the checkout, where they lie there, and the shipped one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ontology.errors import NotFoundError
+
+__all__ = ["BENCH", "DEPENDENCIES_GIVEN", "MACRO_SETS", "ROOT", "SHIPPED", "BenchSet", "bench_sets", "reduced"]
+
+ROOT = Path(__file__).resolve().parent.parent
+BENCH = ROOT.parent / "shared" / "bench"
+SHIPPED = "enterprise"
+# Sets whose source declares dependencies are measured twice: from the documents alone, and with these in the catalogue.
+DEPENDENCIES_GIVEN = "-given"
+# The macro average that published and earlier figures are over.
+MACRO_SETS = (
+    "apibank",
+    "bfcl",
+    "gtc",
+    "metatool",
+    "restbench",
+    "sealtools",
+    "taskbench",
+    "tau2_service",
+    "ultratool",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchSet:
+    """One catalogue with its labelled requests.
+
+    :param catalog: files or folders of tool documents.
+    :param keys: files of true dependencies, for scoring the tool graph.
+    :param declared: file of dependencies that are made part of the catalogue, or None.
+    """
+
+    name: str
+    catalog: Path
+    queries: Path
+    keys: tuple[Path, ...] = ()
+    declared: Path | None = None
+
+
+def bench_sets(names: Sequence[str] = (), *, bench: Path = BENCH) -> list[BenchSet]:
+    """The sets of these names, or all that are there, by name; the shipped one is always there, and last.
+
+    :raises NotFoundError: when a named set is not there.
+    """
+    enterprise = ROOT / "examples" / "enterprise"
+    shipped = BenchSet(name=SHIPPED, catalog=enterprise / "catalog", queries=enterprise / "requests.jsonl")
+    known = {bench_set.name: bench_set for bench_set in [*_open_sets(bench), shipped]}
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise NotFoundError("no such set", subject=", ".join(unknown), remedy=f"There are: {', '.join(known)}")
+    return [known[name] for name in known if not names or name in names]
+
+
+def _open_sets(bench: Path) -> Iterable[BenchSet]:
+    for queries in sorted(bench.glob("*/queries.jsonl")):
+        folder = queries.parent
+        declared = folder / "dependencies.jsonl"
+        keys = tuple(path for path in (declared, folder / "answer_key_dependencies.jsonl") if path.exists())
+        made = BenchSet(name=folder.name, catalog=folder / "tools.jsonl", queries=queries, keys=keys)
+        yield made
+        if declared.exists():
+            yield BenchSet(
+                name=folder.name + DEPENDENCIES_GIVEN, catalog=made.catalog, queries=queries, declared=declared
+            )
+
+
+def catalog_address(bench_set: BenchSet, folder: Path) -> Path:
+    """What to build the set's snapshot from: its documents, or a table in ``folder`` with the declared dependencies."""
+    if bench_set.declared is None:
+        return bench_set.catalog
+    needs: dict[str, list[str]] = {}
+    for row in _rows(bench_set.declared):
+        needs.setdefault(row["from"], []).append(row["to"])
+    # in the source's order: a method that unrolls dependencies follows it
+    tools = [{**row, "depends_on": list(dict.fromkeys(needs.get(row["id"], ())))} for row in _rows(bench_set.catalog)]
+    return _write(folder / "tools.jsonl", tools)
+
+
+def reduced(bench_set: BenchSet, folder: Path, *, queries: int, tools: int) -> BenchSet:
+    """A set of at most so many requests over at most so many tools (more only where the gold sets need more).
+
+    Requests, and the tools beside the gold ones, are chosen by the hash of their ids: the choice is the same on every
+    machine and favours no system. A folder of documents is not reduced.
+    """
+    chosen = sorted(_rows(bench_set.queries), key=_hash)[:queries]
+    small = _write(folder / "queries.jsonl", chosen)
+    if bench_set.catalog.is_dir():
+        return BenchSet(name=bench_set.name, catalog=bench_set.catalog, queries=small)
+    gold = {tool for row in chosen for tool in row["tools"]}
+    catalog = sorted(_rows(bench_set.catalog), key=lambda row: (row["id"] not in gold, _hash(row)))
+    kept = _write(folder / "catalog.jsonl", catalog[: max(tools, len(gold))])
+    return BenchSet(name=bench_set.name, catalog=kept, queries=small)
+
+
+def _hash(row: dict[str, Any]) -> str:
+    return hashlib.sha256(str(row["id"]).encode()).hexdigest()
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+def _write(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path

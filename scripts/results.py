@@ -1,0 +1,127 @@
+"""``docs/results.json`` and the documents made from it: the one place that every published figure comes from.
+
+``make bench-quality`` and ``make bench-peers`` renew the JSON; the documents are its rendering and nothing else, which a
+test checks. It keeps the figures that the documents show, not all that were measured.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from eval.summary import MeasuredSet, Summary, summarise, summary_from_json, summary_to_json
+from retrieval.ablations import ABLATIONS
+from retrieval.presets import DEFAULT_PRESET
+from scripts.bench_sets import MACRO_SETS, ROOT
+
+__all__ = ["DOCS", "PAPER_TABLE", "Results", "collect", "read_results", "replace_block", "write_results"]
+
+DOCS = ROOT / "docs"
+PAPER_TABLE = ("bm25-regex-title", "semantic", "hybrid", "paper")
+BASELINE = "rrf"
+NO_GRAPH = "default-no-graph"
+_HEADLINE = (*PAPER_TABLE, BASELINE, "fusion", DEFAULT_PRESET, NO_GRAPH)
+_COMPLETE = ("CompleteRecall@3", "CompleteRecall@5", "CompleteRecall@10")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """What is published.
+
+    :param everything: every system on every set, differences to ``rrf``.
+    :param nine: the same over the sets of the macro average.
+    :param ablations: ``default`` and its ablations over these nine, differences to ``default``.
+    :param paper_against_hybrid: the paper's claim: two systems, every set and class.
+    :param graph_against_none: ``default`` against itself without the graph, likewise.
+    :param graph: set → quality of its tool graph.
+    :param peers: other retrievers beside ours, or None before they were measured.
+    """
+
+    everything: Summary
+    nine: Summary
+    ablations: Summary
+    paper_against_hybrid: Summary
+    graph_against_none: Summary
+    graph: Mapping[str, Any]
+    peers: Summary | None = None
+
+
+_SUMMARIES = ("everything", "nine", "ablations", "paper_against_hybrid", "graph_against_none", "peers")
+
+
+def collect(measured: Sequence[MeasuredSet]) -> Results:
+    """The figures of a whole run; peers are left to their own."""
+    nine = [one for one in measured if one.queries.name in MACRO_SETS]
+    pairs = {pair: [_only(one, pair) for one in measured] for pair in (("paper", "hybrid"), (DEFAULT_PRESET, NO_GRAPH))}
+    parts = [_only(one, (DEFAULT_PRESET, *ABLATIONS)) for one in nine]
+    return Results(
+        everything=summarise(measured, baseline=BASELINE),
+        nine=summarise(nine, baseline=BASELINE),
+        ablations=summarise(parts, baseline=DEFAULT_PRESET),
+        paper_against_hybrid=summarise(pairs["paper", "hybrid"], baseline="hybrid"),
+        graph_against_none=summarise(pairs[DEFAULT_PRESET, NO_GRAPH], baseline=NO_GRAPH),
+        graph={one.queries.name: one.graph for one in measured if not one.queries.name.endswith("-given")},
+    )
+
+
+def _only(measured: MeasuredSet, systems: Sequence[str]) -> MeasuredSet:
+    return replace(measured, runs=tuple(run for run in measured.runs if run.system in systems))
+
+
+def write_results(results: Results, *, docs: Path = DOCS) -> None:
+    """Write the JSON; what it lacks of peers stays as it was."""
+    path = docs / "results.json"
+    if results.peers is None and path.exists():
+        results = replace(results, peers=read_results(docs).peers)
+    said = {name: summary_to_json(_trimmed(part)) for name in _SUMMARIES if (part := getattr(results, name))}
+    lines = [f"{json.dumps(name)}: {_compact(value)}" for name, value in {**said, "graph": results.graph}.items()]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def read_results(docs: Path = DOCS) -> Results:
+    """What was published last.
+
+    :raises DocumentError: when it is damaged.
+    """
+    said = json.loads((docs / "results.json").read_text(encoding="utf-8"))
+    parts: dict[str, Any] = {name: summary_from_json(said[name]) for name in _SUMMARIES if name in said}
+    return Results(**parts, graph=said["graph"])
+
+
+def _compact(value: Any) -> str:
+    """JSON with a line for each figure, so that a difference can be read."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return re.sub(r'(?<=[\]}]),(?=\[|\{"set_name")', ",\n", text)
+
+
+def _trimmed(summary: Summary) -> Summary:
+    """Only what the documents show."""
+    few = len(summary.systems) <= 2
+
+    def shown(scope: str, system: str, measure: str) -> bool:
+        if scope == "macro":
+            return True
+        return measure in _COMPLETE and (scope == "set" or few or system in _HEADLINE)
+
+    return replace(
+        summary,
+        figures=tuple(one for one in summary.figures if shown(one.scope, one.system, one.measure)),
+        facts=tuple(
+            replace(one, stages_ms={stage: spent for stage, spent in one.stages_ms.items() if stage == "total"})
+            for one in summary.facts
+        ),
+    )
+
+
+def replace_block(path: Path, name: str, text: str) -> None:
+    """Put text between ``<!-- name -->`` and ``<!-- end -->`` of a document."""
+    page = path.read_text(encoding="utf-8")
+    pattern = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
+    if not pattern.search(page):
+        raise ValueError(f"{path.name} has no block {name!r}")
+    make: Callable[[re.Match[str]], str] = lambda found: f"{found[1]}{text.strip()}\n{found[2]}"  # noqa: E731
+    path.write_text(pattern.sub(make, page), encoding="utf-8")

@@ -1,7 +1,7 @@
 """Why a request was not completed: what is missing, what stood in its place, and what the graph knew of it.
 
-The page to read before deciding what to do next. A failure is counted under the hardest cause among its missing tools:
-what is no candidate cannot be ranked, whatever the ranking.
+What to read before deciding what to do next. A failure is counted under its hardest cause: what is no candidate cannot be
+ranked, whatever the ranking.
 """
 
 from __future__ import annotations
@@ -41,13 +41,15 @@ TWIN = "near-duplicate took its place"
 TOO_LOW = "a candidate, ranked too low"
 BELOW = "not among the first k"
 CAUSES = (NO_ANSWER, ABSENT, TOO_MANY, NO_CANDIDATE, LINKED, TWIN, TOO_LOW, BELOW)
-"""Hardest first. The last is all that can be said of a system that cannot be asked how it came to its answer."""
+"""Hardest first, of a tool and of a request. The last is all that can be said of a system that cannot be asked how it came
+to its answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingTool:
     """A gold tool that is not among the first k.
 
+    :param cause: the first of :data:`CAUSES` that holds for it.
     :param rank: its true rank, from 1; None where the system does not rank it, or not among the first 1,000.
     :param candidate: whether the system ranked it at all; None where that cannot be told.
     :param in_ego_graph: whether it is in the ego graph of an entry node; None where the system was not asked again.
@@ -77,7 +79,7 @@ class MissingTool:
 class Failure:
     """A request that a system did not complete at k.
 
-    :param cause: the first of :data:`CAUSES` that holds.
+    :param cause: the first of :data:`CAUSES` that holds for the request or one of its missing tools.
     :param found: gold tools among the first k.
     :param intruders: wrong tools among the first k, best first.
     :param last_admitted: the tool at rank k, or the last of a shorter answer; its signals in ``last_signals``.
@@ -264,15 +266,15 @@ class _Looker:
         )
 
     def _tool_cause(self, tool: str, *, candidate: bool | None, linked: bool, twin: bool) -> str:
-        if self._snapshot.find_node(f"tool:{tool}") is None:
-            return ABSENT
-        if twin:
-            return TWIN
-        if linked:
-            return LINKED
-        if candidate is None:
-            return BELOW
-        return TOO_LOW if candidate else NO_CANDIDATE
+        holds = {
+            ABSENT: self._snapshot.find_node(f"tool:{tool}") is None,
+            NO_CANDIDATE: candidate is False,
+            LINKED: linked,
+            TWIN: twin,
+            TOO_LOW: candidate is True,
+            BELOW: True,
+        }
+        return next(cause for cause in CAUSES if holds.get(cause, False))
 
     def _cause(self, query: LabelledQuery, missing: Iterable[MissingTool], error: str) -> str:
         causes = {tool.cause for tool in missing}

@@ -8,7 +8,7 @@ from eval.changes import Change, complete_at
 from eval.compare import Comparison, Point, SetComparison, SystemComparison
 from eval.report.document import Block, Cell, Column, Document, Paragraph, Section, Table
 from eval.report.markdown import document_to_markdown
-from eval.report.numbers import p_value, percent, points
+from eval.report.numbers import counted, p_value, percent, points
 
 __all__ = ["comparison_document", "comparison_to_markdown"]
 
@@ -113,7 +113,7 @@ def _changes(one: SystemComparison) -> Section | None:
     for side, by_cutoff in sides:
         table = _change_table(by_cutoff)
         if table.rows:
-            blocks += [Paragraph(text=f"{side}: {len(table.rows):,} requests."), table]
+            blocks += [Paragraph(text=f"{side}: {counted(len(table.rows), 'request')}."), table]
     return Section(title=one.system, blocks=tuple(blocks)) if blocks else None
 
 

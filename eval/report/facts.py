@@ -9,7 +9,7 @@ from typing import Any
 
 from eval.report.document import NOTHING, Cell, Column, Table
 from eval.report.lookup import Figures, chosen
-from eval.report.numbers import bytes_of, milliseconds
+from eval.report.numbers import bytes_of, counted, milliseconds
 from eval.summary import MeasuredSet, Summary, SystemFacts
 
 __all__ = [
@@ -180,8 +180,8 @@ def warnings_of(summary: Summary, sets: Sequence[MeasuredSet]) -> tuple[str, ...
         if missing:
             tools = {tool for lacking in missing.values() for tool in lacking}
             found.append(
-                f"{name}: {len(missing):,} of {len(measured.queries.queries):,} requests need {len(tools):,} tools that the "
-                "catalogue does not have; they count, and no system can complete them."
+                f"{name}: {len(missing):,} of {len(measured.queries.queries):,} requests need {counted(len(tools), 'tool')} "
+                "that the catalogue does not have; they count, and no system can complete them."
             )
         for run in measured.runs:
             if run.k > measured.tools:
@@ -193,7 +193,7 @@ def warnings_of(summary: Summary, sets: Sequence[MeasuredSet]) -> tuple[str, ...
         if fact.died:
             found.append(f"{where} stopped before its end ({fact.died}); what it did not answer scores 0.")
         elif fact.unanswered:
-            found.append(f"{where} left {fact.unanswered:,} requests without an answer; each scores 0.")
+            found.append(f"{where} left {counted(fact.unanswered, 'request')} without an answer; each scores 0.")
     return tuple(found)
 
 

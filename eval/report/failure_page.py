@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from eval.failures import CAUSES, Failure, MissingTool, failed_requests
 from eval.helped import Explained, GainedTool, HelpedAndHurt
 from eval.report.document import Block, Cell, Column, Document, Listing, Paragraph, Quotation, Section, Table
-from eval.report.numbers import percent
+from eval.report.numbers import counted, percent
 from eval.summary import MeasuredSet
 from retrieval.retriever import EdgeWalked, EntryMatch
 
@@ -25,7 +25,7 @@ def failures_document(failures: Sequence[Failure], sets: Sequence[MeasuredSet], 
     """
     groups: dict[tuple[str, str], list[Failure]] = {}
     for failure in failures:
-        groups.setdefault((failure.set_name, failure.system), []).append(failure)
+        groups.setdefault(_key(failure), []).append(failure)
     sections = [Section(title="Causes", blocks=(causes_table(failures, sets),))]
     for (set_name, system), members in groups.items():
         inner = tuple(_failure(failure) for failure in members)
@@ -37,20 +37,22 @@ def causes_table(failures: Sequence[Failure], sets: Sequence[MeasuredSet]) -> Ta
     """How many failures of each system have which cause, and how many there are in all."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for failure in failures:
-        counts.setdefault((failure.set_name, failure.system), Counter())[failure.cause] += 1
-    depth = {(failure.set_name, failure.system): failure.k for failure in failures}
+        counts.setdefault(_key(failure), Counter())[failure.cause] += 1
+    depth = {_key(failure): failure.k for failure in failures}
     totals = _totals(depth, sets)
     causes = [cause for cause in CAUSES if any(cause in counted for counted in counts.values())]
     rows = []
     for key, counted in counts.items():
-        texts = (*key, str(depth[key]), totals.get(key, "–"), str(counted.total()))
+        knew = sum(_key(failure) == key and any(tool.graph_knew for tool in failure.missing) for failure in failures)
+        texts = (*key, str(depth[key]), totals.get(key, "–"), str(counted.total()), str(knew))
         rows.append(tuple(Cell(text=text) for text in (*texts, *(str(counted[cause]) for cause in causes))))
     columns = [Column(name="set", number=False), Column(name="system", number=False), Column(name="k")]
-    columns += [Column(name=name) for name in ("not complete", "looked into", *causes)]
+    columns += [Column(name=name) for name in ("not complete", "looked into", "the graph knew", *causes)]
     identity = sorted({f"{one.set_name} {one.snapshot_id}, {one.system} {one.config_hash}" for one in failures})
     return Table(
         caption="Requests that were not completed at k, and the causes of those that were looked into; a request counts "
-        f"under the hardest cause of its missing tools. Snapshots and configurations: {'; '.join(identity)}.",
+        "under the hardest cause of its missing tools, the graph knew where an edge joins a missing tool with one that was "
+        f"found. Snapshots and configurations: {'; '.join(identity)}.",
         columns=tuple(columns),
         rows=tuple(rows),
     )
@@ -67,7 +69,7 @@ def helped_and_hurt_section(
 
     def said(count: int) -> str:
         share = f" ({percent(count / of_requests)} % of {of_requests:,})" if of_requests else ""
-        return f"{count:,} requests{share}"
+        return f"{counted(count, 'request')}{share}"
 
     counts = Paragraph(
         text=f"{found.first} completes {said(len(found.helped))} at {found.k} that {found.second} does not; "
@@ -83,6 +85,10 @@ def helped_and_hurt_section(
         if explained[:limit]
     ]
     return Section(title=title or f"{found.first} against {found.second}", blocks=(counts,), sections=tuple(sections))
+
+
+def _key(failure: Failure) -> tuple[str, str]:
+    return failure.set_name, failure.system
 
 
 def _totals(depth: Mapping[tuple[str, str], int], sets: Sequence[MeasuredSet]) -> dict[tuple[str, str], str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["bytes_of", "milliseconds", "p_value", "percent", "points"]
+__all__ = ["bytes_of", "counted", "milliseconds", "p_value", "percent", "points"]
 
 _LEAST_P = 0.001
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -22,6 +22,11 @@ def points(difference: float) -> str:
 def p_value(p: float) -> str:
     """A p-value, three decimals."""
     return f"< {_LEAST_P}" if p < _LEAST_P else f"{p:.3f}"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things: ``1 request``, ``2 requests``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def milliseconds(ms: float) -> str:

@@ -7,6 +7,7 @@ their side: names of systems are long and many.
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -121,7 +122,8 @@ def _bars(axes: Any, figures: Figures, group: Group, systems: Sequence[str], mea
 
 def _short(name: str) -> str:
     """A name for an axis. A dollar sign would start a formula, and may stand in anyone's ids."""
-    short = name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME - 1]}…"
+    plain = " ".join(name.split())
+    short = plain if len(plain) <= _MOST_NAME else f"{plain[: _MOST_NAME - 1]}…"
     return short.replace("$", r"\$")
 
 
@@ -153,6 +155,7 @@ def _blank(width: float, height: float) -> Any:
 def _png(figure: Any, description: str) -> bytes:
     """The picture without date or version, so that its bytes depend on the figures alone."""
     buffer = io.BytesIO()
-    with _style():
+    with _style(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # a box stands for it; the tables have the name
         figure.savefig(buffer, format="png", metadata={"Software": None, "Description": description})
     return buffer.getvalue()

@@ -165,8 +165,10 @@ class _Layout:
         others = (self.figures.get(group, other, measure) for other in self.systems)
         best = max(other.value for other in others if other is not None)
         text = percent(figure.value)
-        # What is shown as equal is equally good.
-        return Cell(text=text, best=text == percent(best), detail=_interval(figure) if self.intervals else "")
+        # What is shown as equal is equally good, and nothing is best where all have nothing.
+        return Cell(
+            text=text, best=best > 0 and text == percent(best), detail=_interval(figure) if self.intervals else ""
+        )
 
 
 def _table(layout: _Layout, title: str) -> Table:

@@ -1,0 +1,396 @@
+"""Reports: hand-computed tables, pages that no text can break out of, and bars as long as what they stand for."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.container import BarContainer
+
+from eval.answers import Answer
+from eval.queries import LabelledQuery, QuerySet
+from eval.report import (
+    Cell,
+    Column,
+    Document,
+    Listing,
+    Paragraph,
+    Quotation,
+    Section,
+    Table,
+    averages_picture,
+    cost_table,
+    difference_table,
+    document_to_html,
+    document_to_markdown,
+    latency_table,
+    measure_table,
+    per_query_rows,
+    per_set_table,
+    table3,
+    table_to_markdown,
+    write_report,
+)
+from eval.report.markdown import escape_markdown
+from eval.report.numbers import bytes_of, milliseconds, p_value, percent, points
+from eval.report.plots import averages_figure, by_group_figure
+from eval.summary import MeasuredSet, Summary, summarise, summary_from_json
+from ontology.errors import StorageError
+from tests.eval.planted import query_set, run_of
+
+# flat finds everything, late; graph finds what it finds at once, and has no answer to q4.
+GOLD = {"q1": ["a"], "q2": ["b"], "q3": ["a", "b"], "q4": ["a", "b", "c", "d"]}
+FLAT = {
+    "q1": ["a", "x"],
+    "q2": ["x", "y", "z", "w", "b"],
+    "q3": ["a", "x", "y", "z", "w", "v", "b"],
+    "q4": list("abcd"),
+}
+GRAPH = {"q1": ["x", "a"], "q2": ["b"], "q3": ["a", "b"]}
+
+
+def planted(name: str = "hr", **facts: Any) -> MeasuredSet:
+    queries = query_set(GOLD, name, ["single", "single", "multi", "multi"])
+    timed = {
+        query_id: Answer(query_id=query_id, tools=tuple(tools), ms={"total": 10.0 * at, "rank": 1.0})
+        for at, (query_id, tools) in enumerate(GRAPH.items(), start=1)
+    }
+    failed = Answer(query_id="q4", tools=(), error="ModelError: gone.")
+    runs = (
+        run_of(queries, FLAT, "flat", config_hash="f" * 12, config={"preset": "flat", "encoder": "e.v1"}),
+        run_of(
+            queries,
+            {**timed, "q4": failed},
+            "graph",
+            config_hash="a" * 12,
+            config={"preset": "graph", "encoder": "e.v1", "weights": "0" * 64},
+            resources={"build_s": 1.25, "resident_bytes": 3 * 1024 * 1024.0},
+        ),
+    )
+    return replace(MeasuredSet(queries=queries, runs=runs, tools=40, snapshot_id="s1"), **facts)
+
+
+def summary_of(*sets: MeasuredSet) -> Summary:
+    return summarise(sets, baseline="flat", resamples=200)
+
+
+def many_systems(count: int) -> Summary:
+    measured = planted()
+    copies = tuple(replace(measured.runs[0], system=f"flat-{number}") for number in range(count))
+    return summary_of(replace(measured, runs=(*measured.runs, *copies)))
+
+
+def test_table_3_as_the_paper_prints_it_with_the_share_that_none_can_complete() -> None:
+    text = table_to_markdown(table3(summary_of(planted()), "hr"))
+    assert text.splitlines() == [
+        r"|  | requests | \|gold\| > k @3 / @5 / @10 | flat @3 / @5 / @10 | graph @3 / @5 / @10 |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        "| multi | 2 | 50.0 / 0.0 / 0.0 | 0.0 / **50.0** / **100.0** | **50.0** / **50.0** / 50.0 |",
+        "| single | 2 | 0.0 / 0.0 / 0.0 | 50.0 / **100.0** / **100.0** | **100.0** / **100.0** / **100.0** |",
+        "| *micro-average* | 4 | 25.0 / 0.0 / 0.0 | 25.0 / **75.0** / **100.0** | **75.0** / **75.0** / 75.0 |",
+        "",
+        r"CompleteRecall@k (%) by class of request, hr. The best in bold. \|gold\| > k: share of requests (%) with more "
+        "than k gold tools, which no system can complete. Snapshot s1; config hash of flat ffffffffffff, "
+        "graph aaaaaaaaaaaa.",
+    ]
+
+
+def test_many_systems_stand_below_each_other() -> None:
+    lines = table_to_markdown(table3(many_systems(18), "hr")).splitlines()
+    assert (
+        lines[0]
+        == "| system | config | multi (2) @3 / @5 / @10 | single (2) @3 / @5 / @10 | micro-average (4) @3 / @5 / @10 |"
+    )
+    assert lines[2] == r"| *\|gold\| > k* |  | 50.0 / 0.0 / 0.0 | 0.0 / 0.0 / 0.0 | 25.0 / 0.0 / 0.0 |"
+    assert lines[4].startswith("| graph | aaaaaaaaaaaa | **50.0** / **50.0** / 50.0 |")
+    assert len(lines) == 3 + 20 + 2
+
+
+def test_nothing_is_best_where_all_have_nothing() -> None:
+    measured = planted()
+    none = tuple(replace(run, answers={}) for run in measured.runs)
+    table = table3(summary_of(replace(measured, runs=none)), "hr")
+    assert not any(cell.best for row in table.rows for cell in row)
+
+
+def test_a_set_without_classes_has_the_average_alone() -> None:
+    measured = planted()
+    plain = replace(measured.queries, queries=tuple(replace(one, request_class="") for one in measured.queries.queries))
+    table = table3(summary_of(replace(measured, queries=plain)), "hr")
+    assert [row[0].text for row in table.rows] == ["micro-average"]
+
+
+def test_sets_side_by_side_with_their_mean() -> None:
+    other = planted("it")
+    worse = tuple(replace(run, answers={}) if run.system == "graph" else run for run in other.runs)
+    summary = summary_of(planted(), replace(other, runs=worse, snapshot_id="s1"))
+    rows = table_to_markdown(per_set_table(summary, "CompleteRecall@3")).splitlines()[2:5]
+    assert rows == [
+        "| hr | 4 | 25.0 | 25.0 | **75.0** |",
+        "| it | 4 | 25.0 | **25.0** | 0.0 |",
+        "| *macro-average* | 8 | 25.0 | 25.0 | **37.5** |",
+    ]
+    only = per_set_table(summary, "CompleteRecall@3", ("graph", "unknown"), sets=["it"], intervals=True)
+    assert [cell.text for cell in only.rows[0]] == ["it", "4", "25.0", "0.0"]
+    assert only.rows[0][-1].detail == "[0.0, 0.0]"
+
+
+def test_intervals_and_differences_say_what_the_summary_says() -> None:
+    summary = summary_of(planted())
+    figure = next(
+        one for one in summary.figures if (one.scope, one.system, one.measure) == ("set", "graph", "CompleteRecall@3")
+    )
+    cell = measure_table(summary, "hr", "CompleteRecall", cutoffs=(3, 30)).rows[2][2]
+    assert (cell.text, cell.detail) == ("75.0", f"[{percent(figure.low)}, {percent(figure.high)}]")
+    [row] = difference_table(summary, "hr").rows
+    assert figure.difference == 0.5 and figure.difference_low is not None and figure.difference_high is not None
+    assert [one.text for one in row[:3]] == ["graph", "a" * 12, "+50.0"]
+    assert row[2].detail.startswith(f"[{points(figure.difference_low)}, {points(figure.difference_high)}], p 0.")
+    assert row[2].best == (figure.difference_low > 0)
+
+
+def test_latency_and_cost() -> None:
+    summary = summary_of(planted())
+    table = latency_table(summary, "hr")
+    assert [f"{column.group} {column.name}".strip() for column in table.columns[2:]] == [
+        "answered", "unanswered", "degraded", "rank p50", "rank p95", "total p50", "total p95",
+    ]  # fmt: skip
+    assert [cell.text for cell in table.rows[0]] == ["flat", "f" * 12, "4", "0", "0", "–", "–", "–", "–"]
+    assert [cell.text for cell in table.rows[1]] == ["graph", "a" * 12, "3", "1", "0", "1", "1", "20", "29"]
+    cost = cost_table(summary, "hr")
+    assert cost is not None
+    assert [column.name for column in cost.columns[2:]] == ["build, s", "memory"]
+    assert [cell.text for cell in cost.rows[1][2:]] == ["1.2", "3.0 MiB"]
+    assert cost_table(summary, "hr", ("flat",)) is None
+
+
+def test_the_rank_of_every_gold_tool() -> None:
+    rows = list(per_query_rows([planted()]))
+    assert rows[2] == {
+        "id": "q3",
+        "set": "hr",
+        "class": "multi",
+        "gold": ["a", "b"],
+        "systems": {
+            "flat": {"ranks": {"a": 1, "b": 7}, "complete_at": 7},
+            "graph": {"ranks": {"a": 1, "b": 2}, "complete_at": 2},
+        },
+    }
+    assert rows[3]["systems"]["graph"] == {"ranks": dict.fromkeys("abcd"), "complete_at": None}
+
+
+def test_numbers() -> None:
+    assert [points(value) for value in (0.031, -0.0004, -0.5)] == ["+3.1", "0.0", "-50.0"]
+    assert [p_value(p) for p in (0.0002, 0.0126, 1.0)] == ["< 0.001", "0.013", "1.000"]
+    assert [milliseconds(ms) for ms in (0.1234, 3.456, 54.32, 1234.5)] == ["0.123", "3.46", "54.3", "1,234"]
+    assert [bytes_of(count) for count in (512, 1536, 2.5 * 1024**3, 2048 * 1024**4)] == [
+        "512 B", "1.5 KiB", "2.5 GiB", "2048.0 TiB",
+    ]  # fmt: skip
+
+
+def test_files_written(tmp_path: Path) -> None:
+    measured = planted(missing_gold={"q1": ("a",)}, graph={})
+    summary = summary_of(measured)
+    files = write_report(tmp_path / "out", summary, [measured], title="Planted")
+    assert sorted(path.name for path in files) == sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert {path.name for path in files} == {
+        "figure3.png", "figure5.png", "report.md", "report.html", "summary.json", "per_query.jsonl",
+    }  # fmt: skip
+    assert summary_from_json(json.loads((tmp_path / "out/summary.json").read_text(encoding="utf-8"))) == summary
+    lines = (tmp_path / "out/per_query.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == list(per_query_rows([measured]))
+    page = (tmp_path / "out/report.md").read_text(encoding="utf-8")
+    before_figures = page[: page.index("## What was measured")]
+    assert "> **Attention**: hr: 1 of 4 requests need 1 tool that the catalogue does not have" in before_figures
+    assert "> **Attention**: graph on hr left 1 request without an answer; each scores 0." in before_figures
+    assert "2 systems, 4 requests, cutoffs 3, 5, 10, 20, 30" in page
+    assert "(200 resamples, seed 0); differences are to flat, paired" in page
+    assert "| q1 | a |" in page
+    assert "Common to all configurations: encoder e.v1." in page
+    assert "| graph | 30 | preset graph; weights 000000000000 |" in page
+    again = write_report(tmp_path / "again", summary, [measured], title="Planted")
+    assert [path.read_bytes() for path in files] == [path.read_bytes() for path in again]
+
+
+def test_several_sets_have_their_means_first_and_pictures_of_their_own(tmp_path: Path) -> None:
+    sets = [planted(), planted("it/../<b>")]
+    files = write_report(tmp_path, summary_of(*sets), sets)
+    assert {path.name for path in files if path.suffix == ".png"} == {
+        "figure3.png", "figure5.png", "figure3-hr.png", "figure5-hr.png", "figure3-set2.png", "figure5-set2.png",
+    }  # fmt: skip
+    page = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert page.index("## All sets") < page.index("## hr") < page.index(r"## it/../\<b>")
+    assert "| graph | aaaaaaaaaaaa | aaaaaaaaaaaa |" in page
+
+
+def test_runs_that_died_and_answers_longer_than_the_catalogue_are_said_on_top(tmp_path: Path) -> None:
+    measured = planted(tools=20)
+    dead = replace(measured.runs[1], died="ModelError: gone.")
+    measured = replace(measured, runs=(measured.runs[0], dead))
+    write_report(tmp_path, summary_of(measured), [measured])
+    top = (tmp_path / "report.md").read_text(encoding="utf-8").partition("## ")[0]
+    assert "graph on hr stopped before its end (ModelError: gone.); what it did not answer scores 0." in top
+    assert "answers of flat could hold 30 tools, the catalogue has 20." in top
+
+
+def test_a_disk_that_refuses_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    measured = planted()
+    with pytest.raises(StorageError, match="the disk refused a write"):
+        write_report(tmp_path / "file", summary_of(measured), [measured])
+
+
+# --- pages that no text can break out of
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.open: list[str] = []
+        self.addresses: list[str] = []
+        self.attributes: set[str] = set()
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href", "action", "data")]
+        if tag not in ("meta", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+HOSTILE = '<script>alert("x")</script><img src=x onerror=y> | ](http://evil) `*_&lt;'
+
+
+def hostile_set() -> MeasuredSet:
+    queries = QuerySet(
+        name=f"set {HOSTILE}",
+        queries=(
+            LabelledQuery(id=HOSTILE, text=HOSTILE, tools=(f"tool {HOSTILE}",), request_class=f"$class$ {HOSTILE}"),
+        ),
+        sha256="0" * 64,
+    )
+    run = run_of(queries, {HOSTILE: ["x"]}, f"system {HOSTILE}", config={HOSTILE: HOSTILE}, config_hash=HOSTILE)
+    return MeasuredSet(queries=queries, runs=(run,), tools=30, snapshot_id="s1", missing_gold={HOSTILE: (HOSTILE,)})
+
+
+def test_html_shows_hostile_texts_and_asks_nobody(tmp_path: Path) -> None:
+    measured = hostile_set()
+    summary = summarise([measured], baseline=measured.runs[0].system, resamples=50)
+    write_report(tmp_path, summary, [measured], title=HOSTILE)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.open == []
+    assert "script" not in page.tags
+    assert page.tags.count("img") == 2  # figures 3 and 5, and none of the texts
+    assert all(address.startswith("data:image/png;base64,") for address in page.addresses)
+    assert not {name for name in page.attributes if name.startswith("on")}
+    assert "link" not in page.tags and "url(" not in text and "@import" not in text
+    shown = "".join(page.texts)
+    assert shown.count(HOSTILE) > 10
+    assert "@media print" in shown and "prefers-color-scheme: dark" in shown
+
+
+def test_markdown_shows_hostile_texts() -> None:
+    assert escape_markdown(HOSTILE) == (
+        r'\<script>alert("x")\</script>\<img src=x onerror=y> \| \](http://evil) \`\*\_\&lt;'
+    )
+    assert escape_markdown("get_employee 1 < 2 & 3 [20.0, 35.0]") == "get_employee 1 < 2 & 3 [20.0, 35.0]"
+    assert escape_markdown("_a_ __b__ a\nb\r\n c") == r"\_a\_ \_\_b\_\_ a b c"
+
+
+def test_markdown_lines_open_no_list_heading_or_quotation_of_their_own() -> None:
+    blocks = tuple(
+        kind
+        for text in ("# a", "- a", "1. a", "> a", "+ a", "1.5 a")
+        for kind in (Paragraph(text=text), Quotation(text=text), Listing(items=(text,)))
+    )
+    lines = document_to_markdown(Document(title="t", sections=(Section(title="s", blocks=blocks),))).splitlines()[4::2]
+    assert lines[:6] == [r"\# a", r"> \# a", r"- \# a", r"\- a", r"> \- a", r"- \- a"]
+    assert lines[6:9] == [r"1\. a", r"> 1\. a", r"- 1\. a"]
+    assert lines[9:12] == [r"\> a", r"> \> a", r"- \> a"]
+    assert lines[15:] == ["1.5 a", "> 1.5 a", "- 1.5 a"]
+
+
+def test_html_headings_span_what_they_group() -> None:
+    columns = (Column(name="class", number=False), Column(name="@3", group="g"), Column(name="@5", group="g"))
+    table = Table(
+        caption="", columns=columns, rows=((Cell(text="a"), Cell(text="1", best=True), Cell(text="2", detail="[1, 3]")),),
+        averages=frozenset({0}),
+    )  # fmt: skip
+    text = document_to_html(Document(title="t", sections=(Section(title="s", blocks=(table,)),)))
+    assert '<tr><th scope="col" rowspan="2">class</th><th class="g" scope="colgroup" colspan="2">g</th></tr>' in text
+    assert '<tr><th class="n" scope="col">@3</th><th class="n" scope="col">@5</th></tr>' in text
+    row = '<tr class="average"><td>a</td><td class="n"><strong>1</strong></td><td class="n">2 <small>[1, 3]</small></td></tr>'
+    assert row in text
+
+
+# --- pictures
+
+
+def bars(axes: Any) -> list[float]:
+    """How long the bars are, in percent."""
+    return [round(float(bar.get_width()), 6) for group in groups_of_bars(axes) for bar in group.patches]
+
+
+def groups_of_bars(axes: Any) -> list[Any]:
+    return [container for container in axes.containers if isinstance(container, BarContainer)]
+
+
+def test_bars_are_as_long_as_the_values_and_whiskers_as_the_intervals() -> None:
+    summary = summary_of(planted())
+    [axes] = averages_figure(summary, "hr").axes
+    assert bars(axes) == [25.0, 75.0, 75.0, 75.0, 100.0, 75.0]  # @3 of flat and graph, @5, @10
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["flat", "graph"]
+    whiskers = groups_of_bars(axes)[0].errorbar.lines[2][0].get_segments()
+    found = {one.system: one for one in summary.figures if (one.scope, one.measure) == ("set", "CompleteRecall@3")}
+    for system, ((left, _), (right, _)) in zip(("flat", "graph"), whiskers, strict=True):
+        assert (left, right) == pytest.approx((100 * found[system].low, 100 * found[system].high))
+
+
+def test_a_panel_for_each_class() -> None:
+    panels = [axes for axes in by_group_figure(summary_of(planted()), "hr").axes if axes.get_visible()]
+    assert {axes.get_title(): bars(axes) for axes in panels} == {"multi": [100.0, 50.0], "single": [100.0, 100.0]}
+
+
+def test_a_picture_is_a_png_of_its_size_that_names_what_it_shows_and_no_date() -> None:
+    picture = averages_picture(summary_of(planted()), "hr", name="figure3.png")
+    figure = averages_figure(summary_of(planted()), "hr")
+    width, height = struct.unpack(">II", picture.png[16:24])
+    assert picture.png.startswith(b"\x89PNG\r\n\x1a\n")
+    assert (width, height) == tuple(int(inches * figure.dpi) for inches in figure.get_size_inches())
+    assert width > 1_000 and height > 200
+    assert b"Snapshot s1; config hash of flat ffffffffffff, graph aaaaaaaaaaaa." in picture.png
+    assert not re.search(rb"Software|Creation Time|tIME", picture.png)
+    assert picture.png == averages_picture(summary_of(planted()), "hr", name="figure3.png").png
+
+
+def test_a_picture_of_many_systems_grows() -> None:
+    few, many = (
+        struct.unpack(">II", averages_picture(many_systems(count), "hr", name="f.png").png[16:24]) for count in (1, 18)
+    )
+    assert many[0] == few[0] and many[1] > 2 * few[1]
+
+
+def test_names_in_any_script_are_drawn() -> None:
+    measured = planted()
+    run = replace(measured.runs[0], system="検索 $\\frac$ 🔧\n" + "x" * 100)
+    picture = averages_picture(summary_of(replace(measured, runs=(*measured.runs, run))), "hr", name="f.png")
+    assert picture.png.startswith(b"\x89PNG")

@@ -10,19 +10,17 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from scripts.bench_sets import BENCH, ROOT, BenchSet, bench_sets, reduced
 from services.threads import pin_threads
 
-pin_threads()  # before anything numeric is imported
-
-from eval.gate import GATE_MEASURES, losses
-from eval.summary import Summary, summarise
-from retrieval.presets import DEFAULT_PRESET
-from scripts.bench_quality import measure
-from scripts.bench_sets import BENCH, ROOT, BenchSet, bench_sets, reduced
+if TYPE_CHECKING:
+    from eval.summary import Summary
 
 __all__ = ["main", "run_gate"]
 
+CANDIDATE = "default"
 BASELINE = "rrf"
 OUT = ROOT / "out" / "quality-gate"
 _REQUESTS = 150
@@ -31,8 +29,9 @@ _TOOLS = 1_000
 
 def main() -> int:
     """Measure, print the table, say what was lost; returns the exit code."""
+    pin_threads()  # before anything numeric is imported
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--candidate", default=DEFAULT_PRESET, help="the system that must not lose")
+    parser.add_argument("--candidate", default=CANDIDATE, help="the system that must not lose")
     parser.add_argument("--sets", default="", help="only these, comma-separated")
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
@@ -44,6 +43,10 @@ def main() -> int:
 
 def run_gate(sets: Sequence[BenchSet], candidate: str, out: Path) -> int:
     """Measure the candidate beside the baseline on every set; returns 1 when it loses on one."""
+    from eval.gate import GATE_MEASURES, losses
+    from eval.summary import summarise
+    from scripts.measure import measure
+
     measured = []
     for bench_set in sets:
         small = reduced(bench_set, out / bench_set.name, queries=_REQUESTS, tools=_TOOLS)
@@ -58,6 +61,8 @@ def run_gate(sets: Sequence[BenchSet], candidate: str, out: Path) -> int:
 
 
 def _table(summary: Summary, candidate: str) -> str:
+    from eval.gate import GATE_MEASURES
+
     lines = [f"{candidate} minus {BASELINE}, points of CompleteRecall with the paired 95 % interval"]
     for set_name in summary.sets:
         cells = [

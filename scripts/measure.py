@@ -1,0 +1,41 @@
+"""Measuring one set: its snapshot built, its systems asked, its report written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from eval.measured import read_measured
+from eval.summary import MeasuredSet
+from inference import load_encoder
+from scripts.bench_sets import BenchSet, catalog_address
+from services.build import build_snapshot
+from services.evaluate import EvaluationPlan, evaluate
+
+__all__ = ["measure"]
+
+_ENCODER = "minilm-l6-int8.v1"
+_TIMEOUT_S = 60.0  # a shared machine may stall; a slow answer is seen in the latency, not lost
+
+
+def measure(
+    bench_set: BenchSet, folder: Path, systems: Sequence[str], *, limit: int = 0
+) -> tuple[MeasuredSet, list[str]]:
+    """Build the set's snapshot and ask the systems; returns the results and the names of systems that died."""
+    store = folder / "store"
+    build_snapshot(
+        [str(catalog_address(bench_set, folder))], store, encoder=load_encoder(_ENCODER, workers=2), workers=2
+    )
+    plan = EvaluationPlan(
+        store=store,
+        queries=(bench_set.queries,),
+        name=bench_set.name,
+        out=folder / "report",
+        systems=tuple(systems),
+        timeout_s=_TIMEOUT_S,
+        limit=limit,
+        keys=bench_set.keys,
+        footprint=False,
+    )
+    done = evaluate(plan, lambda stage, finished, total: None)
+    return read_measured(plan.out), [run.system for run in done.died]

@@ -40,12 +40,12 @@ def causes_table(failures: Sequence[Failure], sets: Sequence[MeasuredSet]) -> Ta
         counts.setdefault(_key(failure), Counter())[failure.cause] += 1
     depth = {_key(failure): failure.k for failure in failures}
     totals = _totals(depth, sets)
-    causes = [cause for cause in CAUSES if any(cause in counted for counted in counts.values())]
+    causes = [cause for cause in CAUSES if any(cause in tally for tally in counts.values())]
     rows = []
-    for key, counted in counts.items():
+    for key, tally in counts.items():
         knew = sum(_key(failure) == key and any(tool.graph_knew for tool in failure.missing) for failure in failures)
-        texts = (*key, str(depth[key]), totals.get(key, "–"), str(counted.total()), str(knew))
-        rows.append(tuple(Cell(text=text) for text in (*texts, *(str(counted[cause]) for cause in causes))))
+        texts = (*key, str(depth[key]), totals.get(key, "–"), str(tally.total()), str(knew))
+        rows.append(tuple(Cell(text=text) for text in (*texts, *(str(tally[cause]) for cause in causes))))
     columns = [Column(name="set", number=False), Column(name="system", number=False), Column(name="k")]
     columns += [Column(name=name) for name in ("not complete", "looked into", "the graph knew", *causes)]
     identity = sorted({f"{one.set_name} {one.snapshot_id}, {one.system} {one.config_hash}" for one in failures})

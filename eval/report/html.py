@@ -49,6 +49,7 @@ small { color: var(--soft); white-space: nowrap; }
 img { max-width: 100%; height: auto; background: #ffffff; border: 1px solid var(--line); }
 .warning { background: var(--warn); border: 1px solid var(--warn-line); border-radius: .4em; padding: .6em .9em; }
 @media print { body { max-width: none; padding: 0; font-size: 10px; } .scroll { overflow: visible; }
+  table { font-size: 8px; } th, td { padding: .1em .3em; } small { white-space: normal; }
   tr, figure img, .warning { break-inside: avoid; } h2, h3, h4 { break-after: avoid; } thead { display: table-header-group; } }
 """
 _LONG = 40  # characters beyond which a cell of text may break

@@ -1,0 +1,145 @@
+"""The gate of CI: it passes where the default holds its own, and fails where it was made worse."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from eval.gate import losses
+from eval.summary import MeasuredSet, summarise
+from ontology.errors import InvalidArgumentError
+from retrieval import graph_retriever
+from retrieval.ranking import FusionRanker, Ranking
+from scripts import bench_sets as sets_module
+from scripts.bench_sets import BenchSet, bench_sets, catalog_address, reduced
+from scripts.quality_gate import run_gate
+from tests.eval.planted import query_set, run_of
+
+THINGS = (
+    "invoice",
+    "supplier",
+    "employee",
+    "contract",
+    "shipment",
+    "warehouse",
+    "budget",
+    "ticket",
+    "license",
+    "vehicle",
+)
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> BenchSet:
+    """Two tools for each thing, and a request that names one of each pair."""
+    folder = tmp_path / "planted"
+    folder.mkdir()
+    tools = [
+        {
+            "id": f"{verb}_{thing}",
+            "name": f"{verb}_{thing}",
+            "description": f"{verb.title()}s a {thing}.",
+            "parameters": [],
+        }
+        for thing in THINGS
+        for verb in ("find", "delete")
+    ]
+    queries = [
+        {
+            "id": f"q{number}",
+            "query": f"please find the {thing} of last week",
+            "tools": [f"find_{thing}"],
+            "class": "single",
+        }
+        for number, thing in enumerate(THINGS)
+    ]
+    for name, rows in (("tools", tools), ("queries", queries)):
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    return BenchSet(name="planted", catalog=folder / "tools.jsonl", queries=folder / "queries.jsonl")
+
+
+def test_it_passes_while_the_default_holds_its_own(
+    planted: BenchSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_gate([planted], "default", tmp_path / "out") == 0
+    assert "default loses to rrf on 0 of 3 figures" in capsys.readouterr().out
+
+
+def test_a_planted_regression_is_caught(
+    planted: BenchSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Backwards(FusionRanker):
+        def rank(self, *arguments: object, **named: object) -> Ranking:
+            ranking = super().rank(*arguments, **named)  # type: ignore[arg-type]
+            return dataclasses.replace(ranking, scores=-ranking.scores)
+
+    monkeypatch.setattr(graph_retriever, "FusionRanker", Backwards)
+    assert run_gate([planted], "default", tmp_path / "out") == 1
+    said = capsys.readouterr().out
+    assert "LOST  planted, CompleteRecall@3: -" in said
+
+
+def _measured(candidate_right: int, baseline_right: int, of: int) -> MeasuredSet:
+    queries = query_set({f"q{number}": ["gold"] for number in range(of)})
+
+    def right(count: int) -> dict[str, list[str]]:
+        return {f"q{number}": ["gold" if number < count else "other"] for number in range(of)}
+
+    runs = (
+        run_of(queries, right(baseline_right), system="rrf"),
+        run_of(queries, right(candidate_right), system="default"),
+    )
+    return MeasuredSet(queries=queries, runs=runs, tools=40, snapshot_id=runs[0].snapshot_id)
+
+
+def test_a_loss_within_the_interval_is_no_loss() -> None:
+    summary = summarise([_measured(99, 100, 200)], baseline="rrf")
+    assert losses(summary, "default") == []
+
+
+def test_a_loss_beyond_the_interval_is_named_with_its_size() -> None:
+    summary = summarise([_measured(80, 100, 200)], baseline="rrf")
+    lost = losses(summary, "default")
+    assert [loss.measure for loss in lost] == ["CompleteRecall@3", "CompleteRecall@5", "CompleteRecall@10"]
+    assert all(loss.difference == pytest.approx(-0.1) and -0.1 < loss.high < 0 for loss in lost)
+
+
+def test_a_gate_that_measured_nothing_does_not_pass() -> None:
+    summary = summarise([_measured(80, 100, 200)], baseline="rrf")
+    with pytest.raises(InvalidArgumentError, match="paper"):
+        losses(summary, "paper")
+    with pytest.raises(InvalidArgumentError, match="no difference"):
+        losses(summary, "rrf")
+
+
+def test_a_reduced_set_keeps_every_gold_tool(planted: BenchSet, tmp_path: Path) -> None:
+    small = reduced(planted, tmp_path / "small", queries=4, tools=6)
+    rows = [json.loads(line) for line in small.queries.read_text(encoding="utf-8").splitlines()]
+    tools = {json.loads(line)["id"] for line in small.catalog.read_text(encoding="utf-8").splitlines()}
+    assert len(rows) == 4
+    assert len(tools) == 6
+    assert {tool for row in rows for tool in row["tools"]} <= tools
+    again = reduced(planted, tmp_path / "again", queries=4, tools=6)
+    assert again.queries.read_bytes() == small.queries.read_bytes()
+
+
+def test_declared_dependencies_become_part_of_the_catalogue(planted: BenchSet, tmp_path: Path) -> None:
+    declared = tmp_path / "dependencies.jsonl"
+    declared.write_text('{"from": "delete_invoice", "to": "find_invoice", "kind": "tool"}\n', encoding="utf-8")
+    address = catalog_address(dataclasses.replace(planted, declared=declared), tmp_path / "given")
+    tools = [json.loads(line) for line in address.read_text(encoding="utf-8").splitlines()]
+    needs = {tool["id"]: tool["depends_on"] for tool in tools}
+    assert needs.pop("delete_invoice") == ["find_invoice"]
+    assert not any(needs.values())
+
+
+def test_the_open_sets_are_found_beside_the_checkout(shared: Path) -> None:
+    found = {bench_set.name: bench_set for bench_set in bench_sets(bench=shared / "bench")}
+    assert set(sets_module.MACRO_SETS) <= set(found)
+    assert found["toollinkos-given"].declared is not None
+    assert not found["toollinkos-given"].keys  # what was given is not scored as found
+    assert list(found)[-1] == "enterprise"

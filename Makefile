@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOCKS := default dev llm mcp aws google ladybug neo4j eval torch
 
-.PHONY: demo test check bench stubs locks clean
+.PHONY: demo test check gate bench bench-quality bench-peers stubs locks clean
 
 demo: $(VENV)/.default ## build the shipped catalogue, serve it, ask it, show the answers
 	$(BIN)/python -m services.demo
@@ -17,6 +17,15 @@ check: $(VENV)/.dev ## what CI checks beside the tests: lint, types, stubs
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/generate_stubs.sh --check
+
+gate: $(VENV)/.dev ## CI's five minutes of quality: default must not lose to the flat hybrid on any set
+	$(BIN)/python -m scripts.quality_gate $(GATE)
+
+bench-quality: $(VENV)/.dev ## every system on every set; renews docs/results.md
+	$(BIN)/python -m scripts.bench_quality $(BENCH)
+
+bench-peers: $(VENV)/.dev ## other retrievers on the same sets, beside ours; renews docs/results.md
+	$(BIN)/python -m scripts.bench_peers $(BENCH)
 
 bench: $(VENV)/.dev ## speed and size, compared within one run
 	$(BIN)/python -m scripts.bench $(BENCH)

@@ -1,219 +1,150 @@
 """Speed and size, as ratios within one run: ``make bench``, or ``python -m scripts.bench --sizes 1000,10000``.
 
-For catalogues of growing size it builds a snapshot and then measures, in a process of its own for each size, what a
-request costs stage by stage, how many of the exact nearest nodes the index finds, how long loading takes and how much
-memory the snapshot adds to the models. Five bars are checked; the exit code is 1 when one is missed.
+For catalogues of growing size it builds a snapshot and measures, each time in processes of their own:
 
-The catalogue is ``../shared/bench/scale_44k`` where it lies beside the checkout, else every operation of botocore and
-google-api-python-client (extras aws and google), else what ``--catalog`` names.
+- in process: what a request costs stage by stage, how many of the exact nearest nodes the index finds, how long loading
+  takes, how much memory the snapshot adds to the models;
+- over gRPC, ``egotools serve`` asked by the shipped client: a closed loop and an open loop, what answers cost stage by
+  stage, what is refused, what the server holds in memory.
+
+It prints the tables, writes them with ``results.json`` and a plot into ``--out``, and checks the bars; the exit code is 1
+when one is missed. The catalogue is ``../shared/bench/scale_44k`` where it lies beside the checkout, else every operation
+of botocore and google-api-python-client (extras aws and google), else what ``--catalog`` names.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
-import subprocess
+import platform
 import sys
-import time
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-SCALE = ROOT.parent / "shared" / "bench" / "scale_44k" / "tools.jsonl"
-QUERIES = ROOT / "examples" / "enterprise" / "requests.jsonl"
+from ontology.errors import EgotoolsError, NotFoundError
+from scripts.speed.bars import bars
+from scripts.speed.build import built, catalog_tools, store_of
+from scripts.speed.client import LoadPlan
+from scripts.speed.page import block, write_block
+from scripts.speed.plot import write_plot
+from scripts.speed.probe import PRESETS, probed
+from scripts.speed.queries import ROOT, bench_queries
+from scripts.speed.serving import measure_serving
+from scripts.speed.tables import markdown, one_run
+from services.settings import ServerSettings
+
 SIZES = (1_000, 10_000, 44_435)
-PRESETS = ("paper", "default")
-_ROUNDS = 12
-_TEXT_STAGES = ("encode", "rank")  # what the bars leave out
-_RECALL_K = 10
-_LARGE = 40_000  # tools from which on the bars of memory and loading are meant
+PAGE, PICTURE = ROOT / "docs" / "speed.md", ROOT / "docs" / "speed.png"
+_FLOOR = 10  # tools: a server over so few holds code and models and next to nothing else
 
 
 def main() -> int:
     """Run the benchmark; returns the exit code."""
+    options = _options()
+    kept: Path = options.out / "results.json"
+    try:
+        if options.no_measure:
+            results = _kept(kept)
+        else:
+            results = measured(options)
+            kept.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        shown = f"{one_run(results)}\n\n{markdown(results)}"
+        print(shown)
+        (options.out / "tables.md").write_text(shown + "\n", encoding="utf-8")
+        write_plot(results, options.out / "speed.png")
+        if options.write_docs:
+            write_plot(results, PICTURE)
+            write_block(PAGE, block(results, plot=PICTURE.name))
+    except EgotoolsError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    missed = [verdict for verdict in bars(results) if not verdict.met]
+    for verdict in missed:
+        print(f"MISSED  {verdict.bar}: {verdict.of} {verdict.measured}")
+    print("Every bar is met." if not missed else f"{len(missed)} missed.")
+    return 1 if missed else 0
+
+
+def measured(options: argparse.Namespace) -> dict[str, Any]:
+    """Build, probe and serve a snapshot of each size."""
+    plan = LoadPlan(
+        callers=options.callers,
+        loads=options.loads,
+        seconds=options.seconds,
+        warm_s=options.warm,
+        seed=options.seed,
+    )
+    out, reuse = options.out, options.reuse
+    tools = catalog_tools(options.catalog)
+    floor = built(_FLOOR, tools, out, reuse=reuse)
+    # Long enough that every path was walked, by as many callers: what it holds then is no snapshot's.
+    some = replace(plan, callers=plan.callers[-1:], loads=())
+    held = measure_serving(store_of(_FLOOR, out), PRESETS, some)["memory"]
+    rows = []
+    for size in options.sizes:
+        row = built(size, tools, out, reuse=reuse)
+        store = store_of(size, out)
+        in_process = probed(store, rounds=options.rounds)
+        rows.append({**row, **in_process, "serving": measure_serving(store, PRESETS, plan)})
+        _say(f"{row['tools']:,} tools measured")
+    settings = ServerSettings()
+    return {
+        "processors": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+        "places": settings.workers + settings.queue,
+        "seconds": plan.seconds,
+        "queries": {name: len(queries) for name, queries in bench_queries().items()},
+        "floor": {"tools": floor["tools"], "memory": held},
+        "rows": rows,
+    }
+
+
+def _options() -> argparse.Namespace:
+    plan = LoadPlan()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="numbers of tools, comma-separated")
-    parser.add_argument("--catalog", nargs="*", default=None, help="addresses to read the tools from")
+    parser.add_argument("--sizes", type=_counts, default=SIZES, help="numbers of tools, comma-separated")
+    parser.add_argument("--catalog", nargs="*", help="addresses to read the tools from")
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "bench")
-    parser.add_argument("--probe", type=Path, help=argparse.SUPPRESS)  # internal: measure one store, print JSON
-    options = parser.parse_args()
-    if options.probe:
-        print(json.dumps(probe(options.probe)))
-        return 0
-    rows = [measure(size, _addresses(options.catalog), options.out) for size in _sizes(options.sizes)]
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "results.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    print(markdown(rows))
-    verdicts = bars(rows)
-    for verdict, text in verdicts:
-        print(f"{'met   ' if verdict else 'MISSED'}  {text}")
-    return 0 if all(verdict for verdict, _ in verdicts) else 1
-
-
-def _sizes(text: str) -> list[int]:
-    return sorted(int(size) for size in text.split(","))
-
-
-def _addresses(given: Sequence[str] | None) -> list[str]:
-    if given:
-        return list(given)
-    return [str(SCALE)] if SCALE.exists() else ["aws:*", "google-discovery:*"]
-
-
-def measure(size: int, addresses: list[str], out: Path) -> dict[str, Any]:
-    """Build a snapshot of ``size`` tools, afresh, and probe it in a process of its own."""
-    from inference import load_encoder
-    from ingest.sources import read_catalog
-    from services.build import build_snapshot
-
-    tools = read_catalog(addresses).tools
-    step = max(1, len(tools) // size)
-    chosen = tools[::step][:size]
-    out.mkdir(parents=True, exist_ok=True)
-    table, store = out / f"{size}.jsonl", out / f"{size}.store"
-    table.write_text("".join(tool.canonical_json() + "\n" for tool in chosen), encoding="utf-8")
-    subprocess.run(["rm", "-rf", str(store)], check=True)
-    started = time.perf_counter()
-    report = build_snapshot(
-        [str(table)], store, encoder=load_encoder("minilm-l6-int8.v1", workers=2), workers=2, cached=False
+    parser.add_argument(
+        "--reuse", action="store_true", help="take earlier builds of the same tools, with their figures"
     )
-    build_s = time.perf_counter() - started
-    code = [sys.executable, "-m", "scripts.bench", "--probe", str(store)]
-    probed = json.loads(subprocess.run(code, check=True, capture_output=True, cwd=ROOT, text=True).stdout)
-    return {
-        "tools": len(chosen),
-        "nodes": report.graph.graph.number_of_nodes(),
-        "edges": report.graph.graph.number_of_edges(),
-        "build_s": build_s,
-        "seconds": dict(report.seconds),
-        **probed,
-    }
+    parser.add_argument("--rounds", type=int, default=5, help="how often each request is asked in process, from 2")
+    parser.add_argument("--callers", type=_counts, default=plan.callers, help="of each closed loop, comma-separated")
+    parser.add_argument("--loads", type=_shares, default=plan.loads, help="of each open loop: shares of the peak")
+    parser.add_argument("--seconds", type=float, default=plan.seconds, help="measured time of each load")
+    parser.add_argument("--warm", type=float, default=plan.warm_s, help="seconds before it that do not count")
+    parser.add_argument("--seed", type=int, default=plan.seed, help="of the open loops' arrivals")
+    parser.add_argument("--write-docs", action="store_true", help=f"renew the figures of {PAGE.relative_to(ROOT)}")
+    parser.add_argument("--no-measure", action="store_true", help="show the results that --out holds once more")
+    return parser.parse_args()
 
 
-def probe(store: Path) -> dict[str, Any]:
-    """Measure one store: load, memory, latency by stage, recall of the index."""
-    from services.threads import pin_threads
-
-    pin_threads()
-    import numpy as np
-
-    from inference import load_encoder
-    from ontology.names import noun_lemma
-    from retrieval.retriever import Request
-    from retrieval.snapshot import open_snapshot
-    from retrieval.snapshot_engine import SnapshotEngine
-
-    queries = [json.loads(line)["query"] for line in QUERIES.read_text(encoding="utf-8").splitlines()]
-    encoder = load_encoder("minilm-l6-int8.v1")
-    encoder.encode(queries)
-    noun_lemma("words")
-    __import__("faiss")
-    models = _resident()
-    started = time.perf_counter()
-    snapshot = open_snapshot(store)
-    load_s = time.perf_counter() - started
-    engine = SnapshotEngine(snapshot, encoder)
-    stages: dict[str, dict[str, list[float]]] = {}
-    for preset in PRESETS:
-        retriever = engine.retriever(preset)
-        for place in range(_ROUNDS):
-            for query in queries:
-                response = retriever.retrieve(Request(query=query, k=10))
-                if place:  # the first round warms up
-                    for stage, spent in response.timings_ms.items():
-                        stages.setdefault(preset, {}).setdefault(stage, []).append(spent)
-    resident = _resident() - models
-    found = total = 0
-    vectors = np.load(snapshot.folder / "nodes.vectors.npy").astype(np.float32)
-    for query_D in encoder.encode(queries):
-        exact = np.lexsort((np.arange(len(vectors)), -(vectors @ query_D)))[:_RECALL_K]
-        found += len(set(exact.tolist()) & set(snapshot.vectors.nearest(query_D, _RECALL_K)[0].tolist()))
-        total += len(exact)
-    return {
-        "load_s": load_s,
-        "models_bytes": models,
-        "resident_bytes": resident,
-        "recall": found / total,
-        "snapshot_bytes": sum(path.stat().st_size for path in snapshot.folder.iterdir()),
-        "median_ms": {
-            preset: {stage: float(np.median(values)) for stage, values in by.items()} for preset, by in stages.items()
-        },
-        "p95_ms": {
-            preset: {stage: float(np.percentile(values, 95)) for stage, values in by.items()}
-            for preset, by in stages.items()
-        },
-    }
+def _counts(text: str) -> tuple[int, ...]:
+    counts = tuple(sorted({int(count) for count in text.split(",")}))
+    if counts[0] < 1:
+        raise argparse.ArgumentTypeError("each is at least 1")
+    return counts
 
 
-def _resident() -> int:
-    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+def _shares(text: str) -> tuple[float, ...]:
+    shares = tuple(sorted({float(share) for share in text.split(",")}))
+    if not 0 < shares[0] <= shares[-1] < math.inf:
+        raise argparse.ArgumentTypeError("each is above 0")
+    return shares
 
 
-def bars(rows: list[dict[str, Any]]) -> list[tuple[bool, str]]:
-    """The bars that the figures are held to, each with whether it is met."""
-    first, last = rows[0], rows[-1]
-    encode = first["median_ms"]["paper"]["encode"]
-    verdicts = []
-    for row in rows:
-        pipeline = sum(spent for stage, spent in row["seconds"].items() if stage != "encode")
-        embedding = row["seconds"]["encode"]
-        text = f"{row['tools']:,} tools: pipeline {pipeline:.1f} s, embedding {embedding:.1f} s (at most equal)"
-        verdicts.append((pipeline <= embedding, text))
-        verdicts.append(
-            (row["recall"] >= 0.98, f"{row['tools']:,} tools: recall@{_RECALL_K} {row['recall']:.4f} (at least 0.98)")
-        )
-    for preset in PRESETS:
-        for row, share in ((first, 0.5), (last, 1.0)):
-            spent = _graph_ms(row, preset)
-            text = f"{preset}, {row['tools']:,} tools: {spent:.2f} ms beside encoding and ranking (at most {share} x {encode:.2f} ms)"
-            verdicts.append((spent <= share * encode, text))
-    if last["tools"] > first["tools"]:
-        growth = _graph_ms(last, "paper") / _graph_ms(first, "paper")
-        more = last["tools"] / first["tools"]
-        verdicts.append((growth < more, f"cost grew {growth:.1f} x for {more:.1f} x the tools (less than linear)"))
-    if last["tools"] < _LARGE:
-        return verdicts
-    per_tool = last["resident_bytes"] / last["tools"]
-    verdicts.append(
-        (per_tool <= 8_000, f"{last['tools']:,} tools: {per_tool:,.0f} bytes of memory a tool (at most 8,000)")
-    )
-    verdicts.append((last["load_s"] <= 2.0, f"{last['tools']:,} tools: load {last['load_s']:.2f} s (at most 2)"))
-    return verdicts
+def _kept(path: Path) -> dict[str, Any]:
+    results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    if not isinstance(results, dict):  # a list is the form that an earlier version wrote
+        raise NotFoundError("nothing was measured yet", subject=str(path), remedy="Run it without --no-measure")
+    return results
 
 
-def _graph_ms(row: dict[str, Any], preset: str) -> float:
-    """Median milliseconds of every stage but encoding the request and ranking the candidates."""
-    stages: dict[str, float] = row["median_ms"][preset]
-    return sum(spent for stage, spent in stages.items() if stage not in (*_TEXT_STAGES, "total"))
-
-
-def markdown(rows: list[dict[str, Any]]) -> str:
-    """The figures as Markdown tables."""
-    lines = [
-        "| tools | nodes | edges | build s | of it embedding | load s | MB in memory | MB on disk | index recall@10 |",
-        "|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
-    ]
-    for row in rows:
-        lines.append(
-            f"| {row['tools']:,} | {row['nodes']:,} | {row['edges']:,} | {row['build_s']:.0f} | {row['seconds']['encode']:.0f} | "
-            f"{row['load_s']:.2f} | {row['resident_bytes'] / 1e6:.0f} | {row['snapshot_bytes'] / 1e6:.0f} | {row['recall']:.4f} |"
-        )
-    lines += [
-        "",
-        "| preset | tools | encode | entry | ego | rank | explain | total p50 ms | total p95 ms |",
-        "|---|---:|" + "---:|" * 7,
-    ]
-    for preset in PRESETS:
-        for row in rows:
-            median = row["median_ms"][preset]
-            stages = " | ".join(
-                f"{median.get(stage, 0):.2f}" for stage in ("encode", "entry", "ego", "rank", "explain", "total")
-            )
-            lines.append(f"| {preset} | {row['tools']:,} | {stages} | {row['p95_ms'][preset]['total']:.2f} |")
-    return "\n".join(lines)
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

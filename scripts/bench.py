@@ -25,13 +25,14 @@ from pathlib import Path
 from typing import Any
 
 from ontology.errors import EgotoolsError, NotFoundError
+from scripts.bench_sets import ROOT
 from scripts.speed.bars import bars
 from scripts.speed.build import built, catalog_tools, store_of
 from scripts.speed.client import LoadPlan
 from scripts.speed.page import block, write_block
 from scripts.speed.plot import write_plot
 from scripts.speed.probe import PRESETS, probed
-from scripts.speed.queries import ROOT, bench_queries
+from scripts.speed.queries import bench_queries
 from scripts.speed.serving import measure_serving
 from scripts.speed.tables import markdown, one_run
 from services.settings import ServerSettings

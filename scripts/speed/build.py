@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ontology.tool import Tool
-from scripts.speed.queries import BENCH
+from scripts.bench_sets import BENCH
 
 __all__ = ["built", "catalog_tools", "earlier", "store_of"]
 

@@ -81,7 +81,7 @@ class Point:
     stages_ms: Mapping[str, float]
     server_cpu_ms: float | None = None
     client_cpu_ms: float | None = None
-    others: float | None = None
+    others: float = 0.0
 
 
 def poisson_schedule(rate_per_s: float, seconds: float, queries: Sequence[str], *, seed: str) -> list[Arrival]:

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scripts.speed.queries import ROOT, bench_queries
+from scripts.bench_sets import ROOT
+from scripts.speed.queries import bench_queries
 
 if TYPE_CHECKING:
     from inference.arrays import Floats2d

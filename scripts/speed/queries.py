@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 
-__all__ = ["BENCH", "ROOT", "bench_queries", "read_queries"]
+from eval.queries import read_queries
+from scripts.bench_sets import BENCH, SHIPPED, bench_sets
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-BENCH = ROOT.parent / "shared" / "bench"
-_SHIPPED = ROOT / "examples" / "enterprise" / "requests.jsonl"
+__all__ = ["bench_queries"]
+
 _OF_EACH = 6  # of an open set: enough for its lengths and words, few enough that no set is most of the load
 
 
-def read_queries(path: Path) -> list[str]:
-    """The texts of a file of requests, one JSON object a line."""
-    with path.open(encoding="utf-8") as lines:
-        return [json.loads(line)["query"] for line in lines if line.strip()]
-
-
 def bench_queries(bench: Path = BENCH) -> dict[str, list[str]]:
-    """Set → requests; the shipped set first and whole, then six of each open set that is there.
+    """Set → requests: six of each open set that is there, and the whole of the shipped one.
 
     The six are chosen, and put in order, by the hash of their words, so that every machine asks the same.
     """
-    chosen = {"enterprise": read_queries(_SHIPPED)}
-    for path in sorted(bench.glob("*/queries.jsonl")):
-        chosen[path.parent.name] = sorted(set(read_queries(path)), key=_hash)[:_OF_EACH]
+    chosen: dict[str, list[str]] = {}
+    for bench_set in bench_sets(bench=bench):
+        if bench_set.declared is None:  # else the same requests once more
+            texts = [query.text for query in read_queries([bench_set.queries]).queries]
+            chosen[bench_set.name] = texts if bench_set.name == SHIPPED else sorted(set(texts), key=_hash)[:_OF_EACH]
     return chosen
 
 

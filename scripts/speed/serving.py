@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ontology.errors import EgotoolsError, NotReadyError
+from scripts.bench_sets import ROOT
 from scripts.speed.client import LoadPlan
 from scripts.speed.memory import read_memory
-from scripts.speed.queries import ROOT
 
 __all__ = ["measure_serving", "serving"]
 

@@ -29,7 +29,7 @@ def one_run(results: Mapping[str, Any]) -> str:
     reused = [f"{row['tools']:,}" for row in results["rows"] if row["reused"]]
     if reused:
         text += f" Taken from an earlier run: the snapshots of {', '.join(reused)} tools, and what building them took."
-    others = max(_others(results), default=0.0)
+    others = max(_others(results))
     if others > _SHARED:
         text += f" The machine was shared: other programs took up to {others:.0%} of its processors meanwhile."
     return text
@@ -37,7 +37,7 @@ def one_run(results: Mapping[str, Any]) -> str:
 
 def _others(results: Mapping[str, Any]) -> list[float]:
     loads = [point for row in results["rows"] for of_preset in row["serving"]["points"].values() for point in of_preset]
-    return [point["others"] for point in loads if point["others"] is not None]
+    return [point["others"] for point in loads]
 
 
 def markdown(results: Mapping[str, Any]) -> str:
@@ -93,13 +93,14 @@ def _one_caller(rows: Sequence[Row]) -> str:
 
 
 def _closed(rows: Sequence[Row]) -> str:
-    head = "preset | tools | callers | answers/s | p50 ms | p95 ms | p99 ms | server CPU ms an answer | client CPU ms"
+    head = "preset | tools | callers | answers/s | p50 ms | p95 ms | p99 ms | server CPU ms an answer | client CPU ms | others"
     return _table(
         head,
         (
             [
                 *(preset, f"{row['tools']:,}", str(point["callers"]), f"{point['answered_per_s']:.1f}"),
                 *(_ms(point[name]) for name in ("p50_ms", "p95_ms", "p99_ms", "server_cpu_ms", "client_cpu_ms")),
+                f"{point['others']:.0%}",
             ]
             for preset in PRESETS
             for row in rows
@@ -109,7 +110,7 @@ def _closed(rows: Sequence[Row]) -> str:
 
 
 def _open(rows: Sequence[Row]) -> str:
-    head = "preset | tools | load | due/s | answers/s | p50 ms | p95 ms | p99 ms | sent late, p95 ms | refused"
+    head = "preset | tools | load | due/s | answers/s | p50 ms | p95 ms | p99 ms | sent late, p95 ms | others | refused"
     return _table(
         head,
         (
@@ -117,6 +118,7 @@ def _open(rows: Sequence[Row]) -> str:
                 *(preset, f"{row['tools']:,}", f"{point['load']:.0%}"),
                 *(f"{point['offered_per_s']:.1f}", f"{point['answered_per_s']:.1f}"),
                 *(_ms(point[name]) for name in ("p50_ms", "p95_ms", "p99_ms", "late_p95_ms")),
+                f"{point['others']:.0%}",
                 ", ".join(f"{count} {code}" for code, count in point["refused"].items()) or "0",
             ]
             for preset in PRESETS

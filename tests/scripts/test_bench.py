@@ -107,10 +107,10 @@ def test_there_is_nothing_to_show_before_anything_was_measured(tmp_path: Path) -
 
 def test_requests_are_the_same_everywhere_and_no_set_is_most_of_them(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
-    rows = [{"id": str(place), "query": f"request {place % 9}"} for place in range(20)]
+    rows = [{"id": str(place), "query": f"request {place % 9}", "tools": ["a"]} for place in range(20)]
     (tmp_path / "one" / "queries.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
     chosen = bench_queries(tmp_path)
-    assert list(chosen) == ["enterprise", "one"]
+    assert list(chosen) == ["one", "enterprise"]
     assert len(chosen["enterprise"]) == 36
     assert len(set(chosen["one"])) == 6
     (tmp_path / "one" / "queries.jsonl").write_text("\n".join(map(json.dumps, reversed(rows))), encoding="utf-8")

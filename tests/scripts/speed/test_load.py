@@ -134,7 +134,7 @@ async def test_the_points_of_a_plan_on_a_server_that_refuses() -> None:
     assert list(twice.refused) == ["RESOURCE_EXHAUSTED"]
     assert twice.answered_per_s >= 0.5 * two.answered_per_s
     assert (twice.p95_ms or 0) <= 17 * 20 * 2  # so many places of 20 ms, and as much again for a slow machine
-    assert twice.server_cpu_ms is not None and twice.others is not None
+    assert (twice.server_cpu_ms or 0) > 0 and 0 <= twice.others <= 1
 
 
 async def test_a_server_that_answers_nothing_ends_the_measuring() -> None:

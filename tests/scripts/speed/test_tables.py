@@ -27,9 +27,9 @@ def lines(results: dict[str, Any]) -> list[str]:
         "| `00000000000003e8` | 1,000 | 3,000 | 9,000 | 30 | 10 | 0.50 | 5 | 7 | 0.9900 |",
         "| default | 44,000 | 4.00 | 0.75 | 0.38 | 1.00 | 0.75 | 8.00 | 8.00 |",
         "| paper | 1,000 | 4.00 | 0.50 | 0.25 | 1.00 | 0.50 | 0.25 | 1.75 | 10.00 | 20.00 | 1.25 | 8.00 |",
-        "| paper | 44,000 | 4 | 200.0 | 20.00 | 40.00 | 60.00 | 12.00 | 0.50 |",
-        "| default | 1,000 | 50% | 100.0 | 99.5 | 12.00 | 24.00 | 36.00 | 1.50 | 0 |",
-        "| default | 1,000 | 150% | 300.0 | 190.0 | 170 | 340 | 510 | 1.50 | 500 RESOURCE_EXHAUSTED |",
+        "| paper | 44,000 | 4 | 200.0 | 20.00 | 40.00 | 60.00 | 12.00 | 0.50 | 2% |",
+        "| default | 1,000 | 50% | 100.0 | 99.5 | 12.00 | 24.00 | 36.00 | 1.50 | 2% | 0 |",
+        "| default | 1,000 | 150% | 300.0 | 190.0 | 170 | 340 | 510 | 1.50 | 2% | 500 RESOURCE_EXHAUSTED |",
         "| 10 | 200 | 200 | 0 | 0 | 180 | 160 | 201 |",
         "| 44,000 | 464 | 200 | 44 | 220 | 444 | 160 | 465 |",
         "| a round trip takes at most 1.5 x the retrieval, one caller | paper 1,000 1.25; paper 44,000 1.25; "
@@ -47,7 +47,7 @@ def test_what_has_no_figure_is_a_dash_and_what_was_not_measured_says_so() -> Non
             row["serving"]["points"][preset] = [point for point in points if point["loop"] == "closed"]
     results["rows"][0]["serving"]["points"]["paper"][1]["p99_ms"] = None
     said = markdown(results)
-    assert "| paper | 1,000 | 4 | 200.0 | 20.00 | 40.00 | – | 8.00 | 0.50 |" in said
+    assert "| paper | 1,000 | 4 | 200.0 | 20.00 | 40.00 | – | 8.00 | 0.50 | 2% |" in said
     assert "Not measured." in said
 
 

@@ -23,6 +23,9 @@ def failures_document(failures: Sequence[Failure], sets: Sequence[MeasuredSet], 
 
     :param sets: what was measured, for how many requests failed in all.
     """
+    if not failures:
+        none = Paragraph(text="No failure was looked into.")
+        return Document(title=title or "Failures", sections=(Section(title="Causes", blocks=(none,)),))
     groups: dict[tuple[str, str], list[Failure]] = {}
     for failure in failures:
         groups.setdefault(_key(failure), []).append(failure)

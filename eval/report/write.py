@@ -24,18 +24,17 @@ __all__ = ["per_query_rows", "write_document", "write_report"]
 def write_report(
     folder: Path, summary: Summary, sets: Sequence[MeasuredSet], *, failures: Sequence[Failure] = (), title: str = ""
 ) -> tuple[Path, ...]:
-    """Write ``report.md``, ``report.html`` and their pictures, ``summary.json``, ``per_query.jsonl``, and the failures.
+    """Write ``report.md``, ``report.html`` and their pictures, ``summary.json``, ``per_query.jsonl``, ``failures.md`` and ``.html``.
 
     :param sets: what the summary was made from.
-    :param failures: what :func:`eval.failures.look_into` found; ``failures.md`` and ``.html`` are written when there are any.
+    :param failures: what :func:`eval.failures.look_into` found.
     :returns: the files written.
     :raises MissingExtraError: when matplotlib is not installed.
     :raises StorageError: when the disk refuses; files that were there before are then untouched or new, never torn.
     """
     written = [*write_document(folder, "report", report_document(summary, sets, title=title))]
-    if failures:
-        page = failures_document(failures, sets, title=f"Failures: {title}" if title else "")
-        written += write_document(folder, "failures", page)
+    page = failures_document(failures, sets, title=f"Failures: {title}" if title else "")
+    written += write_document(folder, "failures", page)
     figures = json.dumps(summary_to_json(summary), ensure_ascii=False, indent=1) + "\n"
     written.append(_write(folder / "summary.json", _bytes(figures)))
     rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in per_query_rows(sets))

@@ -200,7 +200,8 @@ def test_files_written(tmp_path: Path) -> None:
     files = write_report(tmp_path / "out", summary, [measured], title="Planted")
     assert sorted(path.name for path in files) == sorted(path.name for path in (tmp_path / "out").iterdir())
     assert {path.name for path in files} == {
-        "figure3.png", "figure5.png", "report.md", "report.html", "summary.json", "per_query.jsonl",
+        "figure3.png", "figure5.png", "report.md", "report.html", "failures.md", "failures.html", "summary.json",
+        "per_query.jsonl",
     }  # fmt: skip
     assert summary_from_json(json.loads((tmp_path / "out/summary.json").read_text(encoding="utf-8"))) == summary
     lines = (tmp_path / "out/per_query.jsonl").read_text(encoding="utf-8").splitlines()
@@ -214,6 +215,7 @@ def test_files_written(tmp_path: Path) -> None:
     assert "| q1 | a |" in page
     assert "Common to all configurations: encoder e.v1." in page
     assert "| graph | 30 | preset graph; weights 000000000000 |" in page
+    assert "No failure was looked into." in (tmp_path / "out/failures.md").read_text(encoding="utf-8")
     again = write_report(tmp_path / "again", summary, [measured], title="Planted")
     assert [path.read_bytes() for path in files] == [path.read_bytes() for path in again]
 

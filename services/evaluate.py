@@ -186,6 +186,9 @@ def _report(
     )
     progress("report", 0, 0)
     files = write_report(plan.out, summary, [measured], failures=failures, title=measured.queries.name)
+    for page in ("failures.md", "failures.html"):  # of an earlier run, where now nothing fails
+        if plan.out / page not in files:
+            (plan.out / page).unlink(missing_ok=True)
     return Evaluation(
         summary=summary,
         page=next((file for file in files if file.name == _PAGE), files[0]),
@@ -205,8 +208,17 @@ def compare_results(before: Path, after: Path) -> Comparison:
 
 
 def _results(folder: Path) -> list[MeasuredSet]:
-    below = sorted(path.parent for path in folder.rglob(SET_FILE)) if not (folder / SET_FILE).exists() else []
-    return [read_measured(each) for each in below or [folder]]
+    below = [] if (folder / SET_FILE).exists() else sorted(path.parent for path in folder.rglob(SET_FILE))
+    results = [read_measured(each) for each in below or [folder]]
+    names = [measured.queries.name for measured in results]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InvalidArgumentError(
+            f"there is more than one evaluation of {', '.join(map(repr, twice))} below this folder",
+            subject=str(folder),
+            remedy="Name the folder of one of them",
+        )
+    return results
 
 
 def write_comparison(comparison: Comparison, file: Path) -> None:

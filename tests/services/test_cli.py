@@ -8,36 +8,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from services import cli
 from tests.conftest import ROOT
+from tests.services.conftest import Run
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 TABLES = (str(CATALOG / "projects.csv"), str(CATALOG / "support.jsonl"))
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the command in this process: (exit code, standard output, standard error)."""
-    monkeypatch.setenv("COLUMNS", "240")
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["egotools", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +34,7 @@ def _build(run: Run, *arguments: object) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["build"], ["serve"], ["search"], ["show"], ["graph"], ["graph", "export"], ["validate"]]
+    "command", [[], ["build"], ["serve"], ["search"], ["show"], ["graph"], ["graph", "export"], ["validate"], ["eval"]]
 )
 def test_every_command_has_help(run: Run, command: list[str]) -> None:
     code, out, _ = run(*command, "--help")

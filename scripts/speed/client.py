@@ -17,7 +17,7 @@ from egotools import AsyncClient
 from ontology.errors import EgotoolsError
 from scripts.speed.load import Ask, Call, Point, closed_loop, measured_point, open_loop, poisson_schedule
 from scripts.speed.processor import ProcessorTime, processor_time
-from scripts.speed.queries import bench_queries
+from scripts.speed.queries import bench_queries, mixed
 
 __all__ = ["LoadPlan", "main", "measure"]
 
@@ -97,7 +97,7 @@ def main() -> int:
 
 
 async def _measure(address: str, preset: str, plan: LoadPlan, server_pid: int) -> list[Point]:
-    queries = [query for of_set in bench_queries().values() for query in of_set]
+    queries = mixed(bench_queries())
     async with AsyncClient(address) as client:
 
         async def ask(query: str) -> Mapping[str, float]:

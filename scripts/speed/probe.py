@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scripts.bench_sets import ROOT
-from scripts.speed.queries import bench_queries
+from scripts.speed.queries import bench_queries, mixed
 
 if TYPE_CHECKING:
     from inference.arrays import Floats2d
@@ -44,7 +44,7 @@ def _probe(store: Path, rounds: int) -> dict[str, Any]:
     from retrieval.snapshot import open_snapshot
     from retrieval.snapshot_engine import SnapshotEngine
 
-    queries = [query for of_set in bench_queries().values() for query in of_set]
+    queries = mixed(bench_queries())
     encoder = load_encoder(_ENCODER)
     queries_ND = encoder.encode(queries)
     noun_lemma("words")

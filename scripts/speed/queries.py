@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eval.queries import read_queries
 from scripts.bench_sets import BENCH, SHIPPED, bench_sets
 
-__all__ = ["bench_queries"]
+__all__ = ["bench_queries", "mixed"]
 
 _OF_EACH = 6  # of an open set: enough for its lengths and words, few enough that no set is most of the load
 
@@ -24,6 +25,11 @@ def bench_queries(bench: Path = BENCH) -> dict[str, list[str]]:
             texts = [query.text for query in read_queries([bench_set.queries]).queries]
             chosen[bench_set.name] = texts if bench_set.name == SHIPPED else sorted(set(texts), key=_hash)[:_OF_EACH]
     return chosen
+
+
+def mixed(queries: Mapping[str, Sequence[str]]) -> list[str]:
+    """The requests of all sets in an order that mixes them, so that a short load asks a fair share of each."""
+    return sorted((query for of_set in queries.values() for query in of_set), key=_hash)
 
 
 def _hash(query: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from scripts.bench import SIZES
 from scripts.speed.build import built, catalog_tools, earlier, store_of
-from scripts.speed.queries import bench_queries
+from scripts.speed.queries import bench_queries, mixed
 from scripts.speed.tables import STAGES
 from tests.conftest import ROOT
 
@@ -115,6 +115,10 @@ def test_requests_are_the_same_everywhere_and_no_set_is_most_of_them(tmp_path: P
     assert len(set(chosen["one"])) == 6
     (tmp_path / "one" / "queries.jsonl").write_text("\n".join(map(json.dumps, reversed(rows))), encoding="utf-8")
     assert bench_queries(tmp_path) == chosen
+    asked = mixed(chosen)
+    assert sorted(asked) == sorted(chosen["one"] + chosen["enterprise"])
+    assert any(query in chosen["one"] for query in asked[:21])  # each half has some of both
+    assert any(query in chosen["one"] for query in asked[21:])
 
 
 def test_the_sizes_of_the_issue_are_the_default() -> None:

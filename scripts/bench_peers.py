@@ -33,10 +33,9 @@ from eval.queries import QuerySet, missing_gold, read_queries
 from eval.run import Run, read_run, run_system
 from eval.summary import MeasuredSet, Summary, SystemFacts, summarise, summary_to_json
 from ontology.tool import Tool
-from scripts.bench_sets import ROOT, BenchSet, bench_sets, catalog_address
+from scripts.bench_sets import BENCH, ROOT, BenchSet, bench_sets, catalog_address
 
 OURS = ("default", "paper", "rrf")
-BASELINE = OURS[0]
 K = 30
 _ENCODER = "minilm-l6-int8.v1"
 _REQUEST_S = 60.0
@@ -63,8 +62,10 @@ def main() -> int:
     """Measure, print the tables, and write ``summary.json``; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", default="", help="names of sets, comma-separated; all by default")
+    parser.add_argument("--bench", type=Path, default=BENCH, help="folder of the sets")
+    parser.add_argument("--ours", default=",".join(OURS), help="egotools' systems; differences are against the first")
     parser.add_argument("--peers", default=",".join(PEERS), help="names of peers, comma-separated")
-    parser.add_argument("--limit", type=int, default=120, help="requests a set at most; 0 for all")
+    parser.add_argument("--limit", type=int, default=150, help="requests a set at most; 0 for all")
     parser.add_argument("--limit-s", type=float, default=900, help="seconds a system on a set at most")
     parser.add_argument("--again", action="store_true", help="measure anew what crashed or was too slow")
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "bench-peers")
@@ -79,13 +80,14 @@ def main() -> int:
         return 0
     peers = [PEERS[name] for name in _names(options.peers)]
     pythons = {peer.name: peer_environment(peer, ROOT / "out" / "peers") for peer in peers}
+    ours = _names(options.ours)
     measured: dict[bool, list[MeasuredSet]] = {False: [], True: []}
-    for bench_set in bench_sets(_names(options.sets)):
+    for bench_set in bench_sets(_names(options.sets), bench=options.bench):
         prepared = prepare(bench_set, options.out / bench_set.name, options.limit)
-        measured[prepared.given].append(_measure(prepared, pythons, options.limit_s, options.again))
+        measured[prepared.given].append(_measure(prepared, ours, pythons, options.limit_s, options.again))
     for given, sets in measured.items():
         if sets:
-            _report(sets, options.out / ("summary-given.json" if given else "summary.json"))
+            _report(sets, ours[0], options.out / ("summary-given.json" if given else "summary.json"))
     return 0
 
 
@@ -120,7 +122,9 @@ def peers_of(prepared: Prepared, peers: Sequence[Peer]) -> list[Peer]:
     return [peer for peer in peers if peer.dependencies != "needed" or declared]
 
 
-def _measure(prepared: Prepared, pythons: dict[str, Path], limit_s: float, again: bool) -> MeasuredSet:
+def _measure(
+    prepared: Prepared, ours: Sequence[str], pythons: dict[str, Path], limit_s: float, again: bool
+) -> MeasuredSet:
     name = prepared.queries.name
     _say(f"{name}: {len(prepared.tools):,} tools, {len(prepared.queries.queries):,} requests; building")
     snapshot_id = _build_ours(prepared)["snapshot_id"]
@@ -134,7 +138,7 @@ def _measure(prepared: Prepared, pythons: dict[str, Path], limit_s: float, again
         limit_s=limit_s,
     )
     runs: list[Run] = []
-    for system in OURS:
+    for system in ours:
         _say(f"{name}: {system}")
         _fresh("--ask", system, str(prepared.folder))
         runs.append(read_run(prepared.folder, system))
@@ -237,8 +241,8 @@ def ask(system: str, folder: Path) -> None:
         write_run(folder, replace(run, resources={**run.resources, **memory.grown()}))
 
 
-def _report(sets: Sequence[MeasuredSet], path: Path) -> None:
-    summary = summarise(sets, baseline=BASELINE)
+def _report(sets: Sequence[MeasuredSet], baseline: str, path: Path) -> None:
+    summary = summarise(sets, baseline=baseline)
     write_text(path, json.dumps(summary_to_json(summary), indent=1) + "\n")
     print(markdown(summary))
     print(f"\n{path}\n")
@@ -274,7 +278,7 @@ def _cost(facts: SystemFacts) -> str:
     cost = facts.resources
     seconds = " | ".join(_shown(cost.get(name), 1) for name in ("build_s", "warm_up_s"))
     sizes = " | ".join(_shown(cost.get(name), 1e6) for name in ("peak_bytes", "resident_bytes"))
-    return f"{p50:.1f} | {p95:.1f} | {seconds} | {sizes} | {facts.unanswered}"
+    return f"{p50:.2f} | {p95:.2f} | {seconds} | {sizes} | {facts.unanswered}"
 
 
 def _shown(value: float | None, unit: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,11 +20,11 @@ from eval.peers.registry import FOLDER
 from eval.peers.unroll import build as build_unroll
 from eval.queries import read_queries
 from eval.run import Run, read_run
-from eval.summary import MeasuredSet, summarise
+from eval.summary import MeasuredSet, summarise, summary_from_json
 from ontology.errors import StorageError
 from ontology.tool import Tool
 from scripts.bench_peers import Prepared, markdown, peers_of, prepare
-from scripts.bench_sets import bench_sets
+from scripts.bench_sets import ROOT, bench_sets
 
 PYTHON = Path(sys.executable)
 
@@ -290,3 +291,19 @@ def test_each_set_is_measured_with_the_peers_that_it_says_something_about(tmp_pa
     assert names(given=False, declared=True) == list(PEERS)
     assert names(given=False, declared=False) == [name for name in PEERS if name != "dependency-unroll"]
     assert names(given=True, declared=True) == ["graph-tool-call", "graph-tool-call-minilm", "dependency-unroll"]
+
+
+def test_egotools_is_measured_in_the_same_way(tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+    _write(tmp_path / "small" / "tools.jsonl", TOOLS)
+    _write(tmp_path / "small" / "queries.jsonl", QUERIES)
+    command = [sys.executable, "-m", "scripts.bench_peers", "--bench", str(tmp_path), "--sets", "small", "--peers", ""]
+    options = ["--ours", "default,rrf", "--out", str(tmp_path / "out")]
+    done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    summary = summary_from_json(json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8")))
+    assert (summary.systems, summary.baseline) == (("default", "rrf"), "default")
+    for facts in summary.facts:
+        assert (facts.answered, facts.unanswered, facts.died) == (2, 0, "")
+        assert facts.resources.keys() >= {"load_s", "build_s", "warm_up_s", "peak_bytes", "resident_bytes"}
+        assert f"| small | {facts.system} |" in done.stdout

@@ -194,7 +194,7 @@ _BY_STATUS: dict[str, type[EgotoolsError]] = {
     "DEADLINE_EXCEEDED": DeadlineError,
     "UNAVAILABLE": NotReadyError,
     "FAILED_PRECONDITION": SnapshotError,
-    "DATA_LOSS": SnapshotError,
+    "DATA_LOSS": SnapshotCorruptError,
 }
 
 

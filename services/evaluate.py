@@ -106,13 +106,14 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
         require_gold(queries, missing)
     systems = make_systems(plan.systems or DEFAULT_SYSTEMS, snapshot, engine.encoder, reranker=reranker)
     baseline = _baseline(plan.baseline, systems)
+    graph = _graph(snapshot, queries, plan.keys, progress)
     measured = MeasuredSet(
         queries=queries,
         runs=tuple(_run(system, queries, plan, snapshot, known, progress) for system in systems),
         tools=snapshot.tool_count,
         snapshot_id=snapshot.id,
         missing_gold=missing,
-        graph=_graph(snapshot, queries, plan.keys, progress),
+        graph=graph,
     )
     write_measured(plan.out, measured)
     return _report(measured, engine, plan, baseline=baseline, cutoffs=cutoffs, progress=progress)
@@ -186,9 +187,6 @@ def _report(
     )
     progress("report", 0, 0)
     files = write_report(plan.out, summary, [measured], failures=failures, title=measured.queries.name)
-    for page in ("failures.md", "failures.html"):  # of an earlier run, where now nothing fails
-        if plan.out / page not in files:
-            (plan.out / page).unlink(missing_ok=True)
     return Evaluation(
         summary=summary,
         page=next((file for file in files if file.name == _PAGE), files[0]),

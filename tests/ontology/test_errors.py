@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from ontology import errors
-from ontology.errors import EgotoolsError, MissingExtraError
+from ontology.errors import EgotoolsError, MissingExtraError, error_from_status
 
 
 def _tree(root: type[EgotoolsError]) -> list[type[EgotoolsError]]:
@@ -31,6 +31,14 @@ def test_every_error_is_in_the_drawing_with_its_codes(error: type[EgotoolsError]
 def test_every_code_is_one_that_grpc_knows(error: type[EgotoolsError]) -> None:
     assert hasattr(grpc.StatusCode, error.grpc_code)
     assert 1 <= error.exit_code < 64
+
+
+@pytest.mark.parametrize("code", [code.name for code in grpc.StatusCode])
+def test_a_status_becomes_an_error_of_its_code_or_the_root(code: str) -> None:
+    error = error_from_status(code, "It went wrong.", subject="there", remedy="Look.")
+    known = {kind.grpc_code for kind in TREE}
+    assert error.grpc_code == (code if code in known else "INTERNAL")
+    assert str(error) == "there: It went wrong. Look."
 
 
 def test_an_error_is_one_sentence_of_what_where_and_what_to_do() -> None:

@@ -162,6 +162,7 @@ def test_requests_that_spoil_the_measure_are_refused(
         (("-k", "2"), 2, "-k"),
         (("--timeout", "0"), 2, "--timeout"),
         (("--queries", "nowhere.jsonl"), 3, "nowhere.jsonl"),
+        (("--systems", "semantic", "--dependencies", "nowhere.jsonl"), 3, "nowhere.jsonl"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_before_anything_is_asked(

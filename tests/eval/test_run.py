@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 
 from eval.answers import run_files
 from eval.measured import read_measured, write_measured
-from eval.queries import LabelledQuery, QuerySet, sample_queries
+from eval.queries import LabelledQuery, QuerySet
 from eval.run import Run, config_hash, keep_resources, read_run, read_runs, run_system
 from eval.summary import MeasuredSet
 from eval.system import Ranked
@@ -263,13 +262,6 @@ def test_what_a_system_cost_is_kept_with_its_run(tmp_path: Path) -> None:
     kept = keep_resources(tmp_path, first, {"load_s": 0.25})
     assert kept.resources == {**first.resources, "load_s": 0.25}
     assert read_run(tmp_path, "planted") == kept == run(Planted(), tmp_path)
-
-
-def test_a_sample_is_the_same_whatever_the_limit_and_a_set_of_its_own() -> None:
-    ids = [[query.id for query in sample_queries(QUERIES, limit).queries] for limit in range(10)]
-    assert [len(some) for some in ids] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8]
-    assert all(set(fewer) <= set(more) and sorted(more) == more for fewer, more in pairwise(ids))
-    assert len({sample_queries(QUERIES, limit).sha256 for limit in range(9)}) == 9
 
 
 def test_whatever_a_system_says_can_be_written(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Resolve the lock files: one for the default install, one for each extra on top of it, one for development.
+# Resolve the lock files: one for the default install, one for each extra on top of it, one for development, and one for
+# the environment of each peer that is measured beside us (with our versions of what both use).
 # Hashes are kept, addresses of package indexes are not. Give package names to upgrade just those.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +13,10 @@ for extra in llm mcp aws google ladybug neo4j eval torch; do
 done
 uv pip compile pyproject.toml --extra build --extra llm --extra mcp --extra aws --extra google --extra ladybug --extra neo4j --extra eval \
   --group dev -c requirements/default.txt "${options[@]}" -o requirements/dev.txt
-if grep -nE 'https?://|index-url' requirements/*.txt; then
+for peer in eval/peers/*.in; do
+  uv pip compile "$peer" -c requirements/default.txt "${options[@]}" -o "${peer%.in}.txt"
+done
+if grep -nE 'https?://|index-url' requirements/*.txt eval/peers/*.txt; then
   echo "a lock file names an address" >&2
   exit 1
 fi

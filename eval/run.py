@@ -116,7 +116,7 @@ def _run(asker: _Asker, queries: QuerySet, fresh: Run, files: tuple[Path, Path],
     resources = {**run.resources, **fresh.resources, "warm_up_s": asker.warm_up(left[0].text)}
     run = replace(run, resources=resources, died="")
     write_header(header, run)
-    in_a_row, answered = 0, False
+    in_a_row = 0
     with open(rows, "a", encoding="utf-8") as file:
         for query in left:
             answer, gone = asker.answer(query.id, query.text)
@@ -125,11 +125,11 @@ def _run(asker: _Asker, queries: QuerySet, fresh: Run, files: tuple[Path, Path],
             answers[query.id] = answer
             done += 1
             progress(run.system, done, len(queries.queries))
-            answered = answered or not answer.error
             in_a_row = in_a_row + 1 if gone else 0
             if in_a_row == _GONE_AFTER:
                 break
-    dead = in_a_row == _GONE_AFTER or (in_a_row > 0 and not answered)
+    silent = all(answer.error for answer in answers.values())  # it never answered, with fewer requests than that
+    dead = in_a_row == _GONE_AFTER or (in_a_row > 0 and silent)
     run = replace(run, answers=answers, died=answer.error if dead else "")
     write_header(header, run)
     return run
@@ -151,9 +151,8 @@ def _resume(fresh: Run, header: Path, rows: Path) -> Run:
     if old is not None:
         differs = [name for name, value in _identity(old).items() if value != _identity(fresh)[name]]
         _log.warning("%s: the old run differs in %s and is replaced", fresh.system, ", ".join(differs))
-    rows.unlink(
-        missing_ok=True
-    )  # before the header: whatever stops us here, rows never stand under a header not theirs
+    # The rows go before the header comes: whatever stops us in between, no rows stand under a header not theirs.
+    rows.unlink(missing_ok=True)
     write_header(header, fresh)
     return fresh
 

@@ -159,6 +159,12 @@ def test_a_system_that_never_answered_is_dead_however_few_the_requests(tmp_path:
     assert "nobody there" in run(Planted(tricks=gone), tmp_path, queries=few).died
 
 
+def test_a_request_that_a_system_never_survives_does_not_make_it_dead(tmp_path: Path) -> None:
+    for _ in range(2):
+        done = run(Planted(tricks={"request 5": failing(ZeroDivisionError())}), tmp_path)
+        assert done.died == "" and done.answers["q5"].error == "ZeroDivisionError"
+
+
 class Stopped(BaseException):
     """What ends a process."""
 

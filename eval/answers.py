@@ -69,8 +69,8 @@ class Run:
     :param config: what the answers depend on beside the requests; ``config_hash`` is its SHA-256, 12 hex digits.
     :param answers: by query id; a request without an answer is absent or has ``error``: either way it scores 0.
     :param k: how many tools each answer could hold at most.
-    :param resources: what it cost: ``build_s``, ``load_s``, ``warm_up_s``, ``resident_bytes``, ``tokens``, ``usd``; only
-        what was measured.
+    :param resources: what it cost: ``build_s``, ``load_s``, ``warm_up_s``, ``resident_bytes``, ``peak_bytes``,
+        ``tokens``, ``usd``; only what was measured.
     :param died: why the run stopped before its end, or empty.
     """
 

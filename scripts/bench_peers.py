@@ -65,7 +65,7 @@ def main() -> int:
     parser.add_argument("--bench", type=Path, default=BENCH, help="folder of the sets")
     parser.add_argument("--ours", default=",".join(OURS), help="egotools' systems; differences are against the first")
     parser.add_argument("--peers", default=",".join(PEERS), help="names of peers, comma-separated")
-    parser.add_argument("--limit", type=int, default=150, help="requests a set at most; 0 for all")
+    parser.add_argument("--limit", type=int, default=100, help="requests a set at most; 0 for all")
     parser.add_argument("--limit-s", type=float, default=900, help="seconds a system on a set at most")
     parser.add_argument("--again", action="store_true", help="measure anew what crashed or was too slow")
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "bench-peers")
@@ -80,14 +80,14 @@ def main() -> int:
         return 0
     peers = [PEERS[name] for name in _names(options.peers)]
     pythons = {peer.name: peer_environment(peer, ROOT / "out" / "peers") for peer in peers}
-    ours = _names(options.ours)
+    ours, out = _names(options.ours), options.out.resolve()
     measured: dict[bool, list[MeasuredSet]] = {False: [], True: []}
     for bench_set in bench_sets(_names(options.sets), bench=options.bench):
-        prepared = prepare(bench_set, options.out / bench_set.name, options.limit)
+        prepared = prepare(bench_set, out / bench_set.name, options.limit)
         measured[prepared.given].append(_measure(prepared, ours, pythons, options.limit_s, options.again))
     for given, sets in measured.items():
         if sets:
-            _report(sets, ours[0], options.out / ("summary-given.json" if given else "summary.json"))
+            _report(sets, ours[0], out / ("summary-given.json" if given else "summary.json"))
     return 0
 
 

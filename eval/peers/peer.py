@@ -90,7 +90,7 @@ class Job:
 
     def write(self, path: Path) -> None:
         """Write the job for a peer's process."""
-        values = {**self.__dict__, **{name: str(getattr(self, name)) for name in _PATHS}}
+        values = {**self.__dict__, **{name: str(getattr(self, name).absolute()) for name in _PATHS}}
         path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 
     @classmethod

@@ -134,7 +134,7 @@ def _run(python: Path, job: protocol.Job, task: PeerTask) -> str:
     """Run the process; returns why it died, or nothing."""
     file = task.folder / f"{job.header.stem}.job.json"
     job.write(file)
-    command = [str(python), "-P", str(Path(protocol.__file__)), str(file)]
+    command = [str(python), "-P", str(Path(protocol.__file__)), str(file.absolute())]
     try:
         done = subprocess.run(
             command, cwd=task.folder, env=_environ(), capture_output=True, text=True, timeout=task.limit_s, check=False

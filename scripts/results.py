@@ -16,14 +16,15 @@ from typing import Any
 from eval.summary import MeasuredSet, Summary, summarise, summary_from_json, summary_to_json
 from retrieval.ablations import ABLATIONS
 from retrieval.presets import DEFAULT_PRESET
-from scripts.bench_sets import MACRO_SETS, ROOT
+from scripts.bench_sets import DEPENDENCIES_GIVEN, MACRO_SETS, ROOT
 
-__all__ = ["DOCS", "PAPER_TABLE", "Results", "collect", "read_results", "replace_block", "write_results"]
+__all__ = ["DOCS", "PAPER_TABLE", "Results", "collect", "read_results", "replace_block", "with_peers", "write_results"]
 
 DOCS = ROOT / "docs"
 PAPER_TABLE = ("bm25-regex-title", "semantic", "hybrid", "paper")
 BASELINE = "rrf"
 NO_GRAPH = "default-no-graph"
+JOINED_BY = "an edge between tools"
 _HEADLINE = (*PAPER_TABLE, BASELINE, "fusion", DEFAULT_PRESET, NO_GRAPH)
 _COMPLETE = ("CompleteRecall@3", "CompleteRecall@5", "CompleteRecall@10")
 
@@ -38,7 +39,9 @@ class Results:
     :param paper_against_hybrid: the paper's claim: two systems, every set and class.
     :param graph_against_none: ``default`` against itself without the graph, likewise.
     :param graph: set → quality of its tool graph.
-    :param peers: other retrievers beside ours, or None before they were measured.
+    :param peers: other retrievers beside ours on every set, differences to ``default``; None before they were measured.
+    :param peers_nine: the same over the sets of the macro average.
+    :param peers_given: the same with dependencies given.
     """
 
     everything: Summary
@@ -48,9 +51,12 @@ class Results:
     graph_against_none: Summary
     graph: Mapping[str, Any]
     peers: Summary | None = None
+    peers_nine: Summary | None = None
+    peers_given: Summary | None = None
 
 
-_SUMMARIES = ("everything", "nine", "ablations", "paper_against_hybrid", "graph_against_none", "peers")
+_PEERS = ("peers", "peers_nine", "peers_given")
+_SUMMARIES = ("everything", "nine", "ablations", "paper_against_hybrid", "graph_against_none", *_PEERS)
 
 
 def collect(measured: Sequence[MeasuredSet]) -> Results:
@@ -64,19 +70,48 @@ def collect(measured: Sequence[MeasuredSet]) -> Results:
         ablations=summarise(parts, baseline=DEFAULT_PRESET),
         paper_against_hybrid=summarise(pairs["paper", "hybrid"], baseline="hybrid"),
         graph_against_none=summarise(pairs[DEFAULT_PRESET, NO_GRAPH], baseline=NO_GRAPH),
-        graph={one.queries.name: one.graph for one in measured if not one.queries.name.endswith("-given")},
+        graph={
+            one.queries.name: _shown_of(one.graph)
+            for one in measured
+            if not one.queries.name.endswith(DEPENDENCIES_GIVEN)
+        },
     )
+
+
+def with_peers(results: Results, measured: Sequence[MeasuredSet]) -> Results:
+    """The results with the peers' figures, of sets as they are and of sets with dependencies given."""
+    given = [one for one in measured if one.queries.name.endswith(DEPENDENCIES_GIVEN)]
+    plain = [one for one in measured if one not in given]
+    nine = [one for one in plain if one.queries.name in MACRO_SETS]
+    made: dict[str, Any] = {
+        name: summarise(sets, baseline=DEFAULT_PRESET) for name, sets in zip(_PEERS, (plain, nine, given), strict=True)
+    }
+    return replace(results, **made)
 
 
 def _only(measured: MeasuredSet, systems: Sequence[str]) -> MeasuredSet:
     return replace(measured, runs=tuple(run for run in measured.runs if run.system in systems))
 
 
+def _shown_of(graph: Mapping[str, Any]) -> dict[str, Any]:
+    """What the documents show of a graph's quality."""
+    edges, joined, build = graph["edges"] or {}, graph["joined"] or {}, graph["build"] or {}
+    return {
+        "edges": [row for row in edges.get("scores", ()) if row["directed"]],
+        "joined": [row for row in joined.get("relations", ()) if row["relation"] == JOINED_BY],
+        "duplicates": graph["duplicates"]["pairs"],
+        "triples_kept": build.get("triples_kept", 0),
+        "triples_refused": sum(count for *_, count in build.get("triples_refused", ())),
+        "names_merged": sum(build.get("merges", {}).values()),
+    }
+
+
 def write_results(results: Results, *, docs: Path = DOCS) -> None:
     """Write the JSON; what it lacks of peers stays as it was."""
     path = docs / "results.json"
     if results.peers is None and path.exists():
-        results = replace(results, peers=read_results(docs).peers)
+        before = read_results(docs)
+        results = replace(results, **{name: getattr(before, name) for name in _PEERS})
     said = {name: summary_to_json(_trimmed(part)) for name in _SUMMARIES if (part := getattr(results, name))}
     lines = [f"{json.dumps(name)}: {_compact(value)}" for name, value in {**said, "graph": results.graph}.items()]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
@@ -100,7 +135,7 @@ def _compact(value: Any) -> str:
 
 def _trimmed(summary: Summary) -> Summary:
     """Only what the documents show."""
-    few = len(summary.systems) <= 2
+    few = len(summary.systems) <= 2  # a pair that is compared class by class
 
     def shown(scope: str, system: str, measure: str) -> bool:
         if scope == "macro":

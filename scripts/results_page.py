@@ -92,7 +92,7 @@ def results_document(results: Results) -> Document:
         Section(title="What each signal is worth", blocks=tuple(_ablations(results))),
         Section(title="Other measures, mean over nine sets", blocks=tuple(_other_measures(nine))),
         Section(title="By class of request, the shipped set", blocks=tuple(_shipped(everything))),
-        Section(title="Peers", blocks=tuple(_peers(results.peers))),
+        Section(title="Peers", blocks=tuple(_peers(results))),
         Section(title="The tool graph", blocks=tuple(_graph(results.graph))),
         Section(
             title="What was run",
@@ -145,19 +145,32 @@ def _shipped(summary: Summary) -> Iterator[Table | Picture | Paragraph]:
     yield _bare(table3(summary, SHIPPED, systems=(*PAPER_TABLE, DEFAULT_PRESET)), "CompleteRecall@k (%).")
 
 
-def _peers(summary: Summary | None) -> Iterator[Table | Paragraph]:
-    if summary is None:
+def _peers(results: Results) -> Iterator[Table | Paragraph]:
+    if results.peers is None or results.peers_nine is None or results.peers_given is None:
         yield Paragraph(text="Not measured yet: make bench-peers.")
         return
+    requests = max(known["queries"] for known in results.peers.sets.values())
     yield Paragraph(
-        text="Other retrievers, each in its own environment and process, beside ours in the same run on one core: same tools, same "
-        "requests, the same embedded MiniLM where they embed. Absolute times are one machine's; compare within a row."
+        text="Other retrievers, each in its own environment and process, beside ours in the same run, on one core each: the same tools, "
+        f"the same requests (at most {requests} of each set, chosen by the hash of their ids), and the same embedded MiniLM where they "
+        "embed. eval/peers/README.md says how each is asked."
+    )
+    yield _bare(measure_table(results.peers_nine, "", "CompleteRecall", cutoffs=_CUTOFFS), "Mean over nine sets (%).")
+    yield _bare(
+        difference_table(results.peers_nine, ""), f"Difference to {DEFAULT_PRESET} in points, mean over nine sets."
     )
     for cutoff in _CUTOFFS:
-        table = per_set_table(summary, f"CompleteRecall@{cutoff}", sets=tuple(summary.sets))
+        table = per_set_table(results.peers, f"CompleteRecall@{cutoff}", sets=tuple(results.peers.sets))
         yield _bare(table, f"CompleteRecall@{cutoff} (%).")
-    yield _facts_table(summary, "Milliseconds a request, p50 / p95.", _latency)
-    yield _facts_table(summary, "Seconds to build; MB of memory beyond the interpreter and its imports.", _building)
+    given = per_set_table(results.peers_given, "CompleteRecall@10", sets=tuple(results.peers_given.sets))
+    yield _bare(given, "CompleteRecall@10 (%) where the catalogue was given its source's dependencies.")
+    yield Paragraph(text="Absolute times are one machine's, and it was busy: compare within a row.")
+    yield _facts_table(results.peers, "Milliseconds a request, p50 / p95.", _latency)
+    yield _facts_table(
+        results.peers,
+        "Seconds to build; MB of memory at most while answering, the process's imports left out.",
+        _building,
+    )
 
 
 def _latency(summary: Summary, set_name: str, system: str) -> str:
@@ -188,8 +201,8 @@ def _facts_table(summary: Summary, caption: str, cell: Any) -> Table:
 def _graph(graph: Mapping[str, Any]) -> Iterator[Table | Paragraph]:
     yield Paragraph(
         text="A bad graph is where bad retrieval starts. Edges between tools, found from the documents alone, against the "
-        "dependencies that a source declares or that its answers imply; “same name” joins tools whose output and input are called "
-        "the same. Keys are far from complete, so precision is a lower bound."
+        "dependencies that a source declares or that its answers imply; “same name” and “same type” join tools whose output and "
+        "input are called the same, or are of one type. Keys are far from complete, so precision is a lower bound."
     )
     yield _edges_table(graph)
     yield Paragraph(
@@ -200,47 +213,42 @@ def _graph(graph: Mapping[str, Any]) -> Iterator[Table | Paragraph]:
 
 
 def _edges_table(graph: Mapping[str, Any]) -> Table:
+    shown = ("supplies", "resolved_by", "together", "same name", "same type")
     rows = []
     for name, quality in graph.items():
         found: dict[str, dict[str, str]] = {}
-        for row in (quality["edges"] or {}).get("scores", ()):
-            if row["directed"] and row["precision"]["of"]:
+        for row in quality["edges"]:
+            if row["precision"]["of"]:
                 pair = f"{percent(row['precision']['value'])} / {percent(row['recall']['value'])}"
                 found.setdefault(row["key"], {})[row["edges"]] = pair
         for key, by_edges in found.items():
-            cells = (by_edges.get(edges, "–") for edges in ("supplies", "resolved_by", "all found", "same name"))
-            rows.append(tuple(Cell(text=text) for text in (name, key, *cells)))
-    names = ("supplies", "resolved_by", "all found", "same name")
-    columns = (
-        Column(name="set", number=False),
-        Column(name="dependencies", number=False),
-        *(Column(name=one) for one in names),
-    )
+            rows.append(tuple(Cell(text=text) for text in (name, key, *(by_edges.get(edges, "–") for edges in shown))))
+    columns = (Column(name="set", number=False), Column(name="dependencies", number=False), *map(_column, shown))
     return Table(caption="Precision / recall (%), directed.", columns=columns, rows=tuple(rows))
 
 
 def _state_table(graph: Mapping[str, Any]) -> Table:
     rows = []
     for name, quality in graph.items():
-        joined, chance = "–", "–"
-        for row in (quality["joined"] or {}).get("relations", ()):
-            if row["relation"] == "an edge between tools":
-                joined, chance = percent(row["two"]["value"]), percent(row["two"]["chance"])
-        build = quality["build"] or {}
-        refused = sum(count for *_, count in build.get("triples_refused", ()))
-        texts = (
-            name,
-            joined,
-            chance,
-            f"{quality['duplicates']['pairs']:,}",
-            f"{sum(build.get('merges', {}).values()):,}",
-            f"{build.get('triples_kept', 0):,}",
-            f"{refused:,}",
-        )
-        rows.append(tuple(Cell(text=text) for text in texts))
-    names = ("joined, %", "by chance, %", "pairs left double", "names merged", "triples kept", "triples refused")
-    columns = (Column(name="set", number=False), *(Column(name=one) for one in names))
-    return Table(caption="", columns=columns, rows=tuple(rows))
+        joined = [
+            percent(row["two"][part]) for row in quality["joined"] for part in ("value", "chance", "chance_in_system")
+        ]
+        counts = (f"{quality[part]:,}" for part in ("duplicates", "names_merged", "triples_kept", "triples_refused"))
+        rows.append(tuple(Cell(text=text) for text in (name, *(joined or ("–", "–", "–")), *counts)))
+    names = (
+        "joined, %",
+        "by chance, %",
+        "by chance in one system, %",
+        "pairs left double",
+        "names merged",
+        "triples kept",
+        "triples refused",
+    )
+    return Table(caption="", columns=(Column(name="set", number=False), *map(_column, names)), rows=tuple(rows))
+
+
+def _column(name: str) -> Column:
+    return Column(name=name)
 
 
 def readme_block(results: Results) -> str:
@@ -258,7 +266,20 @@ def readme_block(results: Results) -> str:
     for system, label in labels.items():
         cells = (percent(figures[system, f"CompleteRecall@{cutoff}"].value) for cutoff in _CUTOFFS)
         lines.append(f"| {label} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *_peers_sentence(results.peers_nine)])
+
+
+def _peers_sentence(summary: Summary | None) -> Iterator[str]:
+    if summary is None:
+        return
+    figures = _macro(summary)
+    said = [
+        f"{system} {percent(figures[system, 'CompleteRecall@10'].value)}"
+        for system in summary.systems
+        if (system, "CompleteRecall@10") in figures and system not in ("paper", BASELINE)
+    ]
+    requests = max(known["queries"] for known in summary.sets.values())
+    yield f"Beside others in one run, on at most {requests} requests of each set, @10: {', '.join(said)}."
 
 
 def _macro(summary: Summary) -> dict[tuple[str, str], Figure]:

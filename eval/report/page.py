@@ -46,6 +46,7 @@ def report_document(summary: Summary, sets: Sequence[MeasuredSet], *, title: str
     for measured in sets:
         name = measured.queries.name
         sections.append(Section(title=name, sections=tuple(_one_set(summary, measured))))
+    sections.append(_configured(summary, sets))
     return Document(
         title=title or f"Evaluation: {', '.join(summary.sets)}",
         warnings=warnings_of(summary, sets),
@@ -60,12 +61,15 @@ def _measured(summary: Summary, sets: Sequence[MeasuredSet]) -> Section:
         f"{cutoffs}. A request without an answer scores 0 and counts. Intervals are 95 % bootstrap intervals over "
         f"requests ({summary.resamples:,} resamples, seed {summary.seed}); differences are to {summary.baseline}, paired."
     )
+    return Section(title="What was measured", blocks=(said, sets_table(summary)))
+
+
+def _configured(summary: Summary, sets: Sequence[MeasuredSet]) -> Section:
+    """Last, because it is looked up and not read."""
     return Section(
-        title="What was measured",
-        blocks=(said,),
+        title="The systems",
         sections=(
-            Section(title="Sets", blocks=(sets_table(summary),)),
-            Section(title="Systems", blocks=(systems_table(summary, sets),)),
+            Section(title="Configurations", blocks=(systems_table(summary, sets),)),
             Section(title="Configurations by set", blocks=(configs_table(summary),)),
         ),
     )

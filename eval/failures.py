@@ -85,6 +85,7 @@ class Failure:
     :param last_admitted: the tool at rank k, or the last of a shorter answer; its signals in ``last_signals``.
     :param entries: the nodes of the graph that the request matches, n-grams first; empty where the system was not asked again.
     :param error: why there was no answer, or empty.
+    :param names: names of these tools by id, where the id does not say them.
     """
 
     set_name: str
@@ -101,6 +102,7 @@ class Failure:
     last_signals: Mapping[str, float] = field(default_factory=dict)
     entries: tuple[EntryMatch, ...] = ()
     error: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 def failed_requests(run: Run, queries: QuerySet, k: int) -> list[LabelledQuery]:
@@ -217,7 +219,13 @@ class _Looker:
             last_signals=asked.tools[last].reasons.signals if asked is not None and last in asked.tools else {},
             entries=tuple(map(self._match, asked.entries)) if asked is not None else (),
             error=error,
+            names=self._names((*query.tools, *intruders)),
         )
+
+    def _names(self, tools: Iterable[str]) -> dict[str, str]:
+        known = [tool for tool in tools if self._snapshot.find_node(f"tool:{tool}") is not None]
+        names = {tool: self._snapshot.tool(self._snapshot.tool_number(tool)).name for tool in known}
+        return {tool: name for tool, name in names.items() if name not in tool}
 
     def _ask(self, retriever: Retriever, query: LabelledQuery, top: Sequence[str]) -> _Asked | None:
         """Everything that the preset ranks; None when it answers otherwise than it did."""

@@ -112,9 +112,9 @@ def _failure(failure: Failure) -> Section:
     facts = [f"class: {query.request_class}"] if query.request_class else []
     facts += [f"no answer: {failure.error}"] if failure.error else []
     facts += [
-        f"gold: {', '.join(query.tools)}",
-        f"found among the first {failure.k}: {', '.join(failure.found) or 'none'}",
-        f"took their place: {', '.join(failure.intruders) or 'nothing'}",
+        f"gold: {_called(failure, query.tools)}",
+        f"found among the first {failure.k}: {_called(failure, failure.found) or 'none'}",
+        f"took their place: {_called(failure, failure.intruders) or 'nothing'}",
     ]
     if failure.last_signals:
         facts.append(f"last admitted: {failure.last_admitted} ({_signals(failure.last_signals)})")
@@ -125,6 +125,11 @@ def _failure(failure: Failure) -> Section:
     return Section(title=f"{query.id}: {failure.cause}", blocks=tuple(blocks))
 
 
+def _called(failure: Failure, tools: Sequence[str]) -> str:
+    """Tools by id, with the name where the id does not say it."""
+    return ", ".join(f"{tool} ({failure.names[tool]})" if tool in failure.names else tool for tool in tools)
+
+
 def _missing_table(failure: Failure) -> Table:
     names = ("missing", "rank", "cause", "candidate", "in an ego graph", "signals", "what the graph knew")
     return Table(
@@ -132,7 +137,7 @@ def _missing_table(failure: Failure) -> Table:
         columns=tuple(Column(name=name, number=name == "rank") for name in names),
         rows=tuple(
             (
-                Cell(text=tool.tool_id),
+                Cell(text=_called(failure, [tool.tool_id])),
                 Cell(text="–" if tool.rank is None else str(tool.rank)),
                 Cell(text=tool.cause + (f": {tool.twin}" if tool.twin else "")),
                 Cell(text=_yes_or_no(tool.candidate)),

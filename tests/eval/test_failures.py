@@ -10,7 +10,7 @@ import pytest
 
 from eval.answers import Answer, Run
 from eval.evidence import Evidence
-from eval.failures import CAUSES, Failure, failed_requests, look_into
+from eval.failures import CAUSES, Failure, MissingTool, failed_requests, look_into
 from eval.helped import helped_and_hurt
 from eval.queries import LabelledQuery, QuerySet
 from eval.report import failures_document, helped_and_hurt_section
@@ -243,3 +243,23 @@ def test_what_the_graph_says_of_two_tools(snapshot: Snapshot) -> None:
     assert evidence.shared(ORDER, [SUPPLIERS, ORDER]) == ("parameter:supplier id",)
     assert evidence.twin(GET, [AWARD, GET, TWIN.id]) == TWIN.id
     assert evidence.twin(AWARD, [GET, "gone"]) == evidence.twin("gone", [GET]) == ""
+
+
+def test_a_tool_whose_id_says_nothing_is_shown_with_its_name() -> None:
+    failure = Failure(
+        set_name="hr",
+        snapshot_id="s1",
+        system="default",
+        config_hash="0" * 12,
+        k=1,
+        query=request(["t7", "hr/get_employee"]),
+        cause=CAUSES[-1],
+        found=(),
+        missing=(MissingTool(tool_id="t7", cause=CAUSES[-1]),),
+        intruders=("t9",),
+        names={"t7": "find things", "t9": "lose things"},
+    )
+    page = document_to_markdown(failures_document([failure], []))
+    assert "gold: t7 (find things), hr/get" in page
+    assert "took their place: t9 (lose things)" in page
+    assert "| t7 (find things) |" in page

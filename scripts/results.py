@@ -37,6 +37,7 @@ class Results:
     :param nine: the same over the sets of the macro average.
     :param ablations: ``default`` and its ablations over these nine, differences to ``default``.
     :param paper_against_hybrid: the paper's claim: two systems, every set and class.
+    :param paper_against_fusion: the same reranker over the ensemble of ego graphs and over the whole catalogue, likewise.
     :param graph_against_none: ``default`` against itself without the graph, likewise.
     :param graph: set → quality of its tool graph.
     :param peers: other retrievers beside ours on every set, differences to ``default``; None before they were measured.
@@ -48,6 +49,7 @@ class Results:
     nine: Summary
     ablations: Summary
     paper_against_hybrid: Summary
+    paper_against_fusion: Summary
     graph_against_none: Summary
     graph: Mapping[str, Any]
     peers: Summary | None = None
@@ -56,20 +58,28 @@ class Results:
 
 
 _PEERS = ("peers", "peers_nine", "peers_given")
-_SUMMARIES = ("everything", "nine", "ablations", "paper_against_hybrid", "graph_against_none", *_PEERS)
+_SUMMARIES = (
+    "everything",
+    "nine",
+    "ablations",
+    "paper_against_hybrid",
+    "paper_against_fusion",
+    "graph_against_none",
+    *_PEERS,
+)
 
 
 def collect(measured: Sequence[MeasuredSet]) -> Results:
     """The figures of a whole run; peers are left to their own."""
     nine = [one for one in measured if one.queries.name in MACRO_SETS]
-    pairs = {pair: [_only(one, pair) for one in measured] for pair in (("paper", "hybrid"), (DEFAULT_PRESET, NO_GRAPH))}
     parts = [_only(one, (DEFAULT_PRESET, *ABLATIONS)) for one in nine]
     return Results(
         everything=summarise(measured, baseline=BASELINE),
         nine=summarise(nine, baseline=BASELINE),
         ablations=summarise(parts, baseline=DEFAULT_PRESET),
-        paper_against_hybrid=summarise(pairs["paper", "hybrid"], baseline="hybrid"),
-        graph_against_none=summarise(pairs[DEFAULT_PRESET, NO_GRAPH], baseline=NO_GRAPH),
+        paper_against_hybrid=_pair(measured, "paper", "hybrid"),
+        paper_against_fusion=_pair(measured, "paper", "fusion"),
+        graph_against_none=_pair(measured, DEFAULT_PRESET, NO_GRAPH),
         graph={
             one.queries.name: _shown_of(one.graph)
             for one in measured
@@ -87,6 +97,10 @@ def with_peers(results: Results, measured: Sequence[MeasuredSet]) -> Results:
         name: summarise(sets, baseline=DEFAULT_PRESET) for name, sets in zip(_PEERS, (plain, nine, given), strict=True)
     }
     return replace(results, **made)
+
+
+def _pair(measured: Sequence[MeasuredSet], system: str, baseline: str) -> Summary:
+    return summarise([_only(one, (system, baseline)) for one in measured], baseline=baseline)
 
 
 def _only(measured: MeasuredSet, systems: Sequence[str]) -> MeasuredSet:

@@ -302,7 +302,9 @@ def graph_blocks(results: Results) -> dict[str, str]:
         ),
         "paper-against-hybrid": _differences(results.paper_against_hybrid, "paper", "set"),
         "paper-by-class": _differences(results.paper_against_hybrid, "paper", "class"),
+        "paper-against-fusion": _differences(results.paper_against_fusion, "paper", "set"),
         "graph-against-none": _differences(results.graph_against_none, DEFAULT_PRESET, "set"),
+        "graph-by-class": _differences(results.graph_against_none, DEFAULT_PRESET, "class"),
     }
 
 

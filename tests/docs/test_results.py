@@ -68,7 +68,7 @@ def test_what_is_written_reads_back(tmp_path: Path) -> None:
 
 def _measured(name: str) -> MeasuredSet:
     queries = query_set({"q1": ["a"], "q2": ["b"]}, name=name, classes=("one", "two"))
-    systems = ("bm25-regex-title", "semantic", "hybrid", "paper", "rrf", "default", "default-no-graph")
+    systems = ("bm25-regex-title", "semantic", "hybrid", "paper", "rrf", "fusion", "default", "default-no-graph")
     runs = tuple(
         run_of(queries, {"q1": ["a"], "q2": ["a", "b"] if system == "default" else ["c"]}, system=system)
         for system in systems

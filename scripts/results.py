@@ -1,7 +1,7 @@
 """``docs/results.json`` and the documents made from it: the one place that every published figure comes from.
 
 ``make bench-quality`` and ``make bench-peers`` renew the JSON; the documents are its rendering and nothing else, which a
-test checks. It keeps the figures that the documents show, not all that were measured.
+test checks. It keeps the figures that the documents show, not all that were measured: those are in ``out/``.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eval.summary import MeasuredSet, Summary, summarise, summary_from_json, summary_to_json
+from eval.summary import Figure, MeasuredSet, Summary, summarise, summary_from_json, summary_to_json
 from retrieval.ablations import ABLATIONS
 from retrieval.presets import DEFAULT_PRESET
-from scripts.bench_sets import DEPENDENCIES_GIVEN, MACRO_SETS, ROOT
+from scripts.bench_sets import DEPENDENCIES_GIVEN, MACRO_SETS, ROOT, SHIPPED
 
 __all__ = ["DOCS", "PAPER_TABLE", "Results", "collect", "read_results", "replace_block", "with_peers", "write_results"]
 
@@ -74,9 +74,9 @@ def collect(measured: Sequence[MeasuredSet]) -> Results:
     nine = [one for one in measured if one.queries.name in MACRO_SETS]
     parts = [_only(one, (DEFAULT_PRESET, *ABLATIONS)) for one in nine]
     return Results(
-        everything=summarise(measured, baseline=BASELINE),
-        nine=summarise(nine, baseline=BASELINE),
-        ablations=summarise(parts, baseline=DEFAULT_PRESET),
+        everything=_by_set(summarise(measured, baseline=BASELINE)),
+        nine=_means(summarise(nine, baseline=BASELINE)),
+        ablations=_means(summarise(parts, baseline=DEFAULT_PRESET)),
         paper_against_hybrid=_pair(measured, "paper", "hybrid"),
         paper_against_fusion=_pair(measured, "paper", "fusion"),
         graph_against_none=_pair(measured, DEFAULT_PRESET, NO_GRAPH),
@@ -93,14 +93,37 @@ def with_peers(results: Results, measured: Sequence[MeasuredSet]) -> Results:
     given = [one for one in measured if one.queries.name.endswith(DEPENDENCIES_GIVEN)]
     plain = [one for one in measured if one not in given]
     nine = [one for one in plain if one.queries.name in MACRO_SETS]
-    made: dict[str, Any] = {
-        name: summarise(sets, baseline=DEFAULT_PRESET) for name, sets in zip(_PEERS, (plain, nine, given), strict=True)
-    }
-    return replace(results, **made)
+    return replace(
+        results,
+        peers=_by_set(summarise(plain, baseline=DEFAULT_PRESET)),
+        peers_nine=_means(summarise(nine, baseline=DEFAULT_PRESET)),
+        peers_given=_by_set(summarise(given, baseline=DEFAULT_PRESET)),
+    )
+
+
+def _by_set(summary: Summary) -> Summary:
+    """CompleteRecall of every set, and of the shipped set by class."""
+
+    def shown(one: Figure) -> bool:
+        by_class = one.scope == "class" and one.set_name == SHIPPED and one.system in _HEADLINE
+        return one.measure in _COMPLETE and (one.scope == "set" or by_class)
+
+    totals = tuple(
+        replace(fact, stages_ms={stage: ms for stage, ms in fact.stages_ms.items() if stage == "total"})
+        for fact in summary.facts
+    )
+    return replace(summary, figures=tuple(filter(shown, summary.figures)), facts=totals)
+
+
+def _means(summary: Summary) -> Summary:
+    """Every measure, averaged over the sets."""
+    return replace(summary, figures=tuple(one for one in summary.figures if one.scope == "macro"), facts=())
 
 
 def _pair(measured: Sequence[MeasuredSet], system: str, baseline: str) -> Summary:
-    return summarise([_only(one, (system, baseline)) for one in measured], baseline=baseline)
+    """CompleteRecall of two systems, every set and class."""
+    summary = summarise([_only(one, (system, baseline)) for one in measured], baseline=baseline)
+    return replace(summary, figures=tuple(one for one in summary.figures if one.measure in _COMPLETE), facts=())
 
 
 def _only(measured: MeasuredSet, systems: Sequence[str]) -> MeasuredSet:
@@ -126,7 +149,7 @@ def write_results(results: Results, *, docs: Path = DOCS) -> None:
     if results.peers is None and path.exists():
         before = read_results(docs)
         results = replace(results, **{name: getattr(before, name) for name in _PEERS})
-    said = {name: summary_to_json(_trimmed(part)) for name in _SUMMARIES if (part := getattr(results, name))}
+    said = {name: summary_to_json(part) for name in _SUMMARIES if (part := getattr(results, name))}
     lines = [f"{json.dumps(name)}: {_compact(value)}" for name, value in {**said, "graph": results.graph}.items()]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
@@ -145,25 +168,6 @@ def _compact(value: Any) -> str:
     """JSON with a line for each figure, so that a difference can be read."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return re.sub(r'(?<=[\]}]),(?=\[|\{"set_name")', ",\n", text)
-
-
-def _trimmed(summary: Summary) -> Summary:
-    """Only what the documents show."""
-    few = len(summary.systems) <= 2  # a pair that is compared class by class
-
-    def shown(scope: str, system: str, measure: str) -> bool:
-        if scope == "macro":
-            return True
-        return measure in _COMPLETE and (scope == "set" or few or system in _HEADLINE)
-
-    return replace(
-        summary,
-        figures=tuple(one for one in summary.figures if shown(one.scope, one.system, one.measure)),
-        facts=tuple(
-            replace(one, stages_ms={stage: spent for stage, spent in one.stages_ms.items() if stage == "total"})
-            for one in summary.facts
-        ),
-    )
 
 
 def replace_block(path: Path, name: str, text: str) -> None:

@@ -201,8 +201,8 @@ def _facts_table(summary: Summary, caption: str, cell: Any) -> Table:
 def _graph(graph: Mapping[str, Any]) -> Iterator[Table | Paragraph]:
     yield Paragraph(
         text="A bad graph is where bad retrieval starts. Edges between tools, found from the documents alone, against the "
-        "dependencies that a source declares or that its answers imply; “same name” and “same type” join tools whose output and "
-        "input are called the same, or are of one type. Keys are far from complete, so precision is a lower bound."
+        "dependencies that a source declares or that its answers imply; “same name”, “shared words” and “same type” join "
+        "tools by likeness of what they yield and take, without a graph. Keys are far from complete, so precision is a lower bound."
     )
     yield _edges_table(graph)
     yield Paragraph(
@@ -213,7 +213,7 @@ def _graph(graph: Mapping[str, Any]) -> Iterator[Table | Paragraph]:
 
 
 def _edges_table(graph: Mapping[str, Any]) -> Table:
-    shown = ("supplies", "resolved_by", "together", "same name", "same type")
+    shown = ("supplies", "resolved_by", "together", "same name", "shared words", "same type")
     rows = []
     for name, quality in graph.items():
         found: dict[str, dict[str, str]] = {}
@@ -316,7 +316,7 @@ def _differences(summary: Summary, system: str, scope: str) -> str:
             rows.setdefault((figure.set_name, figure.group), {})[figure.measure] = figure
     if scope == "set":
         macro = {one.measure: one for one in summary.figures if (one.scope, one.system) == ("macro", system)}
-        rows["", "mean over all"] = macro
+        rows["", "mean of these rows"] = macro
     lines = ["| set | class | requests | @3 | @5 | @10 |", "|---|---|---:|---:|---:|---:|"]
     if scope == "set":
         lines = ["| set | requests | @3 | @5 | @10 |", "|---|---:|---:|---:|---:|"]

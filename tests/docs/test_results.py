@@ -84,7 +84,7 @@ def test_the_readme_block_and_the_graph_page_say_what_was_measured() -> None:
     assert "| the paper's hybrid, reranked | 50.0 | 50.0 | 50.0 |" in readme_block(results)
     rows = graph_blocks(results)["graph-against-none"].splitlines()
     assert rows[2] == "| apibank | 2 | +50.0 [0.0, +100.0] | +50.0 [0.0, +100.0] | +50.0 [0.0, +100.0] |"
-    assert rows[-1].startswith("| mean over all | 20 | **+50.0** [")
+    assert rows[-1].startswith("| mean of these rows | 20 | **+50.0** [")
 
 
 def test_a_block_that_is_not_there_is_an_error(tmp_path: Path) -> None:
@@ -100,4 +100,8 @@ def test_no_figure_is_cut_off_from_its_identity() -> None:
     said = json.loads((ROOT / "docs" / "results.json").read_text(encoding="utf-8"))
     for name in ("everything", "nine", "paper_against_hybrid"):
         assert all(re.fullmatch(r"[0-9a-f]{16}", known["snapshot_id"]) for known in said[name]["sets"].values())
-        assert all(re.fullmatch(r"[0-9a-f]{12}", fact["config_hash"]) for fact in said[name]["facts"])
+    facts = {(fact["set_name"], fact["system"]): fact for fact in said["everything"]["facts"]}
+    shown = {(figure[1], figure[2]) for figure in said["everything"]["figures"] if figure[0] == "set"}
+    assert said["everything"]["figure_columns"][:3] == ["scope", "group", "system"]
+    assert shown == set(facts)
+    assert all(re.fullmatch(r"[0-9a-f]{12}", fact["config_hash"]) for fact in facts.values())

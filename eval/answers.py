@@ -11,18 +11,17 @@ process leaves, and is dropped. The name of a system is made fit for a file name
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import logging
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ontology.errors import DocumentError, NotFoundError, StorageError
+from eval.files import write_file
+from ontology.errors import DocumentError, NotFoundError
 
 __all__ = [
     "Answer",
@@ -30,7 +29,6 @@ __all__ = [
     "Run",
     "answer_line",
     "config_hash",
-    "disk_errors",
     "read_answers",
     "read_header",
     "read_run",
@@ -38,7 +36,6 @@ __all__ = [
     "run_files",
     "write_header",
     "write_run",
-    "write_text",
 ]
 
 _log = logging.getLogger(__name__)
@@ -221,7 +218,7 @@ def write_header(path: Path, run: Run) -> None:
         "resources": run.resources,
         "died": run.died,
     }
-    write_text(path, json.dumps(said, indent=1) + "\n")
+    write_file(path, json.dumps(said, indent=1) + "\n")
 
 
 def write_run(folder: Path, run: Run) -> None:
@@ -230,36 +227,5 @@ def write_run(folder: Path, run: Run) -> None:
     :raises StorageError: when the disk refuses.
     """
     header, answers = run_files(folder, run.system)
-    write_text(answers, "".join(map(answer_line, run.answers.values())))
+    write_file(answers, "".join(map(answer_line, run.answers.values())))
     write_header(header, run)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file aside and move it to its place: whoever reads it sees the old or the new one, whole.
-
-    :raises StorageError: when the disk refuses.
-    """
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    with disk_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with open(aside, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """Raise StorageError where the operating system refuses what is done to this path."""
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(
-            f"the disk refused: {error.strerror or error}",
-            subject=str(error.filename or path),
-            remedy="Free space or mend the permissions, and run again; finished answers are kept",
-        ) from error

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from eval.answers import read_run, write_run, write_text
+from eval.answers import read_run, write_run
+from eval.files import write_file
 from eval.queries import LabelledQuery, QuerySet
 from eval.summary import MeasuredSet
 from ontology.errors import DocumentError, NotFoundError
@@ -36,7 +37,7 @@ def write_measured(folder: Path, measured: MeasuredSet) -> None:
             for query in measured.queries.queries
         ],
     }
-    write_text(folder / SET_FILE, json.dumps(said, ensure_ascii=False, indent=1) + "\n")
+    write_file(folder / SET_FILE, json.dumps(said, ensure_ascii=False, indent=1) + "\n")
 
 
 def read_measured(folder: Path) -> MeasuredSet:

@@ -19,15 +19,14 @@ from eval.answers import (
     Run,
     answer_line,
     config_hash,
-    disk_errors,
     read_answers,
     read_header,
     read_run,
     read_runs,
     run_files,
     write_header,
-    write_text,
 )
+from eval.files import disk_errors, write_file
 from eval.queries import QuerySet
 from eval.system import Ranked, System
 from ontology.errors import (
@@ -146,7 +145,7 @@ def _resume(fresh: Run, header: Path, rows: Path) -> Run:
         answers, faults = read_answers(rows)
         if faults:
             _log.warning("%s: %d damaged rows are dropped, and their requests asked again", rows, len(faults))
-            write_text(rows, "".join(map(answer_line, answers)))
+            write_file(rows, "".join(map(answer_line, answers)))
         return replace(old, answers={answer.query_id: answer for answer in answers})
     if old is not None:
         differs = [name for name, value in _identity(old).items() if value != _identity(fresh)[name]]

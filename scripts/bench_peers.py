@@ -24,7 +24,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eval.answers import write_run, write_text
+from eval.answers import write_run
+from eval.files import write_file
 from eval.measured import write_measured
 from eval.peers import PEERS, Peer, measure_peer, peer_environment
 from eval.peers.peer import Memory
@@ -120,11 +121,11 @@ def prepare(bench_set: BenchSet, folder: Path, limit: int) -> Prepared:
 
     address = catalog_address(bench_set, folder / "given")
     tools = read_catalog([str(address)]).tools
-    write_text(folder / "tools.jsonl", "".join(tool.canonical_json() + "\n" for tool in tools))
+    write_file(folder / "tools.jsonl", "".join(tool.canonical_json() + "\n" for tool in tools))
     lines = [line for line in bench_set.queries.read_text(encoding="utf-8").splitlines() if line.strip()]
     if limit:
         lines = sorted(lines, key=lambda line: hashlib.sha256(str(json.loads(line)["id"]).encode()).digest())[:limit]
-    write_text(folder / "queries.jsonl", "".join(line + "\n" for line in lines))
+    write_file(folder / "queries.jsonl", "".join(line + "\n" for line in lines))
     queries = read_queries([folder / "queries.jsonl"], name=bench_set.name)
     given = bench_set.declared is not None
     return Prepared(given=given, folder=folder, address=address, tools=tuple(tools), queries=queries)
@@ -190,7 +191,7 @@ def _build_ours(prepared: Prepared) -> dict[str, Any]:
     shutil.rmtree(prepared.folder / "store", ignore_errors=True)
     built = json.loads(_fresh("--build", str(prepared.address), str(prepared.folder / "store")))
     built["made_from"] = made_from
-    write_text(said, json.dumps(built) + "\n")
+    write_file(said, json.dumps(built) + "\n")
     return built
 
 
@@ -259,7 +260,7 @@ def ask(system: str, folder: Path) -> None:
 
 def _report(sets: Sequence[MeasuredSet], baseline: str, path: Path) -> None:
     summary = summarise(sets, baseline=baseline)
-    write_text(path, json.dumps(summary_to_json(summary), indent=1) + "\n")
+    write_file(path, json.dumps(summary_to_json(summary), indent=1) + "\n")
     print(markdown(summary))
     print(f"\n{path}\n")
 

@@ -6,13 +6,9 @@ Run it with ``make demo``. It needs no network, no key and no GPU.
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +17,7 @@ from rich.markup import escape
 from egotools import Client
 from ontology.errors import EgotoolsError
 from services.console import progress_bars, show_error, stderr, stdout, table
+from services.server_process import server_process
 from services.why import why
 
 __all__ = ["main"]
@@ -36,8 +33,6 @@ _CLASSES = (
 )
 _SHOWN = 5  # tools a request
 _K = 10
-_START_S = 60.0
-_STOP_S = 30.0
 
 
 def main() -> int:
@@ -60,8 +55,8 @@ def _demo(store: Path) -> int:
     )
     requests = _requests()
     complete = 0
-    with _server(store) as address, Client(address) as client:
-        stdout.print(f"Serving it over gRPC at {address}.\n")
+    with server_process(store) as server, Client(server["address"]) as client:
+        stdout.print(f"Serving it over gRPC at {server['address']}.\n")
         for name in _CLASSES:
             for place, request in enumerate(r for r in requests if r["class"] == name):
                 answer = client.retrieve(request["query"], k=_K)
@@ -111,50 +106,6 @@ def _show(name: str, request: dict[str, Any], answer: Any) -> None:
     if missing:
         stdout.print("  [yellow]missed[/]: " + escape(", ".join(missing)))
     stdout.print()
-
-
-@contextmanager
-def _server(store: Path) -> Iterator[str]:
-    """A real server process on a free loopback port; stopped by SIGTERM, as an orchestrator would."""
-    ready = store / "ready.json"
-    command = [
-        sys.executable,
-        "-m",
-        "services.cli",
-        "serve",
-        "--store",
-        str(store),
-        "--port",
-        "0",
-        "--ready-file",
-        str(ready),
-    ]
-    log = tempfile.TemporaryFile("w+", encoding="utf-8")
-    process = subprocess.Popen(command, stdout=log, stderr=log)
-    try:
-        yield _address(ready, process, log)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(_STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        log.close()
-    if process.returncode != 0:
-        raise EgotoolsError(f"the server ended with exit code {process.returncode}", subject="egotools serve")
-
-
-def _address(ready: Path, process: subprocess.Popen[bytes], log: Any) -> str:
-    until = time.monotonic() + _START_S
-    while time.monotonic() < until:
-        if ready.exists():
-            address: str = json.loads(ready.read_text(encoding="utf-8"))["address"]
-            return address
-        if process.poll() is not None:
-            break
-        time.sleep(0.05)
-    log.seek(0)
-    raise EgotoolsError("the server did not start", subject="egotools serve", remedy=f"It said: {log.read()[-2000:]}")
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from eval.answers import write_text
 from eval.compare import Comparison, compare, comparison_to_json
 from eval.failures import look_into
+from eval.files import write_file
 from eval.graph_quality import find_build_report, graph_quality
 from eval.measured import SET_FILE, read_measured, write_measured
 from eval.metrics import CUTOFFS
@@ -236,4 +236,4 @@ def write_comparison(comparison: Comparison, file: Path) -> None:
         raise InvalidArgumentError(
             f"there is no form for the ending {file.suffix!r}", subject="--out", remedy="Give .md, .html or .json"
         )
-    write_text(file, text)
+    write_file(file, text)

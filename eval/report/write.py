@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from eval.changes import complete_at, ranks_of
 from eval.failures import Failure
+from eval.files import write_file
 from eval.report.document import Block, Document, Picture, Section
 from eval.report.failure_page import failures_document
 from eval.report.html import document_to_html
 from eval.report.markdown import document_to_markdown
 from eval.report.page import report_document
 from eval.summary import MeasuredSet, Summary, summary_to_json
-from ontology.errors import StorageError
 
 __all__ = ["per_query_rows", "write_document", "write_report"]
 
@@ -36,9 +35,9 @@ def write_report(
     page = failures_document(failures, sets, title=f"Failures: {title}" if title else "")
     written += write_document(folder, "failures", page)
     figures = json.dumps(summary_to_json(summary), ensure_ascii=False, indent=1) + "\n"
-    written.append(_write(folder / "summary.json", _bytes(figures)))
+    written.append(write_file(folder / "summary.json", figures))
     rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in per_query_rows(sets))
-    written.append(_write(folder / "per_query.jsonl", _bytes(rows)))
+    written.append(write_file(folder / "per_query.jsonl", rows))
     return tuple(written)
 
 
@@ -48,9 +47,9 @@ def write_document(folder: Path, name: str, document: Document) -> tuple[Path, .
     :raises StorageError: when the disk refuses.
     """
     return (
-        *(_write(folder / picture.name, picture.png) for picture in _pictures(document.sections)),
-        _write(folder / f"{name}.md", _bytes(document_to_markdown(document))),
-        _write(folder / f"{name}.html", _bytes(document_to_html(document))),
+        *(write_file(folder / picture.name, picture.png) for picture in _pictures(document.sections)),
+        write_file(folder / f"{name}.md", document_to_markdown(document)),
+        write_file(folder / f"{name}.html", document_to_html(document)),
     )
 
 
@@ -79,29 +78,3 @@ def _pictures(sections: Sequence[Section]) -> Iterator[Picture]:
         blocks: tuple[Block, ...] = section.blocks
         yield from (block for block in blocks if isinstance(block, Picture))
         yield from _pictures(section.sections)
-
-
-def _bytes(text: str) -> bytes:
-    """UTF-8; half a character, which someone's answer may hold, is written as its escape."""
-    return text.encode("utf-8", "backslashreplace")
-
-
-def _write(path: Path, content: bytes) -> Path:
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with open(aside, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
-    except OSError as error:
-        raise StorageError(
-            f"the disk refused a write: {error.strerror or error}",
-            subject=str(path),
-            remedy="Free space or mend the permissions, and make the report again",
-        ) from error
-    return path

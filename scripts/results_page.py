@@ -95,8 +95,13 @@ def results_document(results: Results) -> Document:
         Section(title="Peers", blocks=tuple(_peers(results))),
         Section(title="The tool graph", blocks=tuple(_graph(results.graph))),
         Section(
-            title="What was run",
-            blocks=(Paragraph(text="Config hash of every system on every set."), configs_table(everything)),
+            title="Configurations by set",
+            blocks=(
+                Paragraph(
+                    text="The hash of every system's configuration on every set: snapshot, models, and the code that answers."
+                ),
+                configs_table(everything),
+            ),
         ),
     ]
     return Document(title="Results", warnings=_warnings(everything), sections=tuple(sections))

@@ -150,6 +150,18 @@ def test_the_ontology_example_is_sound(tmp_path: Path) -> None:
     assert yaml.safe_load(text)["extends"] == "default"
 
 
+def test_the_example_of_a_measured_system_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (example,) = _blocks((ROOT / "docs" / "measuring.md").read_text(encoding="utf-8"), "python")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    exec(example, {})
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["CompleteRecall@3", "CompleteRecall@5", "CompleteRecall@10"]
+    assert (tmp_path / "report" / "runs" / "by-name.jsonl").exists()
+
+
 def test_the_worked_example_is_what_the_code_gives() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "scripts.worked_example", "--check"],

@@ -34,7 +34,7 @@ from eval.queries import QuerySet, missing_gold, read_queries
 from eval.run import Run, read_run, run_system
 from eval.summary import MeasuredSet, Summary, SystemFacts, summarise, summary_to_json
 from ontology.tool import Tool
-from scripts.bench_sets import BENCH, ROOT, BenchSet, bench_sets, catalog_address
+from scripts.bench_sets import BENCH, ROOT, BenchSet, bench_sets, catalog_address, sampled
 
 OURS = ("default", "paper", "rrf")
 K = 30
@@ -122,10 +122,8 @@ def prepare(bench_set: BenchSet, folder: Path, limit: int) -> Prepared:
     address = catalog_address(bench_set, folder / "given")
     tools = read_catalog([str(address)]).tools
     write_file(folder / "tools.jsonl", "".join(tool.canonical_json() + "\n" for tool in tools))
-    lines = [line for line in bench_set.queries.read_text(encoding="utf-8").splitlines() if line.strip()]
-    if limit:
-        lines = sorted(lines, key=lambda line: hashlib.sha256(str(json.loads(line)["id"]).encode()).digest())[:limit]
-    write_file(folder / "queries.jsonl", "".join(line + "\n" for line in lines))
+    rows = sampled(bench_set.queries, limit)
+    write_file(folder / "queries.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     queries = read_queries([folder / "queries.jsonl"], name=bench_set.name)
     given = bench_set.declared is not None
     return Prepared(given=given, folder=folder, address=address, tools=tuple(tools), queries=queries)

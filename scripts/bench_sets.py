@@ -5,13 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ontology.errors import NotFoundError
 
-__all__ = ["BENCH", "DEPENDENCIES_GIVEN", "MACRO_SETS", "ROOT", "SHIPPED", "BenchSet", "bench_sets", "reduced"]
+__all__ = [
+    "BENCH",
+    "DEPENDENCIES_GIVEN",
+    "MACRO_SETS",
+    "ROOT",
+    "SHIPPED",
+    "BenchSet",
+    "bench_sets",
+    "catalog_address",
+    "reduced",
+    "sampled",
+]
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCH = ROOT.parent / "shared" / "bench"
@@ -79,11 +90,13 @@ def catalog_address(bench_set: BenchSet, folder: Path) -> Path:
     """What to build the set's snapshot from: its documents, or a table in ``folder`` with the declared dependencies."""
     if bench_set.declared is None:
         return bench_set.catalog
-    needs: dict[str, list[str]] = {}
+    rows = _rows(bench_set.catalog)
+    needs: dict[str, list[str]] = {row["id"]: [] for row in rows}
     for row in _rows(bench_set.declared):
-        needs.setdefault(row["from"], []).append(row["to"])
+        if row["from"] in needs and row["to"] in needs:  # a reduced catalogue lacks some
+            needs[row["from"]].append(row["to"])
     # in the source's order: a method that unrolls dependencies follows it
-    tools = [{**row, "depends_on": list(dict.fromkeys(needs.get(row["id"], ())))} for row in _rows(bench_set.catalog)]
+    tools = [{**row, "depends_on": list(dict.fromkeys(needs[row["id"]]))} for row in rows]
     return _write(folder / "tools.jsonl", tools)
 
 
@@ -93,14 +106,20 @@ def reduced(bench_set: BenchSet, folder: Path, *, queries: int, tools: int) -> B
     Requests, and the tools beside the gold ones, are chosen by the hash of their ids: the choice is the same on every
     machine and favours no system. A folder of documents is not reduced.
     """
-    chosen = sorted(_rows(bench_set.queries), key=_hash)[:queries]
-    small = _write(folder / "queries.jsonl", chosen)
+    chosen = sampled(bench_set.queries, queries)
+    small = replace(bench_set, queries=_write(folder / "queries.jsonl", chosen), keys=())
     if bench_set.catalog.is_dir():
-        return BenchSet(name=bench_set.name, catalog=bench_set.catalog, queries=small)
+        return small
     gold = {tool for row in chosen for tool in row["tools"]}
     catalog = sorted(_rows(bench_set.catalog), key=lambda row: (row["id"] not in gold, _hash(row)))
     kept = _write(folder / "catalog.jsonl", catalog[: max(tools, len(gold))])
-    return BenchSet(name=bench_set.name, catalog=kept, queries=small)
+    return replace(small, catalog=kept)
+
+
+def sampled(queries: Path, limit: int) -> list[dict[str, Any]]:
+    """At most so many rows of a file of requests, chosen by the hash of their ids; 0 for all, as they stand."""
+    rows = _rows(queries)
+    return sorted(rows, key=_hash)[:limit] if limit else rows
 
 
 def _hash(row: dict[str, Any]) -> str:

@@ -137,6 +137,20 @@ def test_declared_dependencies_become_part_of_the_catalogue(planted: BenchSet, t
     assert not any(needs.values())
 
 
+def test_a_reduced_set_is_still_given_its_dependencies(planted: BenchSet, tmp_path: Path) -> None:
+    declared = tmp_path / "dependencies.jsonl"
+    rows = [{"from": f"delete_{thing}", "to": f"find_{thing}", "kind": "tool"} for thing in THINGS]
+    declared.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    small = reduced(dataclasses.replace(planted, declared=declared), tmp_path / "small", queries=6, tools=12)
+    address = catalog_address(small, tmp_path / "small")
+    tools = [json.loads(line) for line in address.read_text(encoding="utf-8").splitlines()]
+    kept = {tool["id"] for tool in tools}
+    needs = {tool["id"]: tool["depends_on"] for tool in tools if tool["depends_on"]}
+    assert len(kept) == 12
+    assert needs
+    assert set(needs) == {f"delete_{thing}" for thing in THINGS if {f"delete_{thing}", f"find_{thing}"} <= kept}
+
+
 def test_the_open_sets_are_found_beside_the_checkout(shared: Path) -> None:
     found = {bench_set.name: bench_set for bench_set in bench_sets(bench=shared / "bench")}
     assert set(sets_module.MACRO_SETS) <= set(found)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eval.summary import Figure, Summary
+from eval.report.lookup import Figures
+from eval.summary import Summary
 from ontology.errors import InvalidArgumentError
 
 __all__ = ["GATE_MEASURES", "Loss", "losses"]
@@ -34,13 +35,16 @@ def losses(summary: Summary, candidate: str, *, measures: Sequence[str] = GATE_M
 
     :raises InvalidArgumentError: when a set lacks the figure: a gate that measures nothing must not pass.
     """
+    figures = Figures(summary)
     found = []
     for set_name in summary.sets:
         for measure in measures:
-            figure = _figure(summary, set_name, candidate, measure)
-            if figure.difference is None or figure.difference_high is None:
+            figure = figures.get(figures.group(set_name), candidate, measure)
+            if figure is None or figure.difference is None or figure.difference_high is None:
                 raise InvalidArgumentError(
-                    f"{candidate!r} has no difference to {summary.baseline!r}", subject=f"{set_name}, {measure}"
+                    f"{candidate!r} has no difference to {summary.baseline!r}",
+                    subject=f"{set_name}, {measure}",
+                    remedy="Measure both first",
                 )
             if figure.difference_high < 0:
                 loss = Loss(
@@ -48,10 +52,3 @@ def losses(summary: Summary, candidate: str, *, measures: Sequence[str] = GATE_M
                 )
                 found.append(loss)
     return found
-
-
-def _figure(summary: Summary, set_name: str, system: str, measure: str) -> Figure:
-    for figure in summary.figures:
-        if (figure.scope, figure.group, figure.system, figure.measure) == ("set", set_name, system, measure):
-            return figure
-    raise InvalidArgumentError(f"there is no {measure} of {system!r}", subject=set_name, remedy="Measure it first")

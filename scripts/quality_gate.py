@@ -62,14 +62,16 @@ def run_gate(sets: Sequence[BenchSet], candidate: str, out: Path) -> int:
 
 def _table(summary: Summary, candidate: str) -> str:
     from eval.gate import GATE_MEASURES
+    from eval.report.lookup import Figures
 
-    lines = [f"{candidate} minus {BASELINE}, points of CompleteRecall with the paired 95 % interval"]
+    figures = Figures(summary)
+    lines = [f"{candidate} minus {summary.baseline}, points of CompleteRecall with the paired 95 % interval"]
     for set_name in summary.sets:
+        found = (figures.get(figures.group(set_name), candidate, measure) for measure in GATE_MEASURES)
         cells = [
-            f"@{figure.measure.partition('@')[2]} {figure.difference:+.1%} [{figure.difference_low:+.1%}, {figure.difference_high:+.1%}]"
-            for measure in GATE_MEASURES
-            for figure in summary.figures
-            if (figure.scope, figure.group, figure.system, figure.measure) == ("set", set_name, candidate, measure)
+            f"@{one.measure.partition('@')[2]} {one.difference:+.1%} [{one.difference_low:+.1%}, {one.difference_high:+.1%}]"
+            for one in found
+            if one is not None
         ]
         lines.append(f"{set_name:20} " + "  ".join(cells))
     return "\n".join(lines)

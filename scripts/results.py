@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from eval.files import write_file
 from eval.summary import Figure, MeasuredSet, Summary, summarise, summary_from_json, summary_to_json
 from retrieval.ablations import ABLATIONS
 from retrieval.presets import DEFAULT_PRESET
@@ -151,7 +152,7 @@ def write_results(results: Results, *, docs: Path = DOCS) -> None:
         results = replace(results, **{name: getattr(before, name) for name in _PEERS})
     said = {name: summary_to_json(part) for name in _SUMMARIES if (part := getattr(results, name))}
     lines = [f"{json.dumps(name)}: {_compact(value)}" for name, value in {**said, "graph": results.graph}.items()]
-    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    write_file(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def read_results(docs: Path = DOCS) -> Results:
@@ -177,4 +178,4 @@ def replace_block(path: Path, name: str, text: str) -> None:
     if not pattern.search(page):
         raise ValueError(f"{path.name} has no block {name!r}")
     make: Callable[[re.Match[str]], str] = lambda found: f"{found[1]}{text.strip()}\n{found[2]}"  # noqa: E731
-    path.write_text(pattern.sub(make, page), encoding="utf-8")
+    write_file(path, pattern.sub(make, page))

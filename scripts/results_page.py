@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from eval.files import write_file
 from eval.report import (
     Cell,
     Column,
@@ -25,10 +26,12 @@ from eval.report import (
     document_to_markdown,
     measure_table,
     per_set_table,
+    pictures_of,
     sets_table,
     table3,
     table_to_markdown,
 )
+from eval.report.lookup import Figures
 from eval.report.numbers import milliseconds, percent, points
 from eval.summary import Figure, Summary
 from retrieval.presets import DEFAULT_PRESET
@@ -46,18 +49,12 @@ def renew_documents(results: Results, *, root: Path = ROOT) -> None:
     """Write every document that shows the results."""
     docs = root / "docs"
     document = results_document(results)
-    (docs / "results.md").write_text(document_to_markdown(document), encoding="utf-8")
-    for picture in _pictures(document.sections):
-        (docs / picture.name).write_bytes(picture.png)
+    write_file(docs / "results.md", document_to_markdown(document))
+    for picture in pictures_of(document.sections):
+        write_file(docs / picture.name, picture.png)
     replace_block(root / "README.md", "results", readme_block(results))
     for name, text in graph_blocks(results).items():
         replace_block(docs / "does-the-graph-help.md", name, text)
-
-
-def _pictures(sections: Sequence[Section]) -> Iterator[Picture]:
-    for section in sections:
-        yield from (block for block in section.blocks if isinstance(block, Picture))
-        yield from _pictures(section.sections)
 
 
 def results_document(results: Results) -> Document:
@@ -179,19 +176,17 @@ def _peers(results: Results) -> Iterator[Table | Paragraph]:
 
 
 def _latency(summary: Summary, set_name: str, system: str) -> str:
-    for fact in summary.facts:
-        if (fact.set_name, fact.system) == (set_name, system) and "total" in fact.stages_ms:
-            return " / ".join(map(milliseconds, fact.stages_ms["total"]))
-    return "–"
+    fact = Figures(summary).facts(set_name, system)
+    return " / ".join(map(milliseconds, fact.stages_ms["total"])) if fact and "total" in fact.stages_ms else "–"
 
 
 def _building(summary: Summary, set_name: str, system: str) -> str:
-    for fact in summary.facts:
-        if (fact.set_name, fact.system) == (set_name, system):
-            seconds, memory = fact.resources.get("build_s"), fact.resources.get("resident_bytes")
-            said = (f"{seconds:,.1f} s" if seconds is not None else "–", f"{memory / 1e6:,.0f} MB" if memory else "–")
-            return "; ".join(said)
-    return "–"
+    fact = Figures(summary).facts(set_name, system)
+    if fact is None:
+        return "–"
+    seconds, memory = fact.resources.get("build_s"), fact.resources.get("resident_bytes")
+    said = (f"{seconds:,.1f} s" if seconds is not None else "–", f"{memory / 1e6:,.0f} MB" if memory else "–")
+    return "; ".join(said)
 
 
 def _facts_table(summary: Summary, caption: str, cell: Any) -> Table:

@@ -37,7 +37,7 @@ from eval.report.markdown import document_to_markdown, section_to_markdown, tabl
 from eval.report.page import report_document
 from eval.report.plots import averages_picture, by_group_picture
 from eval.report.tables import difference_table, measure_table, per_set_table, table3
-from eval.report.write import per_query_rows, write_document, write_report
+from eval.report.write import per_query_rows, pictures_of, write_document, write_report
 
 __all__ = [
     "Cell",
@@ -67,6 +67,7 @@ __all__ = [
     "missing_gold_table",
     "per_query_rows",
     "per_set_table",
+    "pictures_of",
     "report_document",
     "section_to_markdown",
     "sets_table",

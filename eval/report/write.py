@@ -17,7 +17,7 @@ from eval.report.markdown import document_to_markdown
 from eval.report.page import report_document
 from eval.summary import MeasuredSet, Summary, summary_to_json
 
-__all__ = ["per_query_rows", "write_document", "write_report"]
+__all__ = ["per_query_rows", "pictures_of", "write_document", "write_report"]
 
 
 def write_report(
@@ -47,7 +47,7 @@ def write_document(folder: Path, name: str, document: Document) -> tuple[Path, .
     :raises StorageError: when the disk refuses.
     """
     return (
-        *(write_file(folder / picture.name, picture.png) for picture in _pictures(document.sections)),
+        *(write_file(folder / picture.name, picture.png) for picture in pictures_of(document.sections)),
         write_file(folder / f"{name}.md", document_to_markdown(document)),
         write_file(folder / f"{name}.html", document_to_html(document)),
     )
@@ -73,8 +73,9 @@ def per_query_rows(sets: Sequence[MeasuredSet]) -> Iterator[dict[str, Any]]:
             }
 
 
-def _pictures(sections: Sequence[Section]) -> Iterator[Picture]:
+def pictures_of(sections: Sequence[Section]) -> Iterator[Picture]:
+    """The pictures of the sections and of those below them."""
     for section in sections:
         blocks: tuple[Block, ...] = section.blocks
         yield from (block for block in blocks if isinstance(block, Picture))
-        yield from _pictures(section.sections)
+        yield from pictures_of(section.sections)

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eval.files import write_file
 from ontology.errors import DocumentError, NotFoundError
+from ontology.files import write_file
 
 __all__ = [
     "Answer",

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from eval.answers import read_run, write_run
-from eval.files import write_file
 from eval.queries import LabelledQuery, QuerySet
 from eval.summary import MeasuredSet
 from ontology.errors import DocumentError, NotFoundError
+from ontology.files import write_file
 
 __all__ = ["SET_FILE", "read_measured", "write_measured"]
 

@@ -26,7 +26,6 @@ from eval.answers import (
     run_files,
     write_header,
 )
-from eval.files import disk_errors, write_file
 from eval.queries import QuerySet
 from eval.system import Ranked, System
 from ontology.errors import (
@@ -38,6 +37,7 @@ from ontology.errors import (
     NotReadyError,
     StorageError,
 )
+from ontology.files import disk_errors, write_file
 
 __all__ = ["Answer", "Run", "config_hash", "keep_resources", "read_run", "read_runs", "run_system"]
 

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 from eval.answers import write_run
-from eval.files import write_file
 from eval.measured import write_measured
 from eval.peers import PEERS, Peer, measure_peer, peer_environment
 from eval.peers.peer import Memory
@@ -33,6 +32,7 @@ from eval.peers.process import PeerTask
 from eval.queries import QuerySet, missing_gold, read_queries
 from eval.run import Run, read_run, run_system
 from eval.summary import MeasuredSet, Summary, SystemFacts, summarise, summary_to_json
+from ontology.files import write_file
 from ontology.tool import Tool
 from scripts.bench_sets import BENCH, ROOT, BenchSet, bench_sets, catalog_address, sampled
 

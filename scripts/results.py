@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eval.files import write_file
 from eval.summary import Figure, MeasuredSet, Summary, summarise, summary_from_json, summary_to_json
+from ontology.files import write_file
 from retrieval.ablations import ABLATIONS
 from retrieval.presets import DEFAULT_PRESET
 from scripts.bench_sets import DEPENDENCIES_GIVEN, MACRO_SETS, ROOT, SHIPPED

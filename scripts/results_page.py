@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eval.files import write_file
 from eval.report import (
     Cell,
     Column,
@@ -34,6 +33,7 @@ from eval.report import (
 from eval.report.lookup import Figures
 from eval.report.numbers import milliseconds, percent, points
 from eval.summary import Figure, Summary
+from ontology.files import write_file
 from retrieval.presets import DEFAULT_PRESET
 from scripts.bench_sets import MACRO_SETS, ROOT, SHIPPED
 from scripts.results import BASELINE, DOCS, PAPER_TABLE, Results, read_results, replace_block

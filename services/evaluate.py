@@ -10,7 +10,6 @@ from pathlib import Path
 
 from eval.compare import Comparison, compare, comparison_to_json
 from eval.failures import look_into
-from eval.files import write_file
 from eval.graph_quality import find_build_report, graph_quality
 from eval.measured import SET_FILE, read_measured, write_measured
 from eval.metrics import CUTOFFS
@@ -22,6 +21,7 @@ from eval.system import System
 from eval.systems import DEFAULT_SYSTEMS, LocalSystem, make_systems
 from eval.systems.footprint import measure_footprint
 from ontology.errors import InvalidArgumentError, MissingExtraError
+from ontology.files import write_file
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.ranking import FusionRanker
 from retrieval.retriever import MAX_K

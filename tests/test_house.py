@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-FLOORS = {"ontology": 1, "inference": 2, "ingest": 3, "retrieval": 4, "eval": 5, "services": 6}
+FLOORS = {"ontology": 1, "inference": 2, "ingest": 3, "retrieval": 4, "eval": 5, "datagen": 5, "services": 6}
 CLIENT = "egotools"  # the public contract: whoever talks to a server imports it
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from eval.changes import complete_at, ranks_of
 from eval.failures import Failure
-from eval.files import write_file
 from eval.report.document import Block, Document, Picture, Section
 from eval.report.failure_page import failures_document
 from eval.report.html import document_to_html
 from eval.report.markdown import document_to_markdown
 from eval.report.page import report_document
 from eval.summary import MeasuredSet, Summary, summary_to_json
+from ontology.files import write_file
 
 __all__ = ["per_query_rows", "pictures_of", "write_document", "write_report"]
 

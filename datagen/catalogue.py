@@ -1,0 +1,80 @@
+"""The Catalogue as data generation sees it: the tools of a snapshot, and what their documents say of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ingest.linking.profiles import Profile, profile_tools
+from ontology.errors import NotFoundError
+from ontology.ontology import Ontology, load_ontology
+from ontology.tool import Tool
+from retrieval.snapshot import Snapshot
+
+__all__ = ["Catalogue"]
+
+_LINE_OF_BUSINESS = "has_line_of_business"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Catalogue:
+    """The tools of one snapshot with their profiles.
+
+    :param tools: in the snapshot's order, that of their ids.
+    :param ontology: names metadata keys and abbreviations; it need not be the one of the build.
+    """
+
+    snapshot_id: str
+    tools: tuple[Tool, ...]
+    ontology: Ontology
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, ontology: Ontology | None = None) -> Catalogue:
+        """The catalogue of a snapshot; with the shipped ontology where none is given."""
+        tools = tuple(snapshot.tool(number) for number in range(snapshot.tool_count))
+        return cls(snapshot_id=snapshot.id, tools=tools, ontology=ontology or load_ontology())
+
+    def tool(self, tool_id: str) -> Tool:
+        """The tool of that id.
+
+        :raises NotFoundError: when there is none.
+        """
+        try:
+            return self._by_id[tool_id]
+        except KeyError:
+            raise NotFoundError("the catalogue has no such tool", subject=tool_id) from None
+
+    def __contains__(self, tool_id: str) -> bool:
+        return tool_id in self._by_id
+
+    def profile(self, tool_id: str) -> Profile:
+        """What that tool does, to what, what it needs and what it offers.
+
+        :raises NotFoundError: when there is no such tool.
+        """
+        self.tool(tool_id)
+        return self.profiles[tool_id]
+
+    def group(self, tool_id: str) -> str:
+        """The line of business of a tool, else its namespace, else its system; empty where its documents name none."""
+        tool = self.tool(tool_id)
+        for key in self._business_keys:
+            value = tool.metadata.get(key)
+            named = value[0] if isinstance(value, list) and value else value
+            if isinstance(named, str) and named:
+                return named.split("/")[0]
+        return tool.namespace or self.profiles[tool_id].system.strip("|")
+
+    @cached_property
+    def profiles(self) -> Mapping[str, Profile]:
+        """Tool id → profile."""
+        return {profile.id: profile for profile in profile_tools(self.tools, self.ontology)}
+
+    @cached_property
+    def _by_id(self) -> Mapping[str, Tool]:
+        return {tool.id: tool for tool in self.tools}
+
+    @cached_property
+    def _business_keys(self) -> Sequence[str]:
+        return [key for key, name in self.ontology.metadata_predicates.items() if name == _LINE_OF_BUSINESS]

@@ -1,0 +1,52 @@
+"""Links: the edges of one kind between the tools of a catalogue, found by their ends."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from datagen.path import PathEdge
+
+__all__ = ["Links"]
+
+
+@dataclass(frozen=True)
+class Links:
+    """Edges in a fixed order."""
+
+    edges: tuple[PathEdge, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.edges)
+
+    def __iter__(self) -> Iterator[PathEdge]:
+        return iter(self.edges)
+
+    def out_of(self, tool_id: str) -> tuple[PathEdge, ...]:
+        """The edges that lead from a tool, in order."""
+        return self._out.get(tool_id, ())
+
+    def into(self, tool_id: str) -> tuple[PathEdge, ...]:
+        """The edges that lead to a tool, in order."""
+        return self._in.get(tool_id, ())
+
+    def between(self, source: str, target: str) -> tuple[PathEdge, ...]:
+        """The edges from one tool to another, in order."""
+        return tuple(edge for edge in self.out_of(source) if edge.target == target)
+
+    @cached_property
+    def _out(self) -> Mapping[str, tuple[PathEdge, ...]]:
+        return _grouped((edge.source, edge) for edge in self.edges)
+
+    @cached_property
+    def _in(self) -> Mapping[str, tuple[PathEdge, ...]]:
+        return _grouped((edge.target, edge) for edge in self.edges)
+
+
+def _grouped(pairs: Iterable[tuple[str, PathEdge]]) -> dict[str, tuple[PathEdge, ...]]:
+    found: dict[str, list[PathEdge]] = defaultdict(list)
+    for key, edge in pairs:
+        found[key].append(edge)
+    return {key: tuple(edges) for key, edges in found.items()}

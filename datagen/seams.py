@@ -1,0 +1,120 @@
+"""The seams of data generation: four steps, each taken by rules or by a language model.
+
+Whoever implements one has a versioned name (``rules.v1``, ``llm.v1``), which results record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from datagen.path import PathEdge, ToolPath
+from datagen.request import Refusal, SampleValue, SyntheticRequest, Verdict
+
+__all__ = [
+    "MAX_OUTPUTS",
+    "Draft",
+    "Generator",
+    "OutputFinder",
+    "RequestJudge",
+    "SequenceJudge",
+    "ToolOutput",
+    "ToolOutputs",
+]
+
+MAX_OUTPUTS = 3
+"""At most so many outputs a tool, as in the paper."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutput:
+    """An output of a tool.
+
+    :param name: as documented; of an inferred one the name, word for word, of an input of the catalogue.
+    :param confidence: in [0.5, 1]; what is less likely is left out.
+    :param reason: one sentence without a full stop.
+    """
+
+    tool: str
+    name: str
+    confidence: float
+    reason: str
+    documented: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolOutputs:
+    """Tool id → its outputs, the best first, at most :data:`MAX_OUTPUTS`; and what was refused on the way."""
+
+    by_tool: Mapping[str, tuple[ToolOutput, ...]]
+    refused: tuple[Refusal, ...] = ()
+
+
+class OutputFinder(Protocol):
+    """Says what the tools of a catalogue give."""
+
+    @property
+    def name(self) -> str:
+        """Versioned name."""
+
+    def find(self) -> ToolOutputs:
+        """The outputs of every tool of the catalogue that the finder was made for.
+
+        :raises ModelError: when a model is needed and dead; what was answered before is kept in its cache.
+        """
+
+
+class SequenceJudge(Protocol):
+    """Says whether one tool can follow another: same entity or flow, builds on its result, repeats nothing."""
+
+    @property
+    def name(self) -> str:
+        """Versioned name."""
+
+    def judge(self, edge: PathEdge) -> Verdict:
+        """The verdict (check ``sequence``) on the two tools that an R-P edge joins.
+
+        :raises ModelError: when a model is needed and dead.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A worded request before it is judged."""
+
+    text: str
+    values: tuple[SampleValue, ...]
+
+
+class Generator(Protocol):
+    """Words requests."""
+
+    @property
+    def name(self) -> str:
+        """Versioned name."""
+
+    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> Draft | Refusal:
+        """Word one request of this class over this path, or say why it cannot be. Equal arguments, equal result.
+
+        :param seed: another seed, another wording.
+        :raises ModelError: when a model is needed and dead.
+        """
+
+
+class RequestJudge(Protocol):
+    """One check of worded requests."""
+
+    @property
+    def name(self) -> str:
+        """Versioned name."""
+
+    @property
+    def check(self) -> str:
+        """What is checked: ``class``, ``sequence`` or ``error``."""
+
+    def judge(self, request: SyntheticRequest) -> Verdict:
+        """The verdict on a request; its class, tools and text are read, never its generator.
+
+        :raises ModelError: when a model is needed and dead.
+        """

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ingest.asking import SchemaReader, UnusableAnswerError
 from ingest.extract.extractor import RefusedTriple
 from ingest.extract.fields import field_texts
 from ingest.extract.prompt import is_the_tool
-from ontology.errors import MissingExtraError
 from ontology.names import canonical_name
 from ontology.tool import Tool
 from ontology.triple import Provenance, Triple
@@ -21,11 +20,6 @@ __all__ = ["AnswerReader", "UnusableAnswerError", "said_triples"]
 _QUOTED, _UNQUOTED = 0.7, 0.5  # how sure a triple is, by whether its evidence stands in the document
 _LONGEST_NAME = 80  # characters; longer is prose, not a name
 _LONGEST_QUOTE = 400
-_MAX_PROBLEM_CHARS = 200
-
-
-class UnusableAnswerError(ValueError):
-    """An answer that is not JSON or lies outside the schema; says why in one clause, fit to tell the model."""
 
 
 class AnswerReader:
@@ -35,28 +29,14 @@ class AnswerReader:
     """
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        try:
-            from jsonschema import Draft202012Validator
-        except ImportError as error:
-            raise MissingExtraError("the llm extractor", extra="llm") from error
-        self._validator = Draft202012Validator(schema)
+        self._reader = SchemaReader(schema, feature="the llm extractor")
 
     def read(self, text: str) -> list[dict[str, str]]:
         """The answer's rows; the text must be one JSON object and nothing else.
 
         :raises UnusableAnswerError: for anything else.
         """
-        from jsonschema.exceptions import best_match
-
-        try:
-            answer = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise UnusableAnswerError(f"it is not one JSON object ({str(error)[:_MAX_PROBLEM_CHARS]})") from error
-        fault = best_match(self._validator.iter_errors(answer))
-        if fault is not None:
-            place = "".join(f"[{step!r}]" for step in fault.absolute_path) or "the whole"
-            raise UnusableAnswerError(f"it is outside the schema at {place}: {fault.message[:_MAX_PROBLEM_CHARS]}")
-        rows: list[dict[str, str]] = answer["triples"]
+        rows: list[dict[str, str]] = self._reader.read(text)["triples"]
         return rows
 
 

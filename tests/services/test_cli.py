@@ -25,7 +25,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli") / "store"
     command = [sys.executable, "-m", "services.cli", "build", *TABLES, "--out", str(folder), "--encoder", "hashing.v1"]
     done = subprocess.run([*command, "--json", "--workers", "1"], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["tools"] == 33
+    assert json.loads(done.stdout)["tools"] == 38
     return folder
 
 
@@ -50,7 +50,7 @@ def test_build_shows_tables_and_publishes(run: Run, tmp_path: Path) -> None:
     snapshot_id = (tmp_path / "store" / "CURRENT").read_text(encoding="utf-8").strip()
     assert snapshot_id in out
     report = json.loads((tmp_path / "store" / "reports" / f"{snapshot_id}.json").read_text(encoding="utf-8"))
-    assert report["tools"] == 33
+    assert report["tools"] == 38
 
 
 def test_the_same_documents_give_the_same_snapshot_whatever_the_order_workers_and_hash_seed(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ingest.sources import Catalog, read_catalog
+from ingest.sources import Catalog
 from ontology.tool import Parameter, Tool
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "enterprise"
@@ -132,11 +132,6 @@ RESOLVERS = [
     "support/find_installed_equipment",
     "warehouse/searchMaterials",
 ]
-
-
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return read_catalog([str(FOLDER / "catalog")])
 
 
 @pytest.fixture(scope="module")

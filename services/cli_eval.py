@@ -97,6 +97,13 @@ def run(
         list[Path] | None,
         typer.Option(help="True dependencies, JSON Lines: from, to; scores the tool graph. May be repeated."),
     ] = None,
+    edges: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Edges found elsewhere, JSON Lines: source, target (source gives what target needs), scored by the "
+            "dependencies beside the graph's own. Called as the file; may be repeated."
+        ),
+    ] = None,
     reranker: Annotated[str, typer.Option(help="fusion.v1, cross-encoder:PATH or http:URL.")] = "fusion.v1",
     as_json: Json = False,
 ) -> None:
@@ -117,6 +124,7 @@ def run(
         limit=limit,
         allow_missing=allow_missing,
         keys=tuple(dependencies or ()),
+        edges=tuple(edges or ()),
         reranker=reranker,
         name=name,
         footprint=footprint,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from eval.compare import Comparison, compare, comparison_to_json
 from eval.failures import look_into
-from eval.graph_quality import find_build_report, graph_quality
+from eval.graph_quality import find_build_report, graph_quality, read_given_edges
 from eval.measured import SET_FILE, read_measured, write_measured
 from eval.metrics import CUTOFFS
 from eval.queries import QuerySet, missing_gold, read_queries, require_gold, sample_queries
@@ -50,6 +50,7 @@ class EvaluationPlan:
     :param baseline: the system that differences are against; empty for ``rrf``, or the first where that is not measured.
     :param limit: how many requests at most, 0 for all.
     :param keys: files of true dependencies, to score the tool graph by.
+    :param edges: files of edges between tools, found elsewhere, to score beside the graph's own; each is called as its file.
     :param name: what the reports call the set; by the first file where left out.
     :param footprint: also measure each system's memory and loading, in a process of its own: some seconds a system.
     """
@@ -64,6 +65,7 @@ class EvaluationPlan:
     limit: int = 0
     allow_missing: bool = False
     keys: tuple[Path, ...] = ()
+    edges: tuple[Path, ...] = ()
     reranker: str = FusionRanker.name
     name: str = ""
     footprint: bool = True
@@ -106,7 +108,7 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
         require_gold(queries, missing)
     systems = make_systems(plan.systems or DEFAULT_SYSTEMS, snapshot, engine.encoder, reranker=reranker)
     baseline = _baseline(plan.baseline, systems)
-    graph = _graph(snapshot, queries, plan.keys, progress)
+    graph = _graph(snapshot, queries, plan, progress)
     measured = MeasuredSet(
         queries=queries,
         runs=tuple(_run(system, queries, plan, snapshot, known, progress) for system in systems),
@@ -163,9 +165,10 @@ def _run(
     return keep_resources(plan.out, run, cost)
 
 
-def _graph(snapshot: Snapshot, queries: QuerySet, keys: Sequence[Path], progress: Progress) -> dict[str, object]:
+def _graph(snapshot: Snapshot, queries: QuerySet, plan: EvaluationPlan, progress: Progress) -> dict[str, object]:
     progress("tool graph", 0, 0)
-    return graph_quality(snapshot, keys=keys, queries=queries, report=find_build_report(snapshot))
+    edges, report = read_given_edges(plan.edges), find_build_report(snapshot)
+    return graph_quality(snapshot, keys=plan.keys, edges=edges, queries=queries, report=report)
 
 
 def _report(

@@ -5,7 +5,15 @@ snapshot; keys and requests are for measuring only and feed nothing.
 """
 
 from eval.graph_quality.account import find_build_report
+from eval.graph_quality.given import GivenEdges, read_given_edges
 from eval.graph_quality.quality import graph_quality
 from eval.graph_quality.tables import GraphTable, graph_quality_tables
 
-__all__ = ["GraphTable", "find_build_report", "graph_quality", "graph_quality_tables"]
+__all__ = [
+    "GivenEdges",
+    "GraphTable",
+    "find_build_report",
+    "graph_quality",
+    "graph_quality_tables",
+    "read_given_edges",
+]

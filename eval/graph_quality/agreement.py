@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.graph_quality.baselines import baseline_needs
+from eval.graph_quality.given import GivenEdges, given_needs
 from eval.graph_quality.keys import DependencyKeys, read_keys
 from eval.graph_quality.pairs import Pairs, declared_needs, ends, found_needs, mapped_ends, undirected
 from eval.graph_quality.proportion import Proportion
@@ -62,11 +63,12 @@ def score(found: Pairs, key: Pairs, size: int, *, directed: bool) -> tuple[Propo
     return Proportion(hits, len(within)), Proportion(hits, len(key))
 
 
-def edge_agreement(snapshot: Snapshot, files: Sequence[Path]) -> dict[str, Any]:
+def edge_agreement(snapshot: Snapshot, files: Sequence[Path], given: GivenEdges | None = None) -> dict[str, Any]:
     """Every group of edges, and the matches by name and type, against every kind of dependency in the key files.
 
     What the documents themselves declare to the builder is no finding: those ``depends_on`` edges are left out and counted.
 
+    :param given: further groups of edges to score, found elsewhere.
     :raises DocumentError: when a key file cannot be read.
     """
     keys = read_keys(files, snapshot)
@@ -74,14 +76,17 @@ def edge_agreement(snapshot: Snapshot, files: Sequence[Path]) -> dict[str, Any]:
     declared = np.intersect1d(found["depends_on"], declared_needs(snapshot), assume_unique=True)
     found["depends_on"] = np.setdiff1d(found["depends_on"], declared, assume_unique=True)
     views = _views(snapshot, keys)
+    others, unknown_edges = given_needs(given or {}, snapshot)
     groups = {
         **{name: pairs for name, pairs in found.items() if name != "depends_on" or len(pairs)},
         TOGETHER: _union(found.values()),
+        **others,
         **baseline_needs(snapshot, _union(view.spoken_of for view in views)),
     }
     return {
         "keys": {key: facts for view in views for key, facts in view.facts().items()},
         "unknown_key_rows": keys.unknown,
+        "unknown_given_edges": unknown_edges,
         "declared_left_out": len(declared),
         "scores": [one.to_json() for view in views for one in view.scores(groups)],
     }

@@ -9,6 +9,7 @@ from typing import Any
 from eval.graph_quality.account import build_account
 from eval.graph_quality.agreement import edge_agreement
 from eval.graph_quality.census import census
+from eval.graph_quality.given import GivenEdges
 from eval.graph_quality.joined import joined_requests
 from eval.graph_quality.leftovers import duplicates_left
 from eval.queries import QuerySet
@@ -21,12 +22,14 @@ def graph_quality(
     snapshot: Snapshot,
     *,
     keys: Sequence[Path] = (),
+    edges: GivenEdges | None = None,
     queries: QuerySet | None = None,
     report: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Measure the tool graph of a snapshot.
 
     :param keys: files of true dependencies (JSON lines: ``from`` needs ``to``, ``kind``); never part of the catalogue.
+    :param edges: groups of edges found elsewhere, scored by the keys beside the snapshot's own.
     :param queries: requests whose gold tools should be joined.
     :param report: the build's report (:func:`~eval.graph_quality.account.find_build_report`).
     :returns: ``census``, ``edges``, ``joined``, ``duplicates`` and ``build``; None where nothing was given to measure by.
@@ -36,7 +39,7 @@ def graph_quality(
     return {
         "snapshot_id": snapshot.id,
         "census": census(snapshot),
-        "edges": edge_agreement(snapshot, keys) if keys else None,
+        "edges": edge_agreement(snapshot, keys, edges) if keys else None,
         "joined": joined_requests(snapshot, queries) if queries is not None else None,
         "duplicates": duplicates_left(snapshot),
         "build": build_account(report, snapshot) if report is not None else None,

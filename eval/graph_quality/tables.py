@@ -64,6 +64,11 @@ def _agreement(edges: Mapping[str, Any] | None) -> GraphTable:
         if declared
         else "",
         f"{unknown:,} rows of the keys name tools that the catalogue does not have." if unknown else "",
+        *(
+            f"{count:,} edges of {name} name tools that the catalogue does not have."
+            for name, count in edges.get("unknown_given_edges", {}).items()
+            if count
+        ),
     )
     return GraphTable(
         title=title, header=header, rows=tuple(_scores(edges["scores"])), note=" ".join(filter(None, notes))

@@ -6,20 +6,17 @@ from collections.abc import Iterator
 
 from ingest.linking.draft import AUTH, RESOURCE, Need
 from ingest.linking.edge import DerivedEdge
+from ingest.linking.limits import Limits
 from ingest.linking.offers import Found, Offers
 from ingest.linking.profiles import Profile
 
-__all__ = ["MAX_PROVIDERS", "supplies"]
+__all__ = ["supplies"]
 
-MAX_PROVIDERS = 8
-"""At most so many tools supply one input."""
-MIN_CONFIDENCE = 0.25
-_MAX_VALUE_SHARE = 0.01
-_MIN_VALUE_PROVIDERS = 5
 _COMMON_SHARE = 0.3
+_AS_BUILT = Limits()
 
 
-def supplies(profiles: list[Profile], offers: Offers) -> Iterator[DerivedEdge]:
+def supplies(profiles: list[Profile], offers: Offers, limits: Limits = _AS_BUILT) -> Iterator[DerivedEdge]:
     """The ``supplies`` edges of a catalogue, input by input in its order, the best providers first.
 
     Inputs that are required, and identifiers that are not, are linked; optional fields deep in a body are not.
@@ -27,22 +24,24 @@ def supplies(profiles: list[Profile], offers: Offers) -> Iterator[DerivedEdge]:
     for profile in profiles:
         for need in profile.needs:
             if need.required or (need.identifier and "." not in need.parameter):
-                yield from _providers(need, profile, offers, len(profiles))
+                yield from _providers(need, profile, offers, limits)
 
 
-def _providers(need: Need, asking: Profile, offers: Offers, total: int) -> Iterator[DerivedEdge]:
-    common = _weight(need, offers, total)
+def _providers(need: Need, asking: Profile, offers: Offers, limits: Limits) -> Iterator[DerivedEdge]:
+    common = _weight(need, offers, limits)
     if common == 0.0:
         return
     best: dict[str, tuple[float, Found]] = {}
     for found in offers.find(need, asking):
+        if need.key[0] == RESOURCE and not limits.resources_across_groups and found.apart:
+            continue
         near = _near(need, found, offers)
         confidence = round(need.confidence * found.offer.confidence * found.fit * common * near, 4)
         known = best.get(found.profile.id)
-        if confidence >= MIN_CONFIDENCE and (known is None or confidence > known[0]):
+        if confidence >= limits.min_confidence and (known is None or confidence > known[0]):
             best[found.profile.id] = (confidence, found)
     ranked = sorted(best.values(), key=lambda item: (not item[1].same_system, -item[0], item[1].profile.id))
-    for confidence, found in ranked[:MAX_PROVIDERS]:
+    for confidence, found in ranked[: limits.max_providers]:
         entity, field = found.offer.key
         yield DerivedEdge(
             source=found.profile.id,
@@ -56,9 +55,9 @@ def _providers(need: Need, asking: Profile, offers: Offers, total: int) -> Itera
         )
 
 
-def _weight(need: Need, offers: Offers, total: int) -> float:
+def _weight(need: Need, offers: Offers, limits: Limits) -> float:
     """What the rarity of the key leaves of the confidence; 0 where so many offer it that it tells nothing."""
-    count = offers.count.get(need.key, 0)
+    count, total = offers.count.get(need.key, 0), offers.tools
     if need.identifier:
         # The entity is known: that many tools speak of it is no doubt, unless nearly all do.
         return 0.8 if total >= 20 and count > _COMMON_SHARE * total else 1.0
@@ -66,8 +65,8 @@ def _weight(need: Need, offers: Offers, total: int) -> float:
         return 1.0
     if need.key[0] == RESOURCE:
         return 0.5 + 0.5 * offers.specificity(need.key)
-    most = max(_MIN_VALUE_PROVIDERS, _MAX_VALUE_SHARE * total) if " " in need.key[1] else _MIN_VALUE_PROVIDERS
-    if count > most:
+    share = limits.max_value_share * total if " " in need.key[1] else 0
+    if count > max(limits.min_value_providers, share):
         return 0.0
     return 0.4 + 0.6 * offers.specificity(need.key)
 

@@ -37,6 +37,7 @@ class Found:
     """An offer that meets a need.
 
     :param fit: how well key, type and system meet, in [0, 1].
+    :param apart: whether their source files the two under groups that have none in common.
     :param near: the share of the asking tool's name that the offering tool's name has, weighed by rarity, in [0, 1].
     """
 
@@ -45,6 +46,7 @@ class Found:
     fit: float
     near: float
     same_system: bool
+    apart: bool = False
 
 
 class Offers:
@@ -52,6 +54,7 @@ class Offers:
 
     def __init__(self, profiles: Sequence[Profile]) -> None:
         self._profiles = profiles
+        self.tools = len(profiles)
         self._total = max(len(profiles), 2)
         self._all_systems = {profile.system for profile in profiles}
         frequency = Counter(word for profile in profiles for word in set(profile.words))
@@ -122,9 +125,11 @@ class Offers:
             fit = factor * types * _ACTION_WEIGHT[profile.action] * offer.belongs
             if not same:
                 fit *= self._elsewhere(offer.key)
-            if asking.groups and profile.groups and not asking.groups & profile.groups:
+            apart = bool(asking.groups and profile.groups and not asking.groups & profile.groups)
+            if apart:
                 fit *= _NO_COMMON_GROUP
-            yield Found(profile=profile, offer=offer, fit=fit, near=self.nearness(asking, profile), same_system=same)
+            near = self.nearness(asking, profile)
+            yield Found(profile=profile, offer=offer, fit=fit, near=near, same_system=same, apart=apart)
 
     def _elsewhere(self, key: Key) -> float:
         """What a key keeps of its worth between systems; a plain word means another thing in each."""

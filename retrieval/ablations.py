@@ -38,5 +38,6 @@ ABLATIONS: Mapping[str, Switches] = {
 def make_ablations(snapshot: Snapshot, encoder: Encoder) -> dict[str, Retriever]:
     """Every ablation over one snapshot, by name."""
     return {
-        name: GraphRetriever(snapshot, encoder, name=name, switches=switches) for name, switches in ABLATIONS.items()
+        name: GraphRetriever(snapshot, encoder, name=name, switches=switches, weights=snapshot.weights)
+        for name, switches in ABLATIONS.items()
     }

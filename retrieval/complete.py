@@ -9,46 +9,57 @@ none where the request itself gives an identifier.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inference.arrays import Floats1d
 from retrieval.query import Query
 from retrieval.ranking import Ranking
 from retrieval.snapshot import Snapshot
 
-__all__ = ["complete", "gives_identifier"]
+__all__ = ["ResolversOf", "complete", "gives_identifier", "lifted", "resolvers"]
+
+ResolversOf: TypeAlias = Callable[[int], Sequence[tuple[int, float]]]
+"""The best resolvers of a tool with their confidence, best first."""
 
 _PULLING = 3  # the best so many tools pull
 _RESOLVERS = 2  # each at most so many
 _LEAST = 0.5  # confidence below which an edge does not pull
-# A resolver of confidence 1 ends this many standard deviations of the scores below the tool that needs it, …
-_MARGIN = 0.75
-# … and one of confidence 0 so many further.
+# A resolver of confidence 0 ends this many standard deviations of the scores further down than one of confidence 1.
 _RELUCTANCE = 1.0
 _TOKEN = re.compile(r"[\w-]+")
 _YEAR = re.compile(r"(19|20)\d\d")
 _IDENTIFIER_CHARS = 4
 
 
-def complete(snapshot: Snapshot, ranking: Ranking, query: Query, tools: NDArray[np.int64]) -> Ranking:
-    """Lift the resolvers of the best tools; a score never falls, and no tool enters that was no candidate."""
-    if not len(tools) or "resolved_by" not in snapshot.predicates:
-        return ranking
-    if gives_identifier(query.text):
-        return Ranking(
-            scores=ranking.scores, signals={**ranking.signals, "resolver_lift": np.zeros_like(ranking.scores)}
-        )
-    scores = ranking.scores.copy()
+def complete(
+    ranking: Ranking, query: Query, tools: NDArray[np.int64], resolvers_of: ResolversOf, *, margin: float
+) -> Ranking:
+    """Lift the resolvers of the best tools, unless the request gives an identifier itself."""
+    scores = ranking.scores
+    if len(tools) and not gives_identifier(query.text):
+        scores = lifted(scores, tools, resolvers_of, margin=margin)
+    return Ranking(scores=scores, signals={**ranking.signals, "resolver_lift": scores - ranking.scores})
+
+
+def lifted(scores: Floats1d, tools: NDArray[np.int64], resolvers_of: ResolversOf, *, margin: float) -> Floats1d:
+    """The scores with the resolvers of the best tools lifted; none falls, and no tool enters that was no candidate.
+
+    :param tools: at least one, ascending; ``scores`` has one for each.
+    :param margin: a resolver of confidence 1 ends this many standard deviations of the scores below the tool that needs it.
+    """
+    after = scores.copy()
     spread = float(scores.std()) or 1.0
-    for place in np.lexsort((tools, -ranking.scores))[:_PULLING]:
-        for resolver, confidence in _resolvers(snapshot, int(tools[place])):
+    for place in np.lexsort((tools, -scores))[:_PULLING]:
+        for resolver, confidence in resolvers_of(int(tools[place])):
             at = int(np.searchsorted(tools, resolver))
             if at < len(tools) and tools[at] == resolver:
-                fall = (_MARGIN + _RELUCTANCE * (1.0 - confidence)) * spread
-                scores[at] = max(scores[at], ranking.scores[place] - fall)
-    lift = scores - ranking.scores
-    return Ranking(scores=scores, signals={**ranking.signals, "resolver_lift": lift})
+                fall = (margin + _RELUCTANCE * (1.0 - confidence)) * spread
+                after[at] = max(after[at], scores[place] - fall)
+    return after
 
 
 def gives_identifier(text: str) -> bool:
@@ -59,8 +70,8 @@ def gives_identifier(text: str) -> bool:
     )
 
 
-def _resolvers(snapshot: Snapshot, tool: int) -> list[tuple[int, float]]:
-    """The best resolvers of a tool with their confidence, best first."""
+def resolvers(snapshot: Snapshot, tool: int) -> list[tuple[int, float]]:
+    """The best resolvers of a tool with their confidence, best first; of a snapshot that has the predicate."""
     wanted = snapshot.predicates.index("resolved_by")
     adjacency = snapshot.adjacency
     best: dict[int, float] = {}

@@ -9,30 +9,32 @@ with other switches.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, partial
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inference.arrays import Floats1d
 from inference.encoder import Encoder
+from ontology.errors import ModelError
 from retrieval.answer import Stages, respond
-from retrieval.complete import complete
+from retrieval.candidates import Candidates
+from retrieval.complete import ResolversOf, complete, gives_identifier, resolvers
 from retrieval.ego import ensemble_tools, support
 from retrieval.entry import EntryNode, ngram_entries, semantic_entries
 from retrieval.query import Query, analyse
-from retrieval.ranking import FUSION_WEIGHTS, FusionRanker, Ranker, Ranking, order, rank_or_fuse, standardise
+from retrieval.ranking import FusionRanker, Ranker, Ranking, order, rank_or_fuse, standardise
 from retrieval.retriever import Request, Response
 from retrieval.snapshot import Snapshot
 from retrieval.switches import DEPENDENCIES, Switches
+from retrieval.weights import SHIPPED, RankingWeights
 
 __all__ = ["DEFAULT", "PAPER", "GraphRetriever"]
 
 DEFAULT = Switches()
 PAPER = Switches(text_pools=False, graph_support=False, resolver_lift=False)
 
-# What the ensemble of ego graphs says beside the text signals. 0.25 was the best of 0, 0.25, 0.5 and 1 over nine open
-# sets and worse than 0 on none of them beyond a point.
-_GRAPH_WEIGHT = 0.25
 _POOL = 100  # best tools of each text search that join the candidates
 _POOL_EFFORT = 160  # a tool missed at the end of the pool costs nothing: the index need not look as hard
 _T = TypeVar("_T")
@@ -43,6 +45,8 @@ class GraphRetriever:
 
     :param ranker: ranks the candidates; the embedded fusion by default, and where a ranker's model is down.
     :param switches: the signals that are used.
+    :param weights: of the embedded fusion and of what is added to it. Another ranker's scores are of another kind: beside
+        those, the graph and the resolvers keep their shipped weights.
     """
 
     def __init__(
@@ -53,39 +57,38 @@ class GraphRetriever:
         *,
         name: str = "default",
         switches: Switches = DEFAULT,
+        weights: RankingWeights = SHIPPED,
     ) -> None:
         self.name = name
         self._snapshot = snapshot if switches.dependency_edges else snapshot.without(DEPENDENCIES)
         self._encoder = encoder
-        weights = {signal: weight for signal, weight in FUSION_WEIGHTS.items() if getattr(switches, signal)}
-        self._fusion = FusionRanker(self._snapshot, weights)
+        used = {signal: weight for signal, weight in weights.fusion.items() if getattr(switches, signal)}
+        self._fusion = FusionRanker(self._snapshot, used)
         self._ranker = ranker or self._fusion
+        self._weights = weights if ranker is None else SHIPPED
+        self._switches = switches
+        lifting = switches.resolver_lift and "resolved_by" in self._snapshot.predicates
+        # A snapshot never changes: the resolvers of a tool are looked up once.
+        self._resolvers_of: ResolversOf | None = cache(partial(resolvers, self._snapshot)) if lifting else None
         self._finders = _used((switches.semantic_entries, semantic_entries), (switches.ngram_entries, ngram_entries))
         self._pools = _used(
             (switches.ego_candidates, self._ensemble),
             (switches.text_pools, self._lexical_pool),
             (switches.text_pools, self._semantic_pool),
         )
-        self._finishers = _used((switches.graph_support, self._back), (switches.resolver_lift, self._complete))
+        self._finishers = _used((switches.graph_support, self._back), (lifting, self._complete))
 
     def retrieve(self, request: Request) -> Response:
         """Entry nodes, their ego graphs, the tools in them, reranked, the top k."""
-        snapshot, stages = self._snapshot, Stages(request)
-        with stages.stage("encode"):
-            query, degraded = analyse(request.query, self._encoder, snapshot.abbreviations)
-        with stages.stage("entry"):
-            allowed = snapshot.allowed(request.filters)
-            entries = [entry for find in self._finders for entry in find(snapshot, query, allowed)]
-        with stages.stage("ego"):
-            pools = [pool(query, entries, allowed) for pool in self._pools]
-            tools = np.unique(np.concatenate((np.empty(0, dtype=np.int64), *pools)))
+        stages = Stages(request)
+        query, degraded, entries, tools = self._find(request, stages)
         with stages.stage("rank"):
             ranking, late = rank_or_fuse(self._ranker, self._fusion, query, tools)
             for finish in self._finishers:
                 ranking = finish(ranking, query, entries, tools)
             best = order(ranking.scores, tools, request.k)
         return respond(
-            snapshot,
+            self._snapshot,
             request,
             stages,
             preset=self.name,
@@ -95,6 +98,38 @@ class GraphRetriever:
             entries=entries,
             degraded=(*degraded, *late),
         )
+
+    def candidates(self, request: Request) -> Candidates:
+        """What :meth:`retrieve` would rank by the embedded fusion, and all that the weights are put on.
+
+        :raises ModelError: when the encoder is down: weights must not be fitted to what was left out.
+        """
+        query, degraded, entries, tools = self._find(request, Stages(request))
+        if degraded:
+            raise ModelError(degraded[0], subject=self._encoder.name, remedy="Try again when it is up")
+        signals = self._fusion.signals(query, tools)
+        if self._switches.graph_support:
+            signals["graph_support"] = self._evidence(entries, tools)
+        return Candidates(
+            tools=tools,
+            standardised={name: standardise(values) for name, values in signals.items()},
+            resolvers_of=None if gives_identifier(query.text) else self._resolvers_of,
+        )
+
+    def _find(
+        self, request: Request, stages: Stages
+    ) -> tuple[Query, tuple[str, ...], list[EntryNode], NDArray[np.int64]]:
+        """The analysed request, what had to be left out, the entry nodes, and the candidates, ascending."""
+        snapshot = self._snapshot
+        with stages.stage("encode"):
+            query, degraded = analyse(request.query, self._encoder, snapshot.abbreviations)
+        with stages.stage("entry"):
+            allowed = snapshot.allowed(request.filters)
+            entries = [entry for find in self._finders for entry in find(snapshot, query, allowed)]
+        with stages.stage("ego"):
+            pools = [pool(query, entries, allowed) for pool in self._pools]
+            tools = np.unique(np.concatenate((np.empty(0, dtype=np.int64), *pools)))
+        return query, degraded, entries, tools
 
     def _ensemble(
         self, query: Query, entries: Sequence[EntryNode], allowed: NDArray[np.bool_] | None
@@ -123,16 +158,22 @@ class GraphRetriever:
         return snapshot.vectors.nearest(query.vector_D, some, allowed=only_tools, effort=_POOL_EFFORT)[0]
 
     def _back(self, ranking: Ranking, query: Query, entries: Sequence[EntryNode], tools: NDArray[np.int64]) -> Ranking:
-        evidence = np.log1p(support(self._snapshot, entries, tools))
+        evidence = self._evidence(entries, tools)
         return Ranking(
-            scores=ranking.scores + _GRAPH_WEIGHT * standardise(evidence),
+            scores=ranking.scores + self._weights.graph_support * standardise(evidence),
             signals={**ranking.signals, "graph_support": evidence},
         )
+
+    def _evidence(self, entries: Sequence[EntryNode], tools: NDArray[np.int64]) -> Floats1d:
+        evidence: Floats1d = np.log1p(support(self._snapshot, entries, tools))
+        return evidence
 
     def _complete(
         self, ranking: Ranking, query: Query, entries: Sequence[EntryNode], tools: NDArray[np.int64]
     ) -> Ranking:
-        return complete(self._snapshot, ranking, query, tools)
+        if self._resolvers_of is None:
+            return ranking
+        return complete(ranking, query, tools, self._resolvers_of, margin=self._weights.resolver_margin)
 
 
 def _used(*parts: tuple[bool, _T]) -> tuple[_T, ...]:

@@ -19,7 +19,8 @@ _HYBRID_LEXICAL = "bm25-regex-title"  # the best lexical variant of the paper
 
 
 def make_presets(snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None) -> dict[str, Retriever]:
-    """Every preset over one snapshot, by name; indexes that only a baseline needs are made when it is first asked.
+    """Every preset over one snapshot, by name. Only ``default`` takes the snapshot's ranking weights: the others are
+    yardsticks, the same for every snapshot. Indexes that only a baseline needs are made when it is first asked.
 
     :param reranker: scores candidates instead of the embedded fusion.
     """
@@ -32,7 +33,7 @@ def make_presets(snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None
         for retriever in [LexicalRetriever(snapshot, tokeniser, title=title)]
     }
     retrievers: list[Retriever] = [
-        GraphRetriever(snapshot, encoder, ranker, name=DEFAULT_PRESET, switches=DEFAULT),
+        GraphRetriever(snapshot, encoder, ranker, name=DEFAULT_PRESET, switches=DEFAULT, weights=snapshot.weights),
         GraphRetriever(snapshot, encoder, ranker, name="paper", switches=PAPER),
         semantic,
         *lexical.values(),

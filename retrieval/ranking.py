@@ -15,12 +15,10 @@ from ontology.errors import ModelError
 from retrieval.layout import params_text, tool_text
 from retrieval.query import Query
 from retrieval.snapshot import Snapshot
+from retrieval.weights import FUSION, SHIPPED
 
-__all__ = ["FUSION_WEIGHTS", "FusionRanker", "Ranker", "Ranking", "TextRanker", "order", "rank_or_fuse", "standardise"]
+__all__ = ["FusionRanker", "Ranker", "Ranking", "TextRanker", "order", "rank_or_fuse", "standardise", "weighed"]
 
-# Weights of the z-scored signals; equal but for the parameters, which help where a request gives values and are noise
-# elsewhere.
-FUSION_WEIGHTS: Mapping[str, float] = {"bm25_text": 1.0, "bm25_params": 0.5, "cosine_text": 1.0, "cosine_name": 0.5}
 _DOCUMENT_CHARS = 2_000
 
 
@@ -51,22 +49,20 @@ class FusionRanker:
 
     Each signal becomes a z-score over the candidates of this request, so that unlike scales can be added.
 
-    :param weights: signal → weight; a signal without a weight is not looked at.
+    :param weights: signal → weight, by default the shipped ones; a signal without a weight is not looked at.
     """
 
-    name = "fusion.v1"
+    name = FUSION
 
-    def __init__(self, snapshot: Snapshot, weights: Mapping[str, float] = FUSION_WEIGHTS) -> None:
+    def __init__(self, snapshot: Snapshot, weights: Mapping[str, float] | None = None) -> None:
         self._snapshot = snapshot
-        self._weights = weights
+        self._weights = SHIPPED.fusion if weights is None else weights
 
     def rank(self, query: Query, tools: NDArray[np.int64]) -> Ranking:
         """Score the tools with these numbers."""
         signals = self.signals(query, tools)
-        scores = np.zeros(len(tools), dtype=np.float32)
-        for name, values in signals.items():
-            scores += self._weights[name] * standardise(values)
-        return Ranking(scores=scores, signals=signals)
+        standardised = {name: standardise(values) for name, values in signals.items()}
+        return Ranking(scores=weighed(standardised, self._weights), signals=signals)
 
     def signals(self, query: Query, tools: NDArray[np.int64]) -> dict[str, Floats1d]:
         """The raw signals: BM25 >= 0, cosines in [-1, 1]."""
@@ -119,6 +115,14 @@ def standardise(values: Floats1d) -> Floats1d:
     if spread < 1e-9:
         return np.zeros_like(values)
     return np.asarray((values - values.mean()) / spread, dtype=np.float32)
+
+
+def weighed(standardised: Mapping[str, Floats1d], weights: Mapping[str, float]) -> Floats1d:
+    """The weighted sum of signals that are standardised, float32 of their shape; there is at least one."""
+    scores = np.zeros_like(next(iter(standardised.values())))
+    for name, values in standardised.items():
+        scores += weights[name] * values
+    return scores
 
 
 def order(scores: Floats1d, tools: NDArray[np.int64], k: int) -> NDArray[np.int64]:

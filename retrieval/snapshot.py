@@ -23,6 +23,7 @@ from retrieval.lookup import Lookup
 from retrieval.publish import MANIFEST, content_id, current_snapshot, file_digest
 from retrieval.records import Picked, Records, Texts
 from retrieval.vectors import NodeVectors
+from retrieval.weights import read_weights
 
 __all__ = ["Snapshot", "open_snapshot"]
 
@@ -94,6 +95,7 @@ class Snapshot:
         self.folder = folder
         self.manifest = manifest
         self.id: str = manifest["snapshot_id"]
+        self.weights = read_weights(manifest, subject=str(folder / MANIFEST))
         self.predicates: tuple[str, ...] = tuple(manifest["predicates"])
         self.abbreviations: Mapping[str, str] = manifest["abbreviations"]
         self.tools = Records(folder / "tools")

@@ -1,0 +1,50 @@
+"""What was kept already, and whether another text says the same."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from inference.arrays import Floats1d
+from inference.encoder import Encoder
+from ontology.names import words
+
+__all__ = ["MAX_COSINE", "KeptTexts"]
+
+MAX_COSINE = 0.95
+"""A text closer than this to one that was kept is the same request in other clothes."""
+_ROWS = 1_024
+
+
+class KeptTexts:
+    """Texts, by their words and by their vectors."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._ids: list[str] = []
+        self._by_words: dict[str, str] = {}
+        self._vectors = np.zeros((_ROWS, encoder.dimensions), dtype=np.float32)
+
+    def encode(self, texts: list[str]) -> list[Floats1d]:
+        """Vectors of texts, a row each."""
+        return list(self._encoder.encode(texts)) if texts else []
+
+    def likeness(self, text: str, vector: Floats1d) -> str:
+        """Why a text adds nothing to those that were kept, in a sentence without a full stop; empty when it does."""
+        same = self._by_words.get(" ".join(words(text)))
+        if same is not None:
+            return f"it says the same as {same}"
+        if not self._ids:
+            return ""
+        cosines = self._vectors[: len(self._ids)] @ vector
+        closest = int(cosines.argmax())
+        if cosines[closest] <= MAX_COSINE:
+            return ""
+        return f"its cosine to {self._ids[closest]} is {cosines[closest]:.3f}, above {MAX_COSINE}"
+
+    def keep(self, text_id: str, text: str, vector: Floats1d) -> None:
+        """Add a text."""
+        if len(self._ids) == len(self._vectors):
+            self._vectors = np.vstack([self._vectors, np.zeros_like(self._vectors)])
+        self._vectors[len(self._ids)] = vector
+        self._ids.append(text_id)
+        self._by_words[" ".join(words(text))] = text_id

@@ -15,6 +15,7 @@ class Limits:
     :param min_confidence: an edge of less is left out, in [0, 1].
     :param min_value_providers: a plain value that at most so many tools offer is linked, however small the catalogue is.
     :param max_value_share: and one of several words that at most this share of the tools offers.
+    :param optional_values: whether inputs that are no identifiers and need not be given are linked too.
     :param resources_across_groups: whether a bare type (``image``) joins tools that their source files under different
         topics or lines of business.
     """
@@ -23,4 +24,5 @@ class Limits:
     min_confidence: float = 0.25
     min_value_providers: int = 5
     max_value_share: float = 0.01
+    optional_values: bool = False
     resources_across_groups: bool = True

@@ -23,7 +23,8 @@ def supplies(profiles: list[Profile], offers: Offers, limits: Limits = _AS_BUILT
     """
     for profile in profiles:
         for need in profile.needs:
-            if need.required or (need.identifier and "." not in need.parameter):
+            optional = (need.identifier or limits.optional_values) and "." not in need.parameter
+            if need.required or optional:
                 yield from _providers(need, profile, offers, limits)
 
 

@@ -1,0 +1,1 @@
+"""What the graphs of data generation are made from."""

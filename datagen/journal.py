@@ -12,13 +12,14 @@ import fcntl
 import hashlib
 import json
 import logging
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from datagen.request import Refusal, SampleValue, Verdict
 from datagen.seams import Draft
@@ -67,8 +68,9 @@ class Outcome:
 class Journal:
     """Outcomes by key: those of earlier runs, and those of this one as they are kept."""
 
-    def __init__(self, known: Mapping[str, Outcome], file: IO[str]) -> None:
+    def __init__(self, known: Mapping[str, Outcome], path: Path, file: int) -> None:
         self._known = dict(known)
+        self._path = path
         self._file = file
         self.resumed = len(known)
         """How many outcomes earlier runs left."""
@@ -82,9 +84,10 @@ class Journal:
 
         :raises StorageError: when the disk refuses.
         """
-        with disk_errors(Path(self._file.name)):
-            self._file.write(_line({"key": key, **outcome.to_json()}))
-            self._file.flush()
+        rest = memoryview(_line({"key": key, **outcome.to_json()}).encode("ascii"))
+        with disk_errors(self._path):
+            while rest:  # a disk that is all but full takes a part
+                rest = rest[os.write(self._file, rest) :]
         self._known[key] = outcome
 
 
@@ -97,9 +100,11 @@ def open_journal(folder: Path, config: Mapping[str, Any]) -> Iterator[Journal]:
     path = folder / "journal" / f"{config_digest(config)}.jsonl"
     known = _mended(path, _line({"config": dict(config)}))
     with disk_errors(path):
-        file = open(path, "a", encoding="utf-8")
-    with file:
-        yield Journal(known, file)
+        file = os.open(path, os.O_WRONLY | os.O_APPEND)  # without a buffer, which would try again when it is closed
+    try:
+        yield Journal(known, path, file)
+    finally:
+        os.close(file)
 
 
 @contextlib.contextmanager

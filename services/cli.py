@@ -1,4 +1,4 @@
-"""The command ``egotools``: build, serve, search, show, graph export, validate, eval."""
+"""The command ``egotools``: build, serve, search, show, graph export, validate, eval, datagen."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, OntologyError
+from services.cli_datagen import datagen
 from services.cli_eval import eval_app
 from services.console import counts_table, print_json, progress_bars, show_error, stderr, stdout, table
 
@@ -26,6 +27,7 @@ app = typer.Typer(
 graph_app = typer.Typer(help="Look at the tool graph.", no_args_is_help=True)
 app.add_typer(graph_app, name="graph")
 app.add_typer(eval_app, name="eval")
+app.command("datagen")(datagen)
 
 Store = Annotated[
     Path, typer.Option("--store", "-s", help="Folder with the published snapshot.", envvar="EGOTOOLS_STORE")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -84,16 +85,14 @@ def test_an_emptied_journal_starts_anew(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_refuses_is_a_typed_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Full:
-        name = "journal"
-
-        def write(self, _text: str) -> int:
-            raise OSError(errno.ENOSPC, "No space left on device")
+    def full(_file: int, _rest: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     with open_journal(tmp_path, CONFIG) as journal:
-        monkeypatch.setattr(journal, "_file", Full())
-        with pytest.raises(StorageError, match="No space left"):
-            journal.keep("one", DRAFT)
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "write", full)
+            with pytest.raises(StorageError, match="No space left"):
+                journal.keep("one", DRAFT)
         assert journal.get("one") is None
 
 

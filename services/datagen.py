@@ -1,0 +1,122 @@
+"""Data generation: a snapshot in, a folder of labelled requests and its report out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from datagen.catalogue import Catalogue
+from datagen.generate import RulesGenerator
+from datagen.journal import only_writer
+from datagen.mix import equal_mix, read_mix
+from datagen.outputs import RulesOutputs
+from datagen.pipeline import Steps, make_requests
+from datagen.result import write_result
+from datagen.sequence import RulesSequence
+from datagen.validate import rules_judges
+from inference import load_encoder
+from inference.encoder import Encoder
+from ingest.cache import Cache
+from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError
+from ontology.ontology import load_ontology
+from retrieval.embed import CachedEncoder
+from retrieval.snapshot import open_snapshot
+from services.models import ChatEndpoint, open_chat
+
+__all__ = ["GENERATORS", "DatagenPlan", "Generation", "generate_requests"]
+
+GENERATORS = ("rules", "llm")
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatagenPlan:
+    """What to make, of what, and where it goes.
+
+    :param store: folder of the published snapshot.
+    :param out: folder of the results; what was worded in it already is not worded again.
+    :param per_class: how many requests of each class, or a sixth of all where the mix has shares.
+    :param generator: one of :data:`GENERATORS`.
+    :param mix: file of counts or shares by class.
+    :param ontology: file of the ontology; the shipped one where left out.
+    :param endpoint: of the chat model, for ``llm``.
+    """
+
+    store: Path
+    out: Path
+    per_class: int = 50
+    generator: str = GENERATORS[0]
+    mix: Path | None = None
+    seed: int = 0
+    ontology: Path | None = None
+    endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generation:
+    """What came of it.
+
+    :param figures: those of the report.
+    :param report: its file.
+    :param stopped: what ended it before its end, or None; everything made before is written.
+    """
+
+    figures: Mapping[str, Any]
+    report: Path
+    stopped: EgotoolsError | None
+
+
+def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
+    """Make requests from a snapshot and write them with their report.
+
+    :raises InvalidArgumentError: for options that cannot be served, before anything is written.
+    :raises CatalogError: when no request could be made at all; the report then says why.
+    :raises EgotoolsError: for what stops it before the first request is worded.
+    """
+    wanted = equal_mix(plan.per_class) if plan.mix is None else read_mix(plan.mix, plan.per_class)
+    if plan.generator not in GENERATORS:
+        raise InvalidArgumentError(
+            f"there is no generator {plan.generator!r}",
+            subject="--generator",
+            remedy=f"Known: {', '.join(GENERATORS)}",
+        )
+    snapshot = open_snapshot(plan.store)
+    catalogue = Catalogue.of(snapshot, load_ontology(plan.ontology))
+    encoder = CachedEncoder(load_encoder(snapshot.manifest["encoder"]["name"]), Cache())
+    with only_writer(plan.out):
+        steps = _steps(plan, catalogue, encoder)
+        made = make_requests(catalogue, steps, wanted, folder=plan.out, seed=plan.seed, progress=progress)
+        progress("report", 0, 0)
+        figures = write_result(plan.out, made, encoder)
+    report = plan.out / "report.md"
+    if not made.worded.requests and made.worded.stopped is None:
+        raise CatalogError(
+            "no request could be made of this catalogue", subject=str(plan.store), remedy=f"{report} says why"
+        )
+    return Generation(figures=figures, report=report, stopped=made.worded.stopped)
+
+
+def _steps(plan: DatagenPlan, catalogue: Catalogue, encoder: Encoder) -> Steps:
+    """The steps by rules, or their twins; by ``llm`` the rules judge first, for they cost nothing."""
+    if plan.generator == "rules":
+        return Steps(
+            outputs=RulesOutputs(catalogue),
+            sequence=lambda rp: RulesSequence(catalogue, rp),
+            generator=lambda rp: RulesGenerator(catalogue, rp),
+            judges=lambda rp: rules_judges(catalogue, rp),
+            encoder=encoder,
+        )
+    from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_judges
+
+    model = open_chat(plan.endpoint, needed_by="the generator llm")
+    cache = Cache(plan.out / "cache.sqlite")
+    return Steps(
+        outputs=LlmOutputs(catalogue, model, cache),
+        sequence=lambda rp: LlmSequence(catalogue, model, cache),
+        generator=lambda rp: LlmGenerator(catalogue, model, cache),
+        judges=lambda rp: (*rules_judges(catalogue, rp), *llm_judges(catalogue, rp, model, cache)),
+        encoder=encoder,
+    )

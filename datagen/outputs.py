@@ -13,7 +13,7 @@ from datagen.seams import MAX_OUTPUTS, ToolOutput, ToolOutputs
 from ingest.linking.draft import Offer
 from ingest.linking.identifiers import GENERIC
 from ingest.linking.profiles import Profile
-from ingest.linking.subjects import names_of, subject_of
+from ingest.linking.subjects import names_of
 from ontology.tool import Parameter, Tool
 
 __all__ = ["RulesOutputs", "available_parameters", "listing_of", "wide_profiles"]
@@ -73,7 +73,7 @@ class RulesOutputs:
             gives = {offer.key[0] for offer in profile.offers if offer.output}
             inferred = () if profile.entity in gives else self._inferrer.own(profile)
         else:
-            inferred = self._inferrer.silent(tool, profile, subject_of(tool, self._catalogue.ontology))
+            inferred = self._inferrer.silent(tool, profile)
         documented.extend(_kept(tool, inferred, {output.name for output in documented}))
         return tuple(documented[:MAX_OUTPUTS])
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datagen.catalogue import Catalogue
 from datagen.graphs.inferring import offered_keys
 from datagen.graphs.listing import Listing
+from datagen.graphs.parts import Part, parts_of
 from datagen.links import Links
 from datagen.outputs import listing_of, wide_profiles
 from datagen.path import PathEdge
@@ -18,6 +19,7 @@ from ingest.linking.limits import Limits
 from ingest.linking.links import supplies
 from ingest.linking.offers import Offers
 from ingest.linking.profiles import Profile
+from ingest.linking.subjects import names_of
 
 __all__ = ["LIMITS", "build_rp_graph"]
 
@@ -27,9 +29,13 @@ LIMITS = Limits(
     min_value_providers=12,
     max_value_share=0.02,
     optional_values=True,
+    nearest_login=True,
     resources_across_groups=False,
 )
 """Wider than those of a build: a path needs one of the tools that may come before, not the best few of them."""
+
+_PART = 0.3
+"""Confidence of an edge between a whole and its part: true, but it adds nothing that was not known before."""
 
 
 def build_rp_graph(catalogue: Catalogue, outputs: ToolOutputs) -> Links:
@@ -44,7 +50,10 @@ def build_rp_graph(catalogue: Catalogue, outputs: ToolOutputs) -> Links:
     profiles = [_offering(wide[tool.id], outputs.by_tool.get(tool.id, ()), listing) for tool in catalogue.tools]
     inferred = {(one.tool, one.name): one for found in outputs.by_tool.values() for one in found if not one.documented}
     derived = supplies(profiles, Offers(profiles), LIMITS)
-    return Links(tuple(_edges(derived, inferred)))
+    edges = tuple(_edges(derived, inferred))
+    known = {(edge.source, edge.target) for edge in edges}
+    parts = parts_of(catalogue.tools, profiles, names_of(catalogue.ontology))
+    return Links((*edges, *(edge for edge in _part_edges(parts, catalogue) if (edge.source, edge.target) not in known)))
 
 
 def _offering(profile: Profile, outputs: Iterable[ToolOutput], listing: Listing) -> Profile:
@@ -79,3 +88,18 @@ def _edges(derived: Iterable[DerivedEdge], inferred: Mapping[tuple[str, str], To
             confidence=min(edge.confidence, 1.0),
             reason=f"{edge.output} gives the {what} that {edge.parameter} takes{how}",
         )
+
+
+def _part_edges(parts: Iterable[Part], catalogue: Catalogue) -> Iterator[PathEdge]:
+    """Both ways: the whole's key is a part of its part's key, and the part holds the key of its whole."""
+    names = names_of(catalogue.ontology)
+    for part in parts:
+        for source, target in ((part.whole, part.part), (part.part, part.whole)):
+            gives = {names.canonical(one.name): one.name for one in reversed(catalogue.tool(source).returns)}
+            takes = {names.canonical(one.name): one.name for one in catalogue.tool(target).parameters}
+            shared = next((name for name in part.shared if name in gives and name in takes), "")
+            if shared:
+                yield PathEdge(
+                    kind="R-P", source=source, target=target, output=gives[shared], parameter=takes[shared],
+                    confidence=_PART, reason=f"both are read by the same {shared}, and the one is a part of the other",
+                )  # fmt: skip

@@ -6,7 +6,7 @@ Whatever is concluded is the name of an input that some tool of the catalogue ta
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from datagen.graphs.listing import Key, Listing
@@ -14,7 +14,7 @@ from ingest.linking.draft import AUTH, BARE_IDS, VALUE
 from ingest.linking.identifiers import GENERIC
 from ingest.linking.inputs import STATES
 from ingest.linking.profiles import Profile
-from ingest.linking.subjects import Names, Subject, local_name
+from ingest.linking.subjects import Names, action_of, local_name
 from ontology.names import verb_lemma, words
 from ontology.tool import Tool
 
@@ -25,7 +25,8 @@ _PASSING = frozenset(
     "validate verify normalize normalise clean sanitize standardize correct resolve parse extract detect identify".split()
 )
 """What these are given, or find in it, is what the next tool works with."""
-_MAKING = frozenset("calculate compute estimate determine measure generate predict convert translate build".split())
+_MAKING = frozenset("calculate compute estimate determine measure generate predict build".split())
+_TURNING = frozenset("convert translate transform encode decode".split())
 _OWN_IDENTIFIER = {"create": 0.95, "search": 0.94, "list": 0.92, "get": 0.75}
 _RETURNS = re.compile(
     r"\b(?:returns?|retriev(?:es?|ing)|fetch(?:es|ing)?|gets?|getting|obtains?|provides?|gives?|finds?|calculates?|computes?|"
@@ -73,11 +74,11 @@ class Inferrer:
                     f"it {_does(profile.action)} a {profile.entity}, which is asked for by {name}",
                 )
 
-    def silent(self, tool: Tool, profile: Profile, subject: Subject) -> Iterator[Inference]:
+    def silent(self, tool: Tool, profile: Profile) -> Iterator[Inference]:
         """Everything that can be concluded where the documents state no output."""
         yield from self.own(profile)
         yield from self._opened(tool, profile)
-        yield from self._object(tool, profile, subject)
+        yield from self._object(tool, profile)
         yield from self._told(tool, profile)
 
     def _opened(self, tool: Tool, profile: Profile) -> Iterator[Inference]:
@@ -87,24 +88,25 @@ class Inferrer:
             if name := self._listing.name_of(AUTH, profile.system):
                 yield Inference(name, 0.95, f"who logs in gets the {name} that other tools ask for")
 
-    def _object(self, tool: Tool, profile: Profile, subject: Subject) -> Iterator[Inference]:
+    def _object(self, tool: Tool, profile: Profile) -> Iterator[Inference]:
         """What the name says is had, made or checked: ``get_exchange_rate`` gives an exchange_rate."""
-        verb = next((verb_lemma(word) for word in words(local_name(tool))), "")
+        verb, phrase = _said(tool)
         passes = verb in _PASSING
-        if not (passes or verb in _MAKING or profile.action in ("get", "search", "list")):
+        if not (passes or verb in _MAKING | _TURNING or profile.action in ("get", "search", "list")):
             return
-        taken = set() if passes else {self._text(need.parameter) for need in profile.needs}
-        for rank, phrase in enumerate(subject.entities[:2]):
-            for text in dict.fromkeys((phrase, self._plain(phrase))):
-                name = self._listing.named(text)
-                if name and text not in taken:
-                    confidence = (0.9, 0.72)[rank] - (0.25 if text in GENERIC else 0.0) - (0.2 if passes else 0.0)
-                    if confidence >= 0.5:
-                        does = "checks or finds" if passes else "is asked for"
-                        yield Inference(
-                            name, round(confidence, 2), f"by its name it {does} the {text}, an input of other tools"
-                        )
-                    break
+        taken = set() if passes else {self._text(parameter.name) for parameter in tool.parameters}
+        for text in self._texts(phrase):
+            name = self._listing.named(text)
+            if name and text not in taken:
+                yield Inference(name, *_object_confidence(text, phrase, passes=passes))
+                return
+
+    def _texts(self, phrase: Sequence[str]) -> Iterator[str]:
+        """The phrase, then without words of state, then without its first words."""
+        yield self._names.join(list(phrase))
+        plain = [token for token in phrase if token not in STATES]
+        for start in range(len(plain)):
+            yield self._names.join(plain[start:])
 
     def _told(self, tool: Tool, profile: Profile) -> Iterator[Inference]:
         """What the description says it returns, as far as that is an input somewhere."""
@@ -134,9 +136,6 @@ class Inferrer:
     def _text(self, name: str) -> str:
         return self._names.canonical(name.rsplit(".", 1)[-1])
 
-    def _plain(self, phrase: str) -> str:
-        return " ".join(token for token in phrase.split() if token not in STATES)
-
 
 def offered_keys(name: str, profile: Profile, listing: Listing) -> tuple[Key, ...]:
     """What an inferred output gives, by what the inputs of its name take: of a bare ``id`` only the tool's own."""
@@ -147,6 +146,30 @@ def offered_keys(name: str, profile: Profile, listing: Listing) -> tuple[Key, ..
     if name.lower() in BARE_IDS:
         return ()
     return keys[:3]
+
+
+def _said(tool: Tool) -> tuple[str, list[str]]:
+    """The verb of a tool's name, and the words after it up to the first preposition: of "convert a to b" those of b."""
+    tokens = words(local_name(tool))
+    place = next((at for at, token in enumerate(tokens) if _is_verb(token)), None)
+    if place is None:
+        return "", []
+    verb, rest = verb_lemma(tokens[place]), tokens[place + 1 :]
+    if verb in _TURNING and "to" in rest:
+        rest = rest[rest.index("to") + 1 :]
+    cut = next((at for at, token in enumerate(rest) if token in _STOP), len(rest))
+    return verb, rest[:cut] or tokens[:place]
+
+
+def _is_verb(token: str) -> bool:
+    return bool(action_of(token)) or verb_lemma(token) in _PASSING | _MAKING | _TURNING
+
+
+def _object_confidence(text: str, phrase: Sequence[str], *, passes: bool) -> tuple[float, str]:
+    whole = len(text.split()) == len([token for token in phrase if token not in STATES])
+    confidence = (0.9 if whole else 0.72) - 0.15 * (text in GENERIC) - 0.2 * passes
+    said = f"what it checks goes on as {text}" if passes else f"its name says that it gives the {text}"
+    return round(confidence, 2), f"{said}, an input of other tools"
 
 
 def _does(action: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ingest.linking.draft import AUTH, RESOURCE, Need
 from ingest.linking.edge import DerivedEdge
@@ -41,7 +41,8 @@ def _providers(need: Need, asking: Profile, offers: Offers, limits: Limits) -> I
         known = best.get(found.profile.id)
         if confidence >= limits.min_confidence and (known is None or confidence > known[0]):
             best[found.profile.id] = (confidence, found)
-    ranked = sorted(best.values(), key=lambda item: (not item[1].same_system, -item[0], item[1].profile.id))
+    kept = _nearest(best.values()) if limits.nearest_login and need.key == AUTH else best.values()
+    ranked = sorted(kept, key=lambda item: (not item[1].same_system, -item[0], item[1].profile.id))
     for confidence, found in ranked[: limits.max_providers]:
         entity, field = found.offer.key
         yield DerivedEdge(
@@ -54,6 +55,13 @@ def _providers(need: Need, asking: Profile, offers: Offers, limits: Limits) -> I
             field=field,
             confidence=confidence,
         )
+
+
+def _nearest(found: Collection[tuple[float, Found]]) -> Iterator[tuple[float, Found]]:
+    """Those of the asking tool's own system, where there are; of several those whose names share most with its name."""
+    own = [each for each in found if each[1].same_system] or list(found)
+    most = max((one.near for _, one in own), default=0.0)
+    return (each for each in own if len(own) == 1 or each[1].near >= most > 0)
 
 
 def _weight(need: Need, offers: Offers, limits: Limits) -> float:

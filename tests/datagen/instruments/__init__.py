@@ -1,0 +1,1 @@
+"""Hand-made requests that test the validators."""

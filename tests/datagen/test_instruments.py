@@ -1,0 +1,156 @@
+"""The instruments are sound: their rows have the form, name real tools, and plant what they say."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datagen.request import CLASSES
+from ingest.sources import read_catalog
+from ontology.tool import Tool
+from tests.conftest import ROOT
+
+FOLDER = Path(__file__).parent / "instruments"
+FIELDS = {"id", "query", "class", "tools", "values", "note"}
+KINDS = {
+    "sequence": {
+        "missing-input",
+        "wrong-order",
+        "wrong-object",
+        "output-does-not-fit",
+        "unrelated-tool",
+        "missing-link",
+    },
+    "error": {
+        "repeated-tool",
+        "incomplete-text",
+        "incompatible-value",
+        "leaked-name",
+        "superfluous-tool",
+        "missing-resolver",
+    },
+}
+SHORT = {
+    "single": "single-intent",
+    "multi": "multi-intent",
+    "explicit": "explicit-multi-step",
+    "implicit": "implicit-multi-step",
+    "conditional": "conditional-multi-step",
+    "ir": "ir-multi-intent",
+}
+
+Row = dict[str, Any]
+
+
+def _rows(name: str) -> list[Row]:
+    text = (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+GOOD = _rows("good")
+BAD = _rows("bad")
+
+
+@pytest.fixture(scope="module")
+def tools() -> dict[str, Tool]:
+    catalog = read_catalog([str(ROOT / "examples" / "enterprise" / "catalog")])
+    return {tool.id: tool for tool in catalog.tools}
+
+
+def _unsaid(row: Row, position: int, tools: dict[str, Tool]) -> set[str]:
+    """The required inputs of the tool at this position for which the request says nothing."""
+    tool_id = row["tools"][position]
+    said = {value["parameter"] for value in row["values"] if value["tool"] == tool_id}
+    said |= {name.split(".")[0].split("[")[0] for name in said}
+    return {
+        parameter.name
+        for parameter in tools[tool_id].parameters
+        if parameter.required and "." not in parameter.name and parameter.name not in said
+    }
+
+
+def test_every_row_has_the_form() -> None:
+    for row in GOOD:
+        assert set(row) == FIELDS, row["id"]
+    for row in BAD:
+        assert set(row) == FIELDS | {"fault"}, row["id"]
+        assert set(row["fault"]) == {"check", "kind"}, row["id"]
+    for row in chain(GOOD, BAD):
+        assert row["class"] in CLASSES, row["id"]
+        assert row["query"].strip() == row["query"] != "", row["id"]
+        assert row["note"], row["id"]
+        assert 1 <= len(row["tools"]) <= 5, row["id"]
+        assert row["values"], row["id"]
+
+
+def test_every_tool_and_parameter_exists(tools: dict[str, Tool]) -> None:
+    for row in chain(GOOD, BAD):
+        assert not set(row["tools"]) - tools.keys(), row["id"]
+        for value in row["values"]:
+            assert value["tool"] in row["tools"], row["id"]
+            names = {parameter.name for parameter in tools[value["tool"]].parameters}
+            assert value["parameter"] in names, (row["id"], value)
+
+
+def test_every_value_is_said_word_for_word() -> None:
+    for row in chain(GOOD, BAD):
+        for value in row["values"]:
+            assert value["value"] in row["query"], (row["id"], value)
+
+
+def test_no_text_and_no_id_is_there_twice() -> None:
+    for key in ("id", "query"):
+        counts = Counter(row[key].casefold() for row in chain(GOOD, BAD))
+        assert [text for text, count in counts.items() if count > 1] == []
+
+
+def test_there_are_enough_of_each_class_and_check() -> None:
+    assert min(Counter(row["class"] for row in GOOD)[name] for name in CLASSES) >= 21
+    checks = Counter(row["fault"]["check"] for row in BAD)
+    assert set(checks) == {"class", "sequence", "error"}
+    assert min(checks.values()) >= 42
+
+
+def test_every_pair_of_classes_is_confused_and_the_label_is_the_wrong_one() -> None:
+    pairs = set()
+    for row in BAD:
+        check, kind = row["fault"]["check"], row["fault"]["kind"]
+        if check != "class":
+            assert kind in KINDS[check], row["id"]
+            continue
+        true, labelled = (SHORT[part] for part in kind.split("-as-"))
+        assert labelled == row["class"] != true, row["id"]
+        pairs.add((true, labelled))
+    assert len(pairs) == len(CLASSES) * (len(CLASSES) - 1)
+
+
+def test_dependent_and_combined_requests_have_more_than_one_tool() -> None:
+    for row in GOOD:
+        assert (len(row["tools"]) == 1) == (row["class"] == "single-intent"), row["id"]
+
+
+def test_what_a_good_request_does_not_say_an_earlier_tool_can_supply(tools: dict[str, Tool]) -> None:
+    for row in GOOD:
+        assert not _unsaid(row, 0, tools), row["id"]
+        if row["class"] == "multi-intent":  # nothing is supplied by another want
+            assert not any(_unsaid(row, position, tools) for position in range(len(row["tools"]))), row["id"]
+
+
+def test_only_the_rows_that_say_so_repeat_a_tool() -> None:
+    for row in chain(GOOD, BAD):
+        planted = row.get("fault", {}).get("kind") == "repeated-tool"
+        assert (len(set(row["tools"])) < len(row["tools"])) == planted, row["id"]
+
+
+def test_names_leak_only_where_planted(tools: dict[str, Tool]) -> None:
+    names = {name for tool in tools.values() for name in (tool.name, *(p.name for p in tool.parameters))}
+    coded = {name for name in names if "_" in name or any(letter.isupper() for letter in name[1:])}
+    for row in chain(GOOD, BAD):
+        words = {word.strip(".,:;!?()'\"") for word in row["query"].replace("/", " ").split()}
+        if words & coded:
+            assert row.get("fault", {}).get("kind") == "leaked-name", row["id"]

@@ -17,6 +17,9 @@ __all__ = ["Coverage", "GroupCoverage", "measure_coverage"]
 _NO_GROUP = "(none named)"
 _SURPLUS = "it stands in paths that were not needed"
 _NO_PATH = "no path leads over it"
+_OF_WORDING = ("generate", "validate", "diversity")  # stages that a tool gets to on a path
+
+_Reason = tuple[str, bool, str]  # stage, whether it is about one tool alone, what was said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +79,9 @@ def measure_coverage(
     on_paths = {tool for path in paths for tool in path.tools}
     reasons = _reasons(refused)
     never = {
-        tool.id: _why(tool.id, on_paths=on_paths, reasons=reasons) for tool in catalogue.tools if tool.id not in used
+        tool.id: _why(on_paths=tool.id in on_paths, reasons=reasons[tool.id])
+        for tool in catalogue.tools
+        if tool.id not in used
     }
     return Coverage(
         tools=len(catalogue.tools),
@@ -99,19 +104,19 @@ def _groups(catalogue: Catalogue, used: set[str], requests: Sequence[SyntheticRe
     )
 
 
-def _reasons(refused: Sequence[Refusal]) -> dict[str, Counter[tuple[bool, str]]]:
-    """Tool id → whether the refusal was about it alone, and its reason → how often."""
-    reasons: dict[str, Counter[tuple[bool, str]]] = defaultdict(Counter)
+def _reasons(refused: Sequence[Refusal]) -> dict[str, Counter[_Reason]]:
+    """Tool id → why it, or a path over it, was refused → how often."""
+    reasons: dict[str, Counter[_Reason]] = defaultdict(Counter)
     for refusal in refused:
         for tool in refusal.subject:
-            reasons[tool][len(refusal.subject) == 1, f"{refusal.stage}: {refusal.reason}"] += 1
+            reasons[tool][refusal.stage, len(refusal.subject) == 1, refusal.reason] += 1
     return reasons
 
 
-def _why(tool_id: str, *, on_paths: set[str], reasons: dict[str, Counter[tuple[bool, str]]]) -> str:
+def _why(*, on_paths: bool, reasons: Counter[_Reason]) -> str:
     """The reason given most often, those about the tool alone before those about a path of several."""
-    found = reasons.get(tool_id)
-    if found:
-        alone, reason = min(found, key=lambda each: (not each[0], -found[each], each[1]))
-        return reason if alone else f"{reason} (of a path over it)"
-    return _SURPLUS if tool_id in on_paths else _NO_PATH
+    counted = {reason: count for reason, count in reasons.items() if (reason[0] in _OF_WORDING) is on_paths}
+    if not counted:
+        return _SURPLUS if on_paths else _NO_PATH
+    stage, alone, reason = min(counted, key=lambda each: (not each[1], -counted[each], each))
+    return f"{stage}: {reason}" if alone else f"{stage}: {reason} (of a path over it)"

@@ -30,6 +30,7 @@ __all__ = ["Journal", "Outcome", "code_digest", "config_digest", "only_writer", 
 
 _log = logging.getLogger(__name__)
 _DIGITS = 12
+_UNSETTLED = 8  # refusals in a row: more than a model that dies gives before it is given up, several threads asking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,11 @@ class Outcome:
 
     worded: Draft | Refusal
     verdicts: tuple[Verdict, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """Whether something was worded, and every judge passed it."""
+        return not isinstance(self.worded, Refusal) and all(verdict.passed for verdict in self.verdicts)
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""
@@ -72,6 +78,7 @@ class Journal:
         self._known = dict(known)
         self._path = path
         self._file = file
+        self._held: list[tuple[str, Outcome]] = []
         self.resumed = len(known)
         """How many outcomes earlier runs left."""
 
@@ -82,13 +89,30 @@ class Journal:
     def keep(self, key: str, outcome: Outcome) -> None:
         """Write an outcome down before anything else is asked: a process that is killed then loses nothing.
 
+        What was refused is held back until something is not, or a few more were refused: a model that is dying refuses
+        too, and what it refused then is to be asked again.
+
         :raises StorageError: when the disk refuses.
         """
-        rest = memoryview(_line({"key": key, **outcome.to_json()}).encode("ascii"))
-        with disk_errors(self._path):
-            while rest:  # a disk that is all but full takes a part
-                rest = rest[os.write(self._file, rest) :]
-        self._known[key] = outcome
+        self._held.append((key, outcome))
+        settled = len(self._held) if outcome.accepted else len(self._held) - _UNSETTLED
+        self._write(settled)
+
+    def settle(self) -> None:
+        """Write down what was held back: the run came to its end.
+
+        :raises StorageError: when the disk refuses.
+        """
+        self._write(len(self._held))
+
+    def _write(self, count: int) -> None:
+        for key, outcome in self._held[: max(count, 0)]:
+            rest = memoryview(_line({"key": key, **outcome.to_json()}).encode("ascii"))
+            with disk_errors(self._path):
+                while rest:  # a disk that is all but full takes a part
+                    rest = rest[os.write(self._file, rest) :]
+            self._known[key] = outcome
+            self._held.pop(0)
 
 
 @contextlib.contextmanager

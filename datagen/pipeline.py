@@ -30,6 +30,7 @@ class Steps:
     """Who takes each step. Those that need to know what fills what are made when it is known.
 
     :param encoder: of the catalogue's snapshot; compares inputs, and requests.
+    :param concurrency: how many requests are worded at once; what comes of it is the same.
     """
 
     outputs: OutputFinder
@@ -37,6 +38,7 @@ class Steps:
     generator: Callable[[Links], Generator]
     judges: Callable[[Links], Sequence[RequestJudge]]
     encoder: Encoder
+    concurrency: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +90,7 @@ def make_requests(
         "encoder": (steps.encoder.name,),
     }
     with open_journal(folder, _configuration(catalogue, names)) as journal:
-        worder = Worder(generator=generator, judges=judges, journal=journal)
+        worder = Worder(generator=generator, judges=judges, journal=journal, concurrency=steps.concurrency)
         worded = word_requests(paths.by_class, wanted, worder, steps.encoder, seed=seed, progress=progress)
     return Made(
         catalogue=catalogue,

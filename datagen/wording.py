@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from datagen.journal import Journal, Outcome
@@ -13,6 +13,7 @@ from datagen.request import Refusal, SyntheticRequest, Verdict
 from datagen.seams import Draft, Generator, RequestJudge
 from datagen.validate import validate
 from inference.encoder import Encoder
+from ingest.asking import in_order
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from retrieval.retriever import Request
 
@@ -39,23 +40,26 @@ class Worded:
 
 @dataclass(frozen=True, kw_only=True)
 class Worder:
-    """Words and judges one request; asks nobody for what the journal has."""
+    """Words requests and has them judged; asks nobody for what the journal has.
+
+    :param concurrency: how many requests are worked on at once.
+    """
 
     generator: Generator
     judges: Sequence[RequestJudge]
     journal: Journal
+    concurrency: int = 1
 
-    def word(self, unit: Unit) -> Outcome:
-        """The outcome of one unit, written down.
+    def word(self, units: Sequence[Unit]) -> Iterator[tuple[Unit, Outcome]]:
+        """Each unit with its outcome, written down, in order.
 
         :raises ModelError: when a model is needed and dead.
         :raises StorageError: when the disk refuses.
         """
-        outcome = self.journal.get(unit.key)
-        if outcome is None:
-            outcome = self._asked(unit)
-            self.journal.keep(unit.key, outcome)
-        return outcome
+        for unit, outcome in in_order(units, self._outcome, concurrency=self.concurrency):
+            if self.journal.get(unit.key) is None:
+                self.journal.keep(unit.key, outcome)
+            yield unit, outcome
 
     def request(self, unit: Unit, outcome: Outcome) -> SyntheticRequest | Refusal:
         """What a unit became by its outcome."""
@@ -75,6 +79,9 @@ class Worder:
             generator=self.generator.name,
             verdicts=verdicts,
         )
+
+    def _outcome(self, unit: Unit) -> Outcome:
+        return self.journal.get(unit.key) or self._asked(unit)
 
     def _asked(self, unit: Unit) -> Outcome:
         worded = self.generator.generate(unit.path, unit.request_class, seed=unit.wording_seed)
@@ -116,6 +123,8 @@ def word_requests(
             progress("requests", len(choice.requests), total)
             if stopped is not None:
                 break
+    if stopped is None:
+        worder.journal.settle()
     order = list(wanted)
     requests = sorted(choice.requests, key=lambda request: order.index(request.request_class))
     return Worded(requests=tuple(requests), refused=tuple(dict.fromkeys(choice.refused)), stopped=stopped)
@@ -150,12 +159,12 @@ class _Choice:
 
 def _outcomes(wave: Sequence[Unit], worder: Worder) -> tuple[list[tuple[Unit, Outcome]], EgotoolsError | None]:
     """The outcomes of a wave up to the one that could not be had, and why not."""
-    outcomes = []
-    for unit in wave:
-        try:
-            outcomes.append((unit, worder.word(unit)))
-        except EgotoolsError as error:
-            return outcomes, error
+    outcomes: list[tuple[Unit, Outcome]] = []
+    try:
+        for each in worder.word(wave):
+            outcomes.append(each)  # one by one: what came before an error is kept
+    except EgotoolsError as error:
+        return outcomes, error
     return outcomes, None
 
 

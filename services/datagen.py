@@ -28,6 +28,7 @@ from services.models import ChatEndpoint, open_chat
 __all__ = ["GENERATORS", "DatagenPlan", "Generation", "generate_requests"]
 
 GENERATORS = ("rules", "llm")
+_CONCURRENCY = 4  # requests that a model works on at once
 
 Progress = Callable[[str, int, int], None]
 
@@ -119,4 +120,5 @@ def _steps(plan: DatagenPlan, catalogue: Catalogue, encoder: Encoder) -> Steps:
         generator=lambda rp: LlmGenerator(catalogue, model, cache),
         judges=lambda rp: (*rules_judges(catalogue, rp), *llm_judges(catalogue, rp, model, cache)),
         encoder=encoder,
+        concurrency=_CONCURRENCY,
     )

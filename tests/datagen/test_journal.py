@@ -32,6 +32,7 @@ def keep(folder: Path, **outcomes: Outcome) -> None:
     with open_journal(folder, CONFIG) as journal:
         for key, outcome in outcomes.items():
             journal.keep(key, outcome)
+        journal.settle()
 
 
 @pytest.mark.parametrize("outcome", [DRAFT, REFUSED], ids=["draft", "refusal"])
@@ -53,6 +54,7 @@ def test_a_torn_last_line_is_dropped_and_written_over(
     with open_journal(tmp_path, CONFIG) as journal:
         assert (journal.get("one"), journal.get("two")) == (DRAFT, None)
         journal.keep("two", REFUSED)
+        journal.settle()
     assert "torn" in caplog.text
     with open_journal(tmp_path, CONFIG) as journal:
         assert (journal.get("one"), journal.get("two")) == (DRAFT, REFUSED)
@@ -66,6 +68,26 @@ def test_a_damaged_line_costs_that_line_alone(tmp_path: Path, damage: bytes) -> 
     path.write_bytes(b"\n".join([lines[0], damage, *lines[2:]]))
     with open_journal(tmp_path, CONFIG) as journal:
         assert (journal.get("one"), journal.get("two")) == (None, REFUSED)
+
+
+def test_what_was_refused_counts_once_something_else_was_not(tmp_path: Path) -> None:
+    with open_journal(tmp_path, CONFIG) as journal:
+        journal.keep("refused", REFUSED)
+        assert journal.get("refused") is None
+        journal.keep("made", DRAFT)
+        assert (journal.get("refused"), journal.get("made")) == (REFUSED, DRAFT)
+        journal.keep("as it died", REFUSED)
+    with open_journal(tmp_path, CONFIG) as journal:
+        assert (journal.resumed, journal.get("as it died")) == (2, None)
+
+
+def test_many_refusals_in_a_row_are_no_dying_model(tmp_path: Path) -> None:
+    with open_journal(tmp_path, CONFIG) as journal:
+        for number in range(100):
+            journal.keep(f"u{number}", REFUSED)
+    with open_journal(tmp_path, CONFIG) as journal:
+        assert 90 <= journal.resumed < 100
+        assert journal.get("u0") == REFUSED
 
 
 def test_another_configuration_starts_anew_and_the_old_one_is_kept(tmp_path: Path) -> None:

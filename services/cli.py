@@ -13,6 +13,7 @@ from rich.markup import escape
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError, OntologyError
 from services.cli_datagen import datagen
 from services.cli_eval import eval_app
+from services.cli_tune import tune
 from services.console import counts_table, print_json, progress_bars, show_error, stderr, stdout, table
 
 __all__ = ["app", "main"]
@@ -27,6 +28,7 @@ app = typer.Typer(
 graph_app = typer.Typer(help="Look at the tool graph.", no_args_is_help=True)
 app.add_typer(graph_app, name="graph")
 app.add_typer(eval_app, name="eval")
+app.command()(tune)
 app.command("datagen")(datagen)
 
 Store = Annotated[

@@ -23,11 +23,20 @@ from typing import Any
 
 from ontology.errors import NotFoundError, SnapshotError, StorageError
 
-__all__ = ["MANIFEST", "content_id", "current_snapshot", "file_digest", "publish", "staging_folder", "write_manifest"]
+__all__ = [
+    "MANIFEST",
+    "SNAPSHOTS",
+    "content_id",
+    "current_snapshot",
+    "file_digest",
+    "publish",
+    "staging_folder",
+    "write_manifest",
+]
 
 MANIFEST = "manifest.json"
 _CURRENT = "CURRENT"
-_SNAPSHOTS = "snapshots"
+SNAPSHOTS = "snapshots"
 _PREFIX = ".building-"
 
 
@@ -81,7 +90,7 @@ def publish(store: Path, folder: Path, snapshot_id: str) -> Path:
 
     :raises StorageError: when the disk refuses; the pointer is then untouched.
     """
-    target = store / _SNAPSHOTS / snapshot_id
+    target = store / SNAPSHOTS / snapshot_id
     try:
         target.parent.mkdir(exist_ok=True)
         if not _same(target, folder):
@@ -114,7 +123,7 @@ def current_snapshot(store: Path) -> Path:
         ) from error
     if not snapshot_id or "/" in snapshot_id or snapshot_id.startswith("."):
         raise SnapshotError("CURRENT does not name a snapshot", subject=str(store / _CURRENT), remedy="Build again")
-    folder = store / _SNAPSHOTS / snapshot_id
+    folder = store / SNAPSHOTS / snapshot_id
     if not (folder / MANIFEST).is_file():
         raise NotFoundError("CURRENT names a snapshot that is not there", subject=str(folder), remedy="Build again")
     return folder

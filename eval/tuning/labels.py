@@ -1,0 +1,127 @@
+"""Labels to fit on: requests with their gold sets, grouped so that what was learnt is never tested on itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.queries import LabelledQuery, QuerySet, read_queries
+from ontology.errors import DocumentError, InvalidArgumentError
+
+__all__ = ["LEAST_GROUPS", "Labels", "folds", "group", "read_labels"]
+
+LEAST_GROUPS = 20
+"""Fewer tool paths say nothing of others."""
+_FILE = "queries.jsonl"
+_SPLITS = ("", "dev", "test")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    """What weights are fitted on, and what is kept apart.
+
+    :param queries: all requests, in their order.
+    :param groups_Q: the group of each, int64: requests of one tool path, or of one gold set, are in one group.
+    :param test_Q: which are marked as test and are never fitted on, bool.
+    :param left_out: how many test requests were left out, since their path or gold set is among those fitted on.
+    """
+
+    queries: QuerySet
+    groups_Q: NDArray[np.int64]
+    test_Q: NDArray[np.bool_]
+    left_out: int = 0
+
+
+def read_labels(place: Path) -> Labels:
+    """Read labelled requests: ``queries.jsonl`` of a folder, or a file of that form.
+
+    A row may have ``path_id``, the tool path that the request was made of, and ``split``, ``dev`` or ``test``.
+
+    :raises DocumentError: when the file cannot be read, or for rows that are no labelled requests.
+    :raises InvalidArgumentError: when the requests to fit on are of fewer than 20 groups.
+    """
+    file = place / _FILE if place.is_dir() else place
+    queries = read_queries([file])
+    rows = _rows(file)
+    groups_Q = group(queries.queries, {query_id: str(row.get("path_id") or "") for query_id, row in rows.items()})
+    test_Q = np.array([_split(rows[query.id], file) == "test" for query in queries.queries], dtype=bool)
+    seen_Q = test_Q & np.isin(groups_Q, groups_Q[~test_Q])
+    count = len(np.unique(groups_Q[~test_Q]))
+    if count < LEAST_GROUPS:
+        raise InvalidArgumentError(
+            f"the requests to fit on are of {count} tool paths or gold sets, and fewer than {LEAST_GROUPS} say nothing "
+            "of others",
+            subject=str(file),
+            remedy="Make more requests, with: egotools datagen",
+        )
+    kept = np.flatnonzero(~seen_Q)
+    return Labels(
+        queries=QuerySet(name=queries.name, queries=tuple(queries.queries[row] for row in kept), sha256=queries.sha256),
+        groups_Q=groups_Q[kept],
+        test_Q=test_Q[kept],
+        left_out=int(seen_Q.sum()),
+    )
+
+
+def _rows(file: Path) -> dict[str, Mapping[str, Any]]:
+    lines = file.read_text(encoding="utf-8-sig").split("\n")
+    rows = (json.loads(line) for line in lines if line.strip())
+    return {row["id"]: row for row in rows}
+
+
+def _split(row: Mapping[str, Any], file: Path) -> str:
+    split = row.get("split") or ""
+    if split not in _SPLITS:
+        raise DocumentError(
+            f"the request {row['id']!r} has the split {split!r}",
+            subject=str(file),
+            remedy="A split is dev or test, or left out",
+        )
+    return str(split)
+
+
+def group(queries: Sequence[LabelledQuery], paths: Mapping[str, str]) -> NDArray[np.int64]:
+    """The group of each request, from 0, int64: two that share a path or a gold set are in one, directly or through others.
+
+    Groups are numbered by the least id in them, whatever the order of the requests.
+
+    :param paths: query id → path id, empty where none is known.
+    """
+    parent = list(range(len(queries)))
+
+    def root(row: int) -> int:
+        while parent[row] != row:
+            parent[row] = row = parent[parent[row]]
+        return row
+
+    first: dict[tuple[str, ...], int] = {}
+    for row, query in enumerate(queries):
+        path = paths.get(query.id, "")
+        for key in [("gold", *sorted(query.tools))] + ([("path", path)] if path else []):
+            parent[root(row)] = root(first.setdefault(key, row))
+    least: dict[int, str] = {}
+    for row, query in enumerate(queries):
+        least[root(row)] = min(least.get(root(row), query.id), query.id)
+    number = {found: at for at, found in enumerate(sorted(least, key=lambda found: least[found]))}
+    return np.array([number[root(row)] for row in range(len(queries))], dtype=np.int64)
+
+
+def folds(groups_Q: Iterable[int], count: int, seed: int) -> list[NDArray[np.int64]]:
+    """The rows in so many folds of about one size, each ascending; no group is in two.
+
+    The largest groups are dealt first, each to the smallest fold; groups of one size in the order of a seeded shuffle.
+    """
+    rows_of: dict[int, list[int]] = {}
+    for row, found in enumerate(groups_Q):
+        rows_of.setdefault(int(found), []).append(row)
+    shuffled = np.random.Generator(np.random.PCG64(seed)).permutation(sorted(rows_of)).tolist()
+    dealt: list[list[int]] = [[] for _ in range(count)]
+    for found in sorted(shuffled, key=lambda each: -len(rows_of[each])):
+        min(dealt, key=len).extend(rows_of[found])
+    return [np.array(sorted(rows), dtype=np.int64) for rows in dealt]

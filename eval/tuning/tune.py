@@ -1,0 +1,105 @@
+"""One tuning: labels and a retriever in, weights with what they are worth and whether to publish them out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.bootstrap import check
+from eval.queries import LabelledQuery
+from eval.tuning.cases import NEVER, Cases
+from eval.tuning.fit import fit_weights
+from eval.tuning.labels import Labels
+from eval.tuning.verdict import Change, Ranks, changes, cutoffs_for, refusal
+from retrieval.weights import SHIPPED, RankingWeights
+
+__all__ = ["Tuning", "tune_weights"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """What came of fitting.
+
+    :param k: the cutoff that decides.
+    :param before: the weights that the snapshot has.
+    :param weights: the fitted ones.
+    :param fold_weights: those that were measured on held-out paths, one set for each fold: how far they agree says how sure
+        the fit is. Empty where nothing was fitted.
+    :param strength: how strongly the weights were held to the shipped ones; infinite: they are the shipped ones.
+    :param held_out: before and after, each request under weights that were fitted without its group.
+    :param test: the same of the requests marked as test, under the weights themselves; empty where there are none.
+    :param hopeless: share of the requests that no weights can complete: a gold tool is no candidate, or not there.
+    :param reason: why the weights must not be published; empty where they are better.
+    """
+
+    k: int
+    seed: int
+    before: RankingWeights
+    weights: RankingWeights
+    fold_weights: tuple[RankingWeights, ...]
+    strength: float
+    held_out: tuple[Change, ...]
+    test: tuple[Change, ...]
+    hopeless: float
+    reason: str
+
+
+def tune_weights(
+    cases: Cases,
+    labels: Labels,
+    *,
+    before: RankingWeights = SHIPPED,
+    k: int = 10,
+    seed: int = 0,
+    progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
+) -> Tuning:
+    """Fit the weights to the requests that are not marked as test, from the shipped ones, and judge them.
+
+    :param cases: one for each of the labels' requests.
+    :param before: the weights that the snapshot has, which the fitted ones must beat.
+    :raises InvalidArgumentError: when the seed is negative.
+    """
+    check(resamples=1, seed=seed)
+    fitted_on, tested_on = np.flatnonzero(~labels.test_Q), np.flatnonzero(labels.test_Q)
+    cutoffs = cutoffs_for(k)
+    before_Q = cases.completed_at(before)
+
+    def compare(rows: NDArray[np.int64], after_Q: NDArray[np.int64]) -> tuple[Change, ...]:
+        queries: list[LabelledQuery] = [labels.queries.queries[row] for row in rows]
+        ranks = Ranks(before_Q=before_Q[rows], after_Q=after_Q)
+        return changes(queries, labels.groups_Q[rows], ranks, cutoffs=cutoffs, seed=seed) if queries else ()
+
+    unchanged = Tuning(
+        k=k,
+        seed=seed,
+        before=before,
+        weights=before,
+        fold_weights=(),
+        strength=float("inf"),
+        held_out=compare(fitted_on, before_Q[fitted_on]),
+        test=compare(tested_on, before_Q[tested_on]),
+        hopeless=float((before_Q[fitted_on] == NEVER).mean()),
+        reason=f"every request is complete at {k} already",
+    )
+    if (before_Q[fitted_on] <= k).all():
+        return unchanged
+    fitted = fit_weights(
+        cases.only(fitted_on), labels.groups_Q[fitted_on], cutoffs=cutoffs, seed=seed, progress=progress
+    )
+    held_out = compare(fitted_on, fitted.held_out_Q)
+    test = compare(tested_on, cases.completed_at(fitted.weights)[tested_on])
+    reason = refusal(held_out, test, k=k)
+    if fitted.weights == before:
+        reason = "the weights that the snapshot has are the best that were found"
+    return replace(
+        unchanged,
+        weights=fitted.weights,
+        fold_weights=fitted.fold_weights,
+        strength=fitted.strength,
+        held_out=held_out,
+        test=test,
+        reason=reason,
+    )

@@ -1,0 +1,125 @@
+"""Whether fitted weights are better: CompleteRecall before and after, with intervals, and the rule that decides.
+
+Requests of one tool path are not independent of each other, so the bootstrap draws groups, not requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.bootstrap import interval, resampled_means
+from eval.queries import LabelledQuery
+
+__all__ = ["Change", "Ranks", "changes", "cutoffs_for", "refusal"]
+
+_CUTOFFS = (3, 5, 10, 20)
+_RESAMPLES = 10_000
+_DIGITS = 6
+_SPEAKS = 5  # a class of fewer groups cannot speak against: its interval means nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranks:
+    """The rank at which each request is complete, before and after; int64 [requests] each."""
+
+    before_Q: NDArray[np.int64]
+    after_Q: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """CompleteRecall at one cutoff before and after, over all requests or those of a class.
+
+    :param request_class: empty for all requests.
+    :param groups: how many groups the requests are of.
+    :param low: lower end of the 95 % interval of the difference, by the paired bootstrap over groups; ``high`` its upper end.
+    """
+
+    request_class: str
+    cutoff: int
+    requests: int
+    groups: int
+    before: float
+    after: float
+    low: float
+    high: float
+
+    @property
+    def difference(self) -> float:
+        """After less before."""
+        return self.after - self.before
+
+
+def cutoffs_for(k: int) -> tuple[int, ...]:
+    """The cutoffs that are fitted to and reported where ``k`` decides: the usual ones below it, and it."""
+    return (*(cutoff for cutoff in _CUTOFFS if cutoff < k), k)
+
+
+def changes(
+    queries: Sequence[LabelledQuery], groups_Q: NDArray[np.int64], ranks: Ranks, *, cutoffs: Sequence[int], seed: int
+) -> tuple[Change, ...]:
+    """What changed at every cutoff: over all requests, then in each class, in the order of first appearance."""
+    classes = dict.fromkeys(["", *(query.request_class for query in queries)])
+    return tuple(
+        change
+        for request_class in classes
+        for rows in [[at for at, query in enumerate(queries) if request_class in ("", query.request_class)]]
+        for change in _changes(request_class, groups_Q[rows], ranks, rows, cutoffs=cutoffs, seed=seed)
+    )
+
+
+def _changes(
+    request_class: str, groups_Q: NDArray[np.int64], ranks: Ranks, rows: list[int], *, cutoffs: Sequence[int], seed: int
+) -> list[Change]:
+    bounds = np.asarray(cutoffs)
+    before_QK = ranks.before_Q[rows, None] <= bounds
+    after_QK = ranks.after_Q[rows, None] <= bounds
+    gained_QK = after_QK.astype(np.float32) - before_QK.astype(np.float32)
+    distinct, group_Q = np.unique(groups_Q, return_inverse=True)
+    sums_GC = np.zeros((len(distinct), len(cutoffs) + 1), dtype=np.float32)
+    np.add.at(sums_GC, group_Q, np.column_stack([gained_QK, np.ones(len(rows), dtype=np.float32)]))
+    draws_CB = resampled_means(sums_GC, resamples=_RESAMPLES, seed=seed, stratum=f"tuning\n{request_class}")
+    low_K, high_K = interval(
+        draws_CB[:-1] / draws_CB[-1]
+    )  # a ratio: how many requests are drawn varies with the groups
+    return [
+        Change(
+            request_class=request_class,
+            cutoff=cutoff,
+            requests=len(rows),
+            groups=len(distinct),
+            before=round(float(before_QK[:, at].mean()), _DIGITS),
+            after=round(float(after_QK[:, at].mean()), _DIGITS),
+            low=round(float(low_K[at]), _DIGITS) + 0.0,
+            high=round(float(high_K[at]), _DIGITS) + 0.0,
+        )
+        for at, cutoff in enumerate(cutoffs)
+    ]
+
+
+def refusal(held_out: Sequence[Change], test: Sequence[Change], *, k: int) -> str:
+    """Why the weights must not be published, one sentence without a full stop; empty where they are better.
+
+    Better is: on tool paths that they were not fitted on, CompleteRecall@k is higher, and the whole interval of the
+    difference is above 0; no class of five groups or more falls at k with its whole interval below 0; nor do the test
+    requests, which can speak against the weights but were never part of choosing them.
+    """
+    (whole,) = (change for change in held_out if change.cutoff == k and not change.request_class)
+    if whole.low <= 0:
+        return (
+            f"on held-out paths CompleteRecall@{k} goes from {whole.before:.1%} to {whole.after:.1%}, and the interval of "
+            f"the difference, {100 * whole.low:+.1f} to {100 * whole.high:+.1f} points, does not exclude that nothing is gained"
+        )
+    for name, among in (("on held-out paths", held_out), ("of the test requests", test)):
+        for change in among:
+            if change.cutoff == k and change.high < 0 and change.groups >= _SPEAKS:
+                which = f"the class {change.request_class!r} {name}" if change.request_class else f"the mean {name}"
+                return (
+                    f"{which} falls at {k} from {change.before:.1%} to {change.after:.1%}, beyond its interval "
+                    f"({100 * change.low:+.1f} to {100 * change.high:+.1f} points)"
+                )
+    return ""

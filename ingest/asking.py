@@ -96,11 +96,13 @@ class Answer(Generic[T]):
     """A usable answer, or why there is none.
 
     :param value: as read; None where there is no usable answer.
+    :param text: the last answer that was refused, cut to a bounded length.
     :param failure: the call itself failed.
     """
 
     value: T | None = None
     problem: str = ""
+    text: str = ""
     failure: ModelError | None = None
 
 
@@ -163,7 +165,8 @@ class Asker:
                 Message(role="assistant", content=completion.text[:_TOLD_CHARS]),
                 Message(role="user", content=self._repair(problem)),
             ]
-        return "", Answer(problem=f"the model's answer was refused twice: {problem}")
+        told = completion.text[:_TOLD_CHARS]
+        return "", Answer(problem=f"the model's answer was refused twice: {problem}", text=told)
 
 
 class FailureRun:

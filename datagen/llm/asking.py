@@ -1,0 +1,83 @@
+"""What all questions of data generation share: the name, the version of the wording, the cache, and the patience."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from inference.chat import ChatModel, Message
+from ingest.asking import Answer, Asker, FailureRun, Question, SchemaReader, UnusableAnswerError
+from ingest.cache import Cache
+
+__all__ = ["CACHE_KIND", "NAME", "PROMPT_VERSION", "Asking", "answer_schema", "question", "reader", "sentence"]
+
+T = TypeVar("T")
+
+NAME = "llm.v1"
+PROMPT_VERSION = "1"
+"""Changes with any wording or reading rule below this package, so that no answer to another question is taken for one."""
+CACHE_KIND = "datagen-answer"
+_MAX_PROBLEM_CHARS = 400
+_MAX_SENTENCE_CHARS = 300
+
+
+class Asking:
+    """Asks one model on behalf of one twin.
+
+    :param cache: where usable answers are kept; None keeps none.
+    """
+
+    def __init__(self, model: ChatModel, cache: Cache | None) -> None:
+        self._model = model
+        self._asker = Asker(model, kind=CACHE_KIND, repair=_repair, cache=cache)
+        self._failures = FailureRun()
+
+    def ask(self, asked: Question, read: Callable[[str], T]) -> Answer[T]:
+        """The usable answer, or why there is none.
+
+        :raises ModelError: when three calls in a row failed.
+        :raises BudgetExceededError: when the cap is reached.
+        """
+        answer = self._asker.ask(asked, asked.key(self._model.name, PROMPT_VERSION), read)
+        self._failures.note(answer.failure)
+        return answer
+
+
+def question(instructions: str, said: str, schema: Mapping[str, Any], name: str, *, max_tokens: int) -> Question:
+    """A question of two messages: what holds for all of its kind first, so that a server can keep its state.
+
+    :param name: what the schema is called to the server.
+    """
+    messages = (Message(role="system", content=instructions), Message(role="user", content=said))
+    return Question(messages=messages, schema=schema, schema_name=name, max_tokens=max_tokens)
+
+
+def reader(schema: Mapping[str, Any]) -> SchemaReader:
+    """A reader of answers inside the schema.
+
+    :raises MissingExtraError: when jsonschema is not installed.
+    """
+    return SchemaReader(schema, feature="data generation by llm")
+
+
+def answer_schema(**fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object with these fields, all of them required, and no others."""
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def sentence(text: str) -> str:
+    """A model's reason as one line without a full stop.
+
+    :raises UnusableAnswerError: when it says nothing.
+    """
+    said = " ".join(text.encode("utf-8", "replace").decode().split())[:_MAX_SENTENCE_CHARS].rstrip(". ")
+    if not said:
+        raise UnusableAnswerError("it gives no reason")
+    return said
+
+
+def _repair(problem: str) -> str:
+    return (
+        f"This answer cannot be used: {problem[:_MAX_PROBLEM_CHARS]}. "
+        "Answer again with one complete JSON object as described, and nothing else."
+    )

@@ -1,0 +1,139 @@
+"""The generator ``rules.v1``: requests of the six classes over tool paths, worded by :mod:`datagen.language`."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+from collections.abc import Callable, Mapping
+
+from datagen.catalogue import Catalogue
+from datagen.language.frames import conditional, explicit, implicit, knowledge, multi, single
+from datagen.language.lexicon import load_lexicon
+from datagen.language.reading import Reading, read_tool
+from datagen.language.scene import Scene, Unwordable
+from datagen.language.speech import Speech
+from datagen.links import Links
+from datagen.path import ToolPath
+from datagen.request import CLASSES, Refusal, SampleValue
+from datagen.seams import Draft
+from ontology.errors import InvalidArgumentError
+
+__all__ = ["RulesGenerator"]
+
+_FRAMES: Mapping[str, Callable[[Scene], str]] = {
+    "single-intent": single.word,
+    "multi-intent": multi.word,
+    "explicit-multi-step": explicit.word,
+    "implicit-multi-step": implicit.word,
+    "conditional-multi-step": conditional.word,
+    "ir-multi-intent": knowledge.word,
+}
+_ATTEMPTS = 8
+_CONDITION = r"\b(?:if|unless|provided|in case|as long as|assuming|should it|otherwise|whether|whenever)\b"
+_ORDER = r"\b(?:then|first|after|afterwards|before|once|next,|finally|subsequently|based on)\b"
+_DISTINCT = r"\b(?:and|also|plus|besides|separately|as well as)\b"
+_FORBIDDEN = {
+    "single-intent": re.compile(_CONDITION, re.I),
+    "implicit-multi-step": re.compile(f"{_CONDITION}|{_ORDER}|{_DISTINCT}", re.I),
+}
+_CASED = re.compile(r"\b[a-z]{2,}[A-Z]\w*|\b\w+_\w+\b")
+_QUOTED = re.compile(r"https?://\S+|\S+@\S+|'[^']*'")
+
+
+class RulesGenerator:
+    """Words requests by rules; a request is a function of the path, the class and the seed alone.
+
+    :param rp: what fills what in the catalogue. The edges of a path say it for the path; these are for callers that ask by tool.
+    """
+
+    name = "rules.v1"
+
+    def __init__(self, catalogue: Catalogue, rp: Links) -> None:
+        self._catalogue = catalogue
+        self._rp = rp
+        self._lexicon = load_lexicon()
+        self._readings: dict[str, Reading | str] = {}
+
+    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> Draft | Refusal:
+        """Word one request of this class over this path, or say why it cannot be.
+
+        :raises InvalidArgumentError: for a class that is none of the six.
+        :raises NotFoundError: for a tool that the catalogue does not have.
+        """
+        frame = _FRAMES.get(request_class)
+        if frame is None:
+            raise InvalidArgumentError(
+                "there is no such class of requests", subject=request_class, remedy=f"Classes are {', '.join(CLASSES)}"
+            )
+        readings: dict[str, Reading] = {}
+        for tool in path.tools:
+            reading = self._reading(tool)
+            if isinstance(reading, str):
+                return Refusal(
+                    stage="generate",
+                    subject=path.tools,
+                    reason=f"{tool} cannot be worded: {reading}",
+                    request_class=request_class,
+                )
+            readings[tool] = reading
+        return self._worded(frame, path, readings, request_class, seed)
+
+    def _worded(
+        self,
+        frame: Callable[[Scene], str],
+        path: ToolPath,
+        readings: Mapping[str, Reading],
+        request_class: str,
+        seed: int,
+    ) -> Draft | Refusal:
+        reason, text = "", ""
+        for attempt in range(_ATTEMPTS):
+            speech = Speech(rng=_random(path, request_class, seed, attempt), lexicon=self._lexicon)
+            try:
+                text = frame(Scene(path=path, readings=readings, speech=speech))
+            except Unwordable as error:
+                reason = str(error)
+                continue
+            values = _unique(speech.values)
+            reason = _fault(text, values, request_class, readings)
+            if not reason:
+                return Draft(text=text, values=values)
+        return Refusal(stage="generate", subject=path.tools, reason=reason, request_class=request_class, text=text)
+
+    def _reading(self, tool: str) -> Reading | str:
+        known = self._readings.get(tool)
+        if known is None:
+            known = self._readings[tool] = read_tool(self._catalogue, tool, self._lexicon)
+        return known
+
+
+def _random(path: ToolPath, request_class: str, seed: int, attempt: int) -> random.Random:
+    key = "\n".join((*path.tools, request_class, str(seed), str(attempt)))
+    return random.Random(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
+
+
+def _unique(values: list[SampleValue]) -> tuple[SampleValue, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+def _fault(text: str, values: tuple[SampleValue, ...], request_class: str, readings: Mapping[str, Reading]) -> str:
+    """What is wrong with a text, or empty."""
+    lost = next((value for value in values if value.value not in text), None)
+    if lost is not None:
+        return f"the value {lost.value!r} got lost in the wording"
+    plain = _QUOTED.sub(" ", text)
+    forbidden = _FORBIDDEN.get(request_class)
+    if forbidden is not None and (cue := forbidden.search(plain)):
+        return f"the wording says {cue[0]!r}, which is a cue of another class"
+    if not values and any(reading.arguments for reading in readings.values()):
+        return "the wording says no value for any input"
+    if (word := _CASED.search(_without(plain, values))) and word[0] not in ("iPhone",):
+        return f"the wording holds {word[0]!r}, which no one would say"
+    return ""
+
+
+def _without(text: str, values: tuple[SampleValue, ...]) -> str:
+    for value in values:
+        text = text.replace(value.value, " ")
+    return text

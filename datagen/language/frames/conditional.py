@@ -1,0 +1,89 @@
+"""Conditional multi-step: a condition on what an earlier step gives, and what is to happen under it."""
+
+from __future__ import annotations
+
+from datagen.language.anaphora import anaphor, described_fills
+from datagen.language.clauses import want_of
+from datagen.language.conditions import condition_of
+from datagen.language.grammar import joined
+from datagen.language.reading import Reading
+from datagen.language.scene import Scene, Unwordable
+from datagen.language.speech import Filler
+from datagen.language.tone import finished
+
+__all__ = ["word"]
+
+_FRONT = (
+    "if {c}, {do}",
+    "if {c} {do}",
+    "in case {c}, {do}",
+    "provided {c}, {do}",
+    "as long as {c}, {do}",
+    "if {c}, please {do}",
+    "if {c}, could you {do}?",
+    "only if {c}, {do}",
+    "should it turn out that {c}, {do}",
+    "assuming {c}, {do}",
+    "can you check whether {c}, and if so {do}?",
+    "if {c} then {do}",
+)
+_BACK = (
+    "{do} if {c}",
+    "{do}, but only if {c}",
+    "please {do}, provided {c}",
+    "{do} as long as {c}",
+    "could you {do} if {c}?",
+    "{do} only if {c}",
+    "{do} in case {c}",
+    "you may {do} if {c}",
+)
+_ELSE = (
+    " Otherwise leave it.",
+    " If not, never mind.",
+    " Otherwise just tell me.",
+    " Otherwise don't bother.",
+    " If not, leave things as they are.",
+)
+
+
+def word(scene: Scene) -> str:
+    """The condition and what hangs on it.
+
+    :raises Unwordable: when the steps do not depend on each other or no step before the goal gives anything to test.
+    """
+    scene.need_dependence()
+    speech = scene.speech
+    goals = scene.goals
+    tested = _tested(scene)
+    fills = described_fills(tested.tool, scene.path, scene.readings, speech)
+    condition = condition_of(tested, fills, speech)
+    if not condition:
+        raise Unwordable("no step before the last gives anything that a condition could be put on")
+    orders: list[str] = []
+    for goal in goals:
+        given = dict(described_fills(goal.tool, scene.path, scene.readings, speech, skip=tested.tool))
+        given.update(_pointing(goal, tested, scene))
+        orders.append(want_of(goal, given, speech, spare=len(scene.steps) > 2).do)
+    text = speech.rng.choice(_FRONT).format(c=condition, do=joined(orders))
+    if speech.chance(0.18) and not text.endswith("?"):
+        text = f"{text}.{speech.rng.choice(_ELSE)}"
+    return finished(text, speech)
+
+
+def _tested(scene: Scene) -> Reading:
+    """The step that the condition is on: the last that feeds a goal, one that tells a value rather than one that does something."""
+    goals = {goal.tool for goal in scene.goals}
+    feeding = {edge.source for edge in scene.path.edges if edge.kind == "R-P" and edge.target in goals}
+    able = [step for step in scene.steps if step.tool in feeding]
+    if not able:
+        raise Unwordable("no step before the last gives anything that a condition could be put on")
+    return next((step for step in reversed(able) if step.reads), able[-1])
+
+
+def _pointing(goal: Reading, tested: Reading, scene: Scene) -> dict[str, Filler]:
+    found: dict[str, Filler] = {}
+    for edge in scene.into(goal.tool):
+        argument = goal.argument(edge.parameter)
+        if edge.source == tested.tool and argument is not None:
+            found[edge.parameter] = anaphor(argument, tested, scene.speech, near=not found)
+    return found

@@ -1,0 +1,108 @@
+"""Explicit multi-step: steps that hang on each other, in an order that is said."""
+
+from __future__ import annotations
+
+from datagen.language.anaphora import pointing_fills
+from datagen.language.clauses import Want, want_of
+from datagen.language.grammar import capital, gerund, lowered
+from datagen.language.scene import Scene
+from datagen.language.speech import Speech
+from datagen.language.tone import finished
+
+__all__ = ["word"]
+
+_NEXT = (
+    "then {do}",
+    "after that {do}",
+    "once that's done, {do}",
+    "and then {do}",
+    "next, {do}",
+    "with that done, {do}",
+    "when you have that, {do}",
+)
+_LAST = (
+    "and then {do}",
+    "and finally {do}",
+    "then {do}",
+    "and after that {do}",
+    "and once you have that, {do}",
+    "before you {do}",
+)
+_SENTENCES = (
+    "Then {do}.",
+    "After that, {do}.",
+    "Once that's done, {do}.",
+    "Next, {do}.",
+    "With that in hand, {do}.",
+    "When that's through, {do}.",
+    "Based on that, {do}.",
+    "Afterwards {do}.",
+)
+_STARTS = (
+    "{do}",
+    "first {do}",
+    "first, {do}",
+    "please {do}",
+    "start by {doing}",
+    "could you first {do}",
+    "can you {do}",
+    "I need you to {do}",
+    "begin with {doing}",
+    "step one: {do}",
+)
+
+
+def word(scene: Scene) -> str:
+    """All steps in their order.
+
+    :raises Unwordable: when the steps do not depend on each other.
+    """
+    scene.need_dependence()
+    speech = scene.speech
+    wants: list[Want] = []
+    last = ""
+    for step in scene.steps:
+        fills = pointing_fills(step, scene.into(step.tool), scene.readings, last, speech)
+        wants.append(want_of(step, fills, speech, spare=len(scene.steps) > 2))
+        last = step.tool
+    if len(wants) == 2 and speech.chance(0.25):
+        return finished(_backwards(wants, speech), speech)
+    return finished(_forwards(wants, speech), speech)
+
+
+def _forwards(wants: list[Want], speech: Speech) -> str:
+    start = speech.rng.choice(_STARTS)
+    first = start.format(do=wants[0].do, doing=gerund(wants[0].do))
+    if wants[0].asks and speech.chance(0.2):
+        text = f"{speech.rng.choice(wants[0].asks)}?"
+    elif speech.chance(0.45):
+        text = f"{first}{'?' if start.startswith(('could', 'can')) else '.'}"
+    else:
+        return _run_on(first, wants[1:], speech)
+    for want in wants[1:]:
+        text = f"{text} {speech.rng.choice(_SENTENCES).format(do=lowered(want.do))}"
+    return text
+
+
+def _run_on(first: str, wants: list[Want], speech: Speech) -> str:
+    text = first
+    for at, want in enumerate(wants):
+        pattern = speech.rng.choice(_LAST if at == len(wants) - 1 else _NEXT)
+        if pattern.startswith("before"):
+            pattern = "and then {do}"
+        text = f"{text}{',' if not pattern.startswith('and then') or speech.chance(0.5) else ''} {pattern.format(do=want.do)}"
+    return text
+
+
+def _backwards(wants: list[Want], speech: Speech) -> str:
+    """The second step is said with the first before it: ``once you've …``."""
+    first, second = wants
+    pattern = speech.rng.choice(
+        (
+            "after {doing}, {do}",
+            "once you're done {doing}, {do}",
+            "as soon as you're through with {doing}, {do}",
+            "start off {doing}, then {do}",
+        )
+    )
+    return capital(pattern.format(doing=gerund(first.do), do=second.do))

@@ -1,0 +1,127 @@
+"""Grammar: articles, plurals, verb forms and the edges of sentences, as far as requests need them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+__all__ = ["article", "capital", "gerund", "joined", "lowered", "plural", "possessive", "tidy"]
+
+_LETTERS_A = re.compile(r"^(?:U[A-Z]|one\b|once\b|eu|uni|use|usa|usi)")
+_IRREGULAR = {
+    "person": "people",
+    "man": "men",
+    "woman": "women",
+    "child": "children",
+    "shelf": "shelves",
+    "staff": "staff",
+}
+_SAME = frozenset("series news kit goods staff crew expenses".split())
+_DOUBLED = frozenset(
+    "get put set cut run dig drop ship scrap bin stop shut pop plan step chip log tag swap flag pin ban spin grab trim tap "
+    "forget begin permit slip knit nip sit hit let jog".split()
+)
+_VOWELS = "aeiou"
+_SPACES = re.compile(r"\s+")
+_BEFORE_STOP = re.compile(r"\s+([,.?!;:])")
+_DOUBLE_STOP = re.compile(r"([,;:])(?=\s*[,.?!;:])")
+_ENDS = re.compile(r"[.?!]{2,}$")
+
+
+def article(phrase: str) -> str:
+    """The phrase with ``a`` or ``an`` before it, by its first sound.
+
+    >>> article("hour"), article("NDA"), article("user"), article("PO")
+    ('an hour', 'an NDA', 'a user', 'a PO')
+    """
+    return f"{'an' if _starts_with_vowel(phrase) else 'a'} {phrase}"
+
+
+def _starts_with_vowel(phrase: str) -> bool:
+    first = phrase.split(" ", 1)[0].lstrip("'\"")
+    if _LETTERS_A.match(first):
+        return False
+    if first.isupper() and len(first) > 1 and not first.isalpha():
+        return first[0] in "AEFHILMNORSX8"
+    if first.isupper() and first.isalpha() and 1 < len(first) <= 4:
+        return first[0] in "AEFHILMNORSX"
+    lower = first.lower()
+    if lower.startswith(("hour", "honest", "heir")):
+        return True
+    return bool(lower) and (lower[0] in _VOWELS or lower.startswith(("8", "11", "18")))
+
+
+def plural(noun: str) -> str:
+    """The plural of a noun phrase; its head is the word before the first preposition.
+
+    >>> plural("line of a purchase request"), plural("delivery"), plural("person")
+    ('lines of a purchase request', 'deliveries', 'people')
+    """
+    words = noun.split()
+    head = next((i for i, word in enumerate(words) if i and word in _PREPOSITIONS), len(words)) - 1
+    return " ".join([*words[:head], _plural_word(words[head]), *words[head + 1 :]])
+
+
+_PREPOSITIONS = frozenset("of in on at for to by from with under like that about there like out".split())
+
+
+def _plural_word(word: str) -> str:
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if word in _SAME or word.endswith("ings") or (word.endswith("s") and not word.endswith(("ss", "us", "is"))):
+        return word
+    if word.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{word}es"
+    if word.endswith("y") and word[-2:-1] not in _VOWELS:
+        return f"{word[:-1]}ies"
+    return f"{word}s"
+
+
+def gerund(phrase: str) -> str:
+    """A verb phrase with its first verb in -ing: ``put in a claim`` → ``putting in a claim``."""
+    verb, _, rest = phrase.partition(" ")
+    stem, hyphen, tail = verb.partition("-")
+    if hyphen and stem not in ("double", "green"):
+        form = f"{_ing(stem)}-{tail}"
+    else:
+        form = f"{stem}{hyphen}{_ing(tail)}" if hyphen else _ing(verb)
+    return f"{form} {rest}".strip()
+
+
+def _ing(verb: str) -> str:
+    if verb.endswith("ie"):
+        return f"{verb[:-2]}ying"
+    if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")) and verb != "be":
+        return f"{verb[:-1]}ing"
+    if verb in _DOUBLED:
+        return f"{verb}{verb[-1]}ing"
+    return f"{verb}ing"
+
+
+def possessive(phrase: str) -> str:
+    """``Jan`` → ``Jan's``; of a plural in -s only the mark."""
+    return f"{phrase}'s"
+
+
+def joined(parts: Sequence[str], last: str = "and") -> str:
+    """``a, b and c``."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+
+
+def capital(text: str) -> str:
+    """With a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def lowered(text: str) -> str:
+    """With a small first letter, unless its first word is a name, a number or ``I``."""
+    first = text.split(" ", 1)[0].rstrip(",")
+    keep = first in ("I", "I'm", "I'd", "I've", "I'll") or any(sign.isupper() or sign.isdigit() for sign in first[1:])
+    return text if keep else text[:1].lower() + text[1:]
+
+
+def tidy(text: str) -> str:
+    """One space between words, none before a stop, no stop twice."""
+    text = _BEFORE_STOP.sub(r"\1", _SPACES.sub(" ", text)).strip()
+    text = _DOUBLE_STOP.sub("", text)
+    return _ENDS.sub(lambda ends: "?" if "?" in ends[0] else ends[0][0], text)

@@ -1,0 +1,281 @@
+"""Values: what a request says for an input, by kind, drawn from the pools or made up; always as people say them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+
+from datagen.language.grammar import article
+from datagen.language.lexicon import Lexicon
+
+__all__ = ["KINDS", "draw", "number_like"]
+
+_MONTHS = "January February March April May June July August September October November December".split()
+_DAYS = "Monday Tuesday Wednesday Thursday Friday".split()
+_CAPITALS = "ABCDEFGHKLMPRSTVWX"
+_SMALL = ("two", "three", "four", "five", "six")
+
+Draw = Callable[[random.Random, Lexicon], str]
+
+
+def draw(kind: str, rng: random.Random, lexicon: Lexicon) -> str:
+    """A value of a kind: one of :data:`KINDS` or of the lexicon's pools, else a thing."""
+    made = KINDS.get(kind)
+    return made(rng, lexicon) if made is not None else rng.choice(lexicon.pools.get(kind) or lexicon.pools["thing"])
+
+
+def number_like(pattern: str, rng: random.Random) -> str:
+    """A number of this look: ``#`` is a digit, ``@`` a capital; the first digit is never 0.
+
+    >>> len(number_like("INC00###", random.Random(1)))
+    8
+    """
+    made: list[str] = []
+    for at, sign in enumerate(pattern):
+        if sign == "#":
+            made.append(str(rng.randint(0 if at and pattern[at - 1] in "#0123456789" else 1, 9)))
+        else:
+            made.append(rng.choice(_CAPITALS) if sign == "@" else sign)
+    return "".join(made)
+
+
+def _person(rng: random.Random, lexicon: Lexicon) -> str:
+    return f"{rng.choice(lexicon.pools['first'])} {rng.choice(lexicon.pools['last'])}"
+
+
+def _company(rng: random.Random, lexicon: Lexicon) -> str:
+    return f"{rng.choice(lexicon.pools['company_first'])} {rng.choice(lexicon.pools['company_last'])}"
+
+
+def _email(rng: random.Random, lexicon: Lexicon) -> str:
+    first, last = rng.choice(lexicon.pools["first"]).lower(), rng.choice(lexicon.pools["last"]).lower()
+    name = rng.choice((f"{first[0]}.{last}", f"{first}.{last}", f"{first}_{last[0]}"))
+    return f"{name}@{rng.choice(lexicon.pools['domain'])}"
+
+
+def _date(rng: random.Random, _lexicon: Lexicon) -> str:
+    day, month = rng.randint(1, 28), rng.choice(_MONTHS)
+    forms = (
+        f"{day} {month}",
+        f"{month} {day}",
+        f"the {_ordinal(day)}",
+        f"{month[:3]} {day}",
+        f"next {rng.choice(_DAYS)}",
+        rng.choice(_DAYS),
+        f"{rng.choice(_DAYS)} the {_ordinal(day)}",
+        f"the {_ordinal(day)} of {month}",
+        f"{day}.{rng.randint(1, 12)}.",
+        rng.choice(("tomorrow", "Friday week", "the end of the month", "the day after tomorrow", "next week")),
+    )
+    return rng.choice(forms).removesuffix(".")
+
+
+def _ordinal(day: int) -> str:
+    ending = "th" if 10 < day < 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+    return f"{day}{ending}"
+
+
+def _time(rng: random.Random, _lexicon: Lexicon) -> str:
+    hour = rng.randint(7, 19)
+    half = 12 if hour == 12 else hour % 12
+    minutes = rng.choice(("00", "15", "30", "45"))
+    return rng.choice(
+        (
+            f"{hour}:{minutes}",
+            f"{half}{'am' if hour < 12 else 'pm'}",
+            f"half past {_hour_word(half)}",
+            f"{half} o'clock",
+        )
+    )
+
+
+def _hour_word(hour: int) -> str:
+    return "one two three four five six seven eight nine ten eleven twelve".split()[hour - 1]
+
+
+def _datetime(rng: random.Random, lexicon: Lexicon) -> str:
+    return f"{rng.choice((*_DAYS, 'tomorrow', _date(rng, lexicon)))} at {_time(rng, lexicon)}".replace(
+        "next week at", "next Monday at"
+    )
+
+
+def _quarter(rng: random.Random, _lexicon: Lexicon) -> str:
+    return rng.choice(
+        (
+            "last quarter",
+            "this quarter",
+            "next quarter",
+            f"Q{rng.randint(1, 4)}",
+            f"Q{rng.randint(1, 4)} {rng.randint(2023, 2026)}",
+        )
+    )
+
+
+def _year(rng: random.Random, _lexicon: Lexicon) -> str:
+    return rng.choice(("this year", "last year", *map(str, range(2021, 2027)), "2025", "2024"))
+
+
+def _month(rng: random.Random, _lexicon: Lexicon) -> str:
+    return rng.choice((*_MONTHS, "last month", "this month"))
+
+
+def _week(rng: random.Random, _lexicon: Lexicon) -> str:
+    return rng.choice(
+        ("this week", "next week", "last week", f"week {rng.randint(1, 52)}", f"calendar week {rng.randint(1, 52)}")
+    )
+
+
+def _money(rng: random.Random, _lexicon: Lexicon) -> str:
+    number = rng.choice(
+        (rng.randint(2, 99) * 10, rng.randint(11, 98) * 100, rng.randint(1, 9) * 1000, rng.randint(120, 980))
+    )
+    return rng.choice(
+        (
+            f"{number} EUR",
+            f"£{number:,}",
+            f"${number:,}",
+            f"€{number:,}",
+            f"{number} pounds",
+            f"{number} euros",
+            f"{rng.randint(2, 90)}k",
+            f"{number:,} USD",
+        )
+    )
+
+
+def _small(rng: random.Random, _lexicon: Lexicon) -> str:
+    number = rng.choice((rng.randint(6, 95), rng.randint(60, 300)))
+    return rng.choice(
+        (
+            f"{number} EUR",
+            f"£{number}",
+            f"${number}",
+            f"{number} euros",
+            f"{number}.{rng.randint(10, 99)} GBP",
+            f"{number} pounds",
+        )
+    )
+
+
+def _pay(rng: random.Random, _lexicon: Lexicon) -> str:
+    number = rng.randint(29, 97)
+    return rng.choice(
+        (f"{number}k", f"{number},{rng.choice(('000', '500', '200'))} euros", f"£{number},000", f"{number * 1000} EUR")
+    )
+
+
+def _count(rng: random.Random, _lexicon: Lexicon) -> str:
+    return str(rng.choice((rng.randint(7, 60), rng.randint(2, 20) * 10, rng.randint(1, 9) * 100, rng.randint(11, 250))))
+
+
+def _few(rng: random.Random, _lexicon: Lexicon) -> str:
+    return rng.choice((*_SMALL, *map(str, range(2, 13))))
+
+
+def _coded(pattern: str) -> Draw:
+    return lambda rng, _lexicon: number_like(pattern, rng)
+
+
+def _with_unit(low: int, high: int, unit: str) -> Draw:
+    return lambda rng, _lexicon: f"{rng.randint(low, high)} {unit}"
+
+
+def _phone(rng: random.Random, _lexicon: Lexicon) -> str:
+    return number_like(rng.choice(("+44 20 7946 0###", "555-01##", "+48 58 000 ####")), rng)
+
+
+def _address(rng: random.Random, lexicon: Lexicon) -> str:
+    street = rng.choice(
+        (
+            "Mill Lane",
+            "Harbour Street",
+            "Station Road",
+            "Park Avenue",
+            "Dock Row",
+            "Quay Street",
+            "Foundry Way",
+            "Church Road",
+        )
+    )
+    return f"{rng.randint(1, 140)} {street}"
+
+
+def _route(rng: random.Random, lexicon: Lexicon) -> str:
+    start, end = rng.sample(lexicon.pools["city"], 2)
+    return f"{start} to {end}, return"
+
+
+def _login(rng: random.Random, lexicon: Lexicon) -> str:
+    return f"{rng.choice(lexicon.pools['first']).lower()}{rng.randint(1, 99)}"
+
+
+def _url(rng: random.Random, lexicon: Lexicon) -> str:
+    return f"https://{rng.choice(lexicon.pools['domain'])}/{rng.choice(lexicon.pools['tag'])}"
+
+
+def _percent(rng: random.Random, _lexicon: Lexicon) -> str:
+    number = rng.choice((rng.randint(2, 9) * 10, rng.randint(3, 95)))
+    return rng.choice((f"{number} percent", f"{number}%"))
+
+
+def _duration(rng: random.Random, _lexicon: Lexicon) -> str:
+    return rng.choice(
+        ("an hour", "half an hour", "90 minutes", "two hours", f"{rng.randint(3, 12) * 5} minutes", "half a day")
+    )
+
+
+KINDS: Mapping[str, Draw] = {
+    "person": _person,
+    "name": _person,
+    "user": _coded("U2####"),
+    "company": _company,
+    "email": _email,
+    "date": _date,
+    "time": _time,
+    "datetime": _datetime,
+    "quarter": _quarter,
+    "year": _year,
+    "month": _month,
+    "period": _month,
+    "week": _week,
+    "money": _money,
+    "small": _small,
+    "pay": _pay,
+    "count": _count,
+    "few": _few,
+    "phone": _phone,
+    "address": _address,
+    "postcode": _coded("#####"),
+    "latitude": lambda rng, _: f"{rng.randint(35, 60)}.{rng.randint(10, 99)}",
+    "longitude": lambda rng, _: f"{rng.randint(2, 25)}.{rng.randint(10, 99)}",
+    "route": _route,
+    "bin": _coded("A-0#-##"),
+    "login": _login,
+    "url": _url,
+    "ip": lambda rng, _: f"10.{rng.randint(0, 255)}.{rng.randint(0, 255)}.{rng.randint(2, 250)}",
+    "code": _coded("@##"),
+    "pin": _coded("0#"),
+    "plate": _coded("@@## @@@"),
+    "serial": _coded("KX-####-##"),
+    "wbs": _coded("P-###.#"),
+    "batch": _coded("L#####"),
+    "vat": _coded("GB#########"),
+    "flight": _coded("@@###"),
+    "percent": _percent,
+    "duration": _duration,
+    "minutes": lambda rng, _: f"{rng.randint(3, 18) * 5} minutes",
+    "seconds": lambda rng, _: f"{rng.choice((10, 15, 20, 30, 45, 60, 90, 120, 300))} seconds",
+    "hours": lambda rng, _: rng.choice((f"{rng.randint(2, 9)} hours", f"{rng.randint(1, 7)}.5 hours")),
+    "days": lambda rng, _: f"{rng.choice((3, 5, 7, 10, 14, 20, 30))} days",
+    "months": lambda rng, _: f"{rng.choice((6, 12, 18, 24, 36))} months",
+    "decimal": lambda rng, _: f"{rng.randint(1, 60)}.{rng.randint(1, 9)}",
+    "km": _with_unit(4, 480, "km"),
+    "degrees": _with_unit(12, 28, "degrees"),
+    "weight": _with_unit(2, 90, "kg"),
+    "age": lambda rng, _: str(rng.randint(19, 66)),
+    "rating": lambda rng, _: rng.choice((f"{rng.randint(6, 9)}", f"{rng.randint(6, 8)}.5")),
+    "level_number": lambda rng, _: rng.choice(("1", "2", "3")),
+    "system": lambda rng, lexicon: rng.choice(lexicon.pools["system"]),
+    "equipment_one": lambda rng, lexicon: article(rng.choice(lexicon.pools["equipment"])),
+}
+"""Kind → how a value is made; kinds that are not here are pools of the lexicon."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from datagen.seams import MAX_OUTPUTS, ToolOutput, ToolOutputs
 from ingest.linking.draft import Offer
 from ingest.linking.identifiers import GENERIC
 from ingest.linking.profiles import Profile
-from ingest.linking.subjects import names_of
+from ingest.linking.subjects import Names, names_of
 from ontology.tool import Parameter, Tool
 
 __all__ = ["RulesOutputs", "available_parameters", "listing_of", "wide_profiles"]
@@ -22,15 +23,30 @@ _LEAST = 0.5
 _DOCUMENTED = 1.0
 
 
+_KEYED = re.compile(r"^(?P<collection>[^(/]+)\([^)]+\)$")
+
+
 def wide_profiles(catalogue: Catalogue) -> dict[str, Profile]:
-    """The profiles with the inputs that a build does not link because their names say too little."""
+    """The profiles with the inputs that a build does not link because their names say too little.
+
+    What reads one record of a collection by an OData key (``Orders({OrderId})``) is a get of an order.
+    """
     names = names_of(catalogue.ontology)
     found = {}
     for tool in catalogue.tools:
         profile = catalogue.profiles[tool.id]
         more = tuple(generic_needs(tool, profile, names))
-        found[tool.id] = replace(profile, needs=(*profile.needs, *more)) if more else profile
+        found[tool.id] = _keyed(tool, replace(profile, needs=(*profile.needs, *more)) if more else profile, names)
     return found
+
+
+def _keyed(tool: Tool, profile: Profile, names: Names) -> Profile:
+    path = tool.metadata.get("path")
+    match = _KEYED.match(path.rstrip("/").rsplit("/", 1)[-1]) if isinstance(path, str) else None
+    if match is None:
+        return profile
+    action = "get" if profile.action == "list" else profile.action
+    return replace(profile, action=action, entity=names.canonical(match["collection"]))
 
 
 def listing_of(catalogue: Catalogue, profiles: Mapping[str, Profile]) -> Listing:

@@ -19,6 +19,8 @@ __all__ = [
     "expansions",
     "identified_entity",
     "is_noun",
+    "is_verb",
+    "is_word",
     "noun_lemma",
     "verb_lemma",
     "words",
@@ -101,6 +103,17 @@ def is_noun(word: str) -> bool:
     return word.isalpha() if tables is None else word in tables[0] or word in _NEW_NOUNS or word in _INVARIANT
 
 
+def is_verb(word: str) -> bool:
+    """Whether a lower-case word is the base form of a known verb; without a spaCy model, any word of letters is."""
+    tables = _tables("verb")
+    return word.isalpha() if tables is None else word in tables[0]
+
+
+def is_word(word: str) -> bool:
+    """Whether a lower-case word is known in some form as some part of speech; without a spaCy model, any word of letters is."""
+    return any(_is_known(word, part) for part in ("noun", "verb", "adj", "adv"))
+
+
 def expand(tokens: list[str], abbreviations: Mapping[str, str]) -> list[str]:
     """Replace abbreviations word by word (``po`` → ``purchase order``); see :func:`expansions`."""
     if not abbreviations:
@@ -173,6 +186,11 @@ def _lemma(word: str, part: str) -> str:
     if known:
         return known[0]
     return _strip_plural(word) if part == "noun" else word
+
+
+def _is_known(word: str, part: str) -> bool:
+    tables = _tables(part)
+    return word.isalpha() if tables is None else word in tables[1] or _lemma(word, part) in tables[0]
 
 
 def _strip_plural(word: str) -> str:

@@ -1,0 +1,145 @@
+"""The class check: whether a request is of the class that its label says, by its cues and by its path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from datagen.checks.fit import Fit, Fitter
+from datagen.checks.reading import Reading, read
+from datagen.request import SyntheticRequest, Verdict
+
+__all__ = ["ClassJudge"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassJudge:
+    """Judges the class by rules."""
+
+    fitter: Fitter
+    name: str = "rules.v1"
+    check: str = "class"
+
+    def judge(self, request: SyntheticRequest) -> Verdict:
+        """The verdict; what it fails for names the cue and the class that it looks like."""
+        rule = _RULES.get(request.request_class)
+        if rule is None:
+            reason: str = f"{request.request_class or 'an empty label'} is none of the six classes"
+            return Verdict(check=self.check, passed=False, reason=reason, by=self.name)
+        fault = rule(read(request.text), self.fitter.fit(request))
+        reason = fault or f"its words and its path are those of {request.request_class}"
+        return Verdict(check=self.check, passed=not fault, reason=reason, by=self.name)
+
+
+def _outer_conditions(reading: Reading) -> list[str]:
+    """Conditions, but for those inside a general question ("what happens if I lose my badge")."""
+    general = [clause for clause in reading.clauses if reading.general(clause, strictly=True)]
+    return [
+        words
+        for start, words in reading.conditions
+        if not any(clause.start < start < clause.start + len(clause.text) for clause in general)
+    ]
+
+
+def _conditional(reading: Reading) -> str:
+    found = _outer_conditions(reading)
+    return f"{found[0]!r} states a condition, as in conditional-multi-step" if found else ""
+
+
+def _ordered(reading: Reading) -> str:
+    return f"{reading.sequence[0]!r} says an order, as in explicit-multi-step" if reading.sequence else ""
+
+
+def _single(reading: Reading, found: Fit) -> str:
+    if fault := _conditional(reading) or _ordered(reading):
+        return fault
+    if reading.least > 1:
+        return f"it asks for {reading.least} things, as in multi-intent"
+    if len(found.tools) > 2:
+        return f"its path has {len(found.tools)} tools, as in implicit-multi-step"
+    if len(found.tools) == 2 and found.apart:
+        return "its two tools have nothing to do with each other, as in multi-intent"
+    if len(found.tools) == 2 and not all(tool.reads for tool in found.tools) and not found.fed:
+        return "its two tools each do something, as in multi-intent"
+    return ""
+
+
+def _multi(reading: Reading, found: Fit) -> str:
+    if fault := _conditional(reading) or _ordered(reading):
+        return fault
+    if reading.most < 2:
+        return "it asks for one thing, as in single-intent or implicit-multi-step"
+    if len(found.tools) < 2:
+        return "its path has one tool, as in single-intent"
+    if len(found.ends) < 2:
+        return "each of its tools feeds the next, as in a multi-step class"
+    asked = [clause for clause in reading.clauses if clause.kind != "statement"]
+    if any(tool.knowledge for tool in found.tools) and any(reading.general(clause, strictly=True) for clause in asked):
+        return "one of its questions is of general knowledge, as in ir-multi-intent"
+    if reading.dependence and reading.least > 1 and reading.refers_back:
+        return f"{reading.dependence[0]!r} makes one of them from the other, as in explicit-multi-step"
+    return ""
+
+
+def _dependent(found: Fit) -> str:
+    return "" if len(found.tools) > 1 else "its path has one tool, as in single-intent"
+
+
+def _explicit(reading: Reading, found: Fit) -> str:
+    if fault := _conditional(reading) or _dependent(found):
+        return fault
+    if reading.sequence:
+        return ""
+    if reading.most > 1 and (reading.dependence or reading.refers_back):
+        return ""
+    if reading.most > 1:
+        return "nothing says that one step depends on another, as in multi-intent"
+    return "it says one step only, as in implicit-multi-step"
+
+
+def _implicit(reading: Reading, found: Fit) -> str:
+    if fault := _conditional(reading) or _ordered(reading) or _dependent(found):
+        return fault
+    if reading.least > 1:
+        looks = "explicit-multi-step" if reading.refers_back else "multi-intent"
+        return f"it asks for {reading.least} distinct things, as in {looks}"
+    return ""
+
+
+def _conditioned(reading: Reading, found: Fit) -> str:
+    if not reading.conditions:
+        if reading.sequence:
+            return f"no condition is stated, and {reading.sequence[0]!r} says an order, as in explicit-multi-step"
+        return "no condition is stated on which the action depends"
+    if not _outer_conditions(reading):
+        return "what it says with if is part of a general question, as in ir-multi-intent"
+    return _dependent(found)
+
+
+def _informed(reading: Reading, found: Fit) -> str:
+    if fault := _conditional(reading):
+        return fault
+    asked = [clause for clause in reading.clauses if clause.kind not in ("statement", "condition")]
+    knows = any(tool.knowledge for tool in found.tools)
+    general = [clause for clause in asked if reading.general(clause, strictly=not knows)]
+    if not general:
+        return "no question of general knowledge is asked, as in multi-intent"
+    if reading.most < 2 or len(found.tools) < 2:
+        return "beside the question nothing personal is asked, as in single-intent"
+    if len(general) == len(asked) and not any(clause.soft for clause in asked) and not _personal(reading):
+        return "all it asks is of general knowledge: no personal action"
+    return ""
+
+
+def _personal(reading: Reading) -> bool:
+    return any(not reading.general(clause, strictly=True) for clause in reading.wants)
+
+
+_RULES: Mapping[str, Callable[[Reading, Fit], str]] = {
+    "single-intent": _single,
+    "multi-intent": _multi,
+    "explicit-multi-step": _explicit,
+    "implicit-multi-step": _implicit,
+    "conditional-multi-step": _conditioned,
+    "ir-multi-intent": _informed,
+}

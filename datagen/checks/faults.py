@@ -1,0 +1,54 @@
+"""The error check: what makes a labelled request worthless whatever its class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from datagen.checks.fit import Fit, Fitter
+from datagen.checks.mismatch import mismatched
+from datagen.checks.needless import needless, unresolved
+from datagen.checks.reading import Reading, read
+from datagen.checks.wording import Leaks, incomplete
+from datagen.request import SyntheticRequest, Verdict
+
+__all__ = ["ErrorJudge"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorJudge:
+    """Finds errors by rules."""
+
+    fitter: Fitter
+    leaks: Leaks
+    name: str = "rules.v1"
+    check: str = "error"
+
+    def judge(self, request: SyntheticRequest) -> Verdict:
+        """The verdict; what it fails for says which error."""
+        fault = self._fault(request, read(request.text))
+        reason = fault or "it is complete, its values go with its inputs and it needs each of its tools"
+        return Verdict(check=self.check, passed=not fault, reason=reason, by=self.name)
+
+    def _fault(self, request: SyntheticRequest, reading: Reading) -> str:
+        tools = request.path.tools
+        repeated = next((tool for at, tool in enumerate(tools) if tool in tools[:at]), "")
+        if repeated:
+            return f"{repeated} is in the path more than once"
+        found = self.fitter.fit(request)
+        return (
+            incomplete(reading, _vocabulary(found))
+            or self.leaks.found(reading, tools)
+            or mismatched(reading, (slot for tool in found.tools for slot in tool.slots), request.values)
+            or unresolved(reading, found)
+            or needless(request, reading, found)
+        )
+
+
+def _vocabulary(found: Fit) -> frozenset[str]:
+    return frozenset(word for tool in found.tools for word in tool.vocabulary) | _COMMON
+
+
+_COMMON = frozenset(
+    "tomorrow yesterday today please monday tuesday wednesday thursday friday saturday sunday january february october november december "
+    "september customer supplier employee invoice number report account project manager department approve quarter amount order request".split()
+)

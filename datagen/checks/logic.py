@@ -1,0 +1,109 @@
+"""The sequence check: whether the tools of a path follow each other, and each gets what it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from datagen.checks.fit import Fit, Fitter
+from datagen.checks.reading import Reading, looks, read
+from datagen.checks.slots import Slot
+from datagen.request import SyntheticRequest, Verdict
+
+__all__ = ["SequenceCheck", "said"]
+
+_DEPENDENT = frozenset(("explicit-multi-step", "implicit-multi-step", "conditional-multi-step"))
+_WHOLE = frozenset(
+    "all rest half everything remaining full whole same entire both double twice balance none nothing".split()
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceCheck:
+    """Judges the logical sequence by rules."""
+
+    fitter: Fitter
+    name: str = "rules.v1"
+    check: str = "sequence"
+
+    def judge(self, request: SyntheticRequest) -> Verdict:
+        """The verdict; what it fails for names the tool and its input."""
+        reading, found = read(request.text), self.fitter.fit(request)
+        fault = _order(request, found) or _inputs(reading, found) or _together(request, reading, found)
+        reason = fault or "each tool gets what it needs from the request, from a tool before it or by default"
+        return Verdict(check=self.check, passed=not fault, reason=reason, by=self.name)
+
+
+def said(slot: Slot) -> str:
+    """An input in words."""
+    return f"{slot.parameter!r} of {slot.tool}"
+
+
+def _order(request: SyntheticRequest, found: Fit) -> str:
+    """A tool comes before the one that gives what it needs."""
+    if found.late:
+        slot, place = found.late[0]
+        return f"{said(slot)} is what {found.tools[place].id} gives, which comes after it"
+    if request.request_class not in _DEPENDENT:
+        return ""
+    if request.request_class == "explicit-multi-step" and (fault := _against_words(read(request.text), found)):
+        return fault
+    if request.request_class == "conditional-multi-step" and len(found.tools) > 1:
+        writes = [place for place, tool in enumerate(found.tools) if not tool.reads]
+        last = len(found.tools) - 1
+        if writes and writes[0] == 0 and found.tools[last].reads and not any(source == 0 for source, _ in found.fed):
+            return f"{found.tools[0].id} acts before {found.tools[last].id} looks whether the condition holds"
+    return ""
+
+
+def _against_words(reading: Reading, found: Fit) -> str:
+    """What is to be looked at first and done last comes the other way round in the path."""
+    wants = reading.wants
+    if len(wants) < 2 or len(found.tools) < 2 or not reading.sequence:
+        return ""
+    first, last = found.tools[0], found.tools[-1]
+    if (
+        looks(wants[0])
+        and not looks(wants[-1])
+        and not first.reads
+        and last.reads
+        and not any(at == 0 for at, _ in found.fed)
+    ):
+        return f"{first.id} acts before {last.id} looks, and the request says the other order"
+    return ""
+
+
+def _inputs(reading: Reading, found: Fit) -> str:
+    """A required input is neither said, nor supplied, nor a default."""
+    if found.missing:
+        return f"{said(found.missing[0])} is neither said in the request nor given by a tool before it"
+    fed = {target for _, target in found.fed}
+    amounts = [
+        (place, slot)
+        for place, tool in enumerate(found.tools)
+        for slot in tool.slots
+        if slot.required and slot.kind == "amount" and "[]" not in slot.parameter
+    ]
+    for place, slot in amounts:
+        if not _measures(reading) and place not in fed:
+            return f"no value is said for {said(slot)}"
+    return ""
+
+
+def _measures(reading: Reading) -> bool:
+    """Whether the request says how much, in any form."""
+    if reading.of_kind("money", "percent", "number") or reading.lemmas & _WHOLE:
+        return True
+    return any(value.text[:1].isdigit() or " " in value.text for value in reading.of_kind("date", "time", "quoted"))
+
+
+def _together(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
+    """In a class of dependent steps, a tool has nothing to do with the others."""
+    if request.request_class not in _DEPENDENT or not found.apart:
+        return ""
+    for place in found.apart:
+        tool = found.tools[place]
+        mentioned = request.request_class == "conditional-multi-step" and tool.vocabulary & reading.lemmas
+        if not mentioned:
+            others = ", ".join(other.id for at, other in enumerate(found.tools) if at != place)
+            return f"{tool.id} shares no output, input or object with {others}"
+    return ""

@@ -1,0 +1,105 @@
+"""Tools too many and tools too few: whether a part of the path would do, and whether the path can do it at all."""
+
+from __future__ import annotations
+
+from datagen.checks.fit import Fit
+from datagen.checks.logic import said
+from datagen.checks.reading import Reading
+from datagen.request import SyntheticRequest
+
+__all__ = ["needless", "unresolved"]
+
+
+def needless(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
+    """The tool that the request can do without, or empty."""
+    if len(found.tools) < 2:
+        return ""
+    return (
+        _looked_up(request, reading, found)
+        or _too_many(request, reading, found)
+        or _nothing_to_do(request, reading, found)
+    )
+
+
+def _looked_up(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
+    """A tool looks up what the request states."""
+    ends = found.ends
+    filled = {slot.entity: value for slot, value in found.stated}
+    for place in ends:
+        tool = found.tools[place]
+        later = {
+            slot.entity
+            for other in found.tools[place + 1 :]
+            for slot in other.slots
+            if slot.required and slot.kind == "id"
+        }
+        given = sorted(entity for entity in later & filled.keys() if entity in tool.gives)
+        if tool.resolves and not tool.knowledge and given and not _asked(reading):
+            return f"{tool.id} looks up the {given[0]} that the request states as {filled[given[0]]!r}"
+    return ""
+
+
+def _asked(reading: Reading) -> bool:
+    """Whether something is asked for that no identifier in the same words stands for."""
+    asked = [clause for clause in reading.clauses if clause.kind not in ("statement",)]
+    for number, clause in enumerate(asked):
+        within = reading.within(clause)
+        if any(value.kind == "name" for value in within):
+            return True
+        if (
+            not any(value.kind in ("id", "email") for value in within)
+            and not (number and _back(clause.text))
+            and clause.kind != "condition"
+        ):
+            return True
+    return False
+
+
+def _back(text: str) -> bool:
+    from datagen.checks.cues import refers_back
+
+    return refers_back(text)
+
+
+def _too_many(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
+    """More tools end in nothing than things are asked for."""
+    asked = reading.most
+    if request.request_class == "conditional-multi-step":
+        asked = max(asked, len(reading.wants) + len(reading.conditions), 2)
+    ends = found.ends
+    if len(ends) > asked:
+        spare = min(
+            ends,
+            key=lambda place: (
+                len(found.tools[place].vocabulary & reading.lemmas),
+                not found.tools[place].resolves,
+                place,
+            ),
+        )
+        return f"{len(ends)} of its tools feed no other and the request asks for {asked}: {found.tools[spare].id} serves nothing"
+    return ""
+
+
+def _nothing_to_do(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
+    """A tool of another trade that nothing in the request speaks of."""
+    for place in found.apart:
+        tool = found.tools[place]
+        others = [other for at, other in enumerate(found.tools) if at != place]
+        if tool.vocabulary & reading.lemmas or tool.knowledge:
+            continue
+        if request.request_class in ("explicit-multi-step", "implicit-multi-step", "single-intent") and all(
+            other.vocabulary & reading.lemmas for other in others
+        ):
+            return f"nothing in the request asks for {tool.id}, and no other tool needs it"
+    return ""
+
+
+def unresolved(reading: Reading, found: Fit) -> str:
+    """An identifier that is said by name only while no tool of the path finds it, or empty."""
+    if not found.missing:
+        return ""
+    slot = found.missing[0]
+    named = reading.of_kind("name")
+    if named:
+        return f"{said(slot)} is said by name only ({named[0].text!r}), and no tool of the path finds it"
+    return f"{said(slot)} is not in the request, and no tool of the path finds it"

@@ -164,8 +164,8 @@ def _assign(
     given = {(value.tool, value.parameter): value.value for value in request.values}
     for number, group in enumerate(groups):
         known = next((given[slot.tool, slot.parameter] for slot in group if (slot.tool, slot.parameter) in given), None)
-        if value is not None and any(
-            one.kind in ("id", "email", "number") for one in reading.values if one.text in value
+        if known is not None and any(
+            one.kind in ("id", "email", "number") for one in reading.values if one.text in known
         ):
             taken[number] = known
     enums = {value.lower() for tool in tools for slot in tool.slots for value in slot.enum}

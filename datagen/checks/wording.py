@@ -147,10 +147,10 @@ class Leaks:
         for match in _CAMEL.finditer(text):
             if match[0] in self._names or match[0][:3] not in ("mac", "you"):
                 return f"{match[0]!r} is a name out of the documents"
-        if match := _ENDPOINT.search(text):
-            return f"{match[0]!r} is part of an interface"
-        if match := _JARGON.search(reading.plain):
-            return f"{match[0]!r} is a word of developers, not of users"
+        if endpoint := _ENDPOINT.search(text):
+            return f"{endpoint[0]!r} is part of an interface"
+        if jargon := _JARGON.search(reading.plain):
+            return f"{jargon[0]!r} is a word of developers, not of users"
         for tool_id in tools:
             if tool_id in text or f"/{tool_id.rpartition('/')[2]}" in text:
                 return f"{tool_id!r} is the id of a tool"

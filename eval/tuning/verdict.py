@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from eval.bootstrap import interval, resampled_means
 from eval.queries import LabelledQuery
+from eval.report.numbers import points
 
 __all__ = ["Change", "Ranks", "changes", "cutoffs_for", "refusal"]
 
@@ -110,16 +111,20 @@ def refusal(held_out: Sequence[Change], test: Sequence[Change], *, k: int) -> st
     """
     (whole,) = (change for change in held_out if change.cutoff == k and not change.request_class)
     if whole.low <= 0:
-        return (
-            f"on held-out paths CompleteRecall@{k} goes from {whole.before:.1%} to {whole.after:.1%}, and the interval of "
-            f"the difference, {100 * whole.low:+.1f} to {100 * whole.high:+.1f} points, does not exclude that nothing is gained"
-        )
+        found = f"on held-out paths CompleteRecall@{k} goes from {whole.before:.1%} to {whole.after:.1%}"
+        if whole.difference <= 0:
+            return f"{found}: nothing is gained"
+        return f"{found}, which may be chance: the interval of the difference is {_interval(whole)}"
     for name, among in (("on held-out paths", held_out), ("of the test requests", test)):
         for change in among:
             if change.cutoff == k and change.high < 0 and change.groups >= _SPEAKS:
                 which = f"the class {change.request_class!r} {name}" if change.request_class else f"the mean {name}"
                 return (
-                    f"{which} falls at {k} from {change.before:.1%} to {change.after:.1%}, beyond its interval "
-                    f"({100 * change.low:+.1f} to {100 * change.high:+.1f} points)"
+                    f"{which} falls at {k} from {change.before:.1%} to {change.after:.1%}, more than chance explains: "
+                    f"the interval of the difference is {_interval(change)}"
                 )
     return ""
+
+
+def _interval(change: Change) -> str:
+    return f"{points(change.low)} to {points(change.high)} points"

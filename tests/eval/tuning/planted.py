@@ -1,0 +1,63 @@
+"""Planted cases: requests whose gold tool one signal knows, while the others say anything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from eval.queries import LabelledQuery, QuerySet
+from eval.tuning.cases import Cases
+from eval.tuning.labels import Labels, group
+from retrieval.candidates import Candidates
+from retrieval.weights import SHIPPED
+
+SIGNALS = tuple(SHIPPED.signals)
+TOOLS = 40
+
+
+def planted(
+    count: int,
+    *,
+    truth: str = "",
+    sure: float = 3.0,
+    noise: Sequence[str] = SIGNALS,
+    seed: int = 7,
+    relabelled: int = 0,
+) -> tuple[Cases, Labels]:
+    """Cases of two gold tools each, and their labels; every two requests are of one path.
+
+    :param truth: the signal that is higher by ``sure`` for gold tools; empty for none.
+    :param noise: the signals that say anything; those left out say nothing.
+    :param relabelled: the first so many requests have other gold tools, under the same signals.
+    """
+    random = np.random.Generator(np.random.PCG64(seed))
+    candidates, gold, queries = [], [], []
+    for row in range(count):
+        if row % 2 == 0:
+            tools = random.choice(TOOLS, size=2, replace=False)
+        signals = {name: random.normal(size=TOOLS).astype(np.float32) for name in SIGNALS}
+        signals |= {name: np.zeros(TOOLS, dtype=np.float32) for name in SIGNALS if name not in (*noise, truth)}
+        if truth:
+            signals[truth][tools] += np.float32(sure)
+        labelled = (tools + (11 if row < relabelled else 0)) % TOOLS
+        candidates.append(Candidates(tools=np.arange(TOOLS, dtype=np.int64), standardised=signals, resolvers_of=None))
+        gold.append(np.sort(labelled).astype(np.int64))
+        queries.append(
+            LabelledQuery(
+                id=f"r{row:04}",
+                text=f"request {row}",
+                tools=tuple(f"t{tool}" for tool in labelled),
+                request_class="even" if row % 4 < 2 else "odd",
+            )
+        )
+    paths = {query.id: f"p{row // 2:04}" for row, query in enumerate(queries)}
+    # By path alone: forty tools make few pairs twice, and what a group is has its own tests.
+    groups_Q = np.arange(count, dtype=np.int64) // 2
+    assert len(set(group(queries, paths).tolist())) <= len(set(groups_Q.tolist()))
+    labels = Labels(
+        queries=QuerySet(name="planted", queries=tuple(queries), sha256="0" * 64),
+        groups_Q=groups_Q,
+        test_Q=np.zeros(count, dtype=bool),
+    )
+    return Cases(candidates, gold), labels

@@ -1,0 +1,112 @@
+"""Fitting: a planted truth is found, noise is not taken for one, and nothing leaks from the paths held out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from eval.tuning.cases import NEVER, Cases, soft_complete
+from eval.tuning.fit import fit_weights
+from eval.tuning.labels import folds
+from eval.tuning.search import ORIGIN, distance, search, weights_at
+from eval.tuning.tune import tune_weights
+from retrieval.candidates import Candidates
+from retrieval.weights import SHIPPED
+from tests.eval.tuning.planted import TOOLS, planted
+
+
+def test_the_search_finds_what_is_best_on_its_lattice_and_a_tie_stays_with_the_shipped_weights() -> None:
+    assert weights_at(ORIGIN) == SHIPPED
+    assert distance(ORIGIN) == 0
+    assert search(lambda point: 0.0) == ORIGIN
+    found = weights_at(search(lambda point: -abs(weights_at(point).resolver_margin - 0.2)))
+    assert found.resolver_margin == pytest.approx(0.1875, abs=1e-3)
+    assert found.signals == SHIPPED.signals
+    only = weights_at(search(lambda point: -sum(weights_at(point).fusion.values())))
+    assert 0 < sum(only.fusion.values()) < 0.2, "signals are switched off, but never all of them"
+
+
+def test_weights_keep_within_bounds_whatever_is_best() -> None:
+    found = weights_at(search(lambda point: weights_at(point).graph_support))
+    assert SHIPPED.graph_support * 4 < found.graph_support <= SHIPPED.graph_support * 12
+
+
+def test_soft_complete_falls_with_the_rank_and_is_0_for_what_is_never_complete() -> None:
+    soft = soft_complete(np.array([1, 3, 4, 10, 11, 12, 40, NEVER]), (3, 5, 10))
+    assert (np.diff(soft) < 0).all()
+    assert soft[0] == pytest.approx(1.0, abs=0.01)
+    assert soft[-1] == 0
+
+
+def test_a_case_is_complete_at_the_rank_of_its_last_gold_tool() -> None:
+    signals = {name: np.array([0, 3, 1, 2], dtype=np.float32) for name in ("bm25_text", "cosine_text")}
+    case = Candidates(tools=np.array([2, 5, 7, 9]), standardised=signals, resolvers_of=None)
+    empty = Candidates(
+        tools=np.array([], dtype=np.int64), standardised={"bm25_text": np.zeros(0, dtype=np.float32)}, resolvers_of=None
+    )
+    gold = [np.array([5]), np.array([5, 7]), np.array([2, 5]), np.array([5, 6]), None, np.array([5])]
+    cases = Cases([case] * 5 + [empty], gold)
+    assert cases.completed_at(SHIPPED).tolist() == [1, 3, 4, NEVER, NEVER, NEVER]
+    assert cases.only([2, 0]).completed_at(SHIPPED).tolist() == [4, 1]
+
+
+@pytest.mark.parametrize("truth", ["bm25_params", "graph_support"])
+def test_a_planted_truth_is_found_and_helps_on_paths_held_out(truth: str) -> None:
+    cases, labels = planted(160, truth=truth)
+    tuning = tune_weights(cases, labels, k=5)
+    assert tuning.reason == ""
+    proportions = {name: weight / SHIPPED.signals[name] for name, weight in tuning.weights.signals.items()}
+    assert max(proportions, key=lambda name: proportions[name]) == truth
+    (whole,) = (change for change in tuning.held_out if change.cutoff == 5 and not change.request_class)
+    assert whole.after > whole.before + 0.2
+    assert 0 < whole.low <= whole.difference <= whole.high
+    assert (whole.requests, whole.groups) == (160, 80)
+    assert [change.cutoff for change in tuning.held_out] == [3, 5] * 3
+    assert len(tuning.fold_weights) == 5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_labels_of_noise_are_refused(seed: int) -> None:
+    cases, labels = planted(120, seed=seed)
+    tuning = tune_weights(cases, labels, k=10, seed=seed)
+    assert tuning.reason
+    assert "which may be chance" in tuning.reason or "nothing is gained" in tuning.reason or tuning.weights == SHIPPED
+
+
+def test_the_same_seed_gives_the_same_and_requests_in_another_order_do_not_matter() -> None:
+    cases, labels = planted(60, truth="graph_support")
+    first, again = (fit_weights(cases, labels.groups_Q, cutoffs=(3, 5), seed=3) for _ in range(2))
+    assert (first.weights, first.fold_weights, first.strength) == (again.weights, again.fold_weights, again.strength)
+    assert first.held_out_Q.tolist() == again.held_out_Q.tolist()
+    turned = np.arange(60)[::-1]
+    other = fit_weights(cases.only(turned), labels.groups_Q[turned], cutoffs=(3, 5), seed=3)
+    assert other.held_out_Q[::-1].tolist() == first.held_out_Q.tolist()
+
+
+def test_the_weights_of_a_fold_know_nothing_of_the_labels_in_it() -> None:
+    """Other gold tools for a group change the weights of the other folds, perhaps; never those it is measured under."""
+    cases, labels = planted(60, truth="graph_support")
+    other, _ = planted(60, truth="graph_support", relabelled=2)
+    before = fit_weights(cases, labels.groups_Q, cutoffs=(3, 5), seed=0)
+    after = fit_weights(other, labels.groups_Q, cutoffs=(3, 5), seed=0)
+    (its,) = (at for at, fold in enumerate(folds(labels.groups_Q, 5, 0)) if 0 in fold)
+    assert before.fold_weights[its] == after.fold_weights[its]
+    assert before.held_out_Q[0] != after.held_out_Q[0]
+
+
+def test_where_all_is_complete_nothing_is_fitted() -> None:
+    cases, labels = planted(60)
+    tuning = tune_weights(cases, labels, k=TOOLS)
+    assert (tuning.weights, tuning.fold_weights) == (SHIPPED, ())
+    assert tuning.reason == f"every request is complete at {TOOLS} already"
+    assert math.isinf(tuning.strength)
+
+
+def test_weights_that_the_snapshot_has_already_are_not_published_again() -> None:
+    cases, labels = planted(160, truth="graph_support")
+    fitted = tune_weights(cases, labels, k=5)
+    again = tune_weights(cases, labels, k=5, before=fitted.weights)
+    assert again.weights == fitted.weights
+    assert again.reason == "the weights that the snapshot has are the best that were found"

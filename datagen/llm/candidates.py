@@ -19,7 +19,7 @@ _ENTITY_WEIGHT = 1.0  # as much as one word that no other name has
 class Candidates:
     """The names of all inputs of a catalogue, found by the words they share with a tool.
 
-    A rare word counts more than one that half of the names have; a name that identifies the tool's own entity counts
+    A rare word counts more than a usual one, and one of more names than are asked for not at all; a name that identifies the tool's own entity counts
     as one rare word more. Where few names share a word, those that most tools ask for fill the list up.
     """
 
@@ -44,8 +44,10 @@ class Candidates:
         """At most ``count`` names, the nearest first; all of them where there are no more."""
         scores: dict[str, float] = defaultdict(float)
         for word in sorted(_tool_words(tool)):
-            for name in self._sharing.get(word, ()):
-                scores[name] += 1 / len(self._sharing[word])
+            sharing = self._sharing.get(word, ())
+            if len(sharing) <= count:  # a word that more names have tells none of them ("id")
+                for name in sharing:
+                    scores[name] += 1 / len(sharing)
         for name in self._identifying.get(self._catalogue.profile(tool.id).entity, ()):
             scores[name] += _ENTITY_WEIGHT
         near = sorted(scores, key=lambda name: (-scores[name], name))[:count]

@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from datagen.llm import LlmGenerator
+from datagen.path import ToolPath
+from datagen.request import CLASSES, Refusal, SampleValue
+from datagen.seams import Draft, Generator
+from inference.budget import Budget
+from inference.scripted import ScriptedChat
+from ingest.cache import Cache
+from ontology import BudgetExceededError, InvalidArgumentError, ModelError, NotFoundError
+from tests.datagen.llm.shop import CHAIN, EDGE, FIND, ONE, PING, SHIP, TRACK, Named, bodies, catalogue, chat, worded
+from tests.ingest.extract.llm_server import Reply, chat_server
+
+GOOD = worded(
+    "Put whatever Ada Wren ordered on the road for Friday, please.",
+    (1, "customer_name", "Ada Wren"),
+    (2, "ship_date", "friday"),
+)
+CLASS = "implicit-multi-step"
+
+
+def refused(answer: str, path: ToolPath = CHAIN, request_class: str = CLASS) -> Refusal:
+    """The refusal after the same answer twice."""
+    model = ScriptedChat([answer, answer])
+    found = LlmGenerator(catalogue(), model).generate(path, request_class, seed=0)
+    assert isinstance(found, Refusal)
+    assert len(model.calls) == 2
+    assert found.stage == "generate"
+    assert found.subject == path.tools
+    assert found.request_class == request_class
+    assert not found.reason.endswith(".")
+    return found
+
+
+def test_a_good_answer_becomes_a_draft_whose_values_stand_in_it() -> None:
+    with chat_server(lambda _request, _number: Reply(text=GOOD)) as server:
+        generator: Generator = LlmGenerator(catalogue(), chat(server))
+        draft = generator.generate(CHAIN, CLASS, seed=1)
+    assert generator.name == "llm.v1"
+    assert draft == Draft(
+        text="Put whatever Ada Wren ordered on the road for Friday, please.",
+        values=(
+            SampleValue(tool=FIND.id, parameter="customer_name", value="Ada Wren"),
+            SampleValue(tool=SHIP.id, parameter="ship_date", value="Friday"),
+        ),
+    )
+    (request,) = server.requests
+    assert request["response_format"]["type"] == "json_schema"
+    (said,) = bodies(server.requests)
+    assert "Orders of a customer." in said
+    assert "order_id comes from step 1 (order id)" in said
+    assert "carrier (optional, one of north, south)" in said
+    assert FIND.id not in said and FIND.name not in said
+
+
+@pytest.mark.parametrize("request_class", CLASSES)
+def test_each_class_is_told_as_what_it_is(request_class: str) -> None:
+    model = ScriptedChat([GOOD])
+    path = ONE if request_class == "single-intent" else CHAIN
+    assert isinstance(LlmGenerator(catalogue(), model).generate(path, request_class, seed=0), Draft)
+    instructions = model.calls[0][0].content
+    others = ScriptedChat([GOOD])
+    LlmGenerator(catalogue(), others).generate(CHAIN, "multi-intent", seed=0)
+    assert (others.calls[0][0].content == instructions) is (request_class == "multi-intent")
+    shown = json.loads(instructions.splitlines()[-1])
+    assert all(value["value"] in shown["query"] for value in shown["values"])
+
+
+def test_values_that_the_request_does_not_say_are_dropped() -> None:
+    answer = worded(
+        "Put whatever Ada Wren ordered on the road for Friday.",
+        (1, "customer_name", "Ada Wren"),
+        (2, "ship_date", "2025-03-14"),  # not said
+        (2, "order_id", "Friday"),  # an earlier step gives it
+        (2, "carrier", "Fri"),  # not a whole word
+        (2, "weight", "Friday"),  # no such input
+        (7, "carrier", "Friday"),  # no such step
+        (1, "customer_name", "Ada"),  # said already
+    )
+    draft = LlmGenerator(catalogue(), ScriptedChat([answer])).generate(CHAIN, CLASS, seed=0)
+    assert isinstance(draft, Draft)
+    assert [(value.parameter, value.value) for value in draft.values] == [("customer_name", "Ada Wren")]
+
+
+def test_a_request_without_a_value_is_refused() -> None:
+    assert "no value" in refused(worded("Put the order on the road for somebody.")).reason
+    assert (
+        "no value"
+        in refused(worded("Send out the customer name's order.", (1, "customer_name", "the customer name"))).reason
+    )
+
+
+def test_a_tool_without_inputs_needs_no_value() -> None:
+    model = ScriptedChat([worded("Is the shop up at the moment?")])
+    draft = LlmGenerator(catalogue(), model).generate(ToolPath(tools=(PING.id,)), "single-intent", seed=0)
+    assert draft == Draft(text="Is the shop up at the moment?", values=())
+
+
+ADA = (1, "customer_name", "Ada")
+BAD = {
+    "prose": ("Sure! Here is a request: send Ada's order.", "not one JSON object"),
+    "half": (GOOD[:-20], "not one JSON object"),
+    "fenced": (f"```json\n{GOOD}\n```", "not one JSON object"),
+    "missing-field": ('{"query": "send the order of Ada"}', "outside the schema"),
+    "wrong-type": ('{"query": 7, "values": []}', "outside the schema"),
+    "list": ("[]", "outside the schema"),
+    "empty": (worded("", ADA), "empty or too short"),
+    "blank": (worded(" \n ", ADA), "empty or too short"),
+    "tool-name": (worded("run ship_order for Ada please", ADA), "internal name 'ship_order'"),
+    "tool-id": (worded("run shop/find_orders for Ada please", ADA), "internal name"),
+    "input-name": (worded("Ada's order, with ship_date Friday", ADA), "internal name 'ship_date'"),
+    "placeholder": (worded("send Ada's order on [date]", ADA), "where a real value should stand"),
+    "half-character": (worded("send Ada's order \ud83d now", ADA), "half a character"),
+    "too-long": (worded("send Ada's order " + " ".join(f"by way {n} or" for n in range(100)), ADA), "are the most"),
+    "loop": (worded("send Ada's order. " + "and send it out again " * 6, ADA), "repeats itself"),
+    "same-sentence": (worded("Send Ada's order on Friday. Send Ada's order on Friday.", ADA), "repeats itself"),
+}
+
+
+@pytest.mark.parametrize(("answer", "reason"), BAD.values(), ids=BAD.keys())
+def test_an_answer_that_is_no_request_is_refused_with_its_reason(answer: str, reason: str) -> None:
+    refusal = refused(answer)
+    assert reason in refusal.reason
+    assert refusal.text == answer[:500]
+
+
+@pytest.mark.parametrize(("answer", "reason"), BAD.values(), ids=BAD.keys())
+def test_its_fault_is_told_and_it_may_be_mended(answer: str, reason: str) -> None:
+    with chat_server(lambda _, number: Reply(text=answer if number == 1 else GOOD)) as server:
+        draft = LlmGenerator(catalogue(), chat(server)).generate(CHAIN, CLASS, seed=0)
+    assert isinstance(draft, Draft)
+    assert reason in bodies(server.requests)[1]
+
+
+def test_an_answer_cut_at_the_limit_is_called_so() -> None:
+    with chat_server(lambda *_: Reply(text=GOOD[:40], finish="length")) as server:
+        found = LlmGenerator(catalogue(), chat(server)).generate(CHAIN, CLASS, seed=0)
+    assert isinstance(found, Refusal)
+    assert "cut off" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("path", "request_class"),
+    [(CHAIN, "single-intent"), (ONE, "multi-intent"), (ONE, "conditional-multi-step"), (ONE, CLASS)],
+)
+def test_a_class_that_the_path_cannot_have_asks_nothing(path: ToolPath, request_class: str) -> None:
+    model = ScriptedChat([])
+    found = LlmGenerator(catalogue(), model).generate(path, request_class, seed=0)
+    assert isinstance(found, Refusal)
+    assert not model.calls
+
+
+def test_unknown_classes_and_tools_are_errors() -> None:
+    generator = LlmGenerator(catalogue(), ScriptedChat([]))
+    with pytest.raises(InvalidArgumentError, match="single-intent"):
+        generator.generate(CHAIN, "seven-step", seed=0)
+    with pytest.raises(NotFoundError):
+        generator.generate(ToolPath(tools=("shop/none",)), "single-intent", seed=0)
+
+
+def test_another_seed_is_asked_anew_and_the_same_one_is_not() -> None:
+    cache = Cache()
+    with chat_server(lambda *_: Reply(text=GOOD)) as server:
+        generator = LlmGenerator(catalogue(), chat(server), cache)
+        first = generator.generate(CHAIN, CLASS, seed=1)
+        assert LlmGenerator(catalogue(), chat(server), cache).generate(CHAIN, CLASS, seed=1) == first
+        assert server.hits == 1
+        for seed in range(2, 12):
+            generator.generate(CHAIN, CLASS, seed=seed)
+    assert server.hits == 11
+    assert len(set(bodies(server.requests))) == 11
+    assert len({body.split("Written by ")[1].split(";")[0] for body in bodies(server.requests)}) > 3
+
+
+def test_the_cache_tells_models_classes_paths_and_documents_apart() -> None:
+    cache = Cache()
+    other = ScriptedChat(lambda _messages: GOOD)
+    other.name = "other"
+    model = ScriptedChat(lambda _messages: GOOD)
+    altered = catalogue(FIND, PING, replace(SHIP, description="Sends an order."), TRACK)
+    for chosen, asked, path, request_class in (
+        (catalogue(), model, CHAIN, CLASS),
+        (catalogue(), other, CHAIN, CLASS),
+        (catalogue(), model, CHAIN, "explicit-multi-step"),
+        (catalogue(), model, replace(CHAIN, edges=(replace(EDGE, parameter="carrier"),)), CLASS),
+        (altered, model, CHAIN, CLASS),
+    ):
+        LlmGenerator(chosen, asked, cache).generate(path, request_class, seed=0)
+    assert len(model.calls) + len(other.calls) == 5
+
+
+def test_a_model_that_dies_on_the_way_is_an_error_and_the_next_run_asks_only_the_rest(tmp_path: Path) -> None:
+    with Cache(tmp_path / "cache.sqlite") as cache:
+        with chat_server(lambda _, number: Reply(text=GOOD) if number <= 4 else Reply(status=400)) as server:
+            model = chat(server)
+            generator = LlmGenerator(catalogue(), model, cache)
+            found = [generator.generate(CHAIN, CLASS, seed=seed) for seed in range(6)]
+            with pytest.raises(ModelError, match="400"):
+                generator.generate(CHAIN, CLASS, seed=6)
+        assert [isinstance(one, Draft) for one in found] == [True] * 4 + [False] * 2
+        assert server.hits == 7
+        with chat_server(lambda *_: Reply(text=GOOD)) as second:
+            again = LlmGenerator(catalogue(), Named(chat(second), model.name), cache)
+            assert all(isinstance(again.generate(CHAIN, CLASS, seed=seed), Draft) for seed in range(10))
+    assert second.hits == 6
+
+
+def test_one_failed_call_among_good_ones_costs_one_request() -> None:
+    with chat_server(lambda _, number: Reply(status=400) if number % 2 else Reply(text=GOOD)) as server:
+        generator = LlmGenerator(catalogue(), chat(server))
+        found = [generator.generate(CHAIN, CLASS, seed=seed) for seed in range(8)]
+    assert sum(isinstance(one, Draft) for one in found) == 4
+
+
+def test_the_budget_stops_the_run_and_the_next_one_pays_only_for_the_rest() -> None:
+    cache = Cache()
+    reply = Reply(text=GOOD, prompt_tokens=1_000, completion_tokens=100)
+    with chat_server(lambda *_: reply) as server:
+        poor = LlmGenerator(catalogue(), chat(server, budget=Budget(max_tokens=5_000)), cache)
+        with pytest.raises(BudgetExceededError):
+            for seed in range(8):
+                poor.generate(CHAIN, CLASS, seed=seed)
+        paid = server.hits
+        assert 2 <= paid < 8
+        rich = LlmGenerator(catalogue(), chat(server), cache)
+        assert all(isinstance(rich.generate(CHAIN, CLASS, seed=seed), Draft) for seed in range(8))
+        assert server.hits == 8
+
+
+def test_what_was_refused_is_not_kept() -> None:
+    cache = Cache()
+    model = ScriptedChat(["no", "no", GOOD])
+    assert isinstance(LlmGenerator(catalogue(), model, cache).generate(CHAIN, CLASS, seed=0), Refusal)
+    assert isinstance(LlmGenerator(catalogue(), model, cache).generate(CHAIN, CLASS, seed=0), Draft)

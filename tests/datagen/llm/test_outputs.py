@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from datagen.llm import LlmOutputs
+from datagen.llm.candidates import Candidates
+from datagen.outputs import RulesOutputs
+from datagen.seams import OutputFinder
+from inference.scripted import ScriptedChat
+from ingest.cache import Cache
+from ontology import InvalidArgumentError, ModelError, Parameter, Tool
+from tests.datagen.llm.shop import FIND, PING, SHIP, TRACK, Named, bodies, catalogue, chat, outputs
+from tests.ingest.extract.llm_server import Reply, chat_server
+
+
+def silent(number: int) -> Tool:
+    return Tool(id=f"s/t{number:02}", name=f"t{number:02}", parameters=(Parameter(name=f"thing_{number}_id"),))
+
+
+def test_documented_outputs_are_the_rules_and_others_are_asked_for() -> None:
+    with chat_server(lambda *_: Reply(text=outputs(("shipment_id", 0.95)))) as server:
+        finder: OutputFinder = LlmOutputs(catalogue(), chat(server))
+        found = finder.find()
+    assert finder.name == "llm.v1"
+    by_rules = RulesOutputs(catalogue()).find().by_tool
+    assert list(found.by_tool) == [FIND.id, PING.id, SHIP.id, TRACK.id]
+    assert all(found.by_tool[tool] == by_rules[tool] for tool in (FIND.id, PING.id, TRACK.id))
+    (output,) = found.by_tool[SHIP.id]
+    assert (output.name, output.confidence, output.reason, output.documented) == (
+        "shipment_id",
+        0.95,
+        "It gives it",
+        False,
+    )
+    assert server.hits == 1
+    (said,) = bodies(server.requests)
+    assert "Sends an order out on a day." in said
+    row = server.requests[0]["response_format"]["json_schema"]["schema"]["properties"]["outputs"]["items"]
+    listed = row["properties"]["name"]["enum"]
+    assert listed == ["carrier", "customer_name", "order_id", "ship_date", "shipment_id"]
+    assert all(name in said for name in listed)
+
+
+def test_what_is_outside_the_list_unsure_twice_or_too_much_is_refused_by_name() -> None:
+    answer = outputs(
+        ("tracking_code", 0.99),
+        ("shipment_id", 1.0),
+        ("shipment_id", 0.8),
+        ("order_id", 0.7),
+        ("carrier", 0.6),
+        ("ship_date", 0.55),
+        ("customer_name", 0.3),
+    )
+    found = LlmOutputs(catalogue(), ScriptedChat([answer])).find()
+    assert [(one.name, one.confidence) for one in found.by_tool[SHIP.id]] == [
+        ("shipment_id", 0.99),
+        ("order_id", 0.7),
+        ("carrier", 0.6),
+    ]
+    refused = {refusal.reason: refusal for refusal in found.refused if refusal.subject == (SHIP.id,)}
+    assert all(refusal.stage == "outputs" for refusal in refused.values())
+    for part in ("'tracking_code', which is not on the list", "'shipment_id' twice", "more than 3", "0.30, below 0.5"):
+        assert sum(part in reason for reason in refused) == 1, part
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["The output is shipment_id.", outputs(("shipment_id", 0.9))[:-5], '{"outputs": [{"name": "shipment_id"}]}', "[]"],
+    ids=["prose", "half", "missing-field", "list"],
+)
+def test_an_unusable_answer_leaves_the_tool_without_outputs_and_a_reason(answer: str) -> None:
+    found = LlmOutputs(catalogue(), ScriptedChat([answer, answer])).find()
+    assert found.by_tool[SHIP.id] == ()
+    (refusal,) = (one for one in found.refused if one.subject == (SHIP.id,))
+    assert "refused twice" in refusal.reason
+    assert refusal.text == answer
+
+
+def test_no_outputs_is_an_answer() -> None:
+    found = LlmOutputs(catalogue(), ScriptedChat([outputs()])).find()
+    assert found.by_tool[SHIP.id] == ()
+    assert not [one for one in found.refused if one.subject == (SHIP.id,)]
+
+
+def test_a_catalogue_without_inputs_asks_nothing_and_says_why() -> None:
+    model = ScriptedChat([])
+    found = LlmOutputs(catalogue(Tool(id="a/now", name="now", description="The time.")), model).find()
+    assert found.by_tool == {"a/now": ()}
+    assert "no tool of the catalogue has an input" in found.refused[0].reason
+    assert LlmOutputs(catalogue(PING), model).find().by_tool[PING.id] is not None
+    assert not model.calls
+
+
+def test_a_model_that_dies_is_an_error_and_the_next_run_asks_only_the_rest(tmp_path: Path) -> None:
+    tools = [silent(number) for number in range(12)]
+    with Cache(tmp_path / "cache.sqlite") as cache:
+        with chat_server(lambda _, number: Reply(text=outputs()) if number <= 5 else Reply(status=400)) as server:
+            model = chat(server)
+            with pytest.raises(ModelError, match="400"):
+                LlmOutputs(catalogue(*tools), model, cache, concurrency=1).find()
+        assert server.hits < 12
+        with chat_server(lambda *_: Reply(text=outputs())) as second:
+            found = LlmOutputs(catalogue(*tools), Named(chat(second), model.name), cache).find()
+    assert second.hits == 7
+    assert len(found.by_tool) == 12
+
+
+def test_the_number_of_calls_under_way_changes_nothing() -> None:
+    tools = [silent(number) for number in range(9)]
+
+    def answer(request: object, _number: int) -> Reply:
+        number = str(request).split("It is given: thing_")[1].split("_")[0]
+        return Reply(text=outputs((f"thing_{number}_id", 0.6 + int(number) / 100)), delay_s=0.03)
+
+    with chat_server(answer) as server:
+        one, many = (LlmOutputs(catalogue(*tools), chat(server), concurrency=c).find() for c in (1, 4))
+        assert server.most_at_once > 1
+    assert one == many
+    assert [found[0].name for found in one.by_tool.values()] == [f"thing_{number}_id" for number in range(9)]
+
+
+def test_none_is_too_few() -> None:
+    with pytest.raises(InvalidArgumentError, match="candidates"):
+        LlmOutputs(catalogue(), ScriptedChat([]), candidates=0)
+    with pytest.raises(InvalidArgumentError, match="concurrency"):
+        LlmOutputs(catalogue(), ScriptedChat([]), concurrency=0)
+
+
+def test_of_a_large_catalogue_the_nearest_names_are_shown() -> None:
+    many = [Tool(id=f"x/t{n}", name=f"t{n}", parameters=(Parameter(name=f"filler_{n}_id"),)) for n in range(200)]
+    candidates = Candidates(catalogue(FIND, PING, SHIP, TRACK, *many))
+    near = candidates.nearest(SHIP, 20)
+    assert len(near) == len(set(near)) == 20
+    assert set(near[:3]) == {"order_id", "ship_date", "carrier"}
+    assert len(set(candidates.nearest(SHIP, 1_000))) == 205
+
+
+def test_names_are_shown_with_what_their_documents_say() -> None:
+    tool = Tool(id="a/b", name="b", parameters=(Parameter(name="zone", description="Part of the\n hall"),))
+    assert Candidates(catalogue(tool)).told("zone") == "zone (Part of the hall)"

@@ -23,11 +23,13 @@ from datagen.links import Links
 from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_judges
 from datagen.outputs import RulesOutputs, available_parameters
 from datagen.path import PathEdge
+from datagen.paths import find_paths
 from datagen.pp_graph import build_pp_graph
 from datagen.request import CLASSES, Refusal, SyntheticRequest
 from datagen.rp_graph import build_rp_graph
 from datagen.seams import RequestJudge, ToolOutputs
 from datagen.sequence import RulesSequence
+from datagen.validate import rules_judges
 from inference import OpenAIChat, load_encoder
 from ingest.cache import Cache
 from ingest.sources import read_catalog
@@ -151,15 +153,11 @@ class _Run:
 
     def requests(self) -> dict[str, Any]:
         """Requests over paths of each class."""
-        from datagen.paths import find_paths
-
         each = max(1, self.chosen.paths // len(CLASSES))
         pp = build_pp_graph(self.catalogue, load_encoder(_ENCODER))
         rules = RulesSequence(self.catalogue, self.rp)
         wanted = {name: each for name in CLASSES}
-        paths = find_paths(
-            self.catalogue, self.rp, pp.links, rules, wanted=wanted, seed=self.chosen.seed, progress=lambda *_: None
-        )
+        paths = find_paths(self.catalogue, self.rp, pp.links, rules, wanted=wanted, seed=self.chosen.seed)
         generator = LlmGenerator(self.catalogue, self.chat, self.cache)
         refused: list[Refusal] = []
         stopped = ""
@@ -211,8 +209,6 @@ class _Run:
         return found
 
     def _judges(self) -> list[RequestJudge]:
-        from datagen.validate import rules_judges
-
         return [
             *rules_judges(self.catalogue, self.rp),
             *llm_judges(self.catalogue, self.rp, self.chat, self.cache),
@@ -231,8 +227,9 @@ class _Run:
         return {"judged": len(verdicts), "passed": passed, "unusable": unusable, "stopped": stopped}
 
     def _wanted(self, tool_id: str) -> set[str]:
-        """The documented outputs that are inputs somewhere: those that can be picked from the list."""
+        """The documented outputs that can be picked from the list: inputs of other tools, and not the tool's own."""
         listed = {self._key("", name) for name in available_parameters(self.catalogue)}
+        listed -= {self._key(tool_id, one.name) for one in self.catalogue.tool(tool_id).parameters}
         outputs = self.documented.by_tool.get(tool_id, ())
         return {key for one in outputs if one.documented and (key := self._key(tool_id, one.name)) in listed}
 

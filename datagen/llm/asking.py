@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 NAME = "llm.v1"
 PROMPT_VERSION = "1"
-"""Changes with any wording or reading rule below this package, so that no answer to another question is taken for one."""
+"""Changes with the rules by which answers are read; what is said to the model is in the key of an answer anyway."""
 CACHE_KIND = "datagen-answer"
 _MAX_PROBLEM_CHARS = 400
 _MAX_SENTENCE_CHARS = 300

@@ -41,7 +41,8 @@ class Candidates:
         return f"{name} ({description})" if description else name
 
     def nearest(self, tool: Tool, count: int) -> tuple[str, ...]:
-        """At most ``count`` names, the nearest first; all of them where there are no more."""
+        """At most ``count`` names, the nearest first, without the tool's own inputs; all where there are no more."""
+        own = {parameter.name for parameter in tool.parameters}
         scores: dict[str, float] = defaultdict(float)
         for word in sorted(_tool_words(tool)):
             sharing = self._sharing.get(word, ())
@@ -50,8 +51,8 @@ class Candidates:
                     scores[name] += 1 / len(sharing)
         for name in self._identifying.get(self._catalogue.profile(tool.id).entity, ()):
             scores[name] += _ENTITY_WEIGHT
-        near = sorted(scores, key=lambda name: (-scores[name], name))[:count]
-        rest = (name for name in self._common if name not in scores)
+        near = sorted(scores.keys() - own, key=lambda name: (-scores[name], name))[:count]
+        rest = (name for name in self._common if name not in scores and name not in own)
         return tuple(near) + tuple(name for name, _ in zip(rest, range(count - len(near)), strict=False))
 
 

@@ -45,8 +45,18 @@ Confidence:
 Rules:
 1. Take names from the list only, copied letter by letter.
 2. At most {MAX_OUTPUTS} fields. None is a good answer; a wrong field does more harm than a missing one.
-3. What the operation is given is no result, unless the operation itself makes or changes it.
+3. What the operation is merely given is no result.
 4. The reason is one short sentence about this operation.
+
+Examples, from a bicycle workshop:
+Operation: take in bike: Opens a repair for a bike that a customer brings.
+It is given: customer, bike
+Fields to pick from: closing_time, mechanic, price_list, repair_id
+{{"outputs": [{{"name": "repair_id", "reason": "opening a repair gives it a number of its own", "confidence": 0.95}}]}}
+Operation: lock the till: Ends the day at the till.
+It is given: till
+Fields to pick from: closing_time, mechanic, price_list, repair_id
+{{"outputs": []}}
 
 Answer with one JSON object and nothing else: {{"outputs": [{{"name": …, "reason": …, "confidence": …}}]}}"""
 
@@ -56,9 +66,9 @@ _Row = dict[str, Any]
 class LlmOutputs:
     """Finds outputs: the documented ones as the rules have them, those of tools that document none from a chat model.
 
-    The model picks from the catalogue's input names. Of a large catalogue it is shown the nearest only, by words and
-    entity shared with the tool; what it names beyond the list that it was shown is refused, as is what it is not sure
-    of. A tool without a usable answer has no outputs, and a refusal says why.
+    The model picks from the catalogue's input names, but for the tool's own: what a tool is given it need not be asked
+    for. Of a large catalogue it is shown the nearest names only, by words and entity shared with the tool; what it names
+    beyond the list that it was shown is refused, as is what it is not sure of. A tool without a usable answer has no outputs, and a refusal says why.
 
     :param cache: where answers are kept; None keeps none.
     :param candidates: how many names the model is shown, at least 1.

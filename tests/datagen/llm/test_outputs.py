@@ -39,7 +39,7 @@ def test_documented_outputs_are_the_rules_and_others_are_asked_for() -> None:
     assert "Sends an order out on a day." in said
     row = server.requests[0]["response_format"]["json_schema"]["schema"]["properties"]["outputs"]["items"]
     listed = row["properties"]["name"]["enum"]
-    assert listed == ["carrier", "customer_name", "order_id", "ship_date", "shipment_id"]
+    assert listed == ["customer_name", "shipment_id"]
     assert all(name in said for name in listed)
 
 
@@ -48,20 +48,29 @@ def test_what_is_outside_the_list_unsure_twice_or_too_much_is_refused_by_name() 
         ("tracking_code", 0.99),
         ("shipment_id", 1.0),
         ("shipment_id", 0.8),
-        ("order_id", 0.7),
-        ("carrier", 0.6),
-        ("ship_date", 0.55),
+        ("order_id", 0.75),  # its own input
+        ("thing_1_id", 0.7),
+        ("thing_2_id", 0.6),
+        ("thing_3_id", 0.55),
         ("customer_name", 0.3),
     )
-    found = LlmOutputs(catalogue(), ScriptedChat([answer])).find()
+    others = [silent(number) for number in (1, 2, 3)]
+    model = ScriptedChat(lambda messages: answer if "ship order" in messages[1].content else outputs())
+    found = LlmOutputs(catalogue(FIND, PING, SHIP, TRACK, *others), model).find()
     assert [(one.name, one.confidence) for one in found.by_tool[SHIP.id]] == [
         ("shipment_id", 0.99),
-        ("order_id", 0.7),
-        ("carrier", 0.6),
+        ("thing_1_id", 0.7),
+        ("thing_2_id", 0.6),
     ]
     refused = {refusal.reason: refusal for refusal in found.refused if refusal.subject == (SHIP.id,)}
     assert all(refusal.stage == "outputs" for refusal in refused.values())
-    for part in ("'tracking_code', which is not on the list", "'shipment_id' twice", "more than 3", "0.30, below 0.5"):
+    for part in (
+        "'tracking_code', which is not on",
+        "'order_id', which is not on",
+        "'shipment_id' twice",
+        "more than 3",
+        "0.30, below 0.5",
+    ):
         assert sum(part in reason for reason in refused) == 1, part
 
 
@@ -111,14 +120,14 @@ def test_the_number_of_calls_under_way_changes_nothing() -> None:
     tools = [silent(number) for number in range(9)]
 
     def answer(request: object, _number: int) -> Reply:
-        number = str(request).split("It is given: thing_")[1].split("_")[0]
-        return Reply(text=outputs((f"thing_{number}_id", 0.6 + int(number) / 100)), delay_s=0.03)
+        number = int(str(request).rsplit("It is given: thing_", 1)[1].split("_")[0])
+        return Reply(text=outputs((f"thing_{(number + 1) % 9}_id", 0.6 + number / 100)), delay_s=0.03)
 
     with chat_server(answer) as server:
         one, many = (LlmOutputs(catalogue(*tools), chat(server), concurrency=c).find() for c in (1, 4))
         assert server.most_at_once > 1
     assert one == many
-    assert [found[0].name for found in one.by_tool.values()] == [f"thing_{number}_id" for number in range(9)]
+    assert [found[0].name for found in one.by_tool.values()] == [f"thing_{n % 9}_id" for n in range(1, 10)]
 
 
 def test_none_is_too_few() -> None:
@@ -131,10 +140,10 @@ def test_none_is_too_few() -> None:
 def test_of_a_large_catalogue_the_nearest_names_are_shown() -> None:
     many = [Tool(id=f"x/t{n}", name=f"t{n}", parameters=(Parameter(name=f"filler_{n}_id"),)) for n in range(200)]
     candidates = Candidates(catalogue(FIND, PING, SHIP, TRACK, *many))
-    near = candidates.nearest(SHIP, 20)
+    near = candidates.nearest(FIND, 20)
     assert len(near) == len(set(near)) == 20
-    assert set(near[:3]) == {"order_id", "ship_date", "carrier"}
-    assert len(set(candidates.nearest(SHIP, 1_000))) == 205
+    assert near[0] == "order_id"
+    assert len(set(candidates.nearest(FIND, 1_000))) == 204
 
 
 def test_names_are_shown_with_what_their_documents_say() -> None:

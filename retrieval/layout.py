@@ -2,7 +2,7 @@
 
 | file | content |
 |---|---|
-| ``manifest.json`` | format version, snapshot id, ontology, models, counts, SHA-256 and size of every other file |
+| ``manifest.json`` | format version, snapshot id, ontology, models, counts, ranking weights other than the shipped, SHA-256 and size of every other file |
 | ``tools.jsonl`` | tools in catalogue order; tool ``i`` is node ``i`` |
 | ``node_keys.txt`` | ``type:name`` of each node, one a line |
 | ``nodes.jsonl`` | type, name, text and surface forms of each node |

@@ -64,12 +64,13 @@ def tune(
 
 
 def _show(tuned: Tuned) -> None:
-    from eval.tuning.report import changes_table, weights_table
+    from eval.tuning.report import basis, changes_table, weights_table
 
     _print("Held-out paths", changes_table(tuned.tuning.held_out, caption=""))
     if tuned.tuning.test:
         _print("Test requests", changes_table(tuned.tuning.test, caption=""))
     _print("Weights", weights_table(tuned.tuning))
+    stdout.print(escape(basis(tuned.tuning, tuned.labels)), soft_wrap=True)
     stdout.print(f"[bold {'green' if tuned.published else 'yellow'}]{escape(tuned.outcome)}[/]", soft_wrap=True)
     for file in tuned.files:
         stdout.print(f"Report: [bold]{escape(str(file))}[/]", soft_wrap=True)

@@ -15,7 +15,7 @@ from eval.tuning.tune import Tuning
 from eval.tuning.verdict import Change
 from retrieval.weights import SHIPPED
 
-__all__ = ["changes_table", "tuning_document", "tuning_to_json", "weights_table"]
+__all__ = ["basis", "changes_table", "tuning_document", "tuning_to_json", "weights_table"]
 
 
 def tuning_to_json(tuning: Tuning, labels: Labels) -> dict[str, Any]:
@@ -58,14 +58,8 @@ def tuning_document(tuning: Tuning, labels: Labels, *, title: str, outcome: str)
 
     :param outcome: what came of it, one sentence.
     """
-    fitted_on = int((~labels.test_Q).sum())
-    groups = len(set(labels.groups_Q[~labels.test_Q].tolist()))
-    said = (
-        f"Fitted on {counted(fitted_on, 'request')} of {counted(groups, 'group')} (requests of one tool path or one gold "
-        f"set are a group). {percent(tuning.hopeless)} % of them no weights can complete: a gold tool is no candidate."
-    )
     sections = [
-        Section(title="Outcome", blocks=(Paragraph(text=outcome), Paragraph(text=said))),
+        Section(title="Outcome", blocks=(Paragraph(text=outcome), Paragraph(text=basis(tuning, labels)))),
         Section(
             title="Held-out paths",
             blocks=(changes_table(tuning.held_out, caption="Each request under weights fitted without its group."),),
@@ -79,6 +73,16 @@ def tuning_document(tuning: Tuning, labels: Labels, *, title: str, outcome: str)
         sections.append(Section(title="Test requests", blocks=(changes_table(tuning.test, caption=caption),)))
     sections.append(Section(title="Weights", blocks=(weights_table(tuning),)))
     return Document(title=title, sections=tuple(sections))
+
+
+def basis(tuning: Tuning, labels: Labels) -> str:
+    """What it rests on, in two sentences."""
+    requests = int((~labels.test_Q).sum())
+    groups = len(set(labels.groups_Q[~labels.test_Q].tolist()))
+    return (
+        f"Fitted on {counted(requests, 'request')} of {counted(groups, 'group')}; requests of one tool path or one gold set "
+        f"are one. {percent(tuning.hopeless)} % of the requests no weights complete: a gold tool is no candidate."
+    )
 
 
 def changes_table(changes: Sequence[Change], *, caption: str) -> Table:

@@ -1,0 +1,47 @@
+"""The page on tuning is true: its example runs, its options exist, its weights are the shipped ones."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from eval.tuning.labels import LEAST_GROUPS
+from retrieval.weights import SHIPPED
+from services.tune import NOT_BETTER
+from tests.conftest import ROOT
+
+PAGE = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
+
+
+def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    exec(example.replace("minilm-l6-int8.v1", "hashing.v1"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(("Nothing was published: ", "Snapshot "))
+    assert [line.split(":")[0] for line in lines[1:]] == ["@3", "@5"]
+
+
+def test_the_options_exist() -> None:
+    said = subprocess.run(
+        [sys.executable, "-m", "services.cli", "tune", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    lines = [line for line in PAGE.splitlines() if line.startswith(".venv/bin/egotools tune")]
+    options = {
+        word for line in lines for word in line.replace(":", " ").replace(";", " ").split() if word.startswith("-")
+    }
+    assert options == {"--on", "-k", "--json", "--report"}
+    assert [option for option in options if option not in said] == []
+
+
+def test_the_numbers_are_those_of_the_code() -> None:
+    table = {name: float(value) for name, value in re.findall(r"^\| `(\w+)` \| ([\d.]+) \|", PAGE, re.MULTILINE)}
+    assert table == asdict(SHIPPED)
+    assert f"At least {LEAST_GROUPS} groups" in PAGE
+    assert f"the exit code is {NOT_BETTER}" in PAGE

@@ -27,9 +27,11 @@ __all__ = ["FoundPaths", "Progress", "find_paths"]
 Progress = Callable[[str, int, int], None]
 
 _LENGTHS = {2: 0.40, 3: 0.35, 4: 0.15, 5: 0.10}
+_FORKED = 3  # tools of a join or fan
+_ATTEMPTS = 3
 _SET_LENGTHS = {2: 0.55, 3: 0.30, 4: 0.15}
 _GENERAL = 0.6  # of the paths for questions of knowledge: how many have a tool that answers the question
-_LONE = 0.4  # of those whose question no tool answers: how many have one tool only
+_LONE = 0.5  # of what is done beside the question: how much is done by one tool, though a chain led to it
 _RULES: Mapping[str, tuple[Rules, ...]] = {
     "explicit-multi-step": (Rules(shapes=("chain", "chain", "chain", "join", "fan")),),
     "implicit-multi-step": (Rules(reads_first=True, shapes=("chain", "chain", "chain", "chain", "join")),),
@@ -201,7 +203,8 @@ class _Finder:
         if anchor in self._general:
             others = [tool for tool in self._tools if tool not in self._general and builder.are_apart(tool, [anchor])]
             anchor = min(others, key=lambda tool: self._usage.tools[tool], default="")
-        chain = builder.chain(anchor, 2, Rules(reads_first=True)) if anchor and rng.random() >= _LONE else None
+        alone = bool(anchor) and not builder.reads(anchor) and rng.random() < _LONE
+        chain = builder.chain(anchor, 2, Rules(reads_first=True)) if anchor and not alone else None
         own = chain or (ToolPath(tools=(anchor,)) if anchor else None)
         if own is None or rng.random() >= _GENERAL:
             return own
@@ -212,14 +215,11 @@ class _Finder:
         return ToolPath(tools=(answering, *own.tools), edges=own.edges, shape="set")
 
 
-_ATTEMPTS = 3
-
-
 def _dependent(
     anchor: str, lengths: Counter[int], rules: Rules, builder: Builder, rng: random.Random
 ) -> ToolPath | None:
     length = _due(lengths, _LENGTHS)
-    shape = rng.choice(rules.shapes) if length == 3 else "chain"
+    shape = rng.choice(rules.shapes) if length >= _FORKED else "chain"
     if shape == "join":
         return builder.join(anchor, rules) or builder.chain(anchor, length, rules)
     if shape == "fan":
@@ -228,7 +228,7 @@ def _dependent(
 
 
 def _due(lengths: Counter[int], shares: Mapping[int, float]) -> int:
-    """The length that is furthest behind its share; the longest of equals, which often comes out shorter."""
+    """The length that is furthest behind its share; what is made is shorter where steps lead no further."""
     total = sum(lengths.values()) + 1
     return max(shares, key=lambda length: (shares[length] * total - lengths[length], length))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from datagen.catalogue import Catalogue
@@ -14,6 +16,7 @@ from ingest.linking.identifiers import GENERIC
 from ingest.linking.profiles import Profile
 from ingest.linking.subjects import names_of
 from ontology.names import noun_lemma
+from ontology.names import words as words_of
 from ontology.tool import Tool
 
 __all__ = ["RulesSequence"]
@@ -82,11 +85,14 @@ class RulesSequence:
         self._rp = rp
         self._profiles = wide_profiles(catalogue)
         self._names = names_of(catalogue.ontology)
+        self._subjects = {profile.entity for profile in self._profiles.values()}
+        self._makers = _makers(self._profiles.values())
 
     def judge(self, edge: PathEdge) -> Verdict:
         """Whether the second tool sensibly follows the first; the reason names what speaks against it, or for it."""
         step = self._step(edge)
-        against = next((found for found in (_repeats(step), self._known_before(step), _unfit(step)) if found), "")
+        found = (_repeats(step), self._known_before(step), _unfit(step), self._another(step))
+        against = next((reason for reason in found if reason), "")
         return Verdict(check="sequence", passed=not against, reason=against or _why(step), by=self.name)
 
     def _step(self, edge: PathEdge) -> _Step:
@@ -105,14 +111,50 @@ class RulesSequence:
             return f"the {step.about} must be known before the first tool runs, so the second does not need it"
         return ""
 
+    def _another(self, step: _Step) -> str:
+        """Two things that are called alike: each system makes its own, or the name alone does not say of which kind."""
+        thing = step.identified
+        if not thing:
+            return ""
+        if not step.same_system and {step.first.system, step.second.system} <= self._makers.get(thing, set()):
+            return f"each of the two systems makes a {thing} of its own"
+        if thing in self._subjects or step.of_first:
+            return ""
+        telling = _lemmas(step.second) - set(thing.split())
+        if telling and not telling & _lemmas(step.first):
+            for edge in self._rp.into(step.second.id):
+                other = self._profiles[edge.source]
+                if (edge.parameter, other.action) == (step.edge.parameter, step.first.action) and telling & _lemmas(
+                    other
+                ):
+                    return f"the {thing} of another tool is meant, {edge.source}"
+        return ""
+
     def _tool(self, profile: Profile) -> Tool:
         return self._catalogue.tool(profile.id)
+
+
+def _makers(profiles: Iterable[Profile]) -> dict[str, set[str]]:
+    """Entity → the systems that make it."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for profile in profiles:
+        if profile.action == "create":
+            for offer in profile.offers:
+                if offer.key[0] and _is_a(offer.key[0], profile.entity):
+                    found[offer.key[0]].add(profile.system)
+    return found
+
+
+def _lemmas(profile: Profile) -> frozenset[str]:
+    return frozenset(noun_lemma(word) for word in profile.words)
 
 
 def _repeats(step: _Step) -> str:
     first, second = step.first, step.second
     if first.action == "delete":
         return "what is deleted gives nothing to go on with"
+    if second.action == "create" and _lemmas(first) == _lemmas(second) != frozenset(step.identified.split()):
+        return f"a new {' '.join(first.words)} does not come from another one's {step.about}"
     if not step.same_entity or (step.need is not None and step.need.key[0] == RESOURCE):
         return ""
     thing = first.entity
@@ -154,6 +196,8 @@ def _unfit_value(step: _Step) -> str:
         return ""
     if step.about in GENERIC or words & _TEXTS or (step.need is not None and step.need.key[0] != VALUE):
         return f"a {step.about} of the one is not the {step.about} of the other"
+    if "new" in words_of(step.edge.parameter):
+        return f"what is to become of the {step.about} is not what it was"
     if not step.same_system:
         return f"two systems only happen to call something {step.about}"
     if not step.reads:
@@ -173,7 +217,7 @@ def _is_id(step: _Step) -> bool:
 
 def _named_in(about: str, profile: Profile) -> bool:
     """Whether the tool's name speaks of it: as a word of its own, in singular or plural."""
-    words = {noun_lemma(word) for word in profile.words}
+    words = _lemmas(profile)
     return bool(about) and "of" not in words and set(about.split()) <= words
 
 

@@ -1,7 +1,7 @@
 """Measure the tool graphs of the public sets: ``python -m scripts.graph_quality ../shared/bench``.
 
 One folder a set: ``tools.jsonl`` and, where there are, ``dependencies.jsonl``, ``answer_key_dependencies.jsonl`` and
-``queries.jsonl``. With ``--stores`` the snapshots published at ``STORES/<set>/store`` are measured; a set without one is
+``queries.jsonl``. Beside the snapshot's own edges the R-P graph of data generation is scored, as ``datagen R-P``. With ``--stores`` the snapshots published at ``STORES/<set>/store`` are measured; a set without one is
 built in a folder that is gone afterwards. Keys and requests are for measuring only; nothing here feeds the graph.
 """
 
@@ -16,6 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from datagen.catalogue import Catalogue
+from datagen.outputs import RulesOutputs
+from datagen.rp_graph import build_rp_graph
 from eval.graph_quality import GraphTable, find_build_report, graph_quality, graph_quality_tables
 from eval.queries import read_queries
 from inference import load_encoder
@@ -23,6 +26,7 @@ from retrieval.snapshot import Snapshot, open_snapshot
 from services.build import build_snapshot
 
 _KEYS = ("dependencies.jsonl", "answer_key_dependencies.jsonl")
+_GROUP = "datagen R-P"
 _ENCODER = "minilm-l6-int8.v1"
 
 
@@ -51,13 +55,21 @@ def _measure(folder: Path, stores: Path | None, encoder: str) -> dict[str, Any]:
     queries = read_queries([requests], name=folder.name) if requests.exists() else None
     with _snapshot(folder, stores, encoder) as snapshot:
         start = time.perf_counter()
-        quality = graph_quality(snapshot, keys=keys, queries=queries, report=find_build_report(snapshot))
+        report = find_build_report(snapshot)
+        quality = graph_quality(snapshot, keys=keys, edges=_edges(snapshot), queries=queries, report=report)
         seconds = time.perf_counter() - start
     print(
         f"## {folder.name}: {quality['census']['tools']:,} tools, snapshot {quality['snapshot_id']}, {seconds:.1f} s\n"
     )
     print("\n".join(line for table in graph_quality_tables(quality) for line in _markdown(table)))
     return quality
+
+
+def _edges(snapshot: Snapshot) -> dict[str, list[tuple[str, str]]]:
+    """The R-P graph that data generation finds by rules, as pairs (tool that needs, tool that is needed)."""
+    catalogue = Catalogue.of(snapshot)
+    links = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
+    return {_GROUP: [(edge.target, edge.source) for edge in links]}
 
 
 @contextmanager

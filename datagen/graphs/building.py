@@ -71,7 +71,7 @@ class Builder:
         open_ends = [True, False]  # forward
         while len(tools) < length and open_ends:
             forward = open_ends[0] if len(open_ends) == 1 else self._rng.random() < 0.5
-            found = self._follower(tools, rules) if forward else self._forerunner(tools, rules)
+            found = self._follower(tools, rules) if forward else self._forerunner(tools, edges, rules)
             if found is None:
                 open_ends.remove(forward)
                 continue
@@ -81,41 +81,56 @@ class Builder:
             return None
         return ToolPath(tools=tuple(tools), edges=tuple(edges), shape="chain")
 
-    def join(self, target: str, rules: Rules) -> ToolPath | None:
-        """Two tools that fill different inputs of a third."""
+    def join(self, anchor: str, rules: Rules) -> ToolPath | None:
+        """Two tools that fill different inputs of a third; the anchor is the third, or else one of the two."""
+        targets = [anchor, *self._least_used(self._follows.after(anchor), anchor, before=False)]
+        found = (self._join_at(target, anchor, rules) for target in targets[:_MOST_JUDGED])
+        return next((path for path in found if path is not None), None)
+
+    def fan(self, anchor: str, rules: Rules) -> ToolPath | None:
+        """Two tools that a third feeds and that do not feed each other; the anchor is the third, or else one of the two."""
+        sources = [anchor, *self._least_used(self._follows.before(anchor), anchor, before=True)]
+        found = (self._fan_at(source, anchor, rules) for source in sources[:_MOST_JUDGED])
+        return next((path for path in found if path is not None), None)
+
+    def _join_at(self, target: str, anchor: str, rules: Rules) -> ToolPath | None:
         if rules.writes_last and self.reads(target):
             return None
-        first: tuple[PathEdge, ...] = ()
-        for tool in self._least_used(self._follows.before(target), target, before=True):
-            if rules.reads_first and not self.reads(tool):
-                continue
-            if not first and self._differs(tool, [target]):
-                first = self._follows.edges(tool, target)
-                continue
-            if first and self._differs(tool, [first[0].source, target]) and self._is_second(tool, first, target):
-                over = self._follows.edges(tool, target)
-                kept = [edge for edge in over if edge.parameter not in {one.parameter for one in first}]
-                if kept:
-                    edges = (*first, *kept)
-                    return ToolPath(tools=(first[0].source, tool, target), edges=edges, shape="join")
+        candidates = self._with_first(anchor, target, self._follows.before(target), before=True)
+        able = [tool for tool in candidates if not rules.reads_first or self.reads(tool)]
+        for one, other in self._couples(able, target):
+            first, second = self._follows.edges(one, target), self._follows.edges(other, target)
+            filled = {edge.parameter for edge in first}
+            kept = tuple(edge for edge in second if edge.parameter not in filled)
+            # Each must be needed: neither fills what the other is there for.
+            if first and kept and not self._fills_any(other, first) and not self._fills_any(one, kept):
+                return ToolPath(tools=(one, other, target), edges=(*first, *kept), shape="join")
         return None
 
-    def fan(self, source: str, rules: Rules) -> ToolPath | None:
-        """Two tools that the same tool feeds and that do not feed each other."""
+    def _fan_at(self, source: str, anchor: str, rules: Rules) -> ToolPath | None:
         if rules.reads_first and not self.reads(source):
             return None
-        first: tuple[PathEdge, ...] = ()
-        for tool in self._least_used(self._follows.after(source), source, before=False):
-            if rules.writes_last and self.reads(tool):
-                continue
-            if not first:
-                first = self._follows.edges(source, tool) if self._differs(tool, [source]) else ()
-                continue
-            other = first[0].target
-            if self._differs(tool, [source, other]) and not self._follows.joined(tool, other):
-                if over := self._follows.edges(source, tool):
-                    return ToolPath(tools=(source, other, tool), edges=(*first, *over), shape="fan")
+        candidates = self._with_first(anchor, source, self._follows.after(source), before=False)
+        able = [tool for tool in candidates if not rules.writes_last or not self.reads(tool)]
+        for one, other in self._couples(able, source):
+            first, second = self._follows.edges(source, one), self._follows.edges(source, other)
+            if first and second:
+                return ToolPath(tools=(source, one, other), edges=(*first, *second), shape="fan")
         return None
+
+    def _with_first(self, anchor: str, end: str, tools: Sequence[str], *, before: bool) -> list[str]:
+        """The least used first; where the anchor is one of them, it comes first of all."""
+        ordered = list(self._least_used(tools, end, before=before))
+        return sorted(ordered, key=lambda tool: tool != anchor)
+
+    def _couples(self, tools: Sequence[str], end: str) -> Iterator[tuple[str, str]]:
+        """The first tool that differs from the end, with each of some others that are apart from it."""
+        able = [tool for tool in tools if self._differs(tool, [end])][:_MOST_JUDGED]
+        for one in able[:1]:
+            yield from ((one, other) for other in able[1:] if self.are_apart(other, [one]))
+
+    def _fills_any(self, tool: str, edges: Sequence[PathEdge]) -> bool:
+        return any(self._follows.fills(tool, edge.target, edge.parameter) for edge in edges)
 
     def independent(self, start: Sequence[str], length: int) -> ToolPath | None:
         """Tools that need nothing of each other: some with alike inputs, some of the same group, some of another."""
@@ -158,11 +173,13 @@ class Builder:
         candidates = self._least_used(self._follows.after(last), last, before=False)
         return self._judged(candidates, tools, lambda tool: self._follows.edges(last, tool), fits)
 
-    def _forerunner(self, tools: Sequence[str], rules: Rules) -> tuple[str, tuple[PathEdge, ...]] | None:
+    def _forerunner(
+        self, tools: Sequence[str], edges: Sequence[PathEdge], rules: Rules
+    ) -> tuple[str, tuple[PathEdge, ...]] | None:
         first = tools[0]
 
         def fits(tool: str, over: tuple[PathEdge, ...]) -> bool:
-            return not any(self._gives_too(tool, one) for one in tools[1:])
+            return not self._fills_any(tool, edges)
 
         found = self._least_used(self._follows.before(first), first, before=True)
         candidates = (tool for tool in found if not rules.reads_first or self.reads(tool))
@@ -185,15 +202,6 @@ class Builder:
                 if over and fits(tool, over):
                     return tool, over
         return None
-
-    def _gives_too(self, tool: str, later: str) -> bool:
-        """Whether a tool could fill itself what a later step gets from the one before that."""
-        return self._follows.joined(tool, later)
-
-    def _is_second(self, tool: str, first: Sequence[PathEdge], target: str) -> bool:
-        """Whether the two feeders of a join are both needed and neither feeds the other."""
-        one = first[0].source
-        return not self._follows.joined(tool, one) and not self._follows.fills(tool, target, first[0].parameter)
 
     def _least_used(self, tools: Sequence[str], near: str, *, before: bool) -> Iterator[str]:
         def key(tool: str) -> tuple[int, int, int]:

@@ -89,14 +89,18 @@ class RulesGenerator:
     ) -> Draft | Refusal:
         reason, text = "", ""
         for attempt in range(_ATTEMPTS):
-            speech = Speech(rng=_random(path, request_class, seed, attempt), lexicon=self._lexicon)
+            speech = Speech(
+                rng=_random(path, request_class, seed, attempt),
+                lexicon=self._lexicon,
+                talkative=attempt >= _ATTEMPTS // 2,
+            )
             try:
                 text = frame(Scene(path=path, readings=readings, speech=speech))
             except Unwordable as error:
                 reason = str(error)
                 continue
             values = _unique(speech.values)
-            reason = _fault(text, values, request_class, readings)
+            reason = _fault(text, values, request_class, path, readings)
             if not reason:
                 return Draft(text=text, values=values)
         return Refusal(stage="generate", subject=path.tools, reason=reason, request_class=request_class, text=text)
@@ -117,7 +121,9 @@ def _unique(values: list[SampleValue]) -> tuple[SampleValue, ...]:
     return tuple(dict.fromkeys(values))
 
 
-def _fault(text: str, values: tuple[SampleValue, ...], request_class: str, readings: Mapping[str, Reading]) -> str:
+def _fault(
+    text: str, values: tuple[SampleValue, ...], request_class: str, path: ToolPath, readings: Mapping[str, Reading]
+) -> str:
     """What is wrong with a text, or empty."""
     lost = next((value for value in values if value.value not in text), None)
     if lost is not None:
@@ -126,11 +132,20 @@ def _fault(text: str, values: tuple[SampleValue, ...], request_class: str, readi
     forbidden = _FORBIDDEN.get(request_class)
     if forbidden is not None and (cue := forbidden.search(plain)):
         return f"the wording says {cue[0]!r}, which is a cue of another class"
-    if not values and any(reading.arguments for reading in readings.values()):
+    if not values and _is_open(path, readings):
         return "the wording says no value for any input"
     if (word := _CASED.search(_without(plain, values))) and word[0] not in ("iPhone",):
         return f"the wording holds {word[0]!r}, which no one would say"
     return ""
+
+
+def _is_open(path: ToolPath, readings: Mapping[str, Reading]) -> bool:
+    """Whether a tool takes something that no step before it fills."""
+    return any(
+        not {edge.parameter for edge in path.into(tool)}.intersection(argument.names)
+        for tool, reading in readings.items()
+        for argument in reading.arguments
+    )
 
 
 def _without(text: str, values: tuple[SampleValue, ...]) -> str:

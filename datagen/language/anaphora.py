@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from datagen.language.arguments import Argument
-from datagen.language.clauses import want_of
-from datagen.language.grammar import article, gerund, possessive
+from datagen.language.grammar import article, possessive
 from datagen.language.phrases import Fills, owner_phrase, parts_of, thing_phrase
 from datagen.language.reading import Reading
+from datagen.language.scene import Unwordable
 from datagen.language.speech import Filler, Speech
 from datagen.path import PathEdge, ToolPath
 
 __all__ = ["anaphor", "described_fills", "is_same_thing", "pointing_fills"]
 
-_SUPERLATIVES = ("latest", "newest", "most recent", "last", "oldest", "biggest")
+_SUPERLATIVES = ("latest", "newest", "most recent", "last", "oldest", "next", "only", "very last", "earliest")
+_UNDOING = frozenset("delete remove cancel withdraw revoke reverse release".split())
 _PERSONAL = frozenset("company person celebrity artist".split())
 
 
@@ -45,14 +46,35 @@ def anaphor(argument: Argument, source: Reading, speech: Speech, *, near: bool) 
     noun = argument.noun
     if noun is None:
         label = argument.field.noun if argument.field is not None else argument.label or "result"
-        return Filler(text=speech.pick((f"that {label}", f"the {label} you get")))
+        return Filler(
+            text=speech.pick(
+                (
+                    f"that {label}",
+                    f"the {label} you get",
+                    f"the {label} from there",
+                    f"the same {label}",
+                    f"the {label} it says",
+                )
+            )
+        )
     same = is_same_thing(argument, source)
     word = speech.noun(noun)
     if source.many:
         if argument.many:
             several = speech.noun(noun, many=True)
             return Filler(
-                text=speech.pick(("them", "all of them", f"those {several}", f"the {several} you find")), many=True
+                text=speech.pick(
+                    (
+                        "them",
+                        "all of them",
+                        f"those {several}",
+                        f"the {several} you find",
+                        f"these {several}",
+                        "each of those",
+                        f"every {word} on that list",
+                    )
+                ),
+                many=True,
             )
         if same:
             return Filler(
@@ -62,12 +84,29 @@ def anaphor(argument: Argument, source: Reading, speech: Speech, *, near: bool) 
                         "the first one",
                         "the best match",
                         f"the {word} you find",
+                        "the top one",
+                        f"whichever {word} comes up",
+                        "the newest of those",
+                        f"the {word} on top",
+                        f"the most recent {word}",
+                        "whatever comes up",
+                        "the last one",
+                        "number one",
                         f"that {word}",
                         "the right one",
                     )
                 )
             )
-        return Filler(text=speech.pick((f"the {word} of the first one", f"that {word}", f"the {word} you find there")))
+        return Filler(
+            text=speech.pick(
+                (
+                    f"the {word} of the first one",
+                    f"that {word}",
+                    f"the {word} you see there",
+                    f"the {word} of the top one",
+                )
+            )
+        )
     if same and near:
         return Filler(
             text="them"
@@ -78,7 +117,11 @@ def anaphor(argument: Argument, source: Reading, speech: Speech, *, near: bool) 
         return Filler(text=speech.pick((f"that {word}", f"the {word}", f"the same {word}")))
     whose = "their" if source.noun.person else "its"
     return Filler(
-        text=speech.pick((f"{whose} {word}", f"that {word}", f"the {word} you get")) if near else f"that {word}"
+        text=speech.pick(
+            (f"{whose} {word}", f"that {word}", f"{whose} {word}", f"the {word} it names", f"the {word} shown there")
+        )
+        if near
+        else f"that {word}"
     )
 
 
@@ -106,6 +149,8 @@ def described_fills(
     for edge in path.into(tool):
         argument = readings[tool].argument(edge.parameter)
         if argument is not None and edge.parameter not in fills and edge.source != skip:
+            if readings[edge.source].kind == "create" and (readings[tool].reads or readings[tool].verb in _UNDOING):
+                raise Unwordable("what a step before the last makes would only be looked at, or undone")
             fills[edge.parameter] = _description(argument, edge.source, path, readings, speech)
     return fills
 
@@ -137,8 +182,7 @@ def _description(
             else article(f"{speech.pick(('new', 'fresh', 'brand-new'))} {said}")
         )
         return Filler(text=f"{made}{whose}{parts.tail}")
-    gone = want_of(reading, fills, speech, spare=True)
-    return Filler(text=f"the {word} that comes out of {gerund(gone.do)}")
+    raise Unwordable("a step before the last changes something, which cannot be left unsaid")
 
 
 def _one_of_many(

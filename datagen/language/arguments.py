@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,10 @@ __all__ = ["Argument", "arguments_of", "canonical", "in_words", "number_pattern"
 
 _DECISIONS = frozenset("decision action approve approved outcome verdict usage".split())
 _STATES = frozenset("status state answer".split())
+_WORDY = frozenset("job title thing topic message name person company remark city tag code kind".split())
+_NUMBERED = frozenset("id key code number arn handle document item element group".split())
+_QUOTED = re.compile(r"`([a-z][a-z_ -]{1,20})`")
+_SECRETS = frozenset("session token password secret".split())
 _CURRENCY = frozenset(("currency",))
 _MAX_ARGUMENTS = 14
 _OBJECTS = ("object", "dict", "map", "structure")
@@ -106,16 +111,16 @@ def _identified(parameter: Parameter, entity: str, lexicon: Lexicon, names: Name
     tokens = words(last)
     if tokens[-1:] == ["reference"] or parameter.enum:
         return ""
-    if entity or type_family(parameter.type) not in ("string", "array"):
+    if entity or type_family(parameter.type) not in ("string", "array", "integer"):
         return entity
-    called = names.canonical(last)
+    called = names.canonical(last).replace(" lots", " lot")
     noun = lexicon.nouns.get(called)
     return called if noun is not None and noun.number and lexicon.field(canonical(parameter.name)) is None else ""
 
 
 def _argument(parameter: Parameter, entity: str, lexicon: Lexicon, required: bool) -> Argument | None:
     name = canonical(parameter.name)
-    if not name or (lexicon.is_unsaid(name) and not entity):
+    if not name or _SECRETS.intersection(name.split()) or (lexicon.is_unsaid(name) and not entity):
         return None
     many = type_family(parameter.type) == "array"
     if entity:
@@ -144,7 +149,7 @@ def _argument(parameter: Parameter, entity: str, lexicon: Lexicon, required: boo
         role = "value"
         if field is None or field.kind != "flag":
             return None
-    elif field is None:
+    elif field is None or (type_family(parameter.type) in ("integer", "number") and field.kind in _WORDY):
         field = _by_type(parameter, name)
         role = "value"
         if field is None:
@@ -191,7 +196,7 @@ def _by_type(parameter: Parameter, name: str) -> Field | None:
     elif family in ("integer", "number"):
         kind = "count"
     elif family == "string":
-        kind = "code" if name.split()[-1] in ("id", "key", "code", "number", "arn", "handle") else "title"
+        kind = "docnum" if name.split()[-1] in _NUMBERED else "title"
     else:
         return None
     return Field(kind=kind, say=(f"with {{v}} as the {spoken}", f"with the {spoken} {{v}}"), noun=spoken)
@@ -207,8 +212,17 @@ def _label(name: str) -> str:
 
 
 def _choices(parameter: Parameter) -> tuple[str, ...]:
-    said = (in_words(value) for value in parameter.enum)
+    said = (in_words(value) for value in parameter.enum or _described_choices(parameter))
     return tuple(dict.fromkeys(value for value in said if 1 < len(value) <= 24 or value.isdigit()))
+
+
+def _described_choices(parameter: Parameter) -> tuple[str, ...]:
+    """Values that a description quotes where it says that they are all: "either `artist` or `user`"."""
+    if not re.search(
+        r"\b(?:either|one of|valid (?:types|values)|options are|allowed)\b", parameter.description, re.IGNORECASE
+    ):
+        return ()
+    return tuple(_QUOTED.findall(parameter.description)[:6])
 
 
 def _required(parameter: Parameter, tool: Tool) -> bool:

@@ -22,8 +22,18 @@ _CHANGES = (
     "switch the {label} of {x} over to {v}",
     "make {v} the {label} of {x}",
     "put {v} down as the {label} of {x}",
+    "correct the {label} of {x} to {v}",
+    "swap the {label} of {x} for {v}",
+    "give {x} {v} as {label}",
+    "fix the {label} on {x}: {v}",
+    "make the {label} of {x} {v}",
     "the {label} on {x} should be {v}",
+    "the {label} of {x} is wrong, it has to be {v}",
+    "{x} needs {v} as {label}",
+    "the {label} for {x} is {v} now",
 )
+_STATED = tuple(change for change in _CHANGES if change.startswith(("the ", "{x}")))
+_ORDERED = tuple(change for change in _CHANGES if change not in _STATED)
 _GENERIC = frozenset(
     "get list search find query read show create new insert retrieve fetch lookup delete remove update change edit modify set".split()
 )
@@ -105,6 +115,13 @@ def _get(reading: Reading, thing: str, owner: str, parts: Parts, speech: Speech)
             f"what do we know about {np}{parts.tail}",
             f"what does {np} look like{parts.tail}",
             f"what's the story with {np}{parts.tail}",
+            f"can I see {np}{parts.tail}",
+            f"any news on {np}{parts.tail}",
+            f"how does {np} look{parts.tail}",
+            f"what's in {np}{parts.tail}",
+            f"how's {np} doing{parts.tail}",
+            f"what's behind {np}{parts.tail}",
+            f"is {np} all right{parts.tail}",
         )
         if noun.person and not noun.ask:
             asked = (f"who is {np}{parts.tail}", f"what do we have on {np}{parts.tail}")
@@ -121,17 +138,17 @@ def _get(reading: Reading, thing: str, owner: str, parts: Parts, speech: Speech)
     named = _owned(reading, owner, speech)
     is_are = "are" if noun.plural else "is"
     asked = asked or (f"what{' are' if noun.plural else chr(39) + 's'} {named}{parts.tail}",) + (
-        (f"{is_are} there {_any(reading, owner, speech)}{parts.tail}",) if not owner else ()
+        (f"{is_are} there {_any(reading, speech)}{parts.tail}",) if not owner else ()
     )
     return Want(
         do=f"{put_in(_verb(reading, speech, named), named)}{parts.tail}", need=f"{named}{parts.tail}", asks=asked
     )
 
 
-def _any(reading: Reading, owner: str, speech: Speech) -> str:
-    del owner
+def _any(reading: Reading, speech: Speech) -> str:
     said = speech.noun(reading.noun, reading.heard)
-    return f"any {said}" if reading.noun.mass or reading.noun.plural else article(said)
+    quality = f" {speech.pick(reading.quality)}" if reading.quality else ""
+    return f"{f'any {said}' if reading.noun.mass or reading.noun.plural else article(said)}{quality}"
 
 
 def _owned(reading: Reading, owner: str, speech: Speech, *, many: bool = False) -> str:
@@ -180,6 +197,14 @@ def _several(reading: Reading, owner: str, parts: Parts, speech: Speech) -> Want
                     f"do we have any {said}",
                     f"any {said}",
                     f"got any {said}",
+                    f"how many {said} are there",
+                    f"how many {said} do we have",
+                    f"is there a list of {said}",
+                    f"can I see {said}",
+                    f"what about {said}",
+                    f"anything on {said}",
+                    f"have we got {said}",
+                    f"where do I see {said}",
                 )
             )
     else:
@@ -244,11 +269,11 @@ def _act(reading: Reading, thing: str, owner: str, parts: Parts, speech: Speech)
     tail = f"{around}{' ' + reading.tail if reading.tail else ''}{parts.tail}"
     if parts.change is not None:
         label, value = parts.change
-        pattern = speech.pick(_CHANGES)
-        said = pattern.format(label=label, x=np, v=value)
-        if pattern.startswith("the "):
-            return Want(do=_CHANGES[0].format(label=label, x=np, v=value) + tail, states=(said + tail,))
-        return Want(do=said + tail, states=(_CHANGES[-1].format(label=label, x=np, v=value) + tail,))
+        order, state = speech.pick(_ORDERED), speech.pick(_STATED)
+        return Want(
+            do=order.format(label=label, x=np, v=value) + tail,
+            states=(state.format(label=label, x=np, v=value) + tail,),
+        )
     pattern = parts.decision or _verb(reading, speech, np)
     return Want(do=f"{put_in(pattern, np)}{tail}")
 

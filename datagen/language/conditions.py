@@ -25,8 +25,6 @@ def condition_of(reading: Reading, fills: Fills, speech: Speech) -> str:
         return _existence(reading, f" {at} {owner}" if owner else "", parts.tail, parts.name, speech)
     said = speech.noun(reading.noun, reading.heard)
     subject = thing or (f"the {said} {at} {owner}" if owner else f"my {said}" if reading.mine else f"the {said}")
-    if not reading.reads:
-        return _success(reading, subject, parts.tail, speech)
     tests = [test for output in reading.outputs for test in _tests(output, subject, speech)]
     if tests:
         return f"{speech.rng.choice(tests)}{parts.tail}"
@@ -87,10 +85,3 @@ def _existence(reading: Reading, whose: str, tail: str, name: str, speech: Speec
             f"any {said} turn up" if not tail else f"there are fewer than {more} {said}",
         )
     )
-
-
-def _success(reading: Reading, subject: str, tail: str, speech: Speech) -> str:
-    said = speech.noun(reading.noun, reading.heard)
-    if reading.kind == "create":
-        return speech.pick((f"it's possible to get {article(said)}{tail}", f"we can have {article(said)}{tail}"))
-    return speech.pick((f"{subject} can be dealt with{tail}", f"nothing stands in the way of {subject}{tail}"))

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 __all__ = ["article", "capital", "gerund", "joined", "lowered", "plural", "possessive", "tidy"]
 
-_LETTERS_A = re.compile(r"^(?:U[A-Z]|one\b|once\b|eu|uni|use|usa|usi)")
 _IRREGULAR = {
     "person": "people",
     "man": "men",
@@ -25,6 +24,7 @@ _VOWELS = "aeiou"
 _SPACES = re.compile(r"\s+")
 _BEFORE_STOP = re.compile(r"\s+([,.?!;:])")
 _DOUBLE_STOP = re.compile(r"([,;:])(?=\s*[,.?!;:])")
+_TWICE = re.compile(r"\b(on|in|for|to|at|of|up|out|from|with|by) \1\b")
 _ENDS = re.compile(r"[.?!]{2,}$")
 
 
@@ -39,15 +39,15 @@ def article(phrase: str) -> str:
 
 def _starts_with_vowel(phrase: str) -> bool:
     first = phrase.split(" ", 1)[0].lstrip("'\"")
-    if _LETTERS_A.match(first):
-        return False
     if first.isupper() and len(first) > 1 and not first.isalpha():
         return first[0] in "AEFHILMNORSX8"
     if first.isupper() and first.isalpha() and 1 < len(first) <= 4:
-        return first[0] in "AEFHILMNORSX"
+        return first[0] in "AEFHILMNORSX" and not first.startswith("U")
     lower = first.lower()
     if lower.startswith(("hour", "honest", "heir")):
         return True
+    if lower.startswith(("eu", "uni", "use", "usa", "usi", "uti", "one", "once")):
+        return lower.startswith(("unin", "unim", "unid"))
     return bool(lower) and (lower[0] in _VOWELS or lower.startswith(("8", "11", "18")))
 
 
@@ -123,5 +123,5 @@ def lowered(text: str) -> str:
 def tidy(text: str) -> str:
     """One space between words, none before a stop, no stop twice."""
     text = _BEFORE_STOP.sub(r"\1", _SPACES.sub(" ", text)).strip()
-    text = _DOUBLE_STOP.sub("", text)
+    text = _TWICE.sub(r"\1", _DOUBLE_STOP.sub("", text))
     return _ENDS.sub(lambda ends: "?" if "?" in ends[0] else ends[0][0], text)

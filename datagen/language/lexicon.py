@@ -147,7 +147,7 @@ def load_lexicon() -> Lexicon:
             " ".join(map(noun_lemma, name.split())): Field(kind=row["kind"], say=tuple(row["say"]), noun=row["noun"])
             for name, row in fields["fields"].items()
         },
-        unsaid=frozenset(fields["skip"].split()),
+        unsaid=frozenset("_".join(map(noun_lemma, name.split("_"))) for name in fields["skip"].split()),
         verbs={name: tuple(phrases) for name, phrases in verbs["verbs"].items()},
         kinds={name: tuple(phrases) for name, phrases in verbs["kinds"].items()},
         reads=frozenset(verbs["reads"]),

@@ -17,10 +17,7 @@ _WITHOUT = frozenset(
     "id ids key number code url href uri name text offset limit page next previous total_pages width height line position type height "
     "latitude longitude version token hash size index lineno".split()
 )
-_AMOUNTS = frozenset(
-    "amount price cost total balance salary pay budget value limit exposure overdue available remaining spend committed planned actual "
-    "open debit credit".split()
-)
+_AMOUNTS = frozenset("amount price cost salary pay budget spend credit".split())
 _RATES = frozenset("percent score rating rate average popularity share load".split())
 _SPOKEN = {
     "available": "money left",
@@ -33,7 +30,11 @@ _SPOKEN = {
     "vote average": "rating",
     "vote count": "number of votes",
     "lead time day": "lead time in days",
+    "lead time days": "lead time in days",
+    "total result": "number of hits",
+    "total": "total",
     "remaining day": "number of days left",
+    "days": "number of days",
     "open alert": "alert",
     "on time delivery percent": "delivery score",
 }
@@ -91,7 +92,8 @@ def _output(output: Parameter, plain: str) -> Output | None:
             else None
         )
     if family in ("number", "integer"):
-        kind = "money" if set(name.split()) & _AMOUNTS else "rate" if set(name.split()) & _RATES else "count"
+        money = plain.endswith(".amount") or last in _AMOUNTS
+        kind = "money" if money else "rate" if set(name.split()) & _RATES else "count"
         return Output(name=output.name, kind=kind, spoken=spoken) if _is_spoken(spoken) else None
     return None
 

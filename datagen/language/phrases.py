@@ -16,12 +16,13 @@ Fills = Mapping[str, Filler]
 """Input → what stands for it, of the inputs that an earlier step fills."""
 
 _DEGREES = frozenset("priority urgency impact severity probability risk".split())
+_PREPOSITIONS = frozenset("in on at for to by from with about under of as over".split())
 _LAST = frozenset("reason remark message fix problem flag".split())
 _NAMED = frozenset(
     "company person celebrity movie show artist album song playlist franchise channel project event course part product haulier department "
     "city hardware equipment office room".split()
 )
-_OPTIONAL = (0.55, 0.3)
+_OPTIONAL = (0.45, 0.12)
 """How likely a first and a second thing are said that need not be."""
 
 
@@ -98,10 +99,11 @@ def owner_phrase(reading: Reading, fills: Fills, speech: Speech) -> str:
 def _chosen(reading: Reading, fills: Fills, speech: Speech, *, spare: bool, sparse: bool) -> list[Argument]:
     others = [one for one in reading.arguments if one is not reading.identity and one is not reading.owner]
     needed = [one for one in others if one.required or _filler(one, fills) is not None]
-    able = [one for one in others if one not in needed and _optional(one)]
+    able = [one for one in others if one not in needed and _optional(one) and not _is_known(reading, one, speech)]
     wanted = 0
     if not spare:
         wanted = sum(speech.chance(share / 2 if sparse and at else share) for at, share in enumerate(_OPTIONAL))
+    wanted = max(wanted, int(speech.talkative))
     bare = not needed and reading.identity is None and reading.owner is None
     if reading.kind == "update" and not any(_changes(one) for one in needed):
         changeable = [one for one in able if _changes(one)]
@@ -113,6 +115,13 @@ def _chosen(reading: Reading, fills: Fills, speech: Speech, *, spare: bool, spar
     able = [one for one in able if one not in needed]
     needed.extend(speech.rng.sample(able, min(wanted, len(able))))
     return needed
+
+
+def _is_known(reading: Reading, argument: Argument, speech: Speech) -> bool:
+    """Whether it would repeat what was said: another number of the same thing, or the number of what is looked for."""
+    if argument.noun is None:
+        return False
+    return argument.noun.key == reading.noun.key or (speech.remembers and argument.noun.key in speech.named)
 
 
 def _optional(argument: Argument) -> bool:
@@ -195,7 +204,7 @@ def _phrase(reading: Reading, argument: Argument, filler: Filler | None, speech:
         text = filler.text if filler is not None else speech.thing(reading.tool, argument, reading.heard)
         return 1, _with_thing(reading, argument, text)
     if filler is not None:
-        return 2, _with_value(argument, filler.text, speech)
+        return 2, _with_value(argument, filler.text, speech, filled=True)
     field = argument.field
     if field is not None and field.kind == "flag" and not argument.choices:
         phrase = speech.rng.choice(field.say)
@@ -209,11 +218,14 @@ def _phrase(reading: Reading, argument: Argument, filler: Filler | None, speech:
     return (8 if field is not None and field.kind in _LAST else 5), _with_value(argument, value, speech)
 
 
-def _with_value(argument: Argument, value: str, speech: Speech) -> str:
+def _with_value(argument: Argument, value: str, speech: Speech, *, filled: bool = False) -> str:
     field = argument.field
     if field is None:
         return f"with {value}"
-    phrase = speech.rng.choice(field.say).replace("{v}", value)
+    pattern = speech.rng.choice(field.say)
+    if filled and pattern.split()[0] not in _PREPOSITIONS:
+        pattern = "with {v}"
+    phrase = pattern.replace("{v}", value)
     for front in ("on", "at", "for"):
         for word in ("tomorrow", "next", "today", "this", "last"):
             phrase = (
@@ -240,7 +252,7 @@ def _with_choice(reading: Reading, argument: Argument, value: str, speech: Speec
         return speech.rng.choice((f"with {value} {last}", f"({last} {value})", f"at {value} {last}"))
     if reading.reads:
         return speech.rng.choice((f"- {value} only", f"({value} only)", f"- just {value}"))
-    return speech.rng.choice((f"({value})", f"- {value}, please", f", {value} that is", f"- make it {value}"))
+    return speech.rng.choice((f"({value})", f"- {value}, please", f"- make it {value}"))
 
 
 def _with_thing(reading: Reading, argument: Argument, text: str) -> str:

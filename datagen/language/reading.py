@@ -80,13 +80,17 @@ def read_tool(catalogue: Catalogue, tool_id: str, lexicon: Lexicon) -> Reading |
         return "its documents are not in English"
     verb, candidates, before, tail = _parse(tool, lexicon, catalogue.ontology)
     arguments = arguments_of(tool, profile, lexicon, names_of(catalogue.ontology))
-    names = [*candidates, profile.entity, *(one.noun.key for one in arguments if one.noun is not None and one.required)]
+    names = [
+        *_shorter(candidates, arguments, lexicon),
+        profile.entity,
+        *(one.noun.key for one in arguments if one.noun is not None and one.required),
+    ]
     noun, quality = _noun_of(names, lexicon)
     if noun is None:
         return "no word of its name is a noun that people use"
     kind = _kind(verb, profile.action, before, lexicon)
-    identity = _identity(noun, arguments, kind)
-    if kind == "create" and identity is not None and identity.required:
+    identity = _identity(noun, arguments, kind, verb)
+    if kind == "create" and identity is not None and identity.required and verb not in _CREATES:
         kind = "act"
     if kind in ("update", "act") and identity is None:
         needed = [one for one in arguments if one.role == "id" and one.required]
@@ -117,6 +121,16 @@ def read_tool(catalogue: Catalogue, tool_id: str, lexicon: Lexicon) -> Reading |
     )
 
 
+def _shorter(candidates: Sequence[str], arguments: Sequence[Argument], lexicon: Lexicon) -> list[str]:
+    """A candidate that ends in what an input identifies is about what stands before: ``remove tracks playlist``."""
+    ends = {one.noun.key for one in arguments if one.noun is not None and one.required}
+    found: list[str] = []
+    for name in (name.replace(" lots", " lot") for name in candidates):
+        front, _, last = name.rpartition(" ")
+        found.extend([front, name] if last in ends and front in lexicon.nouns and name not in lexicon.nouns else [name])
+    return found
+
+
 def _is_latin(tool: Tool) -> bool:
     letters = [sign for sign in f"{tool.name} {tool.title} {tool.description[:300]}" if sign.isalpha()]
     return sum(sign.isascii() for sign in letters) > 0.8 * len(letters) if letters else False
@@ -126,10 +140,12 @@ def _parse(tool: Tool, lexicon: Lexicon, ontology: Ontology) -> tuple[str, list[
     """The verb of a tool's name, names for its object, the words of the object, and a tail (``for signature``)."""
     steps = path_steps(tool, names_of(ontology))
     tokens = [word for segment in local_name(tool).split(".")[-1:] for word in words(segment)]
-    if steps and tokens and tokens[0] in _METHODS and tokens[0] == str(tool.metadata.get("method", "")).lower():
-        collections = [step.text for step in steps if not step.placeholder]
+    if steps and tokens and tokens[0] in _METHODS and _is_path(tokens[1:], tool):
+        collections = [step.text for step in steps if not step.placeholder and step.text not in _LISTS]
+        if any(step.placeholder for step in steps):
+            collections = collections[-1:]
         return _method_verb(tokens[0]), _of_path(collections, lexicon), tokens[-1:], ""
-    at = next((i for i, token in enumerate(tokens) if lexicon.verb(token) and (i == 0 or i == len(tokens) - 1)), None)
+    at = _verb_place(tokens, lexicon)
     verb = lexicon.verb(tokens[at]) if at is not None else ""
     rest = tokens[:at] if at else tokens[at + 1 :] if at is not None else tokens
     if not rest and "." in tool.name:
@@ -139,9 +155,23 @@ def _parse(tool: Tool, lexicon: Lexicon, ontology: Ontology) -> tuple[str, list[
     tail = f"for {after[0]}" if here == [] and after and rest[cut] == "for" and len(after) == 1 else ""
     if not here and not tail:
         here, after = after, []
-    title = _content([word for word in words(tool.title) if word != verb and not lexicon.verb(word)])
     names = names_of(ontology)
-    return verb, [names.join(phrase) for phrase in (here, title, after) if phrase], rest[:cut], tail
+    whole = [names.join(rest)] if cut < len(rest) else []
+    title = _content([word for word in words(tool.title) if word != verb and not lexicon.verb(word)])
+    return verb, [*whole, *(names.join(phrase) for phrase in (here, title, after) if phrase)], rest[:cut], tail
+
+
+def _is_path(tokens: Sequence[str], tool: Tool) -> bool:
+    """Whether a name is its path over again: ``GET_movie-movie_id-credits``."""
+    return set(tokens) == {word for word in words(str(tool.metadata.get("path", ""))) if not word.isdigit()}
+
+
+def _verb_place(tokens: Sequence[str], lexicon: Lexicon) -> int | None:
+    """Where the verb stands: in front; at the end only where the word is no thing too (``project cost report``)."""
+    if tokens and lexicon.verb(tokens[0]):
+        return 0
+    last = len(tokens) - 1
+    return last if tokens and lexicon.verb(tokens[last]) and tokens[last] not in lexicon.nouns else None
 
 
 def _content(tokens: Sequence[str]) -> list[str]:
@@ -152,16 +182,13 @@ def _content(tokens: Sequence[str]) -> list[str]:
 
 
 def _method_verb(method: str) -> str:
-    return {"get": "get", "post": "create", "put": "update", "patch": "update"}.get(method, method)
+    return {"get": "", "post": "create", "put": "update", "patch": "update"}.get(method, method)
 
 
 def _of_path(collections: list[str], lexicon: Lexicon) -> list[str]:
     """Names for what a path is about; ``/person/x/movie_credits``: movie credit."""
     telling = [name for name in collections if name not in lexicon.qualities]
-    return [
-        *(f"{telling[-2]} {telling[-1]}" for _ in [0] if len(telling) > 1),
-        *reversed(telling),
-    ]
+    return [name for name in (" ".join(telling[-2:]), *reversed(telling)) if name]
 
 
 def _noun_of(candidates: Sequence[str], lexicon: Lexicon) -> tuple[Noun | None, tuple[str, ...]]:
@@ -189,7 +216,9 @@ def _kind(verb: str, action: str, said: Sequence[str], lexicon: Lexicon) -> str:
         return "search"
     if verb in _LISTS:
         return "list"
-    if verb in lexicon.reads or (not verb and action in ("get", "list", "search")):
+    if not verb and action in ("get", "list", "search"):
+        return action
+    if verb in lexicon.reads:
         several = bool(said) and noun_lemma(said[-1]) != said[-1]
         return "list" if several and action != "search" else "get"
     if verb in _UPDATES:
@@ -203,22 +232,20 @@ def _part_of(noun: Noun, other: Noun) -> bool:
     """Whether the two speak of the same thing: purchase order and order, a request and its header; a document may be anything."""
     return (
         noun.key == other.key
+        or other.key.endswith("document")
         or noun.key.endswith(f" {other.key}")
-        or other.key.endswith(f" {noun.key}")
+        or (other.key.endswith(f" {noun.key}") and " for " not in other.key)
         or noun.key.startswith(f"{other.key} header")
-        or other.key == "document"
     )
 
 
-def _identity(noun: Noun, arguments: Sequence[Argument], kind: str) -> Argument | None:
+def _identity(noun: Noun, arguments: Sequence[Argument], kind: str, verb: str) -> Argument | None:
     found = [one for one in arguments if one.noun is not None and _part_of(noun, one.noun)]
     required = [one for one in found if one.required]
-    if kind in ("list", "search"):
-        return (
-            required[0]
-            if required and len(required) == len([one for one in arguments if one.required]) and kind == "list"
-            else None
-        )
+    if kind == "search" or (kind == "list" and verb in _LISTS):
+        return None
+    if kind == "list":
+        return required[0] if required and len(required) == sum(one.required for one in arguments) else None
     able = required if kind == "create" else required or found
     return able[0] if able else None
 
@@ -231,4 +258,4 @@ def _owner(arguments: Sequence[Argument], identity: Argument | None) -> Argument
 def _is_mine(tool: Tool, arguments: Sequence[Argument]) -> bool:
     persons = any(one.noun is not None and one.noun.person for one in arguments)
     said: Mapping[str, None] = dict.fromkeys(words(f"{tool.name} {tool.title} {tool.metadata.get('path', '')}"))
-    return not persons and any(word in said for word in ("me", "my", "own", "current", "user", "users"))
+    return not persons and any(word in said for word in ("me", "my", "own"))

@@ -36,11 +36,13 @@ class Speech:
     """The words said so far.
 
     :param remembers: whether a thing that several tools need is one and the same; else each gets a value of its own.
+    :param talkative: whether more is said than need be, where there is more.
     """
 
     rng: random.Random
     lexicon: Lexicon
     remembers: bool = True
+    talkative: bool = False
     values: list[SampleValue] = field(default_factory=list)
     known: dict[str, str] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
@@ -82,7 +84,7 @@ class Speech:
             return number
         self.named.add(noun.key)
         shown = self.noun(noun, heard)
-        bare = any(sign.isalpha() for sign in number) and self.chance(0.45)
+        bare = self.chance(0.55 if any(sign.isalpha() for sign in number) else 0.3)
         return number if bare else f"{shown} {number}"
 
     def value(self, tool: str, argument: Argument, kind: str) -> str:

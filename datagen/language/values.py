@@ -254,6 +254,7 @@ KINDS: Mapping[str, Draw] = {
     "url": _url,
     "ip": lambda rng, _: f"10.{rng.randint(0, 255)}.{rng.randint(0, 255)}.{rng.randint(2, 250)}",
     "code": _coded("@##"),
+    "docnum": _coded("@@-#####"),
     "pin": _coded("0#"),
     "plate": _coded("@@## @@@"),
     "serial": _coded("KX-####-##"),

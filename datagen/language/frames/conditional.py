@@ -63,7 +63,7 @@ def word(scene: Scene) -> str:
     for goal in goals:
         given = dict(described_fills(goal.tool, scene.path, scene.readings, speech, skip=tested.tool))
         given.update(_pointing(goal, tested, scene))
-        orders.append(want_of(goal, given, speech, spare=len(scene.steps) > 2).do)
+        orders.append(want_of(goal, given, speech, spare=len(scene.steps) > 2 or speech.chance(0.5)).do)
     text = speech.rng.choice(_FRONT).format(c=condition, do=joined(orders))
     if speech.chance(0.18) and not text.endswith("?"):
         text = f"{text}.{speech.rng.choice(_ELSE)}"
@@ -74,10 +74,10 @@ def _tested(scene: Scene) -> Reading:
     """The step that the condition is on: the last that feeds a goal, one that tells a value rather than one that does something."""
     goals = {goal.tool for goal in scene.goals}
     feeding = {edge.source for edge in scene.path.edges if edge.kind == "R-P" and edge.target in goals}
-    able = [step for step in scene.steps if step.tool in feeding]
+    able = [step for step in scene.steps if step.tool in feeding and step.reads]
     if not able:
         raise Unwordable("no step before the last gives anything that a condition could be put on")
-    return next((step for step in reversed(able) if step.reads), able[-1])
+    return able[-1]
 
 
 def _pointing(goal: Reading, tested: Reading, scene: Scene) -> dict[str, Filler]:

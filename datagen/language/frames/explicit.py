@@ -21,6 +21,15 @@ _NEXT = (
     "when you have that, {do}",
 )
 _LAST = (
+    "then {do}",
+    "then please {do}",
+    "and with the result {do}",
+    "and last of all {do}",
+    "and using that {do}",
+    "so that afterwards you can {do}",
+    "and straight after {do}",
+    "and only then {do}",
+    "to then {do}",
     "and then {do}",
     "and finally {do}",
     "then {do}",
@@ -29,6 +38,18 @@ _LAST = (
     "before you {do}",
 )
 _SENTENCES = (
+    "Then {do}.",
+    "After that {do}.",
+    "With the answer, {do}.",
+    "Once you know, {do}.",
+    "Once you have it, {do}.",
+    "Then please {do}.",
+    "As soon as that's there, {do}.",
+    "Next up: {do}.",
+    "Second step: {do}.",
+    "Only then {do}.",
+    "When you're done, {do}.",
+    "Using that, {do}.",
     "Then {do}.",
     "After that, {do}.",
     "Once that's done, {do}.",
@@ -63,7 +84,7 @@ def word(scene: Scene) -> str:
     last = ""
     for step in scene.steps:
         fills = pointing_fills(step, scene.into(step.tool), scene.readings, last, speech)
-        wants.append(want_of(step, fills, speech, spare=len(scene.steps) > 2))
+        wants.append(want_of(step, fills, speech, spare=step is not scene.steps[-1] or len(scene.steps) > 2))
         last = step.tool
     if len(wants) == 2 and speech.chance(0.25):
         return finished(_backwards(wants, speech), speech)

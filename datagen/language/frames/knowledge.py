@@ -6,37 +6,52 @@ import re
 
 from datagen.language.anaphora import described_fills
 from datagen.language.clauses import want_of
-from datagen.language.grammar import article, capital, lowered
-from datagen.language.phrases import parts_of
+from datagen.language.grammar import article, capital, gerund, lowered
 from datagen.language.reading import Reading
 from datagen.language.scene import Scene
 from datagen.language.speech import Speech
-from datagen.language.tone import finished, said
+from datagen.language.tone import finished
 
 __all__ = ["word"]
 
 _ABOUT = (
-    "what do the rules say about {t}", "what's our line on {t}", "is there anything written down on {t}", "what should I know about {t}", "how do we handle {t}", "what's the deal with {t}", "where do we stand on {t}", "what does the company say on {t}", "can you explain {t} to me", "what counts when it comes to {t}",
+    "what do the rules say about {t}", "what's our line on {t}", "is there anything written down on {t}", "what should I know about {t}",
+    "how do we handle {t}", "what's the deal with {t}", "where do we stand on {t}", "what does the company say on {t}",
+    "can you explain {t} to me", "what counts when it comes to {t}", "how does {t} work here", "any guidance on {t}", "what's usual for {t}",
+    "remind me, what applies to {t}", "is there a page on {t}", "who can tell me how {t} works", "what's allowed in terms of {t}",
 )  # fmt: skip
 _WHAT = (
-    "what exactly is {one}", "how do {many} work around here", "what are the rules for {many}", "who gets to decide on {many}", "what's the point of {one}", "what does one need to know about {many}", "how long does it usually take with {many}", "what makes {one} a good one", "when do people need {one}", "what do we mean by {one}",
+    "what exactly is {one}", "how do {many} work around here", "what are the rules for {many}", "who gets to decide on {many}",
+    "what's the point of {one}", "what does one need to know about {many}", "how long does it usually take with {many}",
+    "what do we mean by {one}", "can you explain how {many} work", "is there a limit on {many}", "what's the usual way with {many}",
+    "who is in charge of {many}", "how does one get {one}", "why do we have {many} at all", "what is meant by {one}",
+    "what belongs in {one}", "when do I need {one}", "are there any guidelines for {many}", "what's {one} in plain English",
+    "how are {many} handled in general", "as a newbie: what's {one}",
+    "for my understanding: what is {one}", "where can I read up on {many}", "how strict are we about {many}",
 )  # fmt: skip
 _MASS = (
-    "what exactly is {one}",
-    "how does {one} work around here",
-    "what are the rules for {one}",
-    "what do we mean by {one}",
-    "what counts as {one}",
-)
+    "what exactly is {one}", "how does {one} work around here", "what are the rules for {one}", "what do we mean by {one}",
+    "what counts as {one}", "where can I read up on {one}", "how strict are we about {one}", "who decides about {one}",
+    "for my understanding: what is {one}", "what's meant by {one} in general",
+)  # fmt: skip
 _BETWEEN = (
-    "Also, {s}",
-    "And {s}",
-    "{s}",
-    "While you're at it, {s}",
-    "And for me: {s}",
-    "Oh, and {s}",
-    "Besides, {s}",
-    "Then for myself: {s}",
+    "Also, {s}", "And {s}", "{s}", "While you're at it, {s}", "Oh, and {s}", "Besides, {s}", "{s}", "{s}", "Plus {s}", "On top of that, {s}",
+    "Apart from the theory: {s}", "Now to the real thing: {s}", "Either way, {s}",
+)  # fmt: skip
+_ORDERS = (
+    "could you {do} for me?", "please {do} for me", "I'd like you to {do}", "I need you to {do}", "help me {do}", "can you {do} for me?",
+    "I have to {do} today", "I'd love some help {doing}", "I still have to {do}", "I can't manage to {do}, please help", "I want you to {do}",
+    "would you {do} for me?", "I'm meant to {do}, can you do it?", "my boss wants me to {do}", "I was asked to {do}", "I forgot to {do}, can you?",
+    "mind {doing} for me?", "I promised to {do}", "I'd rather you {do} than me",
+)  # fmt: skip
+_NEEDS = (
+    "I need {need}",
+    "I'm after {need}",
+    "can I have {need}?",
+    "I'd like {need}",
+    "could I get {need}?",
+    "I want {need}",
+    "I'm looking for {need}",
 )
 _PERSONAL = re.compile(r"\b(?:I|I'm|I'd|I've|my|me|mine|myself)\b")
 
@@ -69,8 +84,6 @@ def _asked(reading: Reading, speech: Speech) -> str:
     if argument is None:
         return _defined(reading, speech)
     topic = speech.value(reading.tool, argument, reading.noun.pool or "topic")
-    others = parts_of(reading, {}, speech, spare=True)
-    del others
     asks = [ask for ask in reading.noun.ask if "{x}" in ask]
     return speech.rng.choice(asks).replace("{x}", topic) if asks else speech.rng.choice(_ABOUT).format(t=topic)
 
@@ -84,10 +97,12 @@ def _defined(reading: Reading, speech: Speech) -> str:
 
 
 def _personal(step: Reading, scene: Scene) -> str:
+    """A want of the one who asks."""
     speech = scene.speech
     fills = described_fills(step.tool, scene.path, scene.readings, speech)
-    text = said(want_of(step, fills, speech, spare=len(scene.steps) > 2), speech)
-    if _PERSONAL.search(text):
-        return text
-    end = text[-1] if text[-1] in "?.!" else ""
-    return f"{text.removesuffix(end) if end else text}{speech.pick((' for me', ', I need that today', ', it is for my desk', ' for me'))}{end}"
+    want = want_of(step, fills, speech, spare=speech.chance(0.8))
+    own = [ask for ask in want.asks if _PERSONAL.search(ask)]
+    if own and speech.chance(0.5):
+        return f"{speech.rng.choice(own)}?"
+    patterns = _ORDERS + (_NEEDS if want.need else ())
+    return speech.rng.choice(patterns).format(do=want.do, doing=gerund(want.do), need=want.need)

@@ -87,7 +87,10 @@ def _graph(made: Made) -> dict[str, Any]:
         "rp_pairs": len(pairs),
         "rp_confidence": _histogram([edge.confidence for edge in made.rp], 0.0, 1.0),
         "pp_edges": len(made.pp.links),
-        "pp_threshold": round(float(made.pp.threshold), 4),
+        "pp_compared": made.pp.compared,
+        "pp_threshold": round(made.pp.threshold, 4),
+        "pp_reason": made.pp.reason,
+        "pp_distribution": made.pp.distribution,
     }
 
 

@@ -29,6 +29,7 @@ _MORE = 10  # paths that may be refused even where few requests are wanted
 class Steps:
     """Who takes each step. Those that need to know what fills what are made when it is known.
 
+    :param judges: in rounds; a request that fails in one is not put before the next.
     :param encoder: of the catalogue's snapshot; compares inputs, and requests.
     :param concurrency: how many requests are worded at once; what comes of it is the same.
     """
@@ -36,7 +37,7 @@ class Steps:
     outputs: OutputFinder
     sequence: Callable[[Links], SequenceJudge]
     generator: Callable[[Links], Generator]
-    judges: Callable[[Links], Sequence[RequestJudge]]
+    judges: Callable[[Links], Sequence[Sequence[RequestJudge]]]
     encoder: Encoder
     concurrency: int = 1
 
@@ -86,7 +87,7 @@ def make_requests(
         "outputs": (steps.outputs.name,),
         "sequence": (sequence.name,),
         "generator": (generator.name,),
-        "judges": tuple(dict.fromkeys(judge.name for judge in judges)),
+        "judges": tuple(dict.fromkeys(judge.name for each in judges for judge in each)),
         "encoder": (steps.encoder.name,),
     }
     with open_journal(folder, _configuration(catalogue, names)) as journal:

@@ -23,7 +23,7 @@ _WIDTH = 8.0  # inches
 _BAR = 0.34  # inches a bar
 _MARGIN = 1.1  # inches for title and axis
 _LOW = 3.0  # inches, of a histogram
-_MOST_NAME = 48  # characters of a name on an axis
+_MOST_NAME = 60  # characters of a name on an axis
 _MOST_REASONS = 14
 
 Figures = Mapping[str, Any]

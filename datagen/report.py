@@ -93,7 +93,8 @@ def _graph(figures: Figures, pictures: Sequence[str]) -> Iterator[str]:
         f"{graph['tools_with_outputs']:,} of {figures['coverage']['tools']:,} tools have outputs: "
         f"{graph['outputs_documented']:,} documented, {graph['outputs_inferred']:,} inferred. "
         f"{graph['rp_edges']:,} edges from an output to an input (R-P) join {graph['rp_pairs']:,} pairs of tools. "
-        f"{graph['pp_edges']:,} pairs have inputs alike beyond the threshold {graph['pp_threshold']:.3f} (P-P)."
+        f"Of {graph['pp_compared']:,} pairs whose inputs were compared, {graph['pp_edges']:,} are alike beyond the threshold "
+        f"{graph['pp_threshold']:.3f} (P-P; {_plain(graph['pp_reason'])})."
     )
     yield from _picture("likeness.png", pictures)
 

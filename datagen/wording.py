@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from datagen.journal import Journal, Outcome
 from datagen.kept import KeptTexts
@@ -42,11 +42,12 @@ class Worded:
 class Worder:
     """Words requests and has them judged; asks nobody for what the journal has.
 
+    :param judges: in rounds; a request that fails in one is not put before the next.
     :param concurrency: how many requests are worked on at once.
     """
 
     generator: Generator
-    judges: Sequence[RequestJudge]
+    judges: Sequence[Sequence[RequestJudge]]
     journal: Journal
     concurrency: int = 1
 
@@ -92,7 +93,12 @@ class Worder:
             Request(query=worded.text)
         except InvalidArgumentError as error:
             return Outcome(worded=_refusal(request, "generate", error.problem))
-        return Outcome(worded=worded, verdicts=validate(request, self.judges))
+        for judges in self.judges:
+            judged = validate(request, judges).verdicts
+            request = replace(request, verdicts=request.verdicts + judged)
+            if not all(verdict.passed for verdict in judged):
+                break
+        return Outcome(worded=worded, verdicts=request.verdicts)
 
 
 def word_requests(

@@ -107,7 +107,7 @@ def _steps(plan: DatagenPlan, catalogue: Catalogue, encoder: Encoder) -> Steps:
             outputs=RulesOutputs(catalogue),
             sequence=lambda rp: RulesSequence(catalogue, rp),
             generator=lambda rp: RulesGenerator(catalogue, rp),
-            judges=lambda rp: rules_judges(catalogue, rp),
+            judges=lambda rp: (rules_judges(catalogue, rp),),
             encoder=encoder,
         )
     from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_judges
@@ -118,7 +118,7 @@ def _steps(plan: DatagenPlan, catalogue: Catalogue, encoder: Encoder) -> Steps:
         outputs=LlmOutputs(catalogue, model, cache),
         sequence=lambda rp: LlmSequence(catalogue, model, cache),
         generator=lambda rp: LlmGenerator(catalogue, model, cache),
-        judges=lambda rp: (*rules_judges(catalogue, rp), *llm_judges(catalogue, rp, model, cache)),
+        judges=lambda rp: (rules_judges(catalogue, rp), llm_judges(catalogue, rp, model, cache)),
         encoder=encoder,
         concurrency=_CONCURRENCY,
     )

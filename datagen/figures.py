@@ -21,6 +21,7 @@ __all__ = ["EXAMPLES", "made_figures"]
 EXAMPLES = 10
 """How many requests of each class the report shows."""
 _BINS = 20
+_LONG_ID = 4  # characters: a shorter one may be a part of any word
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|‘[^’]*’|\d+(?:\.\d+)?")
 
 
@@ -104,7 +105,10 @@ def _rejected(refused: Sequence[Refusal]) -> dict[str, dict[str, int]]:
     """Stage → reason → how often, the most frequent first; what differs in names and numbers alone is one reason."""
     counts: dict[str, Counter[str]] = {}
     for refusal in refused:
-        counts.setdefault(refusal.stage, Counter())[_QUOTED.sub("…", refusal.reason)] += 1
+        reason = refusal.reason
+        for tool in sorted(refusal.subject, key=len, reverse=True):
+            reason = reason.replace(tool, "…") if len(tool) >= _LONG_ID else reason
+        counts.setdefault(refusal.stage, Counter())[_QUOTED.sub("…", reason)] += 1
     return {
         stage: dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))) for stage, reasons in counts.items()
     }

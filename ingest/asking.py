@@ -57,7 +57,7 @@ class SchemaReader:
         from jsonschema.exceptions import best_match
 
         try:
-            answer = json.loads(text)
+            answer = json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
             raise UnusableAnswerError(f"it is not one JSON object ({str(error)[:_MAX_PROBLEM_CHARS]})") from error
         fault = best_match(self._validator.iter_errors(answer))
@@ -65,6 +65,10 @@ class SchemaReader:
             place = "".join(f"[{step!r}]" for step in fault.absolute_path) or "the whole"
             raise UnusableAnswerError(f"it is outside the schema at {place}: {fault.message[:_MAX_PROBLEM_CHARS]}")
         return answer
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     account = Account(chosen.out / "spent.json", minutes=chosen.minutes)
     chat = CountedChat(OpenAIChat(chosen.llm_model, base_url=chosen.llm_url, timeout_s=chosen.timeout_s), account)
     ontology = load_ontology()
-    tools = tuple(sorted(read_catalog([str(CATALOG)]).tools, key=lambda tool: tool.id))
+    tools = tuple(sorted(read_catalog(chosen.catalog).tools, key=lambda tool: tool.id))
     catalogue = Catalogue(snapshot_id="", tools=tools, ontology=ontology)
     written = chosen.out / "account.json"
     results: dict[str, Any] = json.loads(written.read_text(encoding="utf-8")) if written.exists() else {}
@@ -76,6 +76,9 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--llm-url", required=True, help="up to and including /v1")
     parser.add_argument("--llm-model", required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument(
+        "--catalog", nargs="+", default=[str(CATALOG)], help="tool documents; the shipped ones by default"
+    )
     parser.add_argument("--paths", type=int, default=60, help="requests to word, spread over the classes")
     parser.add_argument("--hidden", type=int, default=40, help="tools whose documented outputs are hidden")
     parser.add_argument("--edges", type=int, default=60, help="sequences to judge")

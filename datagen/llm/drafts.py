@@ -75,7 +75,8 @@ def values_in(
     """
     kept: dict[tuple[str, str], SampleValue] = {}
     for row in rows:
-        tool = tools[row["tool"] - 1] if 1 <= row["tool"] <= len(tools) else None
+        place = int(row["tool"])  # 1.0 is an integer to JSON
+        tool = tools[place - 1] if 1 <= place <= len(tools) else None
         if tool is None or row["parameter"] not in _open_inputs(tool, path):
             continue
         said = _said(row["value"], text)

@@ -88,6 +88,13 @@ def test_values_that_the_request_does_not_say_are_dropped() -> None:
     assert [(value.parameter, value.value) for value in draft.values] == [("customer_name", "Ada Wren")]
 
 
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    answer = GOOD.replace('"tool": 1', '"tool": 1.0')
+    draft = LlmGenerator(catalogue(), ScriptedChat([answer])).generate(CHAIN, CLASS, seed=0)
+    assert isinstance(draft, Draft)
+    assert len(draft.values) == 2
+
+
 def test_a_request_without_a_value_is_refused() -> None:
     assert "no value" in refused(worded("Put the order on the road for somebody.")).reason
     assert (

@@ -76,8 +76,15 @@ def test_what_is_outside_the_list_unsure_twice_or_too_much_is_refused_by_name() 
 
 @pytest.mark.parametrize(
     "answer",
-    ["The output is shipment_id.", outputs(("shipment_id", 0.9))[:-5], '{"outputs": [{"name": "shipment_id"}]}', "[]"],
-    ids=["prose", "half", "missing-field", "list"],
+    [
+        "The output is shipment_id.",
+        outputs(("shipment_id", 0.9))[:-5],
+        '{"outputs": [{"name": "shipment_id"}]}',
+        "[]",
+        outputs(("shipment_id", float("nan"))),
+        outputs(("shipment_id", 90)),
+    ],
+    ids=["prose", "half", "missing-field", "list", "nan", "per-cent"],
 )
 def test_an_unusable_answer_leaves_the_tool_without_outputs_and_a_reason(answer: str) -> None:
     found = LlmOutputs(catalogue(), ScriptedChat([answer, answer])).find()

@@ -123,10 +123,8 @@ def _argument(parameter: Parameter, entity: str, lexicon: Lexicon, required: boo
     if not name or _SECRETS.intersection(name.split()) or (lexicon.is_unsaid(name) and not entity):
         return None
     many = type_family(parameter.type) == "array"
-    if entity:
-        noun = lexicon.noun(entity)
-        if noun is None:
-            return None
+    noun = lexicon.noun(entity) if entity else None
+    if noun is not None:
         return Argument(
             names=(parameter.name,),
             required=required,

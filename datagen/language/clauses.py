@@ -125,11 +125,7 @@ def _get(reading: Reading, thing: str, owner: str, parts: Parts, speech: Speech)
         )
         if noun.person and not noun.ask:
             asked = (f"who is {np}{parts.tail}", f"what do we have on {np}{parts.tail}")
-        details = (
-            speech.pick(("the details of ", "everything on ", "all there is about ", ""))
-            if thing not in _PRONOUNS
-            else ""
-        )
+        details = speech.pick(("the details of ", "everything on ", *("",) * 5)) if thing not in _PRONOUNS else ""
         return Want(
             do=f"{put_in(_verb(reading, speech, np), details + np)}{parts.tail}",
             need=f"{speech.pick(('the details of', 'everything on', 'a look at'))} {np}{parts.tail}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ Fills = Mapping[str, Filler]
 
 _DEGREES = frozenset("priority urgency impact severity probability risk".split())
 _PREPOSITIONS = frozenset("in on at for to by from with about under of as over".split())
+_DETERMINED = re.compile(r"\b(?:the|our) \{v\}")
 _LAST = frozenset("reason remark message fix problem flag".split())
 _NAMED = frozenset(
     "company person celebrity movie show artist album song playlist franchise channel project event course part product haulier department "
@@ -201,7 +203,7 @@ def _kind(reading: Reading, argument: Argument) -> str:
 def _phrase(reading: Reading, argument: Argument, filler: Filler | None, speech: Speech) -> tuple[int, str]:
     """A phrase and its place: things first, reasons last."""
     if argument.role == "id":
-        text = filler.text if filler is not None else speech.thing(reading.tool, argument, reading.heard)
+        text = filler.text if filler is not None else _number_or_thing(reading, argument, speech)
         return 1, _with_thing(reading, argument, text)
     if filler is not None:
         return 2, _with_value(argument, filler.text, speech, filled=True)
@@ -218,11 +220,18 @@ def _phrase(reading: Reading, argument: Argument, filler: Filler | None, speech:
     return (8 if field is not None and field.kind in _LAST else 5), _with_value(argument, value, speech)
 
 
+def _number_or_thing(reading: Reading, argument: Argument, speech: Speech) -> str:
+    if reading.kind == "create" and argument.noun is not None and argument.noun.key == reading.noun.key:
+        return speech.number(reading.tool, argument)
+    return speech.thing(reading.tool, argument, reading.heard)
+
+
 def _with_value(argument: Argument, value: str, speech: Speech, *, filled: bool = False) -> str:
     field = argument.field
     if field is None:
         return f"with {value}"
-    pattern = speech.rng.choice(field.say)
+    able = [say for say in field.say if not filled or not _DETERMINED.search(say)]
+    pattern = speech.rng.choice(able or ("with {v}",))
     if filled and pattern.split()[0] not in _PREPOSITIONS:
         pattern = "with {v}"
     phrase = pattern.replace("{v}", value)
@@ -260,6 +269,8 @@ def _with_thing(reading: Reading, argument: Argument, text: str) -> str:
     if noun is None:
         return f"for {text}"
     name = argument.names[0].lower()
+    if noun.key == reading.noun.key and reading.kind == "create":
+        return f"as number {text}"
     if name.startswith("from"):
         return f"from {text}"
     if (

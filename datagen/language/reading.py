@@ -92,6 +92,8 @@ def read_tool(catalogue: Catalogue, tool_id: str, lexicon: Lexicon) -> Reading |
     identity = _identity(noun, arguments, kind, verb)
     if kind == "create" and identity is not None and identity.required and verb not in _CREATES:
         kind = "act"
+    if kind == "create":
+        identity = None
     if kind in ("update", "act") and identity is None:
         needed = [one for one in arguments if one.role == "id" and one.required]
         identity = (

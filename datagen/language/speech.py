@@ -84,7 +84,7 @@ class Speech:
             return number
         self.named.add(noun.key)
         shown = self.noun(noun, heard)
-        bare = self.chance(0.55 if any(sign.isalpha() for sign in number) else 0.3)
+        bare = self.chance(0.65 if any(sign.isalpha() for sign in number) else 0.4)
         return number if bare else f"{shown} {number}"
 
     def value(self, tool: str, argument: Argument, kind: str) -> str:

@@ -11,7 +11,7 @@ from datagen.language.speech import Speech
 __all__ = ["finished", "order_of", "said"]
 
 _ORDERS = (
-    *("{do}",) * 9, "please {do}", "please {do}", "{do} please", "pls {do}", "could you {do}?", "could you {do}?", "can you {do}?", "can u {do}?",
+    *("{do}",) * 26, "please {do}", "please {do}", "{do} please", "pls {do}", "could you {do}?", "could you {do}?", "can you {do}?", "can u {do}?",
     "could you please {do}?", "would you mind {doing}?", "mind {doing}?", "any chance you could {do}?", "would you {do}?", "I need you to {do}",
     "I'd like you to {do}", "are you able to {do}?", "be a dear and {do}", "go ahead and {do}", "kindly {do}", "can somebody {do}?",
     "time to {do}", "you can {do}", "let's {do}", "just {do}", "I want you to {do}", "somebody has to {do}", "we have to {do}",
@@ -26,7 +26,7 @@ _NEEDS = (
     "they want {need}", "the client wants {need}", "I'm waiting for {need}", "sales is asking for {need}", "anyone got {need}?",
 )  # fmt: skip
 _ASKS = (
-    *("{ask}?",) * 12, "quick question: {ask}?", "just wondering: {ask}?", "so {ask}?", "sorry, {ask}?", "erm, {ask}?",
+    *("{ask}?",) * 24, "quick question: {ask}?", "just wondering: {ask}?", "so {ask}?", "sorry, {ask}?", "erm, {ask}?",
     "one question: {ask}?", "{ask}??", "out of interest: {ask}?", "hm, {ask}?",
     "{ask}, roughly?", "and {ask}?",
 )  # fmt: skip
@@ -38,14 +38,14 @@ _OPENERS = (
     "For the steering committee:", "Out of office but:", "Hi bot,", "Stuck in a call,", "Budget round:", "Night shift here:",
 )  # fmt: skip
 _CLOSERS = (
-    "Thanks!", "thx", "Cheers.", "It's urgent.", "Would help a lot.", "No rush.", "Thank you!", "Much appreciated.", "I'm stuck otherwise.",
+    "Thanks!", "thx", "Cheers.", "It's urgent.", "Would help a lot.", "No rush.", "Thank you!", "Much appreciated.",
     "They're waiting.", "Ta!", "Today if you can.", "My boss keeps asking.", "Deadline's close.", "Many thanks, Ewa", "Best, Tom", "tia",
     "Been waiting for days.", "It's for the audit.", "I have a call at four.", "Ping me with the result.", "Sorry for the trouble.",
     "The customer is furious.", "Need it by lunch.", "This is the third time I ask.", "You're a star.", "Greetings from Leeds.", "Regards",
     "It drives me mad.", "Can't log in myself.", "I'm on my phone.", "Promised it yesterday.", "Everyone's on holiday here.",
 )  # fmt: skip
 
-_TELEGRAPHIC, _SHORTENED = 0.27, 0.15
+_TELEGRAPHIC, _SHORTENED = 0.33, 0.15
 _ARTICLES = re.compile(
     r"(?<=[a-z,] )(?:the|an|a) (?!first|last|few|couple|same|best|right|top|newest|most|audit|answer|result|moment|end|\d)"
 )
@@ -83,10 +83,10 @@ def finished(text: str, speech: Speech, *, plain: bool = False) -> str:
     text = tidy(text)
     if not text.endswith((".", "?", "!")):
         text += "."
-    if speech.chance(0.16):
+    if speech.chance(0.11):
         opener = speech.rng.choice(_OPENERS)
         text = f"{opener} {lowered(text)}"
-    elif speech.chance(0.13):
+    elif speech.chance(0.09):
         closers = [one for one in _CLOSERS if not plain or ("if" not in one and "otherwise" not in one)]
         text = f"{text} {speech.rng.choice(closers)}"
     text = capital(text)

@@ -63,7 +63,7 @@ def word(scene: Scene) -> str:
     for goal in goals:
         given = dict(described_fills(goal.tool, scene.path, scene.readings, speech, skip=tested.tool))
         given.update(_pointing(goal, tested, scene))
-        orders.append(want_of(goal, given, speech, spare=len(scene.steps) > 2 or speech.chance(0.5)).do)
+        orders.append(want_of(goal, given, speech, spare=len(scene.steps) > 2 or speech.chance(0.8)).do)
     text = speech.rng.choice(_FRONT).format(c=condition, do=joined(orders))
     if speech.chance(0.18) and not text.endswith("?"):
         text = f"{text}.{speech.rng.choice(_ELSE)}"

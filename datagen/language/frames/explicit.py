@@ -61,6 +61,10 @@ _SENTENCES = (
 )
 _STARTS = (
     "{do}",
+    "{do}",
+    "{do}",
+    "{do}",
+    "{do}",
     "first {do}",
     "first, {do}",
     "please {do}",
@@ -84,7 +88,11 @@ def word(scene: Scene) -> str:
     last = ""
     for step in scene.steps:
         fills = pointing_fills(step, scene.into(step.tool), scene.readings, last, speech)
-        wants.append(want_of(step, fills, speech, spare=step is not scene.steps[-1] or len(scene.steps) > 2))
+        wants.append(
+            want_of(
+                step, fills, speech, spare=step is not scene.steps[-1] or len(scene.steps) > 2 or speech.chance(0.6)
+            )
+        )
         last = step.tool
     if len(wants) == 2 and speech.chance(0.25):
         return finished(_backwards(wants, speech), speech)

@@ -12,7 +12,7 @@ __all__ = ["word"]
 
 _BETWEEN = (
     "Also, {s}", "And {s}", "Separately, {s}", "Plus, {s}", "Oh, and {s}", "On another note, {s}", "Besides that, {s}", "While you're at it, {s}",
-    "Apart from that, {s}", "Another thing: {s}", "Something else: {s}", "In addition, {s}", "Unrelated: {s}", "P.S. {s}", "Next topic: {s}",
+    "Another thing: {s}", "Something else: {s}", "In addition, {s}", "Unrelated: {s}", "P.S. {s}", 
     "Different matter: {s}", "Different question: {s}", "Not related, but {s}", "One more: {s}", "And another one: {s}", "On top, {s}", "Completely separate: {s}",
     "Before I forget: {s}", "Same breath: {s}", "Almost forgot: {s}", "Also on my list: {s}", "{s}", "{s}",
 )  # fmt: skip
@@ -39,7 +39,7 @@ def word(scene: Scene) -> str:
     wants: list[Want] = []
     for step in scene.steps:
         speech.named.clear()
-        wants.append(want_of(step, {}, speech, spare=len(scene.steps) > 2 or speech.chance(0.5)))
+        wants.append(want_of(step, {}, speech, spare=len(scene.steps) > 2 or speech.chance(0.8)))
     if speech.chance(0.4):
         speech.rng.shuffle(wants)
     style = speech.rng.choice((_sentences, _sentences, _one_sentence, _listed))

@@ -27,6 +27,7 @@ __all__ = ["FoundPaths", "Progress", "find_paths"]
 Progress = Callable[[str, int, int], None]
 
 _LENGTHS = {2: 0.40, 3: 0.35, 4: 0.15, 5: 0.10}
+_WITH_QUESTION = "ir-multi-intent"
 _FORKED = 3  # tools of a join or fan
 _ATTEMPTS = 3
 _SET_LENGTHS = {2: 0.55, 3: 0.30, 4: 0.15}
@@ -158,7 +159,9 @@ class _Finder:
         seen: set[frozenset[str]],
     ) -> Iterator[ToolPath]:
         """Paths around the least used tools, as long as there are any that make a new one."""
-        anchors = Anchors(self._tools, self._usage, rank)
+        general = frozenset(self._general if name == _WITH_QUESTION else ())
+        own = [tool for tool in self._tools if tool not in general] or self._tools
+        anchors = Anchors(own, self._usage, rank)
         lengths: Counter[int] = Counter()
         while count > 0 and (anchor := anchors.next()) is not None:
             path = next(self._new(make, anchor, lengths, seen), None)
@@ -192,26 +195,22 @@ class _Finder:
             yield lambda anchor, lengths: ToolPath(tools=(anchor,))
         elif name == "multi-intent":
             yield lambda anchor, lengths: builder.independent([anchor], _due(lengths, _SET_LENGTHS))
-        elif name == "ir-multi-intent":
+        elif name == _WITH_QUESTION:
             yield lambda anchor, lengths: self._with_question(anchor, builder, rng)
         else:
             for rules in _RULES[name]:
                 yield lambda anchor, lengths, rules=rules: _dependent(anchor, lengths, rules, builder, rng)  # type: ignore[misc]
 
-    def _with_question(self, anchor: str, builder: Builder, rng: random.Random) -> ToolPath | None:
+    def _with_question(self, anchor: str, builder: Builder, rng: random.Random) -> ToolPath:
         """A question and something personal: with a tool that answers the question, mostly, where there is one."""
-        if anchor in self._general:
-            others = [tool for tool in self._tools if tool not in self._general and builder.are_apart(tool, [anchor])]
-            anchor = min(others, key=lambda tool: self._usage.tools[tool], default="")
-        alone = bool(anchor) and not builder.reads(anchor) and rng.random() < _LONE
-        chain = builder.chain(anchor, 2, Rules(reads_first=True)) if anchor and not alone else None
-        own = chain or (ToolPath(tools=(anchor,)) if anchor else None)
-        if own is None or rng.random() >= _GENERAL:
+        alone = not builder.reads(anchor) and rng.random() < _LONE
+        own = (None if alone else builder.chain(anchor, 2, Rules(reads_first=True))) or ToolPath(tools=(anchor,))
+        if rng.random() >= _GENERAL:
             return own
-        general = [tool for tool in self._general if builder.are_apart(tool, own.tools)]
-        if not general:
+        general = sorted(self._general, key=lambda tool: self._usage.tools[tool])
+        answering = next((tool for tool in general if builder.are_apart(tool, own.tools)), None)
+        if answering is None:
             return own
-        answering = min(general, key=lambda tool: (self._usage.tools[tool], rng.random()))
         return ToolPath(tools=(answering, *own.tools), edges=own.edges, shape="set")
 
 

@@ -17,6 +17,7 @@ from datagen.result import write_result
 from datagen.sequence import RulesSequence
 from datagen.validate import rules_judges
 from inference import load_encoder
+from inference.chat import ChatModel
 from inference.encoder import Encoder
 from ingest.cache import Cache
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError
@@ -84,11 +85,13 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
             subject="--generator",
             remedy=f"Known: {', '.join(GENERATORS)}",
         )
+    model = open_chat(plan.endpoint, needed_by="the generator llm") if plan.generator == "llm" else None
     snapshot = open_snapshot(plan.store)
     catalogue = Catalogue.of(snapshot, load_ontology(plan.ontology))
-    encoder = CachedEncoder(load_encoder(snapshot.manifest["encoder"]["name"]), Cache())
-    with only_writer(plan.out):
-        steps = _steps(plan, catalogue, encoder)
+    # What a model answered is kept on the disk; what rules make is made again sooner than it is read.
+    with only_writer(plan.out), Cache(plan.out / "cache.sqlite" if model else None) as cache:
+        encoder = CachedEncoder(load_encoder(snapshot.manifest["encoder"]["name"]), cache)
+        steps = _steps(catalogue, encoder) if model is None else _llm_steps(catalogue, encoder, model, cache)
         made = make_requests(catalogue, steps, wanted, folder=plan.out, seed=plan.seed, progress=progress)
         progress("report", 0, 0)
         figures = write_result(plan.out, made, encoder)
@@ -100,20 +103,21 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
     return Generation(figures=figures, report=report, stopped=made.worded.stopped)
 
 
-def _steps(plan: DatagenPlan, catalogue: Catalogue, encoder: Encoder) -> Steps:
-    """The steps by rules, or their twins; by ``llm`` the rules judge first, for they cost nothing."""
-    if plan.generator == "rules":
-        return Steps(
-            outputs=RulesOutputs(catalogue),
-            sequence=lambda rp: RulesSequence(catalogue, rp),
-            generator=lambda rp: RulesGenerator(catalogue, rp),
-            judges=lambda rp: (rules_judges(catalogue, rp),),
-            encoder=encoder,
-        )
+def _steps(catalogue: Catalogue, encoder: Encoder) -> Steps:
+    """The steps by rules."""
+    return Steps(
+        outputs=RulesOutputs(catalogue),
+        sequence=lambda rp: RulesSequence(catalogue, rp),
+        generator=lambda rp: RulesGenerator(catalogue, rp),
+        judges=lambda rp: (rules_judges(catalogue, rp),),
+        encoder=encoder,
+    )
+
+
+def _llm_steps(catalogue: Catalogue, encoder: Encoder, model: ChatModel, cache: Cache) -> Steps:
+    """Their twins by a chat model; the rules judge first, for they cost nothing."""
     from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_judges
 
-    model = open_chat(plan.endpoint, needed_by="the generator llm")
-    cache = Cache(plan.out / "cache.sqlite")
     return Steps(
         outputs=LlmOutputs(catalogue, model, cache),
         sequence=lambda rp: LlmSequence(catalogue, model, cache),

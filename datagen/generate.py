@@ -30,6 +30,10 @@ _FRAMES: Mapping[str, Callable[[Scene], str]] = {
     "ir-multi-intent": knowledge.word,
 }
 _ATTEMPTS = 8
+_CHOICES = 3
+_COMMON = frozenset(
+    "a an the for on of to in at by up me i you that it is are there with from what can do we have has then and one get about any if could as".split()
+)
 _CONDITION = r"\b(?:if|unless|provided|in case|as long as|assuming|should it|otherwise|whether|whenever)\b"
 _ORDER = r"\b(?:then|first|after|afterwards|before|once|next,|finally|subsequently|based on)\b"
 _DISTINCT = r"\b(?:and|also|plus|besides|separately|as well as)\b"
@@ -87,22 +91,25 @@ class RulesGenerator:
         request_class: str,
         seed: int,
     ) -> Draft | Refusal:
+        """Of the first few wordings that are right, the one with the fewest words that all requests share."""
         reason, text = "", ""
+        drafts: list[Draft] = []
         for attempt in range(_ATTEMPTS):
-            speech = Speech(
-                rng=_random(path, request_class, seed, attempt),
-                lexicon=self._lexicon,
-                talkative=attempt >= _ATTEMPTS // 2,
-            )
+            talkative = not drafts and attempt >= _ATTEMPTS // 2
+            speech = Speech(rng=_random(path, request_class, seed, attempt), lexicon=self._lexicon, talkative=talkative)
             try:
                 text = frame(Scene(path=path, readings=readings, speech=speech))
             except Unwordable as error:
                 reason = str(error)
                 continue
-            values = _unique(speech.values)
+            values = tuple(dict.fromkeys(speech.values))
             reason = _fault(text, values, request_class, path, readings)
             if not reason:
-                return Draft(text=text, values=values)
+                drafts.append(Draft(text=text, values=values))
+            if len(drafts) == _CHOICES:
+                break
+        if drafts:
+            return min(drafts, key=lambda draft: _commonness(draft.text))
         return Refusal(stage="generate", subject=path.tools, reason=reason, request_class=request_class, text=text)
 
     def _reading(self, tool: str) -> Reading | str:
@@ -117,8 +124,9 @@ def _random(path: ToolPath, request_class: str, seed: int, attempt: int) -> rand
     return random.Random(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
 
 
-def _unique(values: list[SampleValue]) -> tuple[SampleValue, ...]:
-    return tuple(dict.fromkeys(values))
+def _commonness(text: str) -> int:
+    """How many words of a text stand in nearly every request."""
+    return sum(word in _COMMON for word in text.lower().split())
 
 
 def _fault(

@@ -18,7 +18,10 @@ from datagen.path import PathEdge, ToolPath
 
 __all__ = ["anaphor", "described_fills", "is_same_thing", "pointing_fills"]
 
-_SUPERLATIVES = ("latest", "newest", "most recent", "last", "oldest", "next", "only", "very last", "earliest")
+_SUPERLATIVES = (
+    "latest", "newest", "last", "oldest", "next", "only", "earliest", "top", "most urgent", "current", "freshest", "biggest", "smallest", "best",
+    "first-named", "remaining", "most recent", "longest", "main",
+)  # fmt: skip
 _UNDOING = frozenset("delete remove cancel withdraw revoke reverse release".split())
 _PERSONAL = frozenset("company person celebrity artist".split())
 

@@ -125,7 +125,9 @@ def _get(reading: Reading, thing: str, owner: str, parts: Parts, speech: Speech)
         )
         if noun.person and not noun.ask:
             asked = (f"who is {np}{parts.tail}", f"what do we have on {np}{parts.tail}")
-        details = speech.pick(("the details of ", "everything on ", *("",) * 5)) if thing not in _PRONOUNS else ""
+        details = (
+            speech.pick(("the details of ", "everything on ", "all of ", *("",) * 12)) if thing not in _PRONOUNS else ""
+        )
         return Want(
             do=f"{put_in(_verb(reading, speech, np), details + np)}{parts.tail}",
             need=f"{speech.pick(('the details of', 'everything on', 'a look at'))} {np}{parts.tail}",
@@ -159,7 +161,7 @@ def _owned(reading: Reading, owner: str, speech: Speech, *, many: bool = False) 
         short = len(owner.split()) <= 3 and " " not in said[:0]
         if short and reading.owner.noun.person and "of" not in said.split() and speech.chance(0.5):
             return f"{possessive(owner)} {said}{quality}"
-        article_ = speech.pick(("the ", "all ", "")) if many else "the "
+        article_ = speech.pick(("the ", "all ", "", "", "")) if many else "the "
         return f"{article_}{said} {reading.owner.noun.at} {owner}{quality}"
     if reading.mine and speech.chance(0.8):
         return f"my {said}{quality}"
@@ -238,7 +240,7 @@ def _named(reading: Reading, owner: str, parts: Parts, speech: Speech) -> Want:
 def _create(reading: Reading, owner: str, parts: Parts, speech: Speech) -> Want:
     noun = reading.noun
     said = speech.noun(noun, reading.heard)
-    one = said if noun.mass or noun.plural else article(f"new {said}" if speech.chance(0.25) else said)
+    one = said if noun.mass or noun.plural else article(f"new {said}" if speech.chance(0.12) else said)
     whose = ""
     if owner and reading.owner is not None and reading.owner.noun is not None:
         preposition = "for" if reading.owner.noun.person or reading.owner.noun.at == "of" else reading.owner.noun.at
@@ -247,8 +249,8 @@ def _create(reading: Reading, owner: str, parts: Parts, speech: Speech) -> Want:
     return Want(
         do=f"{put_in(_verb(reading, speech, one), one)}{tail}",
         need=f"{one}{tail}",
-        asks=(f"can we have {one}{tail}", f"could I get {one}{tail}"),
-        states=(f"we need {one}{tail}", f"I want {one}{tail}"),
+        asks=(f"can we have {one}{tail}", f"could I get {one}{tail}") if speech.chance(0.2) else (),
+        states=(f"we need {one}{tail}", f"I want {one}{tail}") if speech.chance(0.3) else (),
     )
 
 

@@ -74,14 +74,10 @@ def _existence(reading: Reading, whose: str, tail: str, name: str, speech: Speec
     said = f"{speech.noun(noun, reading.heard, many=True)}{whose}{quality}{tail}"
     if noun.mass:
         return speech.pick((f"there is any {said}", f"there's {said}"))
-    more = speech.pick(("two", "three", "five", "ten"))
-    return speech.pick(
-        (
-            f"there are any {said}",
-            f"there are {said}",
-            f"there are more than {more} {said}",
-            f"you find any {said}",
-            f"we have any {said}",
-            f"any {said} turn up" if not tail else f"there are fewer than {more} {said}",
-        )
-    )
+    more = speech.pick(("one", "two", "three", "four", "five", "six", "ten", "a dozen"))
+    if tail or whose:
+        return speech.pick(
+            (f"there are any {said}", f"there are {said}", f"there are over {more} {said}", f"you find {said}", f"we've got {said}",
+             f"there aren't any {said}", f"we have {said}", f"you see {said}")
+        )  # fmt: skip
+    return speech.pick((f"any {said} turn up", f"{said} exist", f"there are {said}", f"at least {more} {said} show up"))

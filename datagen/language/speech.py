@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from datagen.language.arguments import Argument
 from datagen.language.grammar import plural
@@ -17,6 +18,11 @@ __all__ = ["Filler", "Speech"]
 
 _KEEP = 0.25
 """How likely a word stays a candidate that the tool's documents use too, where another is at hand."""
+
+
+@lru_cache(maxsize=20_000)
+def _lemmas(option: str) -> frozenset[str]:
+    return frozenset(map(noun_lemma, words(option)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +55,7 @@ class Speech:
 
     def pick(self, options: Sequence[str], heard: frozenset[str] = frozenset()) -> str:
         """One of the options; those that repeat the tool's documents rarely."""
-        fresh = [option for option in options if not heard.intersection(map(noun_lemma, words(option)))]
+        fresh = [option for option in options if heard.isdisjoint(_lemmas(option))] if heard else []
         if fresh and len(fresh) < len(options) and self.rng.random() > _KEEP:
             return self.rng.choice(fresh)
         return self.rng.choice(options)
@@ -84,7 +90,7 @@ class Speech:
             return number
         self.named.add(noun.key)
         shown = self.noun(noun, heard)
-        bare = self.chance(0.65 if any(sign.isalpha() for sign in number) else 0.4)
+        bare = self.chance(0.8 if any(sign.isalpha() for sign in number) else 0.55)
         return number if bare else f"{shown} {number}"
 
     def value(self, tool: str, argument: Argument, kind: str) -> str:

@@ -35,17 +35,17 @@ _OPENERS = (
     "Afternoon all,", "In a rush here:", "From the meeting:", "Boss is asking:", "For the audit:", "Me again:", "Hello team,", "Evening,",
     "For the weekly call:", "FYI I'm on the train,", "Dear all,", "New here:", "Short notice, sorry:", "Right,", "Listen,", "Monday chaos:",
     "For month-end:", "Small favour:", "Guys,", "Good morning!", "Still in the car:", "Driver's at the gate:", "Jan asked me:", "Urgent:",
-    "For the steering committee:", "Out of office but:", "Hi bot,", "Stuck in a call,", "Budget round:", "Night shift here:",
+    "For the steering committee:", "Out of office but:", "Hi bot,", "Hi {first},", "{first} asked me:", "Hello {first},", "Hey {first},", "{first} here.", "Question from {first}:", "For {first}:", "{first},", "@{first}", "Stuck in a call,", "Budget round:", "Night shift here:",
 )  # fmt: skip
 _CLOSERS = (
     "Thanks!", "thx", "Cheers.", "It's urgent.", "Would help a lot.", "No rush.", "Thank you!", "Much appreciated.",
-    "They're waiting.", "Ta!", "Today if you can.", "My boss keeps asking.", "Deadline's close.", "Many thanks, Ewa", "Best, Tom", "tia",
+    "They're waiting.", "Ta!", "Today if you can.", "My boss keeps asking.", "Deadline's close.", "Thanks, {first}", "Best, {first}", "Cheers, {first}", "{first} needs it.", "Thx {first}", "I promised {first}.", "/{first}", "{first} is waiting.", "tia",
     "Been waiting for days.", "It's for the audit.", "I have a call at four.", "Ping me with the result.", "Sorry for the trouble.",
     "The customer is furious.", "Need it by lunch.", "This is the third time I ask.", "You're a star.", "Greetings from Leeds.", "Regards",
     "It drives me mad.", "Can't log in myself.", "I'm on my phone.", "Promised it yesterday.", "Everyone's on holiday here.",
 )  # fmt: skip
 
-_TELEGRAPHIC, _SHORTENED = 0.33, 0.15
+_TELEGRAPHIC, _SHORTENED = 0.42, 0.15
 _ARTICLES = re.compile(
     r"(?<=[a-z,] )(?:the|an|a) (?!first|last|few|couple|same|best|right|top|newest|most|audit|answer|result|moment|end|\d)"
 )
@@ -83,18 +83,22 @@ def finished(text: str, speech: Speech, *, plain: bool = False) -> str:
     text = tidy(text)
     if not text.endswith((".", "?", "!")):
         text += "."
-    if speech.chance(0.11):
+    if speech.chance(0.14):
         opener = speech.rng.choice(_OPENERS)
-        text = f"{opener} {lowered(text)}"
-    elif speech.chance(0.09):
+        text = f"{_named(opener, speech)} {lowered(text)}"
+    elif speech.chance(0.13):
         closers = [one for one in _CLOSERS if not plain or ("if" not in one and "otherwise" not in one)]
-        text = f"{text} {speech.rng.choice(closers)}"
+        text = f"{text} {_named(speech.rng.choice(closers), speech)}"
     text = capital(text)
     if speech.chance(0.2):
         text = lowered(text)
     if text.endswith(".") and speech.chance(0.3):
         text = text[:-1]
     return tidy(_hurried(text, speech, plain=plain))
+
+
+def _named(phrase: str, speech: Speech) -> str:
+    return phrase.replace("{first}", speech.rng.choice(speech.lexicon.pools["first"]))
 
 
 def _hurried(text: str, speech: Speech, *, plain: bool) -> str:

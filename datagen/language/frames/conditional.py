@@ -14,29 +14,10 @@ from datagen.language.tone import finished
 __all__ = ["word"]
 
 _FRONT = (
-    "if {c}, {do}",
-    "if {c} {do}",
-    "in case {c}, {do}",
-    "provided {c}, {do}",
-    "as long as {c}, {do}",
-    "if {c}, please {do}",
-    "if {c}, could you {do}?",
-    "only if {c}, {do}",
-    "should it turn out that {c}, {do}",
-    "assuming {c}, {do}",
+    *("if {c}, {do}",) * 8, *("if {c} {do}",) * 3, "in case {c}, {do}", "provided {c}, {do}", "provided that {c}, {do}", "as long as {c}, {do}",
+    "if {c}, please {do}", "if {c}, could you {do}?", "only if {c}, {do}", "assuming {c}, {do}", "if {c} then {do}",
     "can you check whether {c}, and if so {do}?",
-    "if {c} then {do}",
-)
-_BACK = (
-    "{do} if {c}",
-    "{do}, but only if {c}",
-    "please {do}, provided {c}",
-    "{do} as long as {c}",
-    "could you {do} if {c}?",
-    "{do} only if {c}",
-    "{do} in case {c}",
-    "you may {do} if {c}",
-)
+)  # fmt: skip
 _ELSE = (
     " Otherwise leave it.",
     " If not, never mind.",

@@ -12,59 +12,19 @@ from datagen.language.tone import finished
 __all__ = ["word"]
 
 _NEXT = (
-    "then {do}",
-    "after that {do}",
-    "once that's done, {do}",
-    "and then {do}",
-    "next, {do}",
-    "with that done, {do}",
-    "when you have that, {do}",
-)
+    *("then {do}",) * 4, "after that {do}", "once that's done, {do}", "and then {do}", "next, {do}", "then please {do}",
+)  # fmt: skip
 _LAST = (
-    "then {do}",
-    "then please {do}",
-    "and with the result {do}",
-    "and last of all {do}",
-    "and using that {do}",
-    "so that afterwards you can {do}",
-    "and straight after {do}",
-    "and only then {do}",
-    "to then {do}",
-    "and then {do}",
-    "and finally {do}",
-    "then {do}",
-    "and after that {do}",
-    "and once you have that, {do}",
-    "before you {do}",
-)
+    *("then {do}",) * 4, *("and then {do}",) * 3, "and finally {do}", "and after that {do}", "afterwards {do}", "finally {do}",
+    "and with the result {do}", "and only then {do}", "and straight after {do}", "then please {do}",
+)  # fmt: skip
 _SENTENCES = (
-    "Then {do}.",
-    "After that {do}.",
-    "With the answer, {do}.",
-    "Once you know, {do}.",
-    "Once you have it, {do}.",
-    "Then please {do}.",
-    "As soon as that's there, {do}.",
-    "Next up: {do}.",
-    "Second step: {do}.",
-    "Only then {do}.",
-    "When you're done, {do}.",
-    "Using that, {do}.",
-    "Then {do}.",
-    "After that, {do}.",
-    "Once that's done, {do}.",
-    "Next, {do}.",
-    "With that in hand, {do}.",
-    "When that's through, {do}.",
-    "Based on that, {do}.",
-    "Afterwards {do}.",
-)
+    *("Then {do}.",) * 9, *("Afterwards {do}.",) * 2, *("Next, {do}.",) * 2, "After that, {do}.", "Once that's done, {do}.", "Then please {do}.",
+    "Based on that, {do}.", "With that in hand, {do}.", "When that's through, {do}.", "With the answer, {do}.", "Step two: {do}.",
+    "Once you know, {do}.", "Only then {do}.", "As soon as that's there, {do}.", "Finally, {do}.", "Using that, {do}.",
+)  # fmt: skip
 _STARTS = (
-    "{do}",
-    "{do}",
-    "{do}",
-    "{do}",
-    "{do}",
+    *("{do}",) * 8,
     "first {do}",
     "first, {do}",
     "please {do}",
@@ -117,8 +77,6 @@ def _run_on(first: str, wants: list[Want], speech: Speech) -> str:
     text = first
     for at, want in enumerate(wants):
         pattern = speech.rng.choice(_LAST if at == len(wants) - 1 else _NEXT)
-        if pattern.startswith("before"):
-            pattern = "and then {do}"
         text = f"{text}{',' if not pattern.startswith('and then') or speech.chance(0.5) else ''} {pattern.format(do=want.do)}"
     return text
 

@@ -35,8 +35,7 @@ _MASS = (
     "for my understanding: what is {one}", "what's meant by {one} in general",
 )  # fmt: skip
 _BETWEEN = (
-    "Also, {s}", "And {s}", "{s}", "While you're at it, {s}", "Oh, and {s}", "Besides, {s}", "{s}", "{s}", "Plus {s}", "On top of that, {s}",
-    "Apart from the theory: {s}", "Now to the real thing: {s}", "Either way, {s}",
+    *("Also, {s}",) * 3, *("And {s}",) * 3, *("{s}",) * 8, *("Plus {s}",) * 2, "While you're at it, {s}", "Oh, and {s}", "Besides, {s}", "Either way, {s}",
 )  # fmt: skip
 _ORDERS = (
     "could you {do} for me?", "please {do} for me", "I'd like you to {do}", "I need you to {do}", "help me {do}", "can you {do} for me?",

@@ -11,10 +11,9 @@ from datagen.language.tone import finished, said
 __all__ = ["word"]
 
 _BETWEEN = (
-    "Also, {s}", "And {s}", "Separately, {s}", "Plus, {s}", "Oh, and {s}", "On another note, {s}", "Besides that, {s}", "While you're at it, {s}",
-    "Another thing: {s}", "Something else: {s}", "In addition, {s}", "Unrelated: {s}", "P.S. {s}", 
-    "Different matter: {s}", "Different question: {s}", "Not related, but {s}", "One more: {s}", "And another one: {s}", "On top, {s}", "Completely separate: {s}",
-    "Before I forget: {s}", "Same breath: {s}", "Almost forgot: {s}", "Also on my list: {s}", "{s}", "{s}",
+    *("Also, {s}",) * 4, *("And {s}",) * 3, *("Plus, {s}",) * 2, *("Separately, {s}",) * 2, *("{s}",) * 6, "Oh, and {s}", "On another note, {s}",
+    "Besides, {s}", "While you're at it, {s}", "Another thing: {s}", "Something else: {s}", "Unrelated: {s}", "P.S. {s}", "One more: {s}",
+    "Different question: {s}", "Not related, but {s}", "Almost forgot: {s}",
 )  # fmt: skip
 _NUMBERS = ("", "", "two", "three", "four", "five")
 _LISTS = (

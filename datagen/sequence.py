@@ -91,7 +91,7 @@ class RulesSequence:
     def judge(self, edge: PathEdge) -> Verdict:
         """Whether the second tool sensibly follows the first; the reason names what speaks against it, or for it."""
         step = self._step(edge)
-        found = (_repeats(step), self._known_before(step), _unfit(step), self._another(step))
+        found = (self._another(step), _repeats(step), self._known_before(step), _unfit(step))
         against = next((reason for reason in found if reason), "")
         return Verdict(check="sequence", passed=not against, reason=against or _why(step), by=self.name)
 

@@ -225,7 +225,7 @@ def _given(argument: Argument, reading: Reading, fills: Fills, speech: Speech, w
         named = f"{possessive(owner)} {word}" if len(owner.split()) <= 4 else f"the {word} of {owner}"
         return Filler(text=f"{named}{parts.tail}")
     if same and thing:
-        return Filler(text=f"{thing}{parts.tail}")
+        raise Unwordable("a step before the last gives but the number that is said, so that nothing needs it")
     if not around:
         said = speech.noun(reading.noun, reading.heard)
         return Filler(text=f"the {said}{parts.tail}" if same else f"the {word} of the {said}{parts.tail}")

@@ -270,7 +270,7 @@ def _with_thing(reading: Reading, argument: Argument, text: str) -> str:
         return f"for {text}"
     name = argument.names[0].lower()
     if noun.key == reading.noun.key and reading.kind == "create":
-        return f"as number {text}"
+        return f"as number {text}" if text[-1:].isdigit() else f"along the lines of {text}"
     if name.startswith("from"):
         return f"from {text}"
     if (

@@ -27,6 +27,7 @@ _FILLERS = frozenset(
 _MINE = frozenset("user users me my own current currents".split())
 _PREPOSITIONS = frozenset("by for from with in on to using via at into per as within between of without based".split())
 _METHODS = frozenset("get post put patch delete".split())
+_ANYTHING = Noun(key="anything", say=("thing", "entry", "hit"), plurals=("things", "hits", "entries"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +87,8 @@ def read_tool(catalogue: Catalogue, tool_id: str, lexicon: Lexicon) -> Reading |
         *(one.noun.key for one in arguments if one.noun is not None and one.required),
     ]
     noun, quality = _noun_of(names, lexicon)
+    if noun is None and profile.action == "search":
+        noun = _ANYTHING
     if noun is None:
         return "no word of its name is a noun that people use"
     kind = _kind(verb, profile.action, before, lexicon)

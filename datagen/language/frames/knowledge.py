@@ -39,8 +39,8 @@ _BETWEEN = (
 )  # fmt: skip
 _ORDERS = (
     "could you {do} for me?", "please {do} for me", "I'd like you to {do}", "I need you to {do}", "help me {do}", "can you {do} for me?",
-    "I have to {do} today", "I'd love some help {doing}", "I still have to {do}", "I can't manage to {do}, please help", "I want you to {do}",
-    "would you {do} for me?", "I'm meant to {do}, can you do it?", "my boss wants me to {do}", "I was asked to {do}", "I forgot to {do}, can you?",
+    "I'd love some help {doing}", "I still have to {do} myself", "I can't manage to {do}, please help", "I want you to {do}",
+    "would you {do} for me?", "I'm meant to {do}, can you do it?", "my boss wants me to {do}", "I need to {do} on my own account", "I forgot to {do}, can you?",
     "mind {doing} for me?", "I promised to {do}", "I'd rather you {do} than me",
 )  # fmt: skip
 _NEEDS = (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from datagen.checks.clauses import Clause
 from datagen.checks.fit import Fit, Fitter
 from datagen.checks.reading import Reading, read
 from datagen.request import SyntheticRequest, Verdict
@@ -31,18 +33,8 @@ class ClassJudge:
         return Verdict(check=self.check, passed=not fault, reason=reason, by=self.name)
 
 
-def _outer_conditions(reading: Reading) -> list[str]:
-    """Conditions, but for those inside a general question ("what happens if I lose my badge")."""
-    general = [clause for clause in reading.clauses if reading.general(clause, strictly=True)]
-    return [
-        words
-        for start, words in reading.conditions
-        if not any(clause.start < start < clause.start + len(clause.text) for clause in general)
-    ]
-
-
 def _conditional(reading: Reading) -> str:
-    found = _outer_conditions(reading)
+    found = reading.condition
     return f"{found[0]!r} states a condition, as in conditional-multi-step" if found else ""
 
 
@@ -71,13 +63,18 @@ def _multi(reading: Reading, found: Fit) -> str:
         return "it asks for one thing, as in single-intent or implicit-multi-step"
     if len(found.tools) < 2:
         return "its path has one tool, as in single-intent"
-    if len(found.ends) < 2:
+    if len(found.loose_ends) < 2:
         return "each of its tools feeds the next, as in a multi-step class"
-    asked = [clause for clause in reading.clauses if clause.kind != "statement"]
+    asked = [clause for clause in reading.clauses if clause.kind not in ("statement", "opening")]
     if any(tool.knowledge for tool in found.tools) and any(reading.general(clause, strictly=True) for clause in asked):
         return "one of its questions is of general knowledge, as in ir-multi-intent"
-    if reading.dependence and reading.least > 1 and reading.refers_back:
-        return f"{reading.dependence[0]!r} makes one of them from the other, as in explicit-multi-step"
+    made = [
+        words
+        for words in reading.dependence
+        if re.match(r"bas|build|the\s+result|the\s+outcome|on\s+the\s+basis|depend|accord", words)
+    ]
+    if made and reading.least > 1:
+        return f"{made[0]!r} makes one of them from the other, as in explicit-multi-step"
     return ""
 
 
@@ -88,9 +85,7 @@ def _dependent(found: Fit) -> str:
 def _explicit(reading: Reading, found: Fit) -> str:
     if fault := _conditional(reading) or _dependent(found):
         return fault
-    if reading.sequence:
-        return ""
-    if reading.most > 1 and (reading.dependence or reading.refers_back):
+    if reading.sequence or reading.dependence or (reading.most > 1 and reading.refers_back):
         return ""
     if reading.most > 1:
         return "nothing says that one step depends on another, as in multi-intent"
@@ -111,28 +106,35 @@ def _conditioned(reading: Reading, found: Fit) -> str:
         if reading.sequence:
             return f"no condition is stated, and {reading.sequence[0]!r} says an order, as in explicit-multi-step"
         return "no condition is stated on which the action depends"
-    if not _outer_conditions(reading):
+    if not reading.condition:
         return "what it says with if is part of a general question, as in ir-multi-intent"
     return _dependent(found)
 
 
 def _informed(reading: Reading, found: Fit) -> str:
-    if fault := _conditional(reading):
-        return fault
-    asked = [clause for clause in reading.clauses if clause.kind not in ("statement", "condition")]
+    asked = [
+        clause for clause in reading.clauses if clause.kind not in ("statement", "condition", "opening") or clause.hints
+    ]
     knows = any(tool.knowledge for tool in found.tools)
-    general = [clause for clause in asked if reading.general(clause, strictly=not knows)]
-    if not general:
+    general = [clause for clause in asked if reading.general(clause, strictly=False)]
+    strictly = [clause for clause in general if reading.general(clause, strictly=True)]
+    if not (strictly or (general and (knows or all(clause.kind == "question" for clause in general)))):
         return "no question of general knowledge is asked, as in multi-intent"
-    if reading.most < 2 or len(found.tools) < 2:
+    if reading.condition and not _inside(reading, general):
+        return _conditional(reading)
+    if reading.most < 2:
         return "beside the question nothing personal is asked, as in single-intent"
-    if len(general) == len(asked) and not any(clause.soft for clause in asked) and not _personal(reading):
+    if len(strictly) == len(asked) and not any(clause.soft for clause in asked):
         return "all it asks is of general knowledge: no personal action"
     return ""
 
 
-def _personal(reading: Reading) -> bool:
-    return any(not reading.general(clause, strictly=True) for clause in reading.wants)
+def _inside(reading: Reading, clauses: Sequence[Clause]) -> bool:
+    """Whether each condition lies within one of these clauses."""
+    return all(
+        any(clause.start < start < clause.start + len(clause.text) for clause in clauses)
+        for start, _ in reading.conditions
+    )
 
 
 _RULES: Mapping[str, Callable[[Reading, Fit], str]] = {

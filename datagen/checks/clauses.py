@@ -15,7 +15,7 @@ __all__ = ["Clause", "clauses_of"]
 class Clause:
     """A part of a request that begins with a want of its own, or a sentence that has none.
 
-    :param kind: ``order``, ``question``, ``wish``, ``condition``, ``fragment`` or ``statement``.
+    :param kind: ``order``, ``question``, ``wish``, ``condition``, ``fragment``, ``statement`` or ``opening``.
     :param certain: false where the words can also be read as one want with the clause before.
     :param soft: how many other things the same clause may ask for: those joined by ``and`` without a verb.
     """
@@ -27,22 +27,31 @@ class Clause:
     soft: int
 
     @property
+    def hints(self) -> bool:
+        """Whether a statement may well ask for something (``for the party we'd need a buffet``)."""
+        return self.kind == "statement" and (_HINT.search(self.text) is not None or "000" in self.text)
+
+    @property
     def wants(self) -> bool:
         """Whether it asks for something by itself."""
         return self.kind in ("order", "question", "wish")
 
 
+_HINT = re.compile(
+    r"\b(?:please|pls|plz|(?:i|we)(?:['’]d|\s+would|\s+also|\s+still|\s+really)*\s+(?:need|want|like|love)|looking\s+for|needs?\s+(?:to|a|an|the|some|another|\d)|"
+    r"(?:should|must|has\s+to|have\s+to|can|ought\s+to|may|could|is\s+to)\s+(?:be|go|get|come|have|read|say|show)|can\s+(?:you|someone|somebody)|could\s+you|would\s+(?:like|love)|wants?\s+to\s+(?:know|hear|see)|(?:is|are)\s+asking)\b"
+)
 _SENTENCE_END = re.compile(
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bno)(?<!\bmr)(?<!\bdr)(?<!\bms)(?<!\bst)(?<!\bvs)(?<!\bapprox)(?<!\betc)(?<!\bp\.s)[.](?=\s|$)|[?!;\n]+(?=\s|$)|\s[–—-]\s"
 )
 _JOIN = re.compile(
-    r",?\s+(?:and|but|plus|then|also|&)\s+|,\s+(?:and\s+|but\s+|then\s+|also\s+|plus\s+)*|:\s+|\s+then\s+"
+    r",?\s+(?:and|but|plus|then|also|so|&)\s+|,\s+(?:and\s+|but\s+|then\s+|also\s+|plus\s+)*|:\s+|\s+then\s+"
 )
 _OPENING = re.compile(
     r"""(?:(?:hi|hello|hey|hiya|dear|morning|good\s+(?:morning|afternoon))\b[\w\s]{0,15}?[,!.]?
-    |thanks|thx|cheers|please|pls|plz|kindly|ok(?:ay)?|so|well|right|also|and|but|or|then|now|just|simply|quickly|quick(?:\s+(?:one|question))?:?|first(?:ly)?(?:\s+of\s+all|\s+off)?|second(?:ly)?|third(?:ly)?
-    |finally|lastly|next|afterwards|after\s+that|btw|by\s+the\s+way|oh|ah|um|hmm|separately|meanwhile|in\s+addition|additionally|besides|plus|ps|p\.s\.|otherwise|else|instead|again|maybe|perhaps|basically|actually
-    |while\s+(?:you['’]re|you\s+are|we['’]re)\s+(?:at\s+it|there|on\s+it)|if\s+(?:possible|you\s+can|you\s+could|you\s+don['’]?t\s+mind|you\s+have\s+(?:a\s+)?(?:minute|moment|time|sec|second|chance))
+    |thanks|thx|cheers|please|pls|plz|bitte|kindly|ok(?:ay)?|so|well|right|also|and|but|or|then|now|just|simply|quickly|quick(?:\s+(?:one|question))?:?|first(?:ly)?(?:\s+of\s+all|\s+off)?|secondly|thirdly
+    |finally|lastly|next|afterwards|after\s+that|btw|by\s+the\s+way|oh|ah|um|hmm|separately|meanwhile|in\s+addition|additionally|(?:besides|apart\s+from|other\s+than|on\s+top\s+of|beyond)(?:\s+that)?|anyway|plus|ps|p\.s\.|otherwise|else|instead|again|maybe|perhaps|basically|actually
+    |while\s+(?:you|we)(?:['’]re|\s+are)\s+(?:at\s+it|in\s+there|there|on\s+it|here|in\s+it)|if\s+(?:possible|you\s+can|you\s+could|you\s+don['’]?t\s+mind|you\s+have\s+(?:a\s+)?(?:minute|moment|time|sec|second|chance))
     |(?:can|could|would|will|may|cn)\s+(?:you|u|we|someone|somebody|anyone|i)(?:\s+(?:have|get)\s+(?:you|someone|somebody))?|(?:would|do)\s+you\s+mind|i(?:['’]?d|\s+would)?\s+(?:need|want|like|love)\s+(?:you\s+)?to|i(?:['’]ve|\s+have)?\s+(?:got|have|gotta|must|wish)\s+to|i\s+must|we\s+(?:need|want|have)\s+to
     |(?:just\s+)?(?:need|want|have|got|would\s+like|trying|time)\s+to|i['’]?m\s+trying\s+to|wanna|gotta|let['’]?s|go\s+(?:ahead\s+)?and|try\s+(?:to|and)|be\s+so\s+kind\s+(?:as\s+to|and)|help\s+(?:me|us)(?:\s+to)?(?=\s+\w+\s+\w)|make\s+sure\s+(?:to|you|that\s+you)|be\s+sure\s+to|don['’]?t\s+forget\s+to|remember\s+to|time\s+to
     |(?:it(?:['’]d|\s+would)\s+be|would\s+be)\s+\w+\s+if\s+you\s+(?:could|can)|i\s+(?:was\s+)?wonder(?:ing)?\s+if\s+you\s+(?:could|can)|(?:see\s+)?if\s+you\s+can|when\s+you\s+(?:can|get\s+a\s+chance|have\s+a\s+\w+)|you\s+can|you\s+should|to|both|either|two\s+things|three\s+things|for\s+me|asap|urgent(?:ly)?|today|tomorrow)[\s,:.!?–-]+""",
@@ -52,11 +61,11 @@ _QUESTION = re.compile(
     r"(?:(?:who|what|when|where|why|how|which|whose|whom)(?:['’](?:s|re|ll|d)|s)?\b"
     r"|(?:is|are|am|was|were|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|isn['’]?t|aren['’]?t|doesn['’]?t|don['’]?t|hasn['’]?t|haven['’]?t|didn['’]?t|won['’]?t|can['’]?t)\s+"
     r"(?:i|you|we|he|she|it|they|there|the|a|an|any|anyone|anybody|anything|my|our|your|his|her|their|this|that|these|those|all|some|someone|somebody|everyone|everybody|nobody|people|employees|0+|[a-z]+)\b"
-    r"|(?:any|got\s+any)\s+(?:idea|chance|news|update|word)\b)"
+    r"|(?:on|at|in|for|by|from|to|until|since|under|with)\s+(?:what|which|whom|how)\b|(?:any|got\s+any)\s+(?:idea|chance|news|update|word)\b)"
 )
 _WISH = re.compile(
     r"(?:(?:i|we)(?:['’]d|['’]m|['’]re|['’]ve|\s+would|\s+am|\s+are|\s+also|\s+really|\s+still|\s+just|\s+urgently)*\s+(?:need|want|like|love|require|looking|after|wish|prefer|wonder|wondering|interested|curious|got)\b"
-    r"|(?:need|want|looking\s+for|require|wondering|interested\s+in|requesting|asking\s+for)\b)"
+    r"|(?:need|want|looking\s+for|require|wondering|interested\s+in|requesting)\b)"
 )
 _SUBORDINATE = re.compile(
     r"(?:only\s+)?(?:if|unless|in\s+case|provided|providing|assuming|supposing|should|once|when|whenever|after|as\s+soon\s+as|as\s+long\s+as|so\s+long\s+as|before|in\s+the\s+event|depending\s+on|on\s+condition|based\s+on|since|because|as)\b"
@@ -84,6 +93,16 @@ _STRONG = frozenset(
     stop submit swap take tell terminate throw track transfer translate turn unblock unlock update upload verify void withdraw write
     wake sign-off chase organise organize hold decide determine switch tidy settle scan""".split()
 )
+_ADJECTIVES = frozenset(
+    "own clean open clear dry free slow complete correct direct perfect secure separate double live present warm cool tidy close welcome "
+    "near mean like live better empty busy due sick last past".split()
+)
+"""Verbs that are as often adjectives."""
+_BARE_NEED = re.compile(r"\s*(?:need|want|wondering|required?)\b(?!.*\b(?:also|too|as\s+well)\b)")
+"""In a later sentence, more often why something was asked for than another thing."""
+_HAVE_DONE = re.compile(
+    r"have\s+(?:it|them|this|that|him|her|the\s+\w+|someone|somebody|\w+)\s+(?:\w+ed|sent|done|made|put|look|check|call|come|go|fix|brought|taken|set|cut|back)\b"
+)
 _EMBEDDING = re.compile(
     r"\b(?:tell|show|see|check|know|explain|remind|find|wonder|wondering|ask|say|understand|look|give)\b"
 )
@@ -110,7 +129,7 @@ def _cut(sentence: str, offset: int) -> Iterator[Clause]:
     starts: list[tuple[int, str, bool]] = []
     listed = sentence.find(": ")
     subordinate = _begins_subordinate(sentence)
-    starts.append((0, "condition" if subordinate else _kind(sentence, 0, joined=False) or _without(sentence), True))
+    starts.append((0, "condition" if subordinate else _kind(sentence, 0, joined=False), True))
     expected = subordinate
     for join in _JOIN.finditer(sentence):
         kind = _kind(sentence, join.end(), joined=not expected)
@@ -127,9 +146,13 @@ def _cut(sentence: str, offset: int) -> Iterator[Clause]:
         expected = False
     if expected and len(starts) == 1:
         starts.extend(_main_clause(sentence))
+    if not starts[0][1]:
+        alone = _without(sentence) if len(starts) == 1 else _leads(sentence[: starts[1][0]])
+        starts[0] = (0, alone, True)
     ends = [start for start, _, _ in starts[1:]] + [len(sentence)]
     for (start, kind, certain), end in zip(starts, ends, strict=True):
         part = sentence[start:end]
+        certain = certain and not (kind == "wish" and offset > 0 and _BARE_NEED.match(part))
         yield Clause(
             text=part.strip(" ,"),
             start=offset + start,
@@ -197,22 +220,27 @@ def _kind(sentence: str, at: int, *, joined: bool) -> str:
     opened = sentence[at:begins].strip(" ,.:-–")
     if _WISH.match(sentence, begins):
         return "wish"
-    if _QUESTION.match(sentence, begins) and not (joined and _relative(sentence, begins)):
+    if _QUESTION.match(sentence, begins) and not (joined and _goes_on(sentence, at, begins)):
         return "question"
     return "order" if _orders(sentence, begins, joined=joined, opened=bool(opened)) else ""
 
 
-def _relative(sentence: str, at: int) -> bool:
-    """Whether ``who``, ``which`` or ``when`` goes on with the clause before it: no question mark ends the sentence."""
-    word = _WORD.match(sentence, at)
-    told = word is not None and word[0] in ("who", "which", "whose", "whom", "where", "when")
-    return told and not sentence.rstrip().endswith("?") and sentence[:at].rstrip().endswith(",")
+def _goes_on(sentence: str, at: int, begins: int) -> bool:
+    """Whether words that can begin a question go on with the clause before: no question mark ends the sentence."""
+    if sentence.rstrip().endswith("?"):
+        return False
+    if re.match(r"(?:what|how|why)\b", sentence[begins:]):
+        return False
+    relative = re.match(r"(?:who|which|when|where|whose)\b", sentence[begins:]) is not None
+    return not relative or sentence[:at].rstrip().endswith(",")
 
 
 def _orders(sentence: str, at: int, *, joined: bool, opened: bool) -> bool:
     match = _WORD.match(sentence, at)
     if match is None:
         return False
+    if _HAVE_DONE.match(sentence, at):
+        return True
     word = match[0].partition("-")[0]
     following = _WORD.search(sentence, match.end())
     next_word = following[0] if following and not sentence[match.end() : following.start()].strip(" \"'“") else ""
@@ -235,6 +263,8 @@ def _orders(sentence: str, at: int, *, joined: bool, opened: bool) -> bool:
         return False
     if next_word in _DETERMINERS:
         return True
+    if joined and not opened and word in _ADJECTIVES:
+        return False
     if not is_noun(word):
         return bool(next_word) or not joined
     if joined and not opened:
@@ -261,6 +291,13 @@ def _is_statement(sentence: str, at: int) -> bool:
     return not (set(_WORD.findall(head[: found.start()])) & (_DETERMINERS | {"when", "where", "why", "if"}))
 
 
+def _leads(part: str) -> str:
+    """What stands before the first want of a sentence."""
+    if _FINITE.search(part):
+        return "statement"
+    return "fragment" if len(_WORD.findall(part)) > 2 else "opening"
+
+
 def _without(sentence: str) -> str:
     if sentence.rstrip().endswith("?"):
         return "question"
@@ -269,6 +306,7 @@ def _without(sentence: str) -> str:
 
 def _soft(part: str, *, listed: bool) -> int:
     count = 0
+    part = part[_skip_opening(part, 0) :]
     for match in _AND_NOUN.finditer(part):
         if len(_WORD.findall(match["rest"])) >= 2 and not _BETWEEN.search(part[: match.start()]):
             count += 1

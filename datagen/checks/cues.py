@@ -7,12 +7,12 @@ import re
 __all__ = ["conditions", "dependences", "refers_back", "sequences", "sets_apart"]
 
 _SEQUENCE = re.compile(
-    r"""(?<!\bby\s)(?<!\buntil\s)(?<!\btill\s)(?<!\bsince\s)(?<!\bback\s)(?<!\bfrom\s)(?<!\beven\s)\bthen\b(?=,?\s+\w)
+    r"""(?<!\bby\s)(?<!\buntil\s)(?<!\btill\s)(?<!\bsince\s)(?<!\bback\s)(?<!\bfrom\s)(?<!\beven\s)(?<!\bonly\s)\bthen\b(?=,?\s+\w)(?!\s+there(?:[\'’]s|\s+(?:is|are)))
     |\bafter\s+(?:that|this|which)\b(?!\s+(?:date|day|week|month|year|point|meeting|deadline))
     |\bafter\s+(?:you|you['’]ve|doing)\b|\bafter(?:wards?)\b
     |\bafter\s+(?!meeting|morning|evening|training|briefing|opening|closing|planning|spring|king|working)\w{2,}ing\b
     |\bafter\s+(?:it|they|he|she|the|this|my|our|his|her)\b[^,.;?!]{0,40}?(?:['’]s|\s(?:is|are|has|have|was|were|gets))\s+(?:been\s+)?\w+(?:ed|en|wn|ne|de|nt|lt|id|ot|up|through)\b
-    |(?<!\bat\s)\bonce\b(?!\s+(?:a|an|per|more|again|every|in|or|daily|weekly|monthly|upon|and\s+for)\b)(?=\s+\w)
+    |(?<!\bat\s)\bonce\b(?!\s+(?:\w+\s+){1,3}(?:was|were|had)\b)(?!\s+(?:a|an|per|more|again|every|in|or|daily|weekly|monthly|upon|and\s+for)\b)(?=\s+\w)
     |\bas\s+soon\s+as\b(?!\s+(?:possible|you|practical))|\bthe\s+(?:moment|minute|second)\s+(?:that|it|you|he|she|they)\b
     |(?<!\bthe\s)(?<!\bat\s)(?<!\bof\s)(?<!\bour\s)(?<!\bmy\s)(?<!\bon\s)(?<!\bwho\s)\bfirst\s*(?=[,.;]|and\b|before\b|$)|\bfirst(?:ly|\s+of\s+all|\s+off|\s+up)\b
     |(?:^|[.;!?]\s*|,\s*(?:and\s+)?)(?:next|finally|lastly|secondly|subsequently|thereafter|step\s+\d)\b[,:]?\s+(?!week|month|quarter|year|day|mon|tue|wed|thu|fri|sat|sun|time|to\b)\w
@@ -27,6 +27,7 @@ _DEPENDENCE = re.compile(
     r"""\b(?:based|building|going)\s+(?:up)?on\b(?!\s+(?:holiday|leave|in\b|vacation))|\bon\s+the\s+basis\s+of\b|\bdepending\s+on\b|\baccordingly\b
     |\b(?:use|using|with|from|out\s+of|for|of|against|in|into|by|on|to|by\s+means\s+of)\s+(?:the\s+(?:result|results|resulting|outcome|answer|output|latter)|whatever|whichever|whoever)\b
     |\b(?:use|using|with|from|out\s+of)\s+(?:it|that|those|these|them|there|this)\b(?!\s+(?:week|month|quarter|year|morning|afternoon|evening|time|address|\w+\s+as\b))
+    |\b(?:with|by|under|using)\s+(?:its|their|his|her|that|the)\s+(?:new\s+)?(?:number|id|reference|code|name|details?)\b
     |\bthe\s+(?:result|results|resulting|outcome)\b|\b(?:whichever|whoever|whatever)\b
     |\bso\s+(?:that\s+)?(?:you|we|i)\s+can\b|\bto\s+see\s+(?:who|which|what|if)\b.*\band\b""",
     re.VERBOSE,
@@ -65,8 +66,10 @@ _OTHER_CONDITIONS = re.compile(
     |(?<!\bhow\s)\b(?:as|so)\s+long\s+as\b(?!\s+(?:possible|it\s+takes|you\s+(?:can|like|want)))|\bon\s+(?:the\s+)?condition\b|\bin\s+the\s+event\s+(?:that|of)\b
     |\bcontingent\s+on\b|\bdepending\s+on\s+(?:whether|if|how|what|the\s+outcome)\b|(?<!\bor\s)(?<!\btold\s)(?<!\bunless\s)\botherwise\b|\bor\s+else\b
     |\bin\s+(?:which|that)\s+case\b|\b(?:except|but\s+only|only|not)\s+when\b|\bonly\s+(?:where|while)\b|\bwhen\s+it\s+turns\s+out\b
-    |\bwhether\b[^.;?!]*\bthen\b|\bin\s+the\s+case\s+that\b|\bfailing\s+(?:that|which)\b
-    |(?:^|[,;.!]\s*|\band\s+|\bbut\s+)(?:when(?:ever)?|where)\s+(?!do\b|does\b|did\b|is\b|are\b|will\b|can\b|was\b|were\b)[^.,;?!]{0,60}\b(?:below|above|over|under|exceeds?|less\s+than|more\s+than|drops?|falls?|at\s+least|fewer|greater|runs?\s+out)\b""",
+    |\bonly\s+then\b|\bwhether\b[^.;?!]*\bthen\b|\bin\s+the\s+case\s+that\b|\bfailing\s+(?:that|which)\b
+    |(?:^|[,;.!–-]\s*|\band\s+|\bbut\s+)when(?:ever)?\s+(?:none|nobody|no\s+one|nothing|there(?:['’]s|\s+is|\s+are)\s+(?:no|not))\b
+    |(?:^|[.!;]\s+)(?!(?:what|who|which|how|where|when|why|can|could|would|will|please|pls|show|hi|hey)\b)[^.?!;]*\?\s*(?:only\s+|and\s+)?then\b(?!\s+there)
+    |(?:^|[,;.!]\s*|\band\s+|\bbut\s+)(?:when(?:ever)?|where)\s+(?!do\b|does\b|did\b|is\b|are\b|will\b|can\b|was\b|were\b)[^.,;?!]{0,60}\b(?:below|above|over|under|exceeds?|less\s+than|more\s+than|drops|falls|dropped|fell|at\s+least|fewer|greater|runs?\s+out)\b""",
     re.VERBOSE,
 )
 _SHOULD = re.compile(
@@ -75,12 +78,11 @@ _SHOULD = re.compile(
 _SURE_IF = re.compile(r"\s*,?\s*(?:so|not|yes|no)\b")
 
 
-def sequences(text: str) -> list[str]:
-    """The words that put what is asked for in an order (``then``, ``once``, ``before booking``); ``text`` in lower case."""
-    found = [match[0].strip(" ,.;!?") for match in _SEQUENCE.finditer(text)]
-    return found + [
-        match[0].strip(" ,.;!?:") for match in _FIRST_DO.finditer(text) if match["verb"] not in _AFTER_FIRST
-    ]
+def sequences(text: str) -> list[tuple[int, str]]:
+    """Where words put what is asked for in an order (``then``, ``once``, ``before booking``); ``text`` in lower case."""
+    found = list(_SEQUENCE.finditer(text))
+    found += [match for match in _FIRST_DO.finditer(text) if match["verb"] not in _AFTER_FIRST]
+    return sorted((match.start(), match[0].strip(" ,.;!?:")) for match in found)
 
 
 _AFTER_FIRST = frozenset(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from datagen.checks.fit import Fit, Fitter
+from datagen.checks.fit import Fitter
 from datagen.checks.mismatch import mismatched
 from datagen.checks.needless import needless, unresolved
 from datagen.checks.reading import Reading, read
@@ -36,19 +36,9 @@ class ErrorJudge:
             return f"{repeated} is in the path more than once"
         found = self.fitter.fit(request)
         return (
-            incomplete(reading, _vocabulary(found))
+            incomplete(reading, self.leaks.vocabulary)
             or self.leaks.found(reading, tools)
             or mismatched(reading, (slot for tool in found.tools for slot in tool.slots), request.values)
             or unresolved(reading, found)
             or needless(request, reading, found)
         )
-
-
-def _vocabulary(found: Fit) -> frozenset[str]:
-    return frozenset(word for tool in found.tools for word in tool.vocabulary) | _COMMON
-
-
-_COMMON = frozenset(
-    "tomorrow yesterday today please monday tuesday wednesday thursday friday saturday sunday january february october november december "
-    "september customer supplier employee invoice number report account project manager department approve quarter amount order request".split()
-)

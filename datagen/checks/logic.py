@@ -76,15 +76,9 @@ def _inputs(reading: Reading, found: Fit) -> str:
     """A required input is neither said, nor supplied, nor a default."""
     if found.missing:
         return f"{said(found.missing[0])} is neither said in the request nor given by a tool before it"
-    fed = {target for _, target in found.fed}
-    amounts = [
-        (place, slot)
-        for place, tool in enumerate(found.tools)
-        for slot in tool.slots
-        if slot.required and slot.kind == "amount" and "[]" not in slot.parameter
-    ]
-    for place, slot in amounts:
-        if not _measures(reading) and place not in fed:
+    for slot in (slot for tool in found.tools for slot in tool.slots):
+        measured = slot.required and slot.kind == "amount" and "[]" not in slot.parameter
+        if measured and (slot.tool, slot.parameter) not in found.supplied and not _measures(reading):
             return f"no value is said for {said(slot)}"
     return ""
 
@@ -102,7 +96,10 @@ def _together(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
         return ""
     for place in found.apart:
         tool = found.tools[place]
-        mentioned = request.request_class == "conditional-multi-step" and tool.vocabulary & reading.lemmas
+        conditional = request.request_class == "conditional-multi-step"
+        mentioned = (conditional or reading.dependence or reading.refers_back) and (
+            tool.vocabulary & reading.lemmas or any(slot.tool == tool.id for slot, _ in found.stated)
+        )
         if not mentioned:
             others = ", ".join(other.id for at, other in enumerate(found.tools) if at != place)
             return f"{tool.id} shares no output, input or object with {others}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from datagen.checks.fit import Fit
 from datagen.checks.logic import said
 from datagen.checks.reading import Reading
@@ -66,18 +68,27 @@ def _too_many(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
     asked = reading.most
     if request.request_class == "conditional-multi-step":
         asked = max(asked, len(reading.wants) + len(reading.conditions), 2)
-    ends = found.ends
-    if len(ends) > asked:
-        spare = min(
-            ends,
-            key=lambda place: (
-                len(found.tools[place].vocabulary & reading.lemmas),
-                not found.tools[place].resolves,
-                place,
-            ),
-        )
-        return f"{len(ends)} of its tools feed no other and the request asks for {asked}: {found.tools[spare].id} serves nothing"
-    return ""
+    ends = [place for place in found.ends if not (found.tools[place].own and reading.first_person)]
+    if request.request_class == "implicit-multi-step" and not _rivals(found, ends, reading):
+        return ""
+    if len(ends) <= asked:
+        return ""
+    spare = min(
+        ends,
+        key=lambda place: (len(found.tools[place].vocabulary & reading.lemmas), not found.tools[place].resolves, place),
+    )
+    return f"{len(ends)} of its tools feed no other and the request asks for {asked}: {found.tools[spare].id} serves nothing"
+
+
+def _rivals(found: Fit, ends: Sequence[int], reading: Reading) -> bool:
+    """Whether two ends must be told the same, or one has nothing to do with the path and the request.
+
+    The steps that a request leaves to be inferred may well end in two tools, when what both give is put together.
+    """
+    tools = [found.tools[place] for place in ends]
+    told = [sorted({slot.entity for slot in tool.slots if slot.required and slot.kind == "id"}) for tool in tools]
+    strange = any(place in found.apart and not found.tools[place].vocabulary & reading.lemmas for place in ends)
+    return strange or any(one and one in told[:at] for at, one in enumerate(told))
 
 
 def _nothing_to_do(request: SyntheticRequest, reading: Reading, found: Fit) -> str:

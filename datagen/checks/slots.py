@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from datagen.catalogue import Catalogue
+from datagen.language.lexicon import load_lexicon
 from ingest.linking.draft import VALUE
 from ingest.linking.identifiers import GENERIC, type_family
 from ingest.linking.subjects import local_name, names_of
@@ -53,6 +54,7 @@ class Slot:
     :param kind: ``id``, ``amount``, ``count``, ``code``, ``date``, ``enum``, ``flag``, ``email``, ``list``,
         ``paging`` or ``text``.
     :param entity: what an ``id`` identifies, canonical.
+    :param called: nouns that people announce its values with: ``vendor`` for a supplier's.
     :param person: whether it identifies a person, for whom the one who asks may stand.
     """
 
@@ -62,6 +64,7 @@ class Slot:
     entity: str
     required: bool
     person: bool
+    called: frozenset[str] = frozenset()
     enum: tuple[str, ...] = ()
 
     @property
@@ -79,6 +82,9 @@ class ToolSlots:
     :param gives: canonical names of the entities that it gives identifiers of, and of its own.
     :param keys: canonical names of the identifiers and of the telling values that it takes.
     :param vocabulary: lemmas of the words of its name, title and parameters.
+    :param own: whether it tells of the one who asks: it needs nothing and gives a person.
+    :param silent: whether its documents do not say what it gives.
+    :param person: whether it is about people; ``takes_person``: whether it takes one.
     :param knowledge: whether it answers questions of general knowledge, by its name.
     """
 
@@ -87,6 +93,10 @@ class ToolSlots:
     reads: bool
     resolves: bool
     knowledge: bool
+    silent: bool
+    own: bool
+    person: bool
+    takes_person: bool
     entity: str
     group: str
     gives: frozenset[str]
@@ -134,6 +144,14 @@ def _tool_slots(catalogue: Catalogue, tool: Tool, keys: frozenset[str]) -> ToolS
         reads=reads,
         resolves=reads and not required and (profile.action == "search" or profile.asks > 0),
         knowledge=reads and not required and bool(_KNOWLEDGE & {*name_words, *words(tool.title), *parameters}),
+        silent=not tool.returns,
+        own=not slots and any(map(_is_person, filter(None, gives))),
+        person=_about_people(slots, profile.entity, gives),
+        takes_person=any(
+            slot.person or _is_person(slot.words[-1])
+            for slot in slots
+            if slot.kind in ("id", "text", "list") and slot.words
+        ),
         entity=profile.entity,
         group=catalogue.group(tool.id),
         gives=frozenset(gives),
@@ -143,8 +161,18 @@ def _tool_slots(catalogue: Catalogue, tool: Tool, keys: frozenset[str]) -> ToolS
             for need in profile.needs
             if not need.identifier and need.key[1] not in GENERIC and need.key[0] == ""
         },
-        vocabulary=frozenset(noun_lemma(word) for word in (*name_words, *words(tool.title), *parameters)),
+        vocabulary=_vocabulary((*name_words, *words(tool.title), *parameters), profile.entity),
     )
+
+
+def _vocabulary(said: tuple[str, ...], entity: str) -> frozenset[str]:
+    """The nouns of a tool and what people say for them; its verb says too little."""
+    noun = load_lexicon().noun(entity) if entity else None
+    everyday = [word for phrase in (noun.say if noun is not None else ()) for word in words(phrase)]
+    telling = (
+        word for word in (*said, *everyday) if word not in _STOP and word not in _READING_VERBS and len(word) > 1
+    )
+    return frozenset(map(noun_lemma, telling)) - {"id", "name", "text", "number", "date", "day", "status", "from", "to"}
 
 
 _READING_VERBS = frozenset(
@@ -183,7 +211,13 @@ def _slots(catalogue: Catalogue, tool: Tool, keys: frozenset[str]) -> Iterator[S
         canonical = names_of(catalogue.ontology).canonical(parameter.name.rsplit(".", 1)[-1])
         entity = ""
         name = canonical
-        if need is not None and need.identifier and need.key[1] in _KEYS and need.confidence >= 0.5:
+        if (
+            need is not None
+            and need.identifier
+            and need.key[1] in _KEYS
+            and need.confidence >= 0.5
+            and not _is_part(parameter.name)
+        ):
             entity = need.key[0]
         elif (
             canonical in keys
@@ -192,16 +226,42 @@ def _slots(catalogue: Catalogue, tool: Tool, keys: frozenset[str]) -> Iterator[S
         ):
             entity = canonical
         kind = _kind(parameter, entity)
-        head = entity.split()[-1] if entity else ""
+        entity = entity if kind == "id" else name if kind == "code" else ""
         yield Slot(
             tool=tool.id,
             parameter=parameter.name,
             kind=kind,
-            entity=entity if kind == "id" else name if kind == "code" else "",
+            entity=entity,
+            called=_called(entity) if entity else frozenset(),
             required=required,
-            person=kind == "id" and (head in PERSONS or bool(set(words(parameter.name)) & PERSONS - {"account"})),
+            person=kind == "id" and (_is_person(entity) or bool(set(words(parameter.name)) & PERSONS - {"account"})),
             enum=parameter.enum,
         )
+
+
+def _about_people(slots: tuple[Slot, ...], entity: str, gives: set[str]) -> bool:
+    """Whether it finds people, or the one who asks: what needs nothing and gives a person gives that one."""
+    return (bool(entity) and _is_person(entity)) or (not slots and any(map(_is_person, filter(None, gives))))
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_person(entity: str) -> bool:
+    noun = load_lexicon().noun(entity)
+    return entity.split()[-1] in PERSONS or (noun is not None and noun.person)
+
+
+@lru_cache(maxsize=1 << 14)
+def _called(entity: str) -> frozenset[str]:
+    """The nouns that end what people call an entity, and the initials of its name."""
+    noun = load_lexicon().noun(entity)
+    names = [entity, *(noun.say if noun is not None else ())]
+    found = {noun_lemma(name.lower().split()[-1]) for name in names}
+    head = re.split(r" (?:for|of) ", entity)[0]
+    found.add(head.split()[-1])
+    if len(entity.split()) > 1:
+        found.add("".join(part[0] for part in entity.split()))
+        found.add("".join(part[0] for part in entity.split() if part not in ("for", "of", "and")))
+    return frozenset(found)
 
 
 def _ancestors(parent: str) -> Iterator[str]:
@@ -215,13 +275,27 @@ def _ancestors(parent: str) -> Iterator[str]:
         )
 
 
+_PARTS = frozenset(("item", "line", "position", "step"))
+"""What is numbered within its whole: its number goes without saying."""
+
+
+def _is_part(name: str) -> bool:
+    return words(name.rpartition(".")[2])[-1:] in ([part] for part in _PARTS)
+
+
 def _keys_of(catalogue: Catalogue) -> frozenset[str]:
     """Names of two words under which two tools or more require a value: business keys called as their objects (``PurchaseOrder``)."""
     times: Counter[str] = Counter()
     for profile in catalogue.profiles.values():
         for need in profile.needs:
             parts = need.key[1].split()
-            if need.key[0] == VALUE and need.required and len(parts) == 2 and not set(parts) & _PLAIN:
+            if (
+                need.key[0] == VALUE
+                and need.required
+                and len(parts) == 2
+                and not set(parts) & _PLAIN
+                and parts[-1] not in _PARTS
+            ):
                 times[need.key[1]] += 1
     return frozenset(name for name, count in times.items() if count > 1)
 

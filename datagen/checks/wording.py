@@ -15,7 +15,7 @@ from ontology.tool import Tool
 __all__ = ["Leaks", "incomplete"]
 
 _PLACEHOLDER = re.compile(
-    r"\{[^{}]*\}|<[a-z_ -]{1,40}>|\[[A-Za-z_ -]{1,40}\]|%[sd]\b|\$\{|__+|(?<![\w])x{3,}\b|\b(?:tbd|tba|lorem|ipsum|undefined|nan|foobar|placeholder|todo|your_\w+)\b|\?\?\?|\bn/a\b|\bnull\b|\bNone\b",
+    r"\{[^{}]*\}|<[a-z_ -]{1,40}>|\[[A-Za-z_ -]{1,40}\]|%[sd]\b|\$\{|__+|(?<![\w])x{3,}\b|\b(?:tbd|tba|lorem|ipsum|undefined|nan|foobar|placeholder|todo|your_\w+)\b|\?\?\?|\bnull\b",
     re.IGNORECASE,
 )
 _HANGING = frozenset(
@@ -27,10 +27,10 @@ _RELATIVE = re.compile(
     r"\b(?:who|whom|what|which|where|that|looking|working|waiting|asking|asked|paid|going|how|whose|used|signed|log|turn|switch|move|bring|put|sign|check|let|come|pass)\b"
 )
 _GAP = re.compile(
-    r"\b(?:from|of|until|since|between|with)\s+(?:to|until|and|then|by|from|with|,|;|\.|\?)(?=\s|$)(?!\s+(?:now|then|on)\b)"
-    r"|\b(?:to|for|from|with|of|by|at|is|as|called|named|dated|titled|costing|worth)\s*(?:[,;:]\s|\.(?:\s+\w|$))"
-    r"|\b(?:with|under|having)\s+(?:the\s+|an?\s+)?(?:\w+\s+){0,2}(?:id|number|code|reference|amount|email|date)\s*(?:[.,;!?]|$|and\b|then\b)"
-    r"|\b(?:called|named|titled|dated|numbered)\s*(?:[.,;!?]|$|and\b)|(?:#|\bno\.|\bid|\bnumber)\s*:?\s*(?:[,;]\s*(?:and|then)\b)|[:=]\s*(?:[,.;]|$)|''|\"\"|“”|\(\s*\)"
+    r"\b(?:from|to|of)\s+on\s+(?!behalf|top|site|call|hold|boarding|time|leave)|\b(?:from|of|until|since|between|with)\s+(?:to|until|and|then|by|from|with|,|;|\.|\?)(?=\s|$)(?!\s+(?:now|then|on)\b)"
+    r"|\b(?:to|for|from|with|of|by|at|is|as|named|dated|titled|costing|worth)\s*(?:[,;:]\s|\.(?:\s+\w|$))"
+    r"|\b(?:with|under|having)\s+(?:the\s+)?(?:(?!an?\b|their|its|his|her|my|our|that|this|new|same|right|correct|wrong|any|no)\w+\s+){0,2}(?:id|number|code|reference|amount|email|date)\s*(?:[.,;!]|$|and\b|then\b)"
+    r"|(?<!has\s)(?<!have\s)(?<!had\s)(?<!been\s)(?<!was\s)(?<!is\s)(?<!who\s)(?<!just\s)\b(?:called|named|titled|dated|numbered)\s*(?:[.,;!?]|$|and\b)|(?:#|\bno\.|\bid|\bnumber)\s*:?\s*(?:[,;]\s*(?:and|then)\b)|[:=]\s*(?:[,.;]|$)|''|\"\"|“”|\(\s*\)"
 )
 _PHRASAL_END = re.compile(
     r"\b(?:is|are|was|were|it|them|him|her|me|us|this|that|one|ones|signed|logged|going|checked|called|filled|locked|carried|turned|put|what's|who's)\s+(?:for|by|to|from|with|at|of|as|on|in|about|off|up)\s*[,;:.]"
@@ -54,23 +54,24 @@ def incomplete(reading: Reading, vocabulary: Iterable[str]) -> str:
 
 
 def _cut_off(reading: Reading, said: list[str], vocabulary: Iterable[str]) -> str:
-    stripped = reading.plain.rstrip().rstrip(")\"'”")
+    stripped = _SMILEY.sub("", reading.plain.rstrip()).rstrip().rstrip(")\"'”")
     last, before = said[-1], said[-2]
     ends = not stripped.endswith(("?", "!"))
     hangs = last in _HANGING and (ends or last in ("the", "a", "an", "my", "our", "and", "or", "of"))
-    if hangs and not (
-        last in ("than", "then", "until", "per", "plus", "between", "though", "whether") and not stripped[-1].isalpha()
-    ):
+    if hangs and not (last == "then" and before != "and"):
         return f"it ends with {last!r}, in the middle of a phrase"
     if last in _ADRIFT and ends and not (_RELATIVE.search(reading.plain) or _pronoun(before)):
         return f"it ends with {last!r}, in the middle of a phrase"
     if stripped.endswith((",", ":", "-", "–", "(", "/", "&")):
         return f"it ends with {stripped[-1]!r}, in the middle of a sentence"
-    if reading.text.count("(") > reading.text.count(")") or reading.text.count('"') % 2:
+    if _SMILEY.sub("", reading.text).count("(") > reading.text.count(")") or reading.text.count('"') % 2:
         return "a bracket or a quote is opened and never closed"
     if stripped[-1:].isalpha() and _is_stump(last, reading, vocabulary):
         return f"it ends with {last!r}, in the middle of a word"
     return ""
+
+
+_SMILEY = re.compile(r"\s*[:;=]['-]?[()dpo/|]\s*$")
 
 
 def _pronoun(word: str) -> bool:
@@ -120,7 +121,7 @@ _ENDPOINT = re.compile(
 _JARGON = re.compile(
     r"\b(?:endpoint|payload|api call|function call|tool call|json|boolean|query string|input parameter)s?\b"
 )
-_URL = re.compile(r"https?://\S+|\S+@\S+")
+_URL = re.compile(r"https?://\S+|\S+@\S+|\S+\.(?:pdf|jpe?g|png|docx?|xlsx?|csv|txt|pptx?|zip|eml|msg)\b", re.IGNORECASE)
 _RUN = 5
 
 
@@ -135,6 +136,8 @@ class Leaks:
         names = {tool.name for tool in catalogue.tools} | {tool.id for tool in catalogue.tools}
         names |= {parameter.name for tool in catalogue.tools for parameter in tool.parameters}
         self._names = frozenset(name for name in names if len(words(name)) > 1 and " " not in name)
+        self.vocabulary = frozenset(word for tool in catalogue.tools for text in _texts(tool) for word in words(text))
+        """Every word of the documents."""
         self._runs: dict[str, frozenset[tuple[str, ...]]] = {}
 
     def found(self, reading: Reading, tools: Iterable[str]) -> str:
@@ -171,6 +174,14 @@ class Leaks:
 
 
 def _described(tool: Tool) -> Iterable[tuple[str, ...]]:
-    for text in (tool.description, *(parameter.description for parameter in tool.parameters)):
+    for text in _texts(tool):
         said = content_words(text)
         yield from (tuple(said[at : at + _RUN]) for at in range(len(said) - _RUN + 1))
+
+
+def _texts(tool: Tool) -> Iterable[str]:
+    yield tool.description
+    yield tool.title
+    for parameter in tool.parameters:
+        yield parameter.description
+        yield parameter.name

@@ -218,7 +218,8 @@ def _one_of_many(
 def _given(argument: Argument, reading: Reading, fills: Fills, speech: Speech, word: str, *, same: bool) -> Filler:
     thing, owner = thing_phrase(reading, fills, speech), owner_phrase(reading, fills, speech)
     parts = parts_of(reading, fills, speech, spare=True)
-    around = thing or owner
+    at = reading.owner.noun.at if reading.owner is not None and reading.owner.noun is not None else "of"
+    around = f"{thing} {at} {owner}" if thing and owner else thing or owner
     person = argument.noun is not None and argument.noun.person
     if reading.noun.person and not thing and owner and (same or person):
         word = speech.noun(reading.noun)

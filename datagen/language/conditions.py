@@ -24,7 +24,8 @@ def condition_of(reading: Reading, fills: Fills, speech: Speech) -> str:
     if reading.many:
         return _existence(reading, f" {at} {owner}" if owner else "", parts.tail, parts.name, speech)
     said = speech.noun(reading.noun, reading.heard)
-    subject = thing or (f"the {said} {at} {owner}" if owner else f"my {said}" if reading.mine else f"the {said}")
+    of_owner = f" {at} {owner}" if owner else ""
+    subject = f"{thing}{of_owner}" if thing else f"the {said}{of_owner}" if owner or not reading.mine else f"my {said}"
     tests = [test for output in reading.outputs for test in _tests(output, subject, speech)]
     if tests:
         return f"{speech.rng.choice(tests)}{parts.tail}"

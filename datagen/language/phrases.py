@@ -18,6 +18,7 @@ Fills = Mapping[str, Filler]
 
 _DEGREES = frozenset("priority urgency impact severity probability risk".split())
 _PREPOSITIONS = frozenset("in on at for to by from with about under of as over".split())
+_AT_TIMES = re.compile(r"^(?:on|at|in) (?=(?:tomorrow|next|today|this|last|Friday week|the day after)\b)")
 _DETERMINED = re.compile(r"\b(?:the|our) \{v\}")
 _LAST = frozenset("reason remark message fix problem flag".split())
 _NAMED = frozenset(
@@ -234,23 +235,7 @@ def _with_value(argument: Argument, value: str, speech: Speech, *, filled: bool 
     pattern = speech.rng.choice(able or ("with {v}",))
     if filled and pattern.split()[0] not in _PREPOSITIONS:
         pattern = "with {v}"
-    phrase = pattern.replace("{v}", value)
-    for front in ("on", "at", "for"):
-        for word in ("tomorrow", "next", "today", "this", "last"):
-            phrase = (
-                phrase.replace(f"{front} {word} ", f"{word} ")
-                if phrase.startswith(f"{front} {word} ") and front != "for"
-                else phrase
-            )
-            phrase = word if phrase == f"{front} {word}" and front != "for" else phrase
-    return (
-        phrase.replace("in this ", "this ")
-        .replace("in last ", "last ")
-        .replace("in next ", "next ")
-        .replace("on the day after", "the day after")
-        .replace("on the end of", "at the end of")
-        .replace("on Friday week", "Friday week")
-    )
+    return _AT_TIMES.sub("", pattern.replace("{v}", value)).replace("on the end of", "at the end of")
 
 
 def _with_choice(reading: Reading, argument: Argument, value: str, speech: Speech) -> str:

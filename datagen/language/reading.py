@@ -102,6 +102,9 @@ def read_tool(catalogue: Catalogue, tool_id: str, lexicon: Lexicon) -> Reading |
         identity = (
             needed[0] if len(needed) == 1 and needed[0].noun is not None and _part_of(noun, needed[0].noun) else None
         )
+    decision = next((one for one in arguments if one.role == "decision"), None)
+    if decision is not None and kind == "update":
+        kind = "act"
     owner = _owner(arguments, identity)
     path_quality = _path_quality(tool, catalogue.ontology, lexicon)
     return Reading(
@@ -112,7 +115,7 @@ def read_tool(catalogue: Catalogue, tool_id: str, lexicon: Lexicon) -> Reading |
         arguments=arguments,
         identity=identity,
         owner=owner,
-        decision=next((one for one in arguments if one.role == "decision"), None),
+        decision=decision,
         mine=_is_mine(tool, arguments),
         quality=path_quality or quality,
         tail=tail,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from datagen.language.reading import Reading
 from datagen.language.speech import Speech
@@ -16,7 +17,7 @@ class Unwordable(Exception):
     """A path has no words in a class; the text says why, without a full stop."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Scene:
     """A path with its readings, and the speech that words it."""
 
@@ -24,7 +25,7 @@ class Scene:
     readings: Mapping[str, Reading]
     speech: Speech
 
-    @property
+    @cached_property
     def steps(self) -> tuple[Reading, ...]:
         """The readings in the order of the path."""
         return tuple(self.readings[tool] for tool in self.path.tools)

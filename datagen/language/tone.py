@@ -80,7 +80,7 @@ def finished(text: str, speech: Speech, *, plain: bool = False) -> str:
 
     :param plain: closers without ``if`` and ``otherwise``.
     """
-    text = tidy(text)
+    text = text.rstrip()
     if not text.endswith((".", "?", "!")):
         text += "."
     if speech.chance(0.14):

@@ -33,7 +33,12 @@ def condition_of(reading: Reading, fills: Fills, speech: Speech) -> str:
         return speech.pick((f"there is {article(said)} {at} {owner}", f"{owner} has {article(said)}")) + parts.tail
     return (
         speech.pick(
-            (f"{subject} exists", f"you can find {subject}", f"we have {subject} on file", f"{subject} turns up")
+            (
+                f"there is a trace of {subject}",
+                f"you can find {subject}",
+                f"we have {subject} on file",
+                f"you come across {subject}",
+            )
         )
         + parts.tail
     )

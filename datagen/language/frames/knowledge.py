@@ -17,8 +17,8 @@ __all__ = ["word"]
 _ABOUT = (
     "what do the rules say about {t}", "what's our line on {t}", "is there anything written down on {t}", "what should I know about {t}",
     "how do we handle {t}", "what's the deal with {t}", "where do we stand on {t}", "what does the company say on {t}",
-    "can you explain {t} to me", "what counts when it comes to {t}", "how does {t} work here", "any guidance on {t}", "what's usual for {t}",
-    "remind me, what applies to {t}", "is there a page on {t}", "who can tell me how {t} works", "what's allowed in terms of {t}",
+    "can you explain {t} to me", "what counts when it comes to {t}", "what is there to know about {t}", "any guidance on {t}", "what's usual for {t}",
+    "remind me, what applies to {t}", "is there a page on {t}", "who can tell me about {t}", "what's allowed in terms of {t}",
 )  # fmt: skip
 _WHAT = (
     "what exactly is {one}", "how do {many} work around here", "what are the rules for {many}", "who gets to decide on {many}",

@@ -18,7 +18,7 @@ _IRREGULAR = {
 _SAME = frozenset("series news kit goods staff crew expenses".split())
 _DOUBLED = frozenset(
     "get put set cut run dig drop ship scrap bin stop shut pop plan step chip log tag swap flag pin ban spin grab trim tap "
-    "forget begin permit slip knit nip sit hit let jog".split()
+    "forget begin sum permit slip knit nip sit hit let jog".split()
 )
 _VOWELS = "aeiou"
 _SPACES = re.compile(r"\s+")

@@ -18,7 +18,9 @@ Fills = Mapping[str, Filler]
 
 _DEGREES = frozenset("priority urgency impact severity probability risk".split())
 _PREPOSITIONS = frozenset("in on at for to by from with about under of as over".split())
-_AT_TIMES = re.compile(r"^(?:on|at|in) (?=(?:tomorrow|next|today|this|last|Friday week|the day after)\b)")
+_AT_TIMES = re.compile(
+    r"^(?:at (?=(?:Mon|Tues|Wednes|Thurs|Fri)day)|(?:on|at|in) (?=(?:tomorrow|next|today|this|last|Friday week|the day after)\b))"
+)
 _DETERMINED = re.compile(r"\b(?:the|our) \{v\}")
 _LAST = frozenset("reason remark message fix problem flag".split())
 _NAMED = frozenset(

@@ -2,51 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from datagen.catalogue import Catalogue
 from datagen.graphs.inferring import Inference, Inferrer
-from datagen.graphs.listing import ListedParameter, Listing, generic_needs
+from datagen.graphs.listing import ListedParameter, Listing
+from datagen.graphs.wide import is_page_mark, wide_profiles
 from datagen.request import Refusal
 from datagen.seams import MAX_OUTPUTS, ToolOutput, ToolOutputs
 from ingest.linking.draft import Offer
 from ingest.linking.identifiers import GENERIC
 from ingest.linking.profiles import Profile
-from ingest.linking.subjects import Names, names_of
+from ingest.linking.subjects import names_of
 from ontology.tool import Parameter, Tool
 
-__all__ = ["RulesOutputs", "available_parameters", "listing_of", "wide_profiles"]
+__all__ = ["RulesOutputs", "available_parameters", "listing_of"]
 
 _LEAST = 0.5
 _DOCUMENTED = 1.0
-
-
-_KEYED = re.compile(r"^(?P<collection>[^(/]+)\([^)]+\)$")
-
-
-def wide_profiles(catalogue: Catalogue) -> dict[str, Profile]:
-    """The profiles with the inputs that a build does not link because their names say too little.
-
-    What reads one record of a collection by an OData key (``Orders({OrderId})``) is a get of an order.
-    """
-    names = names_of(catalogue.ontology)
-    found = {}
-    for tool in catalogue.tools:
-        profile = catalogue.profiles[tool.id]
-        more = tuple(generic_needs(tool, profile, names))
-        found[tool.id] = _keyed(tool, replace(profile, needs=(*profile.needs, *more)) if more else profile, names)
-    return found
-
-
-def _keyed(tool: Tool, profile: Profile, names: Names) -> Profile:
-    path = tool.metadata.get("path")
-    match = _KEYED.match(path.rstrip("/").rsplit("/", 1)[-1]) if isinstance(path, str) else None
-    if match is None:
-        return profile
-    action = "get" if profile.action == "list" else profile.action
-    return replace(profile, action=action, entity=names.canonical(match["collection"]))
 
 
 def listing_of(catalogue: Catalogue, profiles: Mapping[str, Profile]) -> Listing:
@@ -116,8 +89,9 @@ class RulesOutputs:
         own = identifier and offer.key[0] == profile.entity
         return not own, not identifier, self._listing.wanted(offer.key), offer.output.count("."), offer.output
 
-    def _telling(self, output: Parameter) -> tuple[bool, int]:
-        return self._names.canonical(output.name.rsplit(".", 1)[-1]) in GENERIC, output.name.count(".")
+    def _telling(self, output: Parameter) -> tuple[bool, bool, int]:
+        page_mark = is_page_mark(output.name, self._names)
+        return page_mark, self._names.canonical(output.name.rsplit(".", 1)[-1]) in GENERIC, output.name.count(".")
 
 
 def _documented(tool: Tool, name: str, reason: str) -> ToolOutput:

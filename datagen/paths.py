@@ -14,8 +14,8 @@ from datagen.graphs.follows import Follows
 from datagen.graphs.general import answers_general_questions
 from datagen.graphs.reach import Reach, measure_reach
 from datagen.graphs.usage import Anchors, Usage, ranked
+from datagen.graphs.wide import wide_profiles
 from datagen.links import Links
-from datagen.outputs import wide_profiles
 from datagen.path import ToolPath
 from datagen.request import CLASSES, Refusal
 from datagen.seams import SequenceJudge

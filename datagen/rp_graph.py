@@ -9,8 +9,9 @@ from datagen.catalogue import Catalogue
 from datagen.graphs.inferring import offered_keys
 from datagen.graphs.listing import Listing
 from datagen.graphs.parts import Part, parts_of
+from datagen.graphs.wide import wide_profiles
 from datagen.links import Links
-from datagen.outputs import listing_of, wide_profiles
+from datagen.outputs import listing_of
 from datagen.path import PathEdge
 from datagen.seams import ToolOutput, ToolOutputs
 from ingest.linking.draft import Offer

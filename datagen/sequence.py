@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from datagen.catalogue import Catalogue
+from datagen.graphs.wide import wide_profiles
 from datagen.links import Links
-from datagen.outputs import wide_profiles
 from datagen.path import PathEdge
 from datagen.request import Verdict
 from ingest.linking.draft import AUTH, RESOURCE, VALUE, Need
@@ -24,11 +24,13 @@ __all__ = ["RulesSequence"]
 _READS = frozenset(("search", "list", "get"))
 _FINDS = frozenset(("search", "list"))
 _LEAST = 0.2
+_HANDLES = frozenset("url uri arn urn link path handle".split())
 _TEXTS = frozenset(
     "remark subject problem reason comment note message summary quantity amount total price unit trade merchant priority "
-    "severity fiscal currency today now timezone rating score due".split()
+    "severity fiscal currency today now timezone rating score due configuration config "
+    "setting option policy definition schema format tag metadata role mode".split()
 )
-"""Words, measures and times: that two tools have a field of this name joins nothing."""
+"""Words, measures, settings and times: that two tools have a field of this name joins nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,7 @@ def _unfit(step: _Step) -> str:
 def _unfit_value(step: _Step) -> str:
     """A plain value joins two tools where the first is there to give it, or both work on one thing of one system."""
     words = set(step.about.split())
-    if step.first.entity and (step.about in step.first.entity or _named_in(step.about, step.first)):
+    if _is_of(step.about, step.first):
         return ""
     if step.about in GENERIC or words & _TEXTS or (step.need is not None and step.need.key[0] != VALUE):
         return f"a {step.about} of the one is not the {step.about} of the other"
@@ -201,10 +203,19 @@ def _unfit_value(step: _Step) -> str:
     if not step.same_system:
         return f"two systems only happen to call something {step.about}"
     if not step.reads:
-        return f"the first was told the {step.about}; it does not find it"
+        return f"the first does something else than find the {step.about}"
     if step.same_entity:
         return f"both are about the {step.first.entity}, and the {step.about} does not say which one"
     return ""
+
+
+def _is_of(about: str, profile: Profile) -> bool:
+    """Whether a value is what the tool is there to give: named by it, or a handle of its entity (``queue url`` of a queue)."""
+    entity = profile.entity
+    if entity and (about in entity or _named_in(about, profile)):
+        return True
+    words, own = set(about.split()), set(entity.split())
+    return bool(own) and own < words and words - own <= _HANDLES
 
 
 def _required(step: _Step) -> bool:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ingest.linking.draft import VALUE, Need
-from ingest.linking.identifiers import GENERIC, type_family
+from ingest.linking.draft import VALUE
 from ingest.linking.profiles import Profile
 from ingest.linking.subjects import Names
 from ontology.tool import Parameter, Tool
 
-__all__ = ["ListedParameter", "Listing", "generic_needs"]
+__all__ = ["Key", "ListedParameter", "Listing"]
 
 Key = tuple[str, str]
 _MAX_TOOLS = 3
 _MAX_DESCRIPTION = 160
-_GENERIC_NEED = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,19 +34,6 @@ class ListedParameter:
     description: str
     tools: tuple[str, ...]
     count: int
-
-
-def generic_needs(tool: Tool, profile: Profile, names: Names) -> Iterator[Need]:
-    """The inputs that linking leaves out because their names say too little (``email``): what is called just that fills them."""
-    known = {need.parameter for need in profile.needs}
-    for parameter in tool.parameters:
-        text = names.canonical(parameter.name)
-        takes = text in GENERIC and "." not in parameter.name and parameter.name not in known
-        if takes and not parameter.enum and type_family(parameter.type) != "boolean":
-            yield Need(
-                parameter=parameter.name, type=parameter.type, key=(VALUE, text), confidence=_GENERIC_NEED,
-                required=parameter.required, identifier=False,
-            )  # fmt: skip
 
 
 class Listing:

@@ -9,8 +9,9 @@ import pytest
 from datagen.catalogue import Catalogue
 from datagen.graphs.building import READS
 from datagen.graphs.general import answers_general_questions
+from datagen.graphs.wide import wide_profiles
 from datagen.links import Links
-from datagen.outputs import RulesOutputs, wide_profiles
+from datagen.outputs import RulesOutputs
 from datagen.path import MAX_TOOLS, PathEdge, ToolPath
 from datagen.paths import FoundPaths, find_paths
 from datagen.pp_graph import build_pp_graph

@@ -140,3 +140,8 @@ def test_known_dependencies_are_found_from_the_documents_alone(
     found = {(edge.source, edge.target) for edge in links if {edge.source, edge.target} <= spoken_of}
     assert len(found & key) / len(found) >= precision
     assert len(found & key) / len(key) >= recall
+
+
+def test_marks_of_a_page_fill_nothing() -> None:
+    tools = [tool("list_orders", "nextToken?", "nextToken orders"), tool("list_items", "nextToken?", "nextToken items")]
+    assert _ends(tools) == set()

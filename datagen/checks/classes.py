@@ -85,7 +85,16 @@ def _dependent(found: Fit) -> str:
 def _explicit(reading: Reading, found: Fit) -> str:
     if fault := _conditional(reading) or _dependent(found):
         return fault
-    if reading.sequence or reading.dependence or (reading.most > 1 and reading.refers_back):
+    knows = any(tool.knowledge for tool in found.tools)
+    if knows and any(
+        clause.kind == "question" and reading.general(clause, strictly=True) for clause in reading.clauses
+    ):
+        return "one of its questions is of general knowledge, as in ir-multi-intent"
+    if reading.sequence or reading.dependence:
+        return ""
+    if reading.most > 1 and found.apart and not found.fed:
+        return "its tools have nothing to do with each other, as in multi-intent"
+    if reading.most > 1 and reading.refers_back and (found.fed or found.shared or len(found.tools) == 1):
         return ""
     if reading.most > 1:
         return "nothing says that one step depends on another, as in multi-intent"
@@ -98,6 +107,8 @@ def _implicit(reading: Reading, found: Fit) -> str:
     if reading.least > 1:
         looks = "explicit-multi-step" if reading.refers_back else "multi-intent"
         return f"it asks for {reading.least} distinct things, as in {looks}"
+    if reading.most > 1 and found.apart and not reading.refers_back:
+        return "its tools have nothing to do with each other, as in multi-intent"
     return ""
 
 
@@ -120,6 +131,9 @@ def _informed(reading: Reading, found: Fit) -> str:
     strictly = [clause for clause in general if reading.general(clause, strictly=True)]
     if not (strictly or (general and (knows or all(clause.kind == "question" for clause in general)))):
         return "no question of general knowledge is asked, as in multi-intent"
+    served = [place for place in found.ends if not found.tools[place].own]
+    if not knows and not strictly and len(served) >= reading.most:
+        return "each thing it asks for has a tool of the path, as in multi-intent: none is of general knowledge"
     if reading.condition and not _inside(reading, general):
         return _conditional(reading)
     if reading.most < 2:

@@ -78,8 +78,15 @@ _SHOULD = re.compile(
 _SURE_IF = re.compile(r"\s*,?\s*(?:so|not|yes|no)\b")
 
 
+_ORDER_WORDS = "then after once soon moment minute second first next finally lastly subsequently thereafter step before followed order other when with having".split()
+_CONDITION_WORDS = "unless case provid assum suppos presum long condition event contingent depend otherwise else only when not whether fail where then".split()
+"""Cheap to look for: without one of them there is no cue."""
+
+
 def sequences(text: str) -> list[tuple[int, str]]:
     """Where words put what is asked for in an order (``then``, ``once``, ``before booking``); ``text`` in lower case."""
+    if not any(word in text for word in _ORDER_WORDS):
+        return []
     found = list(_SEQUENCE.finditer(text))
     found += [match for match in _FIRST_DO.finditer(text) if match["verb"] not in _AFTER_FIRST]
     return sorted((match.start(), match[0].strip(" ,.;!?:")) for match in found)
@@ -108,9 +115,10 @@ def sets_apart(text: str) -> bool:
 
 def conditions(text: str) -> list[tuple[int, str]]:
     """Where conditions are stated on which something depends, with their words; polite and indirect ``if``s are none."""
-    found = [(match.start(), match[0].strip(" ,.;!?")) for match in _OTHER_CONDITIONS.finditer(text)]
+    told = any(word in text for word in _CONDITION_WORDS)
+    found = [(match.start(), match[0].strip(" ,.;!?")) for match in _OTHER_CONDITIONS.finditer(text)] if told else []
     found += [(match.start(), "if") for match in _IF.finditer(text) if _is_condition(text, match)]
-    for match in _SHOULD.finditer(text):
+    for match in _SHOULD.finditer(text) if "should" in text else ():
         if match["end"] != "?" or "," in match[0][1:]:
             found.append((match.start(), "should"))
     return sorted(found)

@@ -42,6 +42,14 @@ class Fit:
     needed: frozenset[int]
 
     @property
+    def shared(self) -> bool:
+        """Whether two tools are told the same: a value of the request fills inputs of both."""
+        tools: dict[str, set[str]] = {}
+        for slot, value in self.stated:
+            tools.setdefault(value, set()).add(slot.tool)
+        return any(len(told) > 1 for told in tools.values())
+
+    @property
     def loose_ends(self) -> tuple[int, ...]:
         """Positions of the tools that no other must have, where an input takes one source if it can have several."""
         return tuple(place for place in range(len(self.tools)) if place not in self.needed)
@@ -155,7 +163,9 @@ def _unfilled(tools: Sequence[ToolSlots], filled: set[tuple[str, str]]) -> Itera
 
 def _by_default(slot: Slot, reading: Reading) -> bool:
     """Whether the one who asks is meant: they speak of themselves, or of nobody else."""
-    return slot.person and (reading.first_person or not reading.of_kind("name"))
+    if not slot.person or not reading.people:
+        return slot.person
+    return reading.first_person and (reading.of_myself or not reading.of_another)
 
 
 def _lends(tools: Sequence[ToolSlots], place: int, slot: Slot, reading: Reading) -> Iterator[int]:
@@ -219,8 +229,12 @@ def _apart(tools: Sequence[ToolSlots], edges: Edges) -> tuple[int, ...]:
     return tuple(place for place in range(len(tools)) if place not in largest)
 
 
+def _feeds(source: ToolSlots, target: ToolSlots, edges: Edges) -> bool:
+    return any(slot.kind not in _BY_DEFAULT and _supplies(source, slot, edges) for slot in target.slots)
+
+
 def _related(one: ToolSlots, other: ToolSlots, edges: Edges) -> bool:
-    if (one.id, other.id) in edges or (other.id, one.id) in edges:
+    if _feeds(one, other, edges) or _feeds(other, one, edges):
         return True
     if one.group and one.group == other.group:
         return True

@@ -93,16 +93,19 @@ def _rivals(found: Fit, ends: Sequence[int], reading: Reading) -> bool:
 
 def _nothing_to_do(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
     """A tool of another trade that nothing in the request speaks of."""
+    told = {slot.tool for slot, _ in found.stated}
     for place in found.apart:
         tool = found.tools[place]
-        others = [other for at, other in enumerate(found.tools) if at != place]
-        if tool.vocabulary & reading.lemmas or tool.knowledge:
+        if tool.vocabulary & reading.lemmas or tool.knowledge or tool.own or tool.id in told:
             continue
-        if request.request_class in ("explicit-multi-step", "implicit-multi-step", "single-intent") and all(
-            other.vocabulary & reading.lemmas for other in others
-        ):
+        listed = any(clause.soft for clause in reading.clauses)
+        spare = request.request_class in _ONE_FLOW or (len(found.ends) > reading.least and not listed)
+        if spare:
             return f"nothing in the request asks for {tool.id}, and no other tool needs it"
     return ""
+
+
+_ONE_FLOW = frozenset(("single-intent", "explicit-multi-step", "implicit-multi-step"))
 
 
 def unresolved(reading: Reading, found: Fit) -> str:

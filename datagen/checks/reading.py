@@ -65,6 +65,23 @@ class Reading:
     first_person: bool
 
     @property
+    def people(self) -> bool:
+        """Whether a name is said that may be a person's: one that no place is said with."""
+        return any(
+            not _PLACE.search(self.plain[max(0, value.start - 12) : value.start]) for value in self.of_kind("name")
+        )
+
+    @property
+    def of_myself(self) -> bool:
+        """Whether the one who asks is whom it is about."""
+        return re.search(r"\b(?:my|me|mine|myself)\b", self.plain) is not None
+
+    @property
+    def of_another(self) -> bool:
+        """Whether it is about another person."""
+        return re.search(r"\b(?:he|she|him|her|his|hers)\b|\b(?:he|she)['’]", self.plain) is not None
+
+    @property
     def wants(self) -> tuple[Clause, ...]:
         """The clauses that ask for something."""
         return tuple(clause for clause in self.clauses if clause.wants)
@@ -170,6 +187,7 @@ def read(text: str) -> Reading:
 _EMBEDDED = re.compile(
     r"\b(?:hear|know|tell|explain|remind|wonder\w*|understand|ask\w*|find\s+out|learn|sure|curious)\b(?:\s+\w+){0,2}?\s+(?=(?:how|what|why|which|whether|who|when|where|if)\b)"
 )
+_PLACE = re.compile(r"\b(?:in|at|near|around|via|into|out\s+of)\s+(?:the\s+)?$")
 _HEAD = re.compile(
     r"^(?:(?:hi|hello|hey)\b[^,]{0,15},?|please|pls|ok(?:ay)?|so|well|also|and|but|plus|btw|by the way|oh|first(?:ly)?|separately|just|quick question|quick one|besides|in addition|while you're at it|could you|can you|would you|do you know|any idea|(?:i )?(?:was |am |'m )?(?:wondering|curious)|i(?:'d| would) like to know|i want to know|i need to know|tell me|remind me|let me know|explain(?: to me)?|not sure|one question)[\s,:.–-]+"
 )

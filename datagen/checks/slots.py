@@ -155,7 +155,11 @@ def _tool_slots(catalogue: Catalogue, tool: Tool, keys: frozenset[str]) -> ToolS
         entity=profile.entity,
         group=catalogue.group(tool.id),
         gives=frozenset(gives),
-        keys=frozenset(slot.entity for slot in slots if slot.kind == "id")
+        keys=frozenset(
+            slot.entity
+            for slot in slots
+            if slot.kind == "id" and (slot.required or not slot.person) and "." not in slot.parameter
+        )
         | {
             need.key[1]
             for need in profile.needs

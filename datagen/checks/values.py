@@ -47,7 +47,9 @@ _TIME = (
     r"(?<=at )(?:half past )?(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?! \w+s\b)"
 )
 _FORMS = re.compile(
-    "|".join(
+    # No value begins inside a word: saying so first spares trying all forms at each letter.
+    r"(?<!\w)(?:"
+    + "|".join(
         (
             r"(?P<url>https?://\S+|www\.\S+)",
             r"(?P<email>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)",
@@ -62,7 +64,8 @@ _FORMS = re.compile(
             r"|\b\d+(?:[-_/]\d+)+\b|\b\d{4,}\b(?![,.]\d))",
             rf"(?P<number>(?<![\w-])(?:\d{{1,3}}(?:[,.']\d{{3}})+(?:\.\d+)?|\d+(?:[.,]\d+)?)(?![\w])|\b{_COUNTED}\b)",
         )
-    ),
+    )
+    + ")",
     re.IGNORECASE,
 )
 _MEASURED = re.compile(

@@ -20,7 +20,7 @@ _PLACEHOLDER = re.compile(
 )
 _HANGING = frozenset(
     "the a an my our your their and or but if unless because than of into between per whose every its plus via then whether although "
-    "nor until till although onto".split()
+    "nor until till although onto bc cos cuz".split()
 )
 _ADRIFT = frozenset("to from with by at for since during towards against within regarding on in under about".split())
 _RELATIVE = re.compile(
@@ -60,6 +60,8 @@ def _cut_off(reading: Reading, said: list[str], vocabulary: Iterable[str]) -> st
     hangs = last in _HANGING and (ends or last in ("the", "a", "an", "my", "our", "and", "or", "of"))
     if hangs and not (last == "then" and before != "and"):
         return f"it ends with {last!r}, in the middle of a phrase"
+    if ends and _begun(last, before, reading):
+        return f"it ends with {last!r}, where something is to follow"
     if last in _ADRIFT and ends and not (_RELATIVE.search(reading.plain) or _pronoun(before)):
         return f"it ends with {last!r}, in the middle of a phrase"
     if stripped.endswith((",", ":", "-", "–", "(", "/", "&")):
@@ -72,6 +74,21 @@ def _cut_off(reading: Reading, said: list[str], vocabulary: Iterable[str]) -> st
 
 
 _SMILEY = re.compile(r"\s*[:;=]['-]?[()dpo/|]\s*$")
+
+
+_BEGUN = frozenset("i he she we they there's i'm i've i'll i'd we'd we're he's she's they're you're".split())
+_INVERTED = frozenset("is are am was were than do does did can will could would should and has have had as".split())
+_VERBLESS = re.compile(
+    r"\b(?:if|who|what|where|when|how|which|whether|as|than|that|because|whatever|wherever|yes|so|think|know|all)\b"
+)
+
+
+def _begun(last: str, before: str, reading: Reading) -> bool:
+    """Whether a clause is begun and not said: it ends with its subject or its auxiliary."""
+    if last in _BEGUN:
+        return before not in _INVERTED
+    unsaid = last in ("are", "is", "was", "were", "can", "could", "will", "would", "have", "has", "should", "must")
+    return unsaid and not _VERBLESS.search(reading.plain[-60:])
 
 
 def _pronoun(word: str) -> bool:

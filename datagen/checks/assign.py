@@ -1,0 +1,183 @@
+"""Which identifier of a request goes into which inputs of its path: by the noun before it, by its letters, by what is left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from datagen.checks.reading import Reading
+from datagen.checks.slots import Slot, ToolSlots
+from datagen.checks.values import Stated
+from datagen.request import SampleValue
+from ontology.names import noun_lemma
+
+__all__ = ["Group", "assign", "grouped"]
+
+_ANNOUNCED, _LETTERED, _LEFT = 3, 2, 1
+_FILLERS = frozenset(("no", "number", "nr", "id", "code", "is", "ref", "reference", "s", "called", "named"))
+_PLACING = frozenset("in at from to into near inside within around via".split())
+_SAME_KIND = re.compile(r"[\s,]*(?:to|and|or|from|plus|&|,|into|vs|than|for|by|with)?[\s,]*")
+_WORD = re.compile(r"[a-z]+")
+_BRITISH = {"centre": "center", "programme": "program", "licence": "license", "cheque": "check", "catalogue": "catalog"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Inputs that one value fills: those of one entity, but for two in one tool.
+
+    :param waiting: whether one of them is required and no tool of the path gives it.
+    """
+
+    slots: tuple[Slot, ...]
+    waiting: bool
+
+    @property
+    def required(self) -> bool:
+        """Whether a tool cannot do without it."""
+        return any(slot.required for slot in self.slots)
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it takes any code, not the identifier of an entity."""
+        return self.slots[0].kind == "code"
+
+    @property
+    def person(self) -> bool:
+        """Whether it is a person's."""
+        return any(slot.person for slot in self.slots)
+
+
+def grouped(tools: Sequence[ToolSlots], supplied: set[tuple[str, str]]) -> list[Group]:
+    """The groups of a path's identifiers and codes, required ones first.
+
+    :param supplied: (tool, parameter) of the inputs that another tool of the path gives.
+    """
+    found: dict[tuple[str, int], list[Slot]] = {}
+    for tool in tools:
+        times: dict[str, int] = {}
+        for slot in tool.slots:
+            if slot.kind in ("id", "code"):
+                place = times.get(slot.entity, 0)
+                times[slot.entity] = place + 1
+                found.setdefault((slot.entity, place), []).append(slot)
+    groups = [
+        Group(
+            slots=tuple(slots),
+            waiting=any(slot.required for slot in slots)
+            and not any((slot.tool, slot.parameter) in supplied for slot in slots),
+        )
+        for slots in found.values()
+    ]
+    return sorted(groups, key=lambda group: (not group.required, group.is_code, group.person))
+
+
+def assign(groups: Sequence[Group], reading: Reading, values: Sequence[SampleValue], enums: set[str]) -> dict[int, str]:
+    """Number of a group → the value that the request states for it.
+
+    :param values: what the request is known to say for inputs.
+    :param enums: allowed values of the path's inputs, in lower case: they are no identifiers.
+    """
+    taken = _given(groups, reading, values)
+    seen = {word for value in taken.values() for word in value.split()}
+    left = [value for value in _identifiers(reading) if value.text.lower() not in enums and value.text not in seen]
+    nouns = _nouns(reading, left)
+    for strength in (_ANNOUNCED, _LETTERED, _LEFT):
+        for value in list(left):
+            if value.text in seen:
+                left.remove(value)
+                continue
+            places = [
+                (_preference(group, reading), number)
+                for number, group in enumerate(groups)
+                if number not in taken and _suits(value, nouns[value.start], group, groups, reading) >= strength
+            ]
+            if places:
+                number = min(places)[1]
+                taken[number] = value.text
+                seen.add(value.text)
+                left.remove(value)
+    return taken
+
+
+def _preference(group: Group, reading: Reading) -> int:
+    """What a value without an announcement fills first: what nothing else fills, then what may be left out."""
+    if group.waiting and not (group.person and reading.first_person):
+        return 0
+    return 1 if group.is_code or not group.required else 2
+
+
+def _given(groups: Sequence[Group], reading: Reading, values: Sequence[SampleValue]) -> dict[int, str]:
+    said = {(value.tool, value.parameter): value.value for value in values}
+    forms = [one.text for one in reading.of_kind("id", "email", "number")]
+    taken: dict[int, str] = {}
+    for number, group in enumerate(groups):
+        known = [said[key] for slot in group.slots if (key := (slot.tool, slot.parameter)) in said]
+        if known and any(form in known[0] for form in forms):
+            taken[number] = known[0]
+    return taken
+
+
+def _identifiers(reading: Reading) -> list[Stated]:
+    return sorted(reading.of_kind("id", "email", "number"), key=lambda value: (value.kind == "number", value.start))
+
+
+def _nouns(reading: Reading, values: Sequence[Stated]) -> dict[int, str]:
+    """Start of a value → the word that announces it; of values in a row, the first one's word."""
+    nouns: dict[int, str] = {}
+    before: Stated | None = None
+    for value in sorted(values, key=lambda value: value.start):
+        if before is not None and _SAME_KIND.fullmatch(reading.plain, before.end, value.start):
+            nouns[value.start] = nouns[before.start]
+        else:
+            nouns[value.start] = _word_before(reading, value)
+        before = value
+    return nouns
+
+
+def _word_before(reading: Reading, value: Stated) -> str:
+    said = _WORD.findall(reading.plain[max(0, value.start - 40) : value.start])
+    while said and said[-1] in _FILLERS:
+        said.pop()
+    return said[-1] if said else ""
+
+
+def _suits(value: Stated, noun: str, group: Group, groups: Sequence[Group], reading: Reading) -> int:
+    """How well a value suits a group, 0 where it does not."""
+    if _announces(noun, group):
+        return _ANNOUNCED
+    if value.kind == "number" or any(_announces(noun, other) for other in groups):
+        return 0
+    if value.kind == "email":
+        return _LEFT if group.person else 0
+    match = _WORD.match(value.text.lower())
+    letters = match[0] if match else ""
+    if letters and any(_abbreviates(letters, slot) for slot in group.slots):
+        return _LETTERED
+    if letters and any(_abbreviates(letters, slot) for other in groups for slot in other.slots if not other.is_code):
+        return 0
+    if group.is_code or not group.required or group.waiting:
+        return _LEFT
+    # A tool of the path may give it: only what is named like a record is taken for it.
+    return 0 if noun in _PLACING else _LEFT
+
+
+def _announces(noun: str, group: Group) -> bool:
+    lemma = noun_lemma(_BRITISH.get(noun, noun)) if noun else ""
+    return bool(lemma) and any(lemma in slot.called for slot in group.slots)
+
+
+def _abbreviates(letters: str, slot: Slot) -> bool:
+    """Whether the letters of an identifier stand for the entity: ``LR`` for leave request, ``INC`` for incident."""
+    parts = slot.entity.split()
+    if len(letters) > 1 and len(parts) > 1 and letters == "".join(part[0] for part in parts)[: len(letters)]:
+        return True
+    return any(
+        part.startswith(letters) or (len(letters) > 1 and part[0] == letters[0] and _within(letters, part))
+        for part in parts
+    )
+
+
+def _within(letters: str, word: str) -> bool:
+    rest = iter(word)
+    return all(letter in rest for letter in letters)

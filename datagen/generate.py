@@ -13,7 +13,6 @@ from datagen.language.lexicon import load_lexicon
 from datagen.language.reading import Reading, read_tool
 from datagen.language.scene import Scene, Unwordable
 from datagen.language.speech import Speech
-from datagen.links import Links
 from datagen.path import ToolPath
 from datagen.request import CLASSES, Refusal, SampleValue
 from datagen.seams import Draft
@@ -46,16 +45,12 @@ _QUOTED = re.compile(r"https?://\S+|\S+@\S+|'[^']*'")
 
 
 class RulesGenerator:
-    """Words requests by rules; a request is a function of the path, the class and the seed alone.
-
-    :param rp: what fills what in the catalogue. The edges of a path say it for the path; these are for callers that ask by tool.
-    """
+    """Words requests by rules; a request is a function of the path, the class and the seed alone."""
 
     name = "rules.v1"
 
-    def __init__(self, catalogue: Catalogue, rp: Links) -> None:
+    def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._rp = rp
         self._lexicon = load_lexicon()
         self._readings: dict[str, Reading | str] = {}
 

@@ -36,7 +36,7 @@ class Steps:
 
     outputs: OutputFinder
     sequence: Callable[[Links], SequenceJudge]
-    generator: Callable[[Links], Generator]
+    generator: Generator
     judges: Callable[[Links], Sequence[Sequence[RequestJudge]]]
     encoder: Encoder
     concurrency: int = 1
@@ -81,7 +81,7 @@ def make_requests(
     rp = build_rp_graph(catalogue, outputs)
     progress("likeness of inputs", 0, 0)
     pp = build_pp_graph(catalogue, steps.encoder)
-    sequence, generator, judges = steps.sequence(rp), steps.generator(rp), tuple(steps.judges(rp))
+    sequence, generator, judges = steps.sequence(rp), steps.generator, tuple(steps.judges(rp))
     paths = find_paths(catalogue, rp, pp.links, sequence, wanted=_with_surplus(wanted), seed=seed, progress=progress)
     names = {
         "outputs": (steps.outputs.name,),

@@ -108,7 +108,7 @@ def _steps(catalogue: Catalogue, encoder: Encoder) -> Steps:
     return Steps(
         outputs=RulesOutputs(catalogue),
         sequence=lambda rp: RulesSequence(catalogue, rp),
-        generator=lambda rp: RulesGenerator(catalogue, rp),
+        generator=RulesGenerator(catalogue),
         judges=lambda rp: (rules_judges(catalogue, rp),),
         encoder=encoder,
     )
@@ -121,7 +121,7 @@ def _llm_steps(catalogue: Catalogue, encoder: Encoder, model: ChatModel, cache: 
     return Steps(
         outputs=LlmOutputs(catalogue, model, cache),
         sequence=lambda rp: LlmSequence(catalogue, model, cache),
-        generator=lambda rp: LlmGenerator(catalogue, model, cache),
+        generator=LlmGenerator(catalogue, model, cache),
         judges=lambda rp: (rules_judges(catalogue, rp), llm_judges(catalogue, rp, model, cache)),
         encoder=encoder,
         concurrency=_CONCURRENCY,

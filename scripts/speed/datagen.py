@@ -95,7 +95,7 @@ def measure_datagen(tools: Sequence[Tool], encoder: Encoder) -> DatagenTimes:
         "sequence and paths",
         lambda: find_paths(catalogue, rp, pp.links, RulesSequence(catalogue, rp), wanted=wanted),
     )
-    asked, worded, rate = _wording(catalogue, rp, found)
+    asked, worded, rate = _wording(catalogue, found)
     return DatagenTimes(
         tools=len(catalogue.tools), inputs=timed.texts, seconds=seconds, encoding_s=timed.seconds, rp_edges=len(rp),
         pp_edges=len(pp.links), paths=sum(map(len, found.by_class.values())), requests_per_s=rate, asked=asked, worded=worded,
@@ -122,12 +122,12 @@ def _step(seconds: dict[str, float], name: str, make: Callable[[], Result]) -> R
     return result
 
 
-def _wording(catalogue: Catalogue, rp: Any, found: FoundPaths) -> tuple[int, int, float]:
+def _wording(catalogue: Catalogue, found: FoundPaths) -> tuple[int, int, float]:
     """How many requests were asked for, how many were worded, and how many of these a second; reading tools counts too."""
     from datagen.generate import RulesGenerator
     from datagen.seams import Draft
 
-    generator = RulesGenerator(catalogue, rp)
+    generator = RulesGenerator(catalogue)
     share = _WORDED // len(CLASSES)
     jobs = [(name, path) for name, paths in found.by_class.items() for path in paths[:share]]
     if not jobs:

@@ -14,7 +14,6 @@ import pytest
 
 from datagen.catalogue import Catalogue
 from datagen.generate import RulesGenerator
-from datagen.links import Links
 from datagen.measures import distinct_n
 from datagen.path import PathEdge, ToolPath
 from datagen.request import CLASSES, Refusal
@@ -22,7 +21,7 @@ from datagen.seams import Draft, Generator
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.names import words
 from ontology.tool import Parameter, Tool
-from tests.datagen.language.material import CLASSES_OF_SHAPES, catalogue_of, enterprise, links, paths
+from tests.datagen.language.material import CLASSES_OF_SHAPES, catalogue_of, enterprise, paths
 
 _CONDITION = re.compile(r"\b(?:if|provided|in case|as long as|assuming|should it|only if)\b", re.I)
 _ORDER = re.compile(
@@ -33,7 +32,7 @@ _ORDER = re.compile(
 
 @cache
 def _generator() -> RulesGenerator:
-    return RulesGenerator(enterprise(), links())
+    return RulesGenerator(enterprise())
 
 
 @cache
@@ -134,7 +133,7 @@ def test_texts_are_tidy() -> None:
 
 
 def test_equal_arguments_give_equal_results_and_seeds_differ() -> None:
-    other = RulesGenerator(enterprise(), links())
+    other = RulesGenerator(enterprise())
     for path in paths()[::9]:
         request_class = CLASSES_OF_SHAPES[path.shape][0]
         assert _generator().generate(path, request_class, seed=3) == other.generate(path, request_class, seed=3)
@@ -150,7 +149,7 @@ def test_equal_arguments_give_equal_results_and_seeds_differ() -> None:
 _SCRIPT = """
 from datagen.generate import RulesGenerator
 from tests.datagen.language.material import CLASSES_OF_SHAPES, enterprise, links, paths
-generator = RulesGenerator(enterprise(), links())
+generator = RulesGenerator(enterprise())
 for path in paths()[::20]:
     for request_class in CLASSES_OF_SHAPES[path.shape]:
         print(generator.generate(path, request_class, seed=1))
@@ -195,7 +194,7 @@ def test_an_unknown_class_and_an_unknown_tool_are_errors() -> None:
 
 
 def _refusal(catalogue: Catalogue, path: ToolPath, request_class: str) -> Refusal:
-    result = RulesGenerator(catalogue, Links()).generate(path, request_class, seed=0)
+    result = RulesGenerator(catalogue).generate(path, request_class, seed=0)
     assert isinstance(result, Refusal), result
     assert result.stage == "generate"
     assert result.subject == path.tools
@@ -235,6 +234,6 @@ def test_a_condition_needs_something_to_test() -> None:
 def test_tools_all_alike_and_without_inputs_are_worded() -> None:
     tools = [Tool(id=f"t{number}", name="list_invoices") for number in range(3)]
     path = ToolPath(tools=("t0", "t1"), shape="set")
-    result = RulesGenerator(catalogue_of(*tools), Links()).generate(path, "multi-intent", seed=0)
+    result = RulesGenerator(catalogue_of(*tools)).generate(path, "multi-intent", seed=0)
     assert isinstance(result, Draft)
     assert result.values == ()

@@ -14,7 +14,8 @@ MAX_TOOLS = 5
 EdgeKind = Literal["R-P", "P-P"]
 """``R-P``: an output of one tool fills an input of another. ``P-P``: their inputs are alike."""
 Shape = Literal["single", "chain", "join", "fan", "set"]
-"""One tool; each feeds the next; two or more feed one; one feeds two or more; tools that do not need each other."""
+"""One tool; each feeds the next; two or more feed one; one feeds two or more; parts that do not need each other, each of
+which may be a chain of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,7 @@ class ToolPath:
     """One to five distinct tools.
 
     :param tools: ids, in an order in which they can run.
-    :param edges: those that the path was made from; none for shapes ``single`` and, but for P-P edges, ``set``.
+    :param edges: those that the path was made from; none for the shape ``single``.
     """
 
     tools: tuple[str, ...]

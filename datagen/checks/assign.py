@@ -12,7 +12,7 @@ from datagen.checks.values import Stated
 from datagen.request import SampleValue
 from ontology.names import noun_lemma
 
-__all__ = ["Group", "assign", "grouped"]
+__all__ = ["Group", "Said", "assign", "grouped"]
 
 _ANNOUNCED, _LETTERED, _LEFT = 3, 2, 1
 _FILLERS = frozenset(("no", "number", "nr", "id", "code", "is", "ref", "reference", "s", "called", "named"))
@@ -20,6 +20,17 @@ _PLACING = frozenset("in at from to into near inside within around via".split())
 _SAME_KIND = re.compile(r"[\s,]*(?:to|and|or|from|plus|&|,|into|vs|than|for|by|with)?[\s,]*")
 _WORD = re.compile(r"[a-z]+")
 _BRITISH = {"centre": "center", "programme": "program", "licence": "license", "cheque": "check", "catalogue": "catalog"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A value for a group.
+
+    :param sure: whether the words before it or its letters say so.
+    """
+
+    text: str
+    sure: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,14 +83,16 @@ def grouped(tools: Sequence[ToolSlots], supplied: set[tuple[str, str]]) -> list[
     return sorted(groups, key=lambda group: (not group.required, group.is_code, group.person))
 
 
-def assign(groups: Sequence[Group], reading: Reading, values: Sequence[SampleValue], enums: set[str]) -> dict[int, str]:
+def assign(
+    groups: Sequence[Group], reading: Reading, values: Sequence[SampleValue], enums: set[str]
+) -> dict[int, Said]:
     """Number of a group → the value that the request states for it.
 
     :param values: what the request is known to say for inputs.
     :param enums: allowed values of the path's inputs, in lower case: they are no identifiers.
     """
     taken = _given(groups, reading, values)
-    seen = {word for value in taken.values() for word in value.split()}
+    seen = {word for value in taken.values() for word in value.text.split()}
     left = [value for value in _identifiers(reading) if value.text.lower() not in enums and value.text not in seen]
     nouns = _nouns(reading, left)
     for strength in (_ANNOUNCED, _LETTERED, _LEFT):
@@ -94,7 +107,7 @@ def assign(groups: Sequence[Group], reading: Reading, values: Sequence[SampleVal
             ]
             if places:
                 number = min(places)[1]
-                taken[number] = value.text
+                taken[number] = Said(text=value.text, sure=strength > _LEFT)
                 seen.add(value.text)
                 left.remove(value)
     return taken
@@ -107,14 +120,14 @@ def _preference(group: Group, reading: Reading) -> int:
     return 1 if group.is_code or not group.required else 2
 
 
-def _given(groups: Sequence[Group], reading: Reading, values: Sequence[SampleValue]) -> dict[int, str]:
+def _given(groups: Sequence[Group], reading: Reading, values: Sequence[SampleValue]) -> dict[int, Said]:
     said = {(value.tool, value.parameter): value.value for value in values}
     forms = [one.text for one in reading.of_kind("id", "email", "number")]
-    taken: dict[int, str] = {}
+    taken: dict[int, Said] = {}
     for number, group in enumerate(groups):
         known = [said[key] for slot in group.slots if (key := (slot.tool, slot.parameter)) in said]
         if known and any(form in known[0] for form in forms):
-            taken[number] = known[0]
+            taken[number] = Said(text=known[0], sure=True)
     return taken
 
 

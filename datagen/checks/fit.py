@@ -12,6 +12,7 @@ from datagen.checks.reading import Reading, read
 from datagen.checks.slots import PERSONS, Slot, Slots, ToolSlots
 from datagen.links import Links
 from datagen.request import SyntheticRequest
+from ingest.linking.identifiers import GENERIC
 
 __all__ = ["Fit", "Fitter"]
 
@@ -24,6 +25,7 @@ class Fit:
 
     :param stated: identifiers that the request states, with the slot each fills.
     :param fed: (source, target) positions where an output of one fills an input of the other that nothing else fills.
+    :param named: ids of the tools of which the request states an identifier that can be nothing else.
     :param needed: positions of tools without which another lacks a required input; where several would do, one of them.
     :param supplied: (tool, parameter) of the inputs that an earlier tool fills.
     :param missing: required identifiers that neither the request nor an earlier tool gives.
@@ -40,6 +42,7 @@ class Fit:
     apart: tuple[int, ...]
 
     needed: frozenset[int]
+    named: frozenset[str]
 
     @property
     def shared(self) -> bool:
@@ -115,7 +118,8 @@ def _fit(request: SyntheticRequest, reading: Reading, tools: tuple[ToolSlots, ..
     groups = grouped(tools, {key for key, found in sources.items() if found})
     enums = {value.lower() for tool in tools for slot in tool.slots for value in slot.enum}
     taken = assign(groups, reading, request.values, enums)
-    stated = tuple((slot, taken[number]) for number in sorted(taken) for slot in groups[number].slots)
+    stated = tuple((slot, taken[number].text) for number in sorted(taken) for slot in groups[number].slots)
+    named = frozenset(slot.tool for number, one in taken.items() if one.sure for slot in groups[number].slots)
     filled = {(slot.tool, slot.parameter) for slot, _ in stated}
     given = {(value.tool, value.parameter) for value in request.values}
     fed: set[tuple[int, int]] = set()
@@ -142,6 +146,7 @@ def _fit(request: SyntheticRequest, reading: Reading, tools: tuple[ToolSlots, ..
         missing=tuple(missing),
         late=tuple(late),
         apart=_apart(tools, edges),
+        named=named,
     )
 
 
@@ -226,11 +231,11 @@ def _apart(tools: Sequence[ToolSlots], edges: Edges) -> tuple[int, ...]:
                 joined = next(found for found in sets if one in found) | next(found for found in sets if other in found)
                 sets = [found for found in sets if not found & joined] + [joined]
     largest = max(sets, key=lambda places: (len(places), max(places)), default=set())
-    return tuple(place for place in range(len(tools)) if place not in largest)
+    return tuple(place for place in range(len(tools)) if place not in largest and not tools[place].own)
 
 
 def _feeds(source: ToolSlots, target: ToolSlots, edges: Edges) -> bool:
-    return any(slot.kind not in _BY_DEFAULT and _supplies(source, slot, edges) for slot in target.slots)
+    return any(slot.kind == "id" and _supplies(source, slot, edges) for slot in target.slots)
 
 
 def _related(one: ToolSlots, other: ToolSlots, edges: Edges) -> bool:
@@ -238,8 +243,18 @@ def _related(one: ToolSlots, other: ToolSlots, edges: Edges) -> bool:
         return True
     if one.group and one.group == other.group:
         return True
-    if one.entity and (one.entity == other.entity or one.entity in other.keys or other.entity in one.keys):
+    if one.entity and one.entity == other.entity:
+        return True
+    if _takes(one, other) or _takes(other, one):
         return True
     if (one.person and other.takes_person) or (other.person and one.takes_person):
         return True
     return bool(one.keys & (other.keys | other.gives)) or bool(other.keys & one.gives)
+
+
+def _takes(one: ToolSlots, other: ToolSlots) -> bool:
+    """Whether a tool has an input for what another is about, or is told."""
+    if (one.keys | ({one.entity} - GENERIC)) & (other.takes | other.keys):
+        return True
+    head = one.entity.split()[-1:]
+    return one.resolves and bool(head) and any(head[0] in name.split() for name in other.takes)

@@ -94,13 +94,10 @@ def _together(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
     """In a class of dependent steps, a tool has nothing to do with the others."""
     if request.request_class not in _DEPENDENT or not found.apart:
         return ""
-    for place in found.apart:
-        tool = found.tools[place]
-        conditional = request.request_class == "conditional-multi-step"
-        mentioned = (conditional or reading.dependence or reading.refers_back) and (
-            tool.vocabulary & reading.lemmas or any(slot.tool == tool.id for slot, _ in found.stated)
-        )
-        if not mentioned:
-            others = ", ".join(other.id for at, other in enumerate(found.tools) if at != place)
-            return f"{tool.id} shares no output, input or object with {others}"
-    return ""
+    spoken = [tool.own or bool(tool.vocabulary & reading.lemmas) or tool.id in found.named for tool in found.tools]
+    tied = request.request_class == "conditional-multi-step" or reading.dependence or reading.refers_back
+    if tied and all(spoken):
+        return ""
+    place = next((at for at in found.apart if not spoken[at]), found.apart[0])
+    others = ", ".join(other.id for at, other in enumerate(found.tools) if at != place)
+    return f"{found.tools[place].id} shares no output, input or object with {others}"

@@ -27,10 +27,11 @@ _MONTH = r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|
 _CURRENCY = r"(?:eur|usd|gbp|pln|chf|euros?|dollars?|pounds?|bucks|quid)"
 _MONEY = rf"(?:[$€£]\s?\d[\d,.]*k?|\d[\d,.]*k?\s?{_CURRENCY}\b|{_CURRENCY}\s?\d[\d,.]*)"
 _LINK = r"(?:\s+(?:of|to|is|as|at|be|for|was))?(?:\s+(?:be|about|exactly))?\s*[:=]?\s+"
+_EQUALS = r"(?:\s+(?:of|to|is|as|at|be|was))?(?:\s+(?:be|about|exactly))?\s*[:=]?\s+"
 _PHRASES = (
     (
         re.compile(
-            rf"\b(?:amount|sum|price|salary|budget|discount|quantity|qty|hours|limit|fee){_LINK}(?:next\s+|last\s+)?(?P<value>{_DAY}|\d{{4}}-\d\d-\d\d|\d{{1,2}}:\d\d|\S+@\S+)(?!['’])"
+            rf"\b(?:amount|sum|price|salary|budget|discount|quantity|qty|hours|limit|fee){_EQUALS}(?:next\s+|last\s+)?(?P<value>{_DAY}|\d{{4}}-\d\d-\d\d|\d{{1,2}}:\d\d|\S+@\S+)(?!['’])"
         ),
         "an amount",
     ),

@@ -35,7 +35,8 @@ def _looked_up(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
             for slot in other.slots
             if slot.required and slot.kind == "id"
         }
-        given = sorted(entity for entity in later & filled.keys() if entity in tool.gives)
+        used = {slot.entity for slot in tool.slots} - {tool.entity}
+        given = sorted(entity for entity in later & filled.keys() if entity in tool.gives - used)
         if tool.resolves and not tool.knowledge and given and not _asked(reading):
             return f"{tool.id} looks up the {given[0]} that the request states as {filled[given[0]]!r}"
     return ""
@@ -93,13 +94,12 @@ def _rivals(found: Fit, ends: Sequence[int], reading: Reading) -> bool:
 
 def _nothing_to_do(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
     """A tool of another trade that nothing in the request speaks of."""
-    told = {slot.tool for slot, _ in found.stated}
     for place in found.apart:
         tool = found.tools[place]
-        if tool.vocabulary & reading.lemmas or tool.knowledge or tool.own or tool.id in told:
+        if tool.vocabulary & reading.lemmas or tool.knowledge or tool.own or tool.id in found.named:
             continue
         listed = any(clause.soft for clause in reading.clauses)
-        spare = request.request_class in _ONE_FLOW or (len(found.ends) > reading.least and not listed)
+        spare = request.request_class in _ONE_FLOW or (len(found.ends) > reading.asked and not listed)
         if spare:
             return f"nothing in the request asks for {tool.id}, and no other tool needs it"
     return ""

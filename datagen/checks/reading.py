@@ -92,6 +92,11 @@ class Reading:
         return max(1, sum(clause.certain for clause in self.wants))
 
     @property
+    def asked(self) -> int:
+        """How many clauses ask for something, outright or by a hint."""
+        return sum(clause.kind not in ("statement", "condition", "opening") or clause.hints for clause in self.clauses)
+
+    @property
     def most(self) -> int:
         """How many things may be asked for at most."""
         asked = [

@@ -80,8 +80,9 @@ class ToolSlots:
     :param reads: whether it only looks something up.
     :param resolves: whether words are all it needs to find something.
     :param gives: canonical names of the entities that it gives identifiers of, and of its own.
-    :param keys: canonical names of the identifiers and of the telling values that it takes.
-    :param vocabulary: lemmas of the words of its name, title and parameters.
+    :param keys: entities whose identifiers it takes.
+    :param takes: these and canonical names of other inputs.
+    :param vocabulary: telling nouns of its name and its parameters, with what people say for them.
     :param own: whether it tells of the one who asks: it needs nothing and gives a person.
     :param silent: whether its documents do not say what it gives.
     :param person: whether it is about people; ``takes_person``: whether it takes one.
@@ -101,6 +102,7 @@ class ToolSlots:
     group: str
     gives: frozenset[str]
     keys: frozenset[str]
+    takes: frozenset[str]
     vocabulary: frozenset[str]
 
 
@@ -116,6 +118,7 @@ class Slots:
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._keys = _keys_of(catalogue)
+        self._entities = frozenset(profile.entity for profile in catalogue.profiles.values()) - GENERIC
         self._known: dict[str, ToolSlots] = {}
 
     def of(self, tool_id: str) -> ToolSlots:
@@ -124,18 +127,24 @@ class Slots:
         :raises NotFoundError: when the catalogue has no such tool.
         """
         if tool_id not in self._known:
-            self._known[tool_id] = _tool_slots(self._catalogue, self._catalogue.tool(tool_id), self._keys)
+            self._known[tool_id] = _tool_slots(
+                self._catalogue, self._catalogue.tool(tool_id), self._keys, self._entities
+            )
         return self._known[tool_id]
 
 
-def _tool_slots(catalogue: Catalogue, tool: Tool, keys: frozenset[str]) -> ToolSlots:
+def _tool_slots(catalogue: Catalogue, tool: Tool, keys: frozenset[str], entities: frozenset[str]) -> ToolSlots:
     profile = catalogue.profile(tool.id)
     names = names_of(catalogue.ontology)
     slots = tuple(_slots(catalogue, tool, keys))
     required = [slot for slot in slots if slot.required and slot.kind == "id"]
     reads = _only_reads(tool, profile.action)
     own = {names.canonical(word) for word in (profile.entity,) if word}
-    gives = {offer.key[0] or offer.key[1] for offer in profile.offers} | own
+    gives = {
+        name
+        for offer in profile.offers
+        if (name := offer.key[0] or offer.key[1]) and (offer.key[0] or name in keys or name in entities)
+    } | own
     name_words = words(local_name(tool))
     parameters = [word for slot in slots for word in slot.words]
     return ToolSlots(
@@ -159,12 +168,8 @@ def _tool_slots(catalogue: Catalogue, tool: Tool, keys: frozenset[str]) -> ToolS
             slot.entity
             for slot in slots
             if slot.kind == "id" and (slot.required or not slot.person) and "." not in slot.parameter
-        )
-        | {
-            need.key[1]
-            for need in profile.needs
-            if not need.identifier and need.key[1] not in GENERIC and need.key[0] == ""
-        },
+        ),
+        takes=frozenset(names.canonical(slot.parameter) for slot in slots if "." not in slot.parameter) - GENERIC,
         vocabulary=_vocabulary((*name_words, *words(tool.title), *parameters), profile.entity),
     )
 
@@ -176,7 +181,8 @@ def _vocabulary(said: tuple[str, ...], entity: str) -> frozenset[str]:
     telling = (
         word for word in (*said, *everyday) if word not in _STOP and word not in _READING_VERBS and len(word) > 1
     )
-    return frozenset(map(noun_lemma, telling)) - {"id", "name", "text", "number", "date", "day", "status", "from", "to"}
+    own = noun_lemma(entity.split()[-1]) if entity else ""
+    return frozenset(word for word in map(noun_lemma, telling) if word == own or word not in _UNTELLING)
 
 
 _READING_VERBS = frozenset(
@@ -186,6 +192,9 @@ _WRITING_VERBS = frozenset(
     "create add update delete remove set post put patch send book cancel approve submit assign convert resolve close open release change move transfer order "
     "register block unblock unlock reset grant award enrol invite reserve request report log enter adjust confirm record reply escalate announce".split()
 )
+
+
+_UNTELLING = _PLAIN | _WRITING_VERBS | frozenset("id place left open line order company code".split())
 
 
 def _only_reads(tool: Tool, action: str) -> bool:

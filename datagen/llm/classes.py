@@ -147,6 +147,6 @@ def persona(seed: int, subject: str) -> str:
     chance = random.Random(f"{seed}\n{subject}")
     name, city = chance.choice(_NAMED)
     return (
-        f"Written by {chance.choice(_WHO)}; {chance.choice(_HOW)}. If it needs a person, a town or a time, take ones like "
-        f"{name}, {city}, {chance.choice(_WHEN)}. Variation {seed}."
+        f"Written by {chance.choice(_WHO)}; {chance.choice(_HOW)}. If it needs a person, a town, a time or a number, take ones "
+        f"like {name}, {city}, {chance.choice(_WHEN)}, {chance.randrange(20, 99_999)}. Variation {seed}."
     )

@@ -103,6 +103,11 @@ _BARE_NEED = re.compile(r"\s*(?:need|want|wondering|required?)\b(?!.*\b(?:also|t
 _HAVE_DONE = re.compile(
     r"have\s+(?:it|them|this|that|him|her|the\s+\w+|someone|somebody|\w+)\s+(?:\w+ed|sent|done|made|put|look|check|call|come|go|fix|brought|taken|set|cut|back)\b"
 )
+_RECORDS = frozenset(
+    "order report request quote record claim issue post list return change review transfer call check mail file note contract project "
+    "ticket process shift run log".split()
+)
+"""Verbs that as nouns stand before a number: ``order 4711``."""
 _EMBEDDING = re.compile(
     r"\b(?:tell|show|see|check|know|explain|remind|find|wonder|wondering|ask|say|understand|look|give)\b"
 )
@@ -276,7 +281,17 @@ def _orders(sentence: str, at: int, *, joined: bool, opened: bool) -> bool:
 
 def _noun_use(word: str, next_word: str) -> bool:
     """``order 4711``, ``report number``: the word names what follows it, it does not order anything."""
-    return next_word[:1].isdigit() or next_word in ("id", "number", "no", "of", "status", "date", "for", "is", "are")
+    return (next_word[:1].isdigit() and word in _RECORDS) or next_word in (
+        "id",
+        "number",
+        "no",
+        "of",
+        "status",
+        "date",
+        "for",
+        "is",
+        "are",
+    )
 
 
 def _is_statement(sentence: str, at: int) -> bool:

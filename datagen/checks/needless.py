@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from datagen.checks.cues import refers_back
 from datagen.checks.fit import Fit
 from datagen.checks.logic import said
 from datagen.checks.reading import Reading
@@ -44,24 +45,15 @@ def _looked_up(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
 
 def _asked(reading: Reading) -> bool:
     """Whether something is asked for that no identifier in the same words stands for."""
-    asked = [clause for clause in reading.clauses if clause.kind not in ("statement",)]
+    asked = [clause for clause in reading.clauses if clause.kind != "statement"]
     for number, clause in enumerate(asked):
         within = reading.within(clause)
         if any(value.kind == "name" for value in within):
             return True
-        if (
-            not any(value.kind in ("id", "email") for value in within)
-            and not (number and _back(clause.text))
-            and clause.kind != "condition"
-        ):
+        named = any(value.kind in ("id", "email") for value in within) or (number > 0 and refers_back(clause.text))
+        if not named and clause.kind != "condition":
             return True
     return False
-
-
-def _back(text: str) -> bool:
-    from datagen.checks.cues import refers_back
-
-    return refers_back(text)
 
 
 def _too_many(request: SyntheticRequest, reading: Reading, found: Fit) -> str:

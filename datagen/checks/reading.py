@@ -99,12 +99,7 @@ class Reading:
     @property
     def most(self) -> int:
         """How many things may be asked for at most."""
-        asked = [
-            clause
-            for clause in self.clauses
-            if clause.kind not in ("statement", "condition", "opening") or clause.hints
-        ]
-        return max(1, len(asked) + sum(clause.soft for clause in self.clauses if clause.kind != "condition"))
+        return max(1, self.asked + sum(clause.soft for clause in self.clauses if clause.kind != "condition"))
 
     @property
     def sequence(self) -> tuple[str, ...]:

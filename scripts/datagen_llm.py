@@ -38,10 +38,8 @@ from ontology.errors import ModelError
 from ontology.files import write_file
 from ontology.names import canonical_name, identified_entity
 from scripts.llm_account import Account, CountedChat, render
+from scripts.validator_accuracy import CATALOG, INSTRUMENTS, accuracy_of, read_cases
 
-ROOT = Path(__file__).resolve().parent.parent
-CATALOG = ROOT / "examples" / "enterprise" / "catalog"
-INSTRUMENTS = ROOT / "tests" / "datagen" / "instruments"
 T = TypeVar("T")
 _ENCODER = "minilm-l6-int8.v1"
 _BARE = frozenset(("id", "uuid", "number", "code", "key"))
@@ -200,15 +198,23 @@ class _Run:
 
     def instruments(self) -> dict[str, Any]:
         """Balanced accuracy of the model's judges on a sample of the instruments, check by check."""
-        good, bad = (_rows(INSTRUMENTS / f"{name}.jsonl", self.catalogue) for name in ("good", "bad"))
-        good = spread(good, self.chosen.sample)
+        cases = [case for case in read_cases(INSTRUMENTS) if all(t in self.catalogue for t in case.request.path.tools)]
+        good = spread([case for case in cases if not case.check], self.chosen.sample)
+        faulty = sum(bool(case.check) for case in cases)
         found: dict[str, Any] = {}
         for judge in llm_judges(self.catalogue, self.rp, self.chat, self.cache):
-            planted = [row for row in bad if row["fault"]["check"] == judge.check]
-            planted = spread(planted, self.chosen.sample * len(planted) // max(1, len(bad)) + 1)
-            passed = self._passed(judge, map(SyntheticRequest.from_json, good))
-            let = self._passed(judge, map(SyntheticRequest.from_json, planted))
-            found[judge.check] = {"good": passed, "bad": let}
+            planted = [case for case in cases if case.check == judge.check]
+            sample = spread(planted, self.chosen.sample * len(planted) // max(1, faulty) + 1)
+            try:
+                accuracy = accuracy_of(judge, [*good, *sample])
+            except ModelError as error:
+                found[judge.check] = {"stopped": str(error)}
+                continue
+            found[judge.check] = {
+                "good that pass": f"{accuracy.good.hits} of {accuracy.good.of}",
+                "bad that fail": f"{accuracy.bad.hits} of {accuracy.bad.of}",
+                "balanced accuracy": accuracy.balanced and round(accuracy.balanced, 3),
+            }
         return found
 
     def _judges(self) -> list[RequestJudge]:
@@ -283,11 +289,6 @@ def _one_each(links: Links) -> list[PathEdge]:
         if known is None or edge.confidence > known.confidence:
             best[edge.source, edge.target] = edge
     return [best[pair] for pair in sorted(best)]
-
-
-def _rows(path: Path, catalogue: Catalogue) -> list[dict[str, Any]]:
-    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return [row for row in rows if all(tool in catalogue for tool in row["tools"])]
 
 
 def _share(part: int, whole: int) -> float:

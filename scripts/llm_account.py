@@ -93,7 +93,8 @@ def _parts(results: Mapping[str, Any]) -> Iterator[str]:
         yield from _requests(results["requests"])
     for part in ("judges", "instruments"):
         if part in results:
-            yield from ("", f"## {part}", "", "```json", json.dumps(results[part], indent=1), "```")
+            yield from ("", f"## {part.capitalize()}", "")
+            yield from (f"- {name}: {_figures(found)}" for name, found in results[part].items())
 
 
 def _outputs(part: Mapping[str, Any]) -> Iterator[str]:
@@ -136,6 +137,14 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[st
     yield "|" + "---|" * len(head)
     for row in rows:
         yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |"
+
+
+def _figures(found: Mapping[str, Any] | int) -> str:
+    return (
+        str(found)
+        if isinstance(found, int)
+        else "; ".join(f"{name} {value}" for name, value in found.items() if value != "")
+    )
 
 
 def _number(value: float) -> str:

@@ -9,8 +9,9 @@ import pytest
 
 from inference.scripted import ScriptedChat
 from ontology import BudgetExceededError
-from scripts.datagen_llm import CATALOG, main, spread
+from scripts.datagen_llm import main, spread
 from scripts.llm_account import Account, CountedChat
+from scripts.validator_accuracy import CATALOG
 from tests.ingest.extract.llm_server import Body, ChatServer, Reply, chat_server
 
 PIECE = [str(CATALOG / name) for name in ("events.json", "legal.json")]

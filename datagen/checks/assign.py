@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from datagen.checks.reading import Reading
-from datagen.checks.slots import Slot, ToolSlots
+from datagen.checks.slots import Slot
+from datagen.checks.toolslots import ToolSlots
 from datagen.checks.values import Stated
 from datagen.request import SampleValue
 from ontology.names import noun_lemma

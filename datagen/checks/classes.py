@@ -127,7 +127,11 @@ def _informed(reading: Reading, found: Fit) -> str:
         clause for clause in reading.clauses if clause.kind not in ("statement", "condition", "opening") or clause.hints
     ]
     knows = any(tool.knowledge for tool in found.tools)
-    general = [clause for clause in asked if reading.general(clause, strictly=False)]
+    general = [
+        clause
+        for clause in asked
+        if reading.general(clause, strictly=False) or (knows and reading.open_question(clause))
+    ]
     strictly = [clause for clause in general if reading.general(clause, strictly=True)]
     if not (strictly or (general and (knows or all(clause.kind == "question" for clause in general)))):
         return "no question of general knowledge is asked, as in multi-intent"
@@ -145,10 +149,7 @@ def _informed(reading: Reading, found: Fit) -> str:
 
 def _inside(reading: Reading, clauses: Sequence[Clause]) -> bool:
     """Whether each condition lies within one of these clauses."""
-    return all(
-        any(clause.start < start < clause.start + len(clause.text) for clause in clauses)
-        for start, _ in reading.conditions
-    )
+    return all(any(clause.start < start < clause.end for clause in clauses) for start, _ in reading.conditions)
 
 
 _RULES: Mapping[str, Callable[[Reading, Fit], str]] = {

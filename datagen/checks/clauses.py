@@ -22,6 +22,7 @@ class Clause:
 
     text: str
     start: int
+    end: int
     kind: str
     certain: bool
     soft: int
@@ -161,6 +162,7 @@ def _cut(sentence: str, offset: int) -> Iterator[Clause]:
         yield Clause(
             text=part.strip(" ,"),
             start=offset + start,
+            end=offset + end,
             kind=kind,
             certain=certain,
             soft=_soft(part, listed=0 <= listed < end),

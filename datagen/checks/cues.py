@@ -63,7 +63,8 @@ _OTHER_CONDITIONS = re.compile(
     r"""\bunless\b(?!\s+(?:i['’]?m\s+mistaken|i\s+am\s+mistaken|i\s+missed|you\s+(?:object|disagree|know)))
     |(?<!\bjust\s)\bin\s+case\b(?!\s+(?:0|you|anyone\s+asks|i\s+forget|of\s+(?:questions|doubt)|\w+\s+(?:asks|wonders)))
     |\b(?:provided|providing|assuming|supposing|presuming)\s+(?=that\b|the\b|an?\b|my\b|our\b|his\b|her\b|their\b|its?\b|it['’]s|he\b|she\b|they\b|there\b|we\b|i\b|you\b|nobody\b|nothing\b|no\b|none\b|all\b|this\b|each\b|every\b|enough\b|at\b|0|[a-z]+['’]s\b|\w+\s+(?:is|are|has|have|does|was|were|isn|hasn)\b)
-    |(?<!\bhow\s)\b(?:as|so)\s+long\s+as\b(?!\s+(?:possible|it\s+takes|you\s+(?:can|like|want)))|\bon\s+(?:the\s+)?condition\b|\bin\s+the\s+event\s+(?:that|of)\b
+    |(?<!\bhow\s)\b(?:as|so)\s+long\s+as\b(?!\s+(?:possible|it\s+takes|you\s+(?:can|like|want)))|\bon\s+(?:the\s+)?condition\b|\bin\s+the\s+event\s+(?:that|of|an?|the|any\w*|some\w*|no\w*|it|he|she|they|there|we|i|you)\b
+    |\b(?:later|earlier|more|less|fewer|higher|lower|below|above|over|under|still|not)\b[^.;?!]{0,50}(?:->|=>|→)
     |\bcontingent\s+on\b|\bdepending\s+on\s+(?:whether|if|how|what|the\s+outcome)\b|(?<!\bor\s)(?<!\btold\s)(?<!\bunless\s)\botherwise\b|\bor\s+else\b
     |\bin\s+(?:which|that)\s+case\b|\b(?:except|but\s+only|only|not)\s+when\b|\bonly\s+(?:where|while)\b|\bwhen\s+it\s+turns\s+out\b
     |\bonly\s+then\b|\bwhether\b[^.;?!]*\bthen\b|\bin\s+the\s+case\s+that\b|\bfailing\s+(?:that|which)\b
@@ -79,7 +80,7 @@ _SURE_IF = re.compile(r"\s*,?\s*(?:so|not|yes|no)\b")
 
 
 _ORDER_WORDS = "then after once soon moment minute second first next finally lastly subsequently thereafter step before followed order other when with having".split()
-_CONDITION_WORDS = "unless case provid assum suppos presum long condition event contingent depend otherwise else only when not whether fail where then".split()
+_CONDITION_WORDS = "unless case provid assum suppos presum long condition event contingent depend otherwise else only when not whether fail where then > →".split()
 """Cheap to look for: without one of them there is no cue."""
 
 

@@ -8,8 +8,10 @@ from functools import lru_cache
 
 from datagen.catalogue import Catalogue
 from datagen.checks.assign import assign, grouped
+from datagen.checks.everyday import PERSONS
 from datagen.checks.reading import Reading, read
-from datagen.checks.slots import PERSONS, Slot, Slots, ToolSlots
+from datagen.checks.slots import Slot
+from datagen.checks.toolslots import Slots, ToolSlots
 from datagen.links import Links
 from datagen.request import SyntheticRequest
 from ingest.linking.identifiers import GENERIC
@@ -206,6 +208,8 @@ def _supplies(source: ToolSlots, slot: Slot, edges: Edges) -> bool:
         # The manager of a person is another person.
         other = source.entity.split()[-1:]
         return slot.person and source.entity != slot.entity and (edge or bool(other and other[0] in PERSONS))
+    if slot.kind == "id" and not slot.findable and source.reads and not source.knowledge:
+        return True  # No document says who gives it, so any look-up may.
     return edge or (slot.kind == "id" and _gives(slot.entity, source))
 
 

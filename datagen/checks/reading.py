@@ -117,11 +117,7 @@ class Reading:
         general = [
             clause for clause in self.clauses if clause.kind == "question" and self.general(clause, strictly=True)
         ]
-        return tuple(
-            words
-            for start, words in cues
-            if not any(clause.start < start < clause.start + len(clause.text) for clause in general)
-        )
+        return tuple(words for start, words in cues if not any(clause.start < start < clause.end for clause in general))
 
     @property
     def refers_back(self) -> bool:
@@ -133,14 +129,21 @@ class Reading:
         """The stated values of these kinds."""
         return tuple(value for value in self.values if value.kind in kinds)
 
+    def open_question(self, clause: Clause) -> bool:
+        """Whether a clause asks something and names no record: what a tool of general knowledge could answer."""
+        asks = clause.kind == "question" or _EXPLAIN.match(_strip(clause.text)) or _EMBEDDED.search(clause.text)
+        return bool(asks) and not self._names_a_record(clause)
+
+    def _names_a_record(self, clause: Clause) -> bool:
+        return any(value.kind == "id" and not self._is_type(value) for value in self.within(clause))
+
     def _is_type(self, value: Stated) -> bool:
         """Whether a code names a kind of thing, not one thing: ``an HP-200``."""
         return re.search(r"\b(?:an?|any|every|all|most)\s+$", self.plain[: value.start]) is not None
 
     def within(self, clause: Clause) -> tuple[Stated, ...]:
         """The stated values of a clause."""
-        end = clause.start + len(clause.text) + 2
-        return tuple(value for value in self.values if clause.start <= value.start < end)
+        return tuple(value for value in self.values if clause.start <= value.start < clause.end)
 
     def general(self, clause: Clause, *, strictly: bool) -> bool:
         """Whether a clause asks for general knowledge.
@@ -149,7 +152,7 @@ class Reading:
             record of somebody.
         """
         words = _strip(clause.text)
-        if any(value.kind == "id" and not self._is_type(value) for value in self.within(clause)):
+        if self._names_a_record(clause):
             return False
         told = _EMBEDDED.search(words)
         words = words[told.end() :] if told is not None else words

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from datagen.catalogue import Catalogue
+from datagen.checks.everyday import content_words
 from datagen.checks.reading import Reading
-from datagen.checks.slots import content_words
 from datagen.checks.values import is_known
 from ontology.names import words
 from ontology.tool import Tool
@@ -62,7 +62,11 @@ def _cut_off(reading: Reading, said: list[str], vocabulary: Iterable[str]) -> st
         return f"it ends with {last!r}, in the middle of a phrase"
     if ends and _begun(last, before, reading):
         return f"it ends with {last!r}, where something is to follow"
-    if last in _ADRIFT and ends and not (_RELATIVE.search(reading.plain) or _pronoun(before)):
+    if (
+        last in _ADRIFT
+        and ends
+        and not (_PARTICLE.search(reading.plain.rstrip(" .")) or _RELATIVE.search(reading.plain) or _pronoun(before))
+    ):
         return f"it ends with {last!r}, in the middle of a phrase"
     if stripped.endswith((",", ":", "-", "–", "(", "/", "&")):
         return f"it ends with {stripped[-1]!r}, in the middle of a sentence"
@@ -76,6 +80,11 @@ def _cut_off(reading: Reading, said: list[str], vocabulary: Iterable[str]) -> st
 _SMILEY = re.compile(r"\s*[:;=]['-]?[()dpo/|]\s*$")
 
 
+_PARTICLE = re.compile(
+    r"\b(?:got|have|has|had|get|getting|having|let|want|need)\b[^,.;?!]*\bin$|\b(?:now|later|early|and\s+so|hold|carry|hang|dragged?|on\s+and)\s+on$"
+    r"|\b(?:finish|finished|done|deal|help|start|started|do|go|goes|come|comes|work|speak|talk|meet|agree|fine|ok|happy|busy|along|trouble|problems?)\s+with$"
+)
+"""Ends that are no beginning: ``the builders in``, ``from now on``, ``not finished with``."""
 _BEGUN = frozenset("i he she we they there's i'm i've i'll i'd we'd we're he's she's they're you're".split())
 _INVERTED = frozenset("is are am was were than do does did can will could would should and has have had as".split())
 _VERBLESS = re.compile(
@@ -138,7 +147,10 @@ _ENDPOINT = re.compile(
 _JARGON = re.compile(
     r"\b(?:endpoint|payload|api call|function call|tool call|json|boolean|query string|input parameter)s?\b"
 )
-_URL = re.compile(r"https?://\S+|\S+@\S+|\S+\.(?:pdf|jpe?g|png|docx?|xlsx?|csv|txt|pptx?|zip|eml|msg)\b", re.IGNORECASE)
+_URL = re.compile(
+    r"https?://\S+|\S+@\S+|\S+\.(?:pdf|jpe?g|png|docx?|xlsx?|csv|txt|pptx?|zip|eml|msg|step|stp|dxf|dwg|json|xml|html?|log|gif|svg|mp4|mov|heic|tiff?)\b",
+    re.IGNORECASE,
+)
 _RUN = 5
 
 

@@ -53,7 +53,7 @@ _OPENING = re.compile(
     |thanks|thx|cheers|please|pls|plz|bitte|kindly|ok(?:ay)?|so|well|right|also|and|but|or|then|now|just|simply|quickly|quick(?:\s+(?:one|question))?:?|first(?:ly)?(?:\s+of\s+all|\s+off)?|secondly|thirdly
     |finally|lastly|next|afterwards|after\s+that|btw|by\s+the\s+way|oh|ah|um|hmm|separately|meanwhile|in\s+addition|additionally|(?:besides|apart\s+from|other\s+than|on\s+top\s+of|beyond)(?:\s+that)?|anyway|plus|ps|p\.s\.|otherwise|else|instead|again|maybe|perhaps|basically|actually
     |while\s+(?:you|we)(?:['’]re|\s+are)\s+(?:at\s+it|in\s+there|there|on\s+it|here|in\s+it)|if\s+(?:possible|you\s+can|you\s+could|you\s+don['’]?t\s+mind|you\s+have\s+(?:a\s+)?(?:minute|moment|time|sec|second|chance))
-    |(?:can|could|would|will|may|cn)\s+(?:you|u|we|someone|somebody|anyone|i)(?:\s+(?:have|get)\s+(?:you|someone|somebody))?|(?:would|do)\s+you\s+mind|i(?:['’]?d|\s+would)?\s+(?:need|want|like|love)\s+(?:you\s+)?to|i(?:['’]ve|\s+have)?\s+(?:got|have|gotta|wish)\s+to|we\s+(?:need|want|have)\s+to
+    |(?:can|could|would|will|may|cn)\s+(?:you|u|we|someone|somebody|anyone|i)(?:\s+(?:have|get)\s+(?:you|someone|somebody))?|(?:would|do)\s+you\s+mind|i(?:['’]?d|\s+would)?(?:\s+also|\s+still|\s+just|\s+really)*\s+(?:need|want|like|love)\s+(?:you\s+)?to|i(?:['’]ve|\s+have)?(?:\s+also|\s+still|\s+just|\s+really)*\s+(?:got|have|gotta|wish)\s+to|we\s+(?:need|want|have)\s+to
     |(?:just\s+)?(?:need|want|have|got|would\s+like|trying|time)\s+to|i['’]?m\s+trying\s+to|wanna|gotta|let['’]?s|go\s+(?:ahead\s+)?and|try\s+(?:to|and)|be\s+so\s+kind\s+(?:as\s+to|and)|help\s+(?:me|us)(?:\s+to)?(?=\s+\w+\s+\w)|make\s+sure\s+(?:to|you|that\s+you)|be\s+sure\s+to|don['’]?t\s+forget\s+to|remember\s+to|time\s+to
     |(?:it(?:['’]d|\s+would)\s+be|would\s+be)\s+\w+\s+if\s+you\s+(?:could|can)|i\s+(?:was\s+)?wonder(?:ing)?\s+if\s+you\s+(?:could|can)|(?:see\s+)?if\s+you\s+can|when\s+you\s+(?:can|get\s+a\s+chance|have\s+a\s+\w+)|you\s+can|you\s+should|to|both|either|two\s+things|three\s+things|for\s+me|asap|urgent(?:ly)?|today|tomorrow)[\s,:.!?–-]+""",
     re.VERBOSE,
@@ -61,7 +61,7 @@ _OPENING = re.compile(
 _QUESTION = re.compile(
     r"(?:(?:who|what|when|where|why|how|which|whose|whom)(?:['’](?:s|re|ll|d)|s)?\b"
     r"|(?:is|are|am|was|were|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|isn['’]?t|aren['’]?t|doesn['’]?t|don['’]?t|hasn['’]?t|haven['’]?t|didn['’]?t|won['’]?t|can['’]?t)\s+"
-    r"(?:i|you|we|he|she|it|they|there|the|a|an|any|anyone|anybody|anything|my|our|your|his|her|their|this|that|these|those|all|some|someone|somebody|everyone|everybody|nobody|people|employees|0+|[a-z]+)\b"
+    r"(?:i|you|we|he|she|it|they|there|the|a|an|any|anyone|anybody|anything|my|our|your|his|her|their|this|that|these|those|all|some|someone|somebody|everyone|everybody|nobody|people|employees|0+|[a-z]+(?=[^.;!]*\?))\b"
     r"|(?:on|at|in|for|by|from|to|until|since|under|with)\s+(?:what|which|whom|how)\b|(?:any|got\s+any)\s+(?:idea|chance|news|update|word)\b)"
 )
 _WISH = re.compile(
@@ -273,12 +273,12 @@ def _orders(sentence: str, at: int, *, joined: bool, opened: bool) -> bool:
     if joined and not opened and word in _ADJECTIVES:
         return False
     if not is_noun(word):
-        return bool(next_word) or not joined
+        return bool(next_word)
     if joined and not opened:
         return word in _STRONG and bool(next_word) and (next_word in _OBJECT or not _noun_use(word, next_word))
     if word in _STRONG:
         return not _is_statement(sentence, at)
-    return (next_word in _OBJECT or opened) and not _is_statement(sentence, at)
+    return (next_word in _OBJECT or (opened and next_word != "")) and not _is_statement(sentence, at)
 
 
 def _noun_use(word: str, next_word: str) -> bool:
@@ -316,7 +316,7 @@ def _leads(part: str) -> str:
 
 
 def _without(sentence: str) -> str:
-    if sentence.rstrip().endswith("?"):
+    if sentence.rstrip().endswith("?") and len(_WORD.findall(sentence)) > 3:
         return "question"
     return "statement" if _FINITE.search(sentence) else "fragment"
 

@@ -7,11 +7,11 @@ import re
 __all__ = ["conditions", "dependences", "refers_back", "sequences", "sets_apart"]
 
 _SEQUENCE = re.compile(
-    r"""(?<!\bby\s)(?<!\buntil\s)(?<!\btill\s)(?<!\bsince\s)(?<!\bback\s)(?<!\bfrom\s)(?<!\beven\s)(?<!\bonly\s)\bthen\b(?=,?\s+\w)(?!\s+there(?:[\'’]s|\s+(?:is|are)))
+    r"""(?<!\bby\s)(?<!\buntil\s)(?<!\btill\s)(?<!\bsince\s)(?<!\bback\s)(?<!\bfrom\s)(?<!\beven\s)\bthen\b(?=,?\s+\w)(?!\s+there(?:[\'’]s|\s+(?:is|are)))
     |\bafter\s+(?:that|this|which)\b(?!\s+(?:date|day|week|month|year|point|meeting|deadline))
     |\bafter\s+(?:you|you['’]ve|doing)\b|\bafter(?:wards?)\b
-    |\bafter\s+(?!meeting|morning|evening|training|briefing|opening|closing|planning|spring|king|working)\w{2,}ing\b
-    |\bafter\s+(?:it|they|he|she|the|this|my|our|his|her)\b[^,.;?!]{0,40}?(?:['’]s|\s(?:is|are|has|have|was|were|gets))\s+(?:been\s+)?\w+(?:ed|en|wn|ne|de|nt|lt|id|ot|up|through)\b
+    |(?<!['’]m\s)(?<!\bam\s)(?<!\bare\s)(?<!\bis\s)\bafter\s+(?!meeting|morning|evening|training|briefing|opening|closing|planning|spring|king|working)\w{2,}ing\b
+    |(?<!['’]m\s)(?<!\bam\s)(?<!\bare\s)(?<!\bis\s)\bafter\s+(?:it|they|he|she|the|this|my|our|his|her)\b[^,.;?!]{0,40}?(?:['’]s|\s(?:is|are|has|have|was|were|gets))\s+(?:been\s+)?\w+(?:ed|en|wn|ne|de|nt|lt|id|ot|up|through)\b
     |(?<!\bat\s)\bonce\b(?!\s+(?:\w+\s+){1,3}(?:was|were|had)\b)(?!\s+(?:a|an|per|more|again|every|in|or|daily|weekly|monthly|upon|and\s+for)\b)(?=\s+\w)
     |\bas\s+soon\s+as\b(?!\s+(?:possible|you|practical))|\bthe\s+(?:moment|minute|second)\s+(?:that|it|you|he|she|they)\b
     |(?<!\bthe\s)(?<!\bat\s)(?<!\bof\s)(?<!\bour\s)(?<!\bmy\s)(?<!\bon\s)(?<!\bwho\s)\bfirst\s*(?=[,.;]|and\b|before\b|$)|\bfirst(?:ly|\s+of\s+all|\s+off|\s+up)\b
@@ -61,13 +61,13 @@ _POLITE_AFTER = re.compile(
 )
 _OTHER_CONDITIONS = re.compile(
     r"""\bunless\b(?!\s+(?:i['’]?m\s+mistaken|i\s+am\s+mistaken|i\s+missed|you\s+(?:object|disagree|know)))
-    |(?<!\bjust\s)\bin\s+case\b(?!\s+(?:0|you|anyone\s+asks|i\s+forget|of\s+(?:questions|doubt)|\w+\s+(?:asks|wonders)))
+    |(?<!\bjust\s)\bin\s+case\b(?!\s+(?:0+(?!0|\s+(?:is|was|has|had|isn|hasn|wasn|does|doesn|shows|still|should|can)\b)|you|anyone\s+asks|i\s+forget|of\s+(?:questions|doubt)|\w+\s+(?:asks|wonders)))
     |\b(?:provided|providing|assuming|supposing|presuming)\s+(?=that\b|the\b|an?\b|my\b|our\b|his\b|her\b|their\b|its?\b|it['’]s|he\b|she\b|they\b|there\b|we\b|i\b|you\b|nobody\b|nothing\b|no\b|none\b|all\b|this\b|each\b|every\b|enough\b|at\b|0|[a-z]+['’]s\b|\w+\s+(?:is|are|has|have|does|was|were|isn|hasn)\b)
     |(?<!\bhow\s)\b(?:as|so)\s+long\s+as\b(?!\s+(?:possible|it\s+takes|you\s+(?:can|like|want)))|\bon\s+(?:the\s+)?condition\b|\bin\s+the\s+event\s+(?:that|of|an?|the|any\w*|some\w*|no\w*|it|he|she|they|there|we|i|you)\b
     |\b(?:later|earlier|more|less|fewer|higher|lower|below|above|over|under|still|not)\b[^.;?!]{0,50}(?:->|=>|→)
     |\bcontingent\s+on\b|\bdepending\s+on\s+(?:whether|if|how|what|the\s+outcome)\b|(?<!\bor\s)(?<!\btold\s)(?<!\bunless\s)\botherwise\b|\bor\s+else\b
     |\bin\s+(?:which|that)\s+case\b|\b(?:except|but\s+only|only|not)\s+when\b|\bonly\s+(?:where|while)\b|\bwhen\s+it\s+turns\s+out\b
-    |\bonly\s+then\b|\bwhether\b[^.;?!]*\bthen\b|\bin\s+the\s+case\s+that\b|\bfailing\s+(?:that|which)\b
+    |\bwhether\b[^.;?!]*\bthen\b|\bin\s+the\s+case\s+that\b|\bfailing\s+(?:that|which)\b
     |(?:^|[,;.!–-]\s*|\band\s+|\bbut\s+)when(?:ever)?\s+(?:none|nobody|no\s+one|nothing|there(?:['’]s|\s+is|\s+are)\s+(?:no|not))\b
     |(?:^|[.!;]\s+)(?!(?:what|who|which|how|where|when|why|can|could|would|will|please|pls|show|hi|hey)\b)[^.?!;]*\?\s*(?:only\s+|and\s+)?then\b(?!\s+there)
     |(?:^|[,;.!]\s*|\band\s+|\bbut\s+)(?:when(?:ever)?|where)\s+(?!do\b|does\b|did\b|is\b|are\b|will\b|can\b|was\b|were\b)[^.,;?!]{0,60}\b(?:below|above|over|under|exceeds?|less\s+than|more\s+than|drops|falls|dropped|fell|at\s+least|fewer|greater|runs?\s+out)\b""",

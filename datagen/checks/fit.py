@@ -134,7 +134,8 @@ def _fit(request: SyntheticRequest, reading: Reading, tools: tuple[ToolSlots, ..
         before = [at for at in (*sources[key], *_lends(tools, place, slot, reading)) if at < place]
         if before:
             supplied.add(key)
-            choices.extend([before] if slot.required else [])
+            given_by = [at for at in sources[key] if at < place]
+            choices.extend([given_by] if slot.required and given_by else [])
             fed.update((at, place) for at in before)
         elif slot.kind == "id" and slot.required and key not in given and not _by_default(slot, reading):
             missing.append(slot)

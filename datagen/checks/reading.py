@@ -26,7 +26,7 @@ _GENERAL = re.compile(
     r"""^(?:what(?:['’]s|s|\s+is|\s+are|['’]re)?\s+(?:a|an|the\s+(?:rule|rules|policy|policies|process|procedure|deal|limit|limits|difference|usual|standard|general|normal|maximum|minimum|guideline|guidelines|notice|allowance|meaning|definition|point|idea|definition|way|best\s+way|correct\s+way|right\s+way|proper|official|drill|story)|our\s+(?:usual|standard|rule|rules|policy|position|stance|process|default|normal|take|approach|house|line|retention|general)|considered|counts?|does\b.*\bmean|do\s+(?:i|you|we|people)\s+(?:need|have|do)|happens?|exactly\s+is|sort|kind)\b
     |how\s+(?:do|does|can|could|should|would|many|much|long|often|far|late|early|soon|is|are|to|you|we|one|people|come|high|big|am|must|will)\b
     |(?:am|are|is)\s+(?:i|we|you|it|people|employees|anyone|staff|there|managers?|contractors?|interns?|trainees?)\b.*\b(?:allowed|entitled|eligible|supposed|permitted|required|ok|okay|possible|covered|insured|obliged|expected|any\s+(?:rule|policy|limit|restriction|way)|a\s+(?:rule|policy|limit|cap|process|restriction|way))\b
-    |(?:can|may|could|should|must)\s+(?:i|we|you|one|people|employees|staff|anyone|managers?|contractors?)\b
+    |(?:can|may|could|should|must)\s+(?:i|we|you|one|people|employees|staff|anyone|managers?|contractors?)\b(?!\s+(?:please\s+|also\s+|just\s+)?(?:get|see|have|ask|book|look|tell|show|send|give|find|pull|list|check)\b)
     |(?:do|does|would|will)\s+(?:i|we|you|the\s+company|anyone|people|employees|everyone|\w+)\s+(?:have\s+(?:to|any|a)|need|get|offer|pay|cover|allow|reimburse|require|count|know\s+(?:how|what|why))\b
     |who\s+(?:is\s+(?:allowed|eligible|entitled|supposed)|can|may|gets|has\s+to|pays|qualifies|decides|counts)\b|why\b|when\s+(?:do|does|can|must|should|is|are|may)\b
     |where\s+(?:do|can|should)\b|(?:for|by|at|up\s+to|in|until|after|within|from|under)\s+(?:how|what|which|when)\b|which\s+(?:rules?|documents?|kinds?|types?|countries|costs?|expenses?)\b|explain\b|remind\s+me\b)""",
@@ -151,7 +151,7 @@ class Reading:
         :param strictly: it must speak as questions of rules and definitions do; else any question does that names no
             record of somebody.
         """
-        words = _strip(clause.text)
+        words = _ADVERB.sub("", _strip(clause.text))
         if self._names_a_record(clause):
             return False
         told = _EMBEDDED.search(words)
@@ -187,12 +187,13 @@ def read(text: str) -> Reading:
     )
 
 
+_ADVERB = re.compile(r"\b(?:actually|exactly|really|even|again)\s+(?=\w)")
 _EMBEDDED = re.compile(
     r"\b(?:hear|know|tell|explain|remind|wonder\w*|understand|ask\w*|find\s+out|learn|sure|curious)\b(?:\s+\w+){0,2}?\s+(?=(?:how|what|why|which|whether|who|when|where|if)\b)"
 )
 _PLACE = re.compile(r"\b(?:in|at|near|around|via|into|out\s+of)\s+(?:the\s+)?$")
 _HEAD = re.compile(
-    r"^(?:(?:hi|hello|hey)\b[^,]{0,15},?|please|pls|ok(?:ay)?|so|well|also|and|but|plus|btw|by the way|oh|first(?:ly)?|separately|just|quick question|quick one|besides|in addition|while you're at it|could you|can you|would you|do you know|any idea|(?:i )?(?:was |am |'m )?(?:wondering|curious)|i(?:'d| would) like to know|i want to know|i need to know|tell me|remind me|let me know|explain(?: to me)?|not sure|one question)[\s,:.–-]+"
+    r"^(?:(?:hi|hello|hey)\b[^,]{0,15},?|please|pls|ok(?:ay)?|so|well|also|and|but|plus|btw|by the way|oh|first(?:ly)?|separately|just|(?:quick|dumb|silly|stupid|general|small) question|quick one|besides|in addition|while you're at it|could you|can you|would you|do you know|any idea|(?:i )?(?:was |am |'m )?(?:wondering|curious)|i(?:'d| would) like to know|i want to know|i need to know|tell me|remind me|let me know|explain(?: to me)?|not sure|one question)[\s,:.–-]+"
 )
 
 

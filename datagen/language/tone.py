@@ -11,47 +11,61 @@ from datagen.language.speech import Speech
 __all__ = ["finished", "order_of", "said"]
 
 _ORDERS = (
-    *("{do}",) * 26, "please {do}", "please {do}", "{do} please", "pls {do}", "could you {do}?", "could you {do}?", "can you {do}?", "can u {do}?",
-    "could you please {do}?", "would you mind {doing}?", "mind {doing}?", "any chance you could {do}?", "would you {do}?", "I need you to {do}",
-    "I'd like you to {do}", "are you able to {do}?", "be a dear and {do}", "go ahead and {do}", "kindly {do}", "can somebody {do}?",
-    "time to {do}", "you can {do}", "let's {do}", "just {do}", "I want you to {do}", "somebody has to {do}", "we have to {do}",
-    "can we {do}?", "how about {doing}?", "I'm supposed to {do}", "help me {do}", "we'd better {do}", "do me a favour and {do}",
-    "quickly {do}", "can you go and {do}?", "would it be ok to {do}?", "is it possible to {do}?", "I'd appreciate you {doing}", "to do: {do}",
+    *("{do}",) * 22, "please {do}", "please {do}", "{do} please", "{do}, please", "pls {do}", "could you {do}?", "could you {do}?", "can you {do}?", "can you {do}?",
+    "could you please {do}?", "can you please {do}?", "would you mind {doing}?", "any chance you could {do}?", "would you {do}?", "can you quickly {do}?",
+    "I need you to {do}", "I'd like you to {do}", "are you able to {do}?", "just {do}", "could you help me and {do}?", "I'd be grateful for help {doing}",
 )  # fmt: skip
-_PLAIN = tuple(order for order in _ORDERS if "and" not in order.split())
+_OURS = (
+    "I need to {do}", "I'd like to {do}", "I want to {do}", "I have to {do}", "we need to {do}", "we have to {do}", "we'd like to {do}", "can we {do}?",
+    "let's {do}", "I'm trying to {do}", "{first} asked me to {do}", "{first} wants us to {do}", "I promised {first} to {do}", "help me {do}",
+    "I'm supposed to {do} for {first}", "we should {do}", "{first} from {department} wants to {do}", "{first} needs help {doing}", "how do I {do}?",
+    "can I {do}?", "{first} told me to {do}", "could we {do}?", "I'm meant to {do}", "my job today is to {do}", "I still have to {do}",
+)  # fmt: skip
+"""What only those say who do it themselves: an order that says ``me`` does not go with it."""
+_SPEAKER = re.compile(r"\b(?:me|us|my|your)\b")
 _NEEDS = (
     "I need {need}", "I'm after {need}", "looking for {need}", "{need} please", "we need {need}", "I'd like {need}", "I could do with {need}",
-    "need {need} asap", "give me {need}", "can I have {need}?", "could I get {need}?", "I want {need}", "{need}, thanks", "I'm missing {need}",
-    "what I need is {need}", "where do I find {need}?", "{need}?", "{need}", "got {need} handy?", "I can't find {need}", "trying to find {need}",
-    "they want {need}", "the client wants {need}", "I'm waiting for {need}", "sales is asking for {need}", "anyone got {need}?",
+    "I need {need} asap", "can I have {need}?", "could I get {need}?", "I want {need}", "what I need is {need}", "where do I find {need}?",
+    "can't find {need}", "trying to find {need}", "{first} wants {need}", "the client wants {need}", "I'm waiting for {need}",
+    "{first} is asking for {need}", "{first} needs {need}", "does anyone have {need}?", "{department} is asking for {need}", "can you send {first} {need}?",
 )  # fmt: skip
 _ASKS = (
-    *("{ask}?",) * 24, "quick question: {ask}?", "just wondering: {ask}?", "so {ask}?", "sorry, {ask}?", "erm, {ask}?",
-    "one question: {ask}?", "{ask}??", "out of interest: {ask}?", "hm, {ask}?",
-    "{ask}, roughly?", "and {ask}?",
+    *("{ask}?",) * 24, "quick question: {ask}?", "just wondering: {ask}?", "so {ask}?", "sorry, {ask}?", "one question: {ask}?", "{ask}??",
+    "out of interest: {ask}?", "{first} is asking: {ask}?", "question from {first}: {ask}?", "{department} wants to know: {ask}?",
 )  # fmt: skip
 _OPENERS = (
-    "Hi,", "Hey,", "Hi there,", "Morning,", "Hello,", "Quick one:", "Customer's on the phone:", "Sorry to bother you,", "ok so", "Hiya,",
-    "Afternoon all,", "In a rush here:", "From the meeting:", "Boss is asking:", "For the audit:", "Me again:", "Hello team,", "Evening,",
-    "For the weekly call:", "FYI I'm on the train,", "Dear all,", "New here:", "Short notice, sorry:", "Right,", "Listen,", "Monday chaos:",
-    "For month-end:", "Small favour:", "Guys,", "Good morning!", "Still in the car:", "Driver's at the gate:", "Jan asked me:", "Urgent:",
-    "For the steering committee:", "Out of office but:", "Hi bot,", "Hi {first},", "{first} asked me:", "Hello {first},", "Hey {first},", "{first} here.", "Question from {first}:", "For {first}:", "{first},", "@{first}", "Stuck in a call,", "Budget round:", "Night shift here:",
+    "Hi,", "Hey,", "Hi there,", "Morning,", "Hello,", "Quick one:", "Customer's on the phone:", "Sorry to bother you,", "Afternoon,",
+    "In a rush here:", "For the audit:", "Me again:", "Hello team,", "For the weekly call:", "Short notice, sorry:", "For month-end:", "Small favour:",
+    "Good morning,", "Urgent:", "Hi {first},", "Hello {first},", "Hey {first},", "{first} here.", "Question from {first}:", "For {first}:", "@{first}",
+    "I'm standing in for {first} today.", "{first} from {department} here.", "{first} called from {city}:", "I'm with {company} right now:",
+    "New in {department}, so bear with me:", "{first} is off sick, so I'm on this:", "On the train to {city}:", "I'm in a call with {company}:",
+    "{company} is on the line:", "Just back from {city}:", "For my meeting with {first}:", "For the {department} call:", "Got a mail from {first}:",
+    "{first} {last} wrote to me:", "Morning {first},", "For {first} {last}:",
 )  # fmt: skip
 _CLOSERS = (
-    "Thanks!", "thx", "Cheers.", "It's urgent.", "Would help a lot.", "No rush.", "Thank you!", "Much appreciated.",
-    "They're waiting.", "Ta!", "Today if you can.", "My boss keeps asking.", "Deadline's close.", "Thanks, {first}", "Best, {first}", "Cheers, {first}", "{first} needs it.", "Thx {first}", "I promised {first}.", "/{first}", "{first} is waiting.", "tia",
-    "Been waiting for days.", "It's for the audit.", "I have a call at four.", "Ping me with the result.", "Sorry for the trouble.",
-    "The customer is furious.", "Need it by lunch.", "This is the third time I ask.", "You're a star.", "Greetings from Leeds.", "Regards",
-    "It drives me mad.", "Can't log in myself.", "I'm on my phone.", "Promised it yesterday.", "Everyone's on holiday here.",
+    "Thanks!", "thx", "Cheers.", "It's urgent.", "Would help a lot.", "No rush.", "Thank you!", "Much appreciated.", "Ta!", "Today please.",
+    "It's for the audit.", "I have a call at four.", "Sorry for the trouble.", "The customer is furious.", "I need it by lunch.",
+    "This is the third time I ask.", "I can't log in myself.", "I'm on my phone.", "Thanks, {first}", "Best, {first}", "Cheers, {first}",
+    "{first} needs it.", "Thx {first}", "I promised {first}.", "{first} is waiting.", "{first} keeps asking.", "Regards, {first} {last}",
+    "{first} in {city} is waiting for it.", "It's for {first} in {department}.", "{department} is asking.", "I'm seeing {company} at two.",
+    "{company} is pressing us.", "My train to {city} leaves in ten minutes.", "I owe {first} an answer.", "{first} {last} asked me twice.",
+    "I'm in {city} all day.", "The boss of {department} wants it.", "{first} is on holiday.", "Thanks from {city}!", "It came up in {department}.",
+    "{company} called again.", "I told {first} it would be done today.", "{first} can't get at it from {city}.", "Cc {first} {last}.", "{first} said you could help.",
 )  # fmt: skip
 
-_TELEGRAPHIC, _SHORTENED = 0.42, 0.15
+_OPENED, _CLOSED, _LOWER, _BARE = 0.2, 0.25, 0.15, 0.25
+_TELEGRAPHIC, _SHORTENED = 0.45, 0.08
+_TERSE = 11
+"""So many words at most has a message whose writer leaves out articles."""
 _ARTICLES = re.compile(
-    r"(?<=[a-z,] )(?:the|an|a) (?!first|last|few|couple|same|best|right|top|newest|most|audit|answer|result|moment|end|\d)"
+    r"(?<=[a-z,] )(?:the|an|a) (?!first|last|few|couple|same|best|right|top|newest|most|audit|answer|result|moment|end|list|look|lot|\d)"
 )
-_SHORT_FORMS = (
-    ("with", "w/"), ("you", "u"), ("because", "cos"), ("please", "plz"), ("and", "&"), ("and", "+"),
-)  # fmt: skip
+_SENTENCE = re.compile(
+    r"[?:]|[.!] |\b(?:I|I'm|I'd|we|you|me|is|are|has|have|had|do|does|should|needs?|want|wants|that|who|which|what|if|let's|then|once|after)\b|'s\b",
+    re.I,
+)
+_SHORT_FORMS = (("with", "w/"), ("please", "plz"), ("you", "u"))
+_SLOT = re.compile(r"\{(first|last|city|department|company)\}")
 
 
 def order_of(want: Want, speech: Speech, *, plain: bool = False) -> str:
@@ -59,19 +73,21 @@ def order_of(want: Want, speech: Speech, *, plain: bool = False) -> str:
 
     :param plain: no ``and`` and no ``if`` in the politeness.
     """
-    pattern = speech.rng.choice(_PLAIN if plain else _ORDERS)
-    return pattern.format(do=want.do, doing=gerund(want.do))
+    ours = speech.chance(0.22) and not _SPEAKER.search(want.do)
+    patterns = _OURS if ours else _ORDERS
+    pattern = speech.rng.choice([one for one in patterns if not plain or "and" not in one.split()])
+    return _filled(pattern, speech).format(do=want.do, doing=gerund(want.do))
 
 
 def said(want: Want, speech: Speech, *, plain: bool = False) -> str:
     """A want as a question, an order, a statement or a thing that is needed."""
     roll = speech.rng.random()
     if want.asks and roll < 0.45:
-        return speech.rng.choice(_ASKS).format(ask=speech.rng.choice(want.asks))
+        return _filled(speech.rng.choice(_ASKS), speech).format(ask=speech.rng.choice(want.asks))
     if want.states and roll < 0.6:
         return speech.rng.choice(want.states)
     if want.need and roll < 0.62:
-        return speech.rng.choice(_NEEDS).format(need=want.need)
+        return _filled(speech.rng.choice(_NEEDS), speech).format(need=want.need)
     return order_of(want, speech, plain=plain)
 
 
@@ -83,31 +99,41 @@ def finished(text: str, speech: Speech, *, plain: bool = False) -> str:
     text = text.rstrip()
     if not text.endswith((".", "?", "!")):
         text += "."
-    if speech.chance(0.14):
+    text = _hurried(text, speech)
+    if speech.chance(_OPENED):
         opener = speech.rng.choice(_OPENERS)
-        text = f"{_named(opener, speech)} {lowered(text)}"
-    elif speech.chance(0.13):
+        text = f"{_filled(opener, speech)} {capital(text) if opener.endswith('.') else lowered(text)}"
+    elif speech.chance(_CLOSED):
         closers = [one for one in _CLOSERS if not plain or ("if" not in one and "otherwise" not in one)]
-        text = f"{text} {_named(speech.rng.choice(closers), speech)}"
+        text = f"{capital(text)} {_filled(speech.rng.choice(closers), speech)}"
     text = capital(text)
-    if speech.chance(0.2):
+    if speech.chance(_LOWER):
         text = lowered(text)
-    if text.endswith(".") and speech.chance(0.3):
+    if text.endswith(".") and speech.chance(_BARE):
         text = text[:-1]
-    return tidy(_hurried(text, speech, plain=plain))
+    return tidy(text)
 
 
-def _named(phrase: str, speech: Speech) -> str:
-    return phrase.replace("{first}", speech.rng.choice(speech.lexicon.pools["first"]))
+def _filled(pattern: str, speech: Speech) -> str:
+    """A pattern with names of people, places and companies where it has room for them."""
+
+    def name(slot: re.Match[str]) -> str:
+        if slot[1] == "company":
+            return f"{name_of('company_first')} {name_of('company_last')}"
+        return name_of(slot[1])
+
+    def name_of(pool: str) -> str:
+        return speech.rng.choice(speech.lexicon.pools[pool])
+
+    return _SLOT.sub(name, pattern)
 
 
-def _hurried(text: str, speech: Speech, *, plain: bool) -> str:
-    """Some leave out articles, some write short forms."""
-    roll = speech.rng.random()
-    if roll < _TELEGRAPHIC:
+def _hurried(text: str, speech: Speech) -> str:
+    """Some leave out the articles of a short order, some write short forms."""
+    if len(text.split()) <= _TERSE and not _SENTENCE.search(text) and speech.chance(_TELEGRAPHIC):
         return _ARTICLES.sub("", text)
-    if roll < _TELEGRAPHIC + _SHORTENED:
+    if speech.chance(_SHORTENED):
         for long, short in _SHORT_FORMS:
-            if not (plain and short in ("&", "+")) and speech.chance(0.7):
+            if speech.chance(0.5):
                 text = text.replace(f" {long} ", f" {short} ")
     return text

@@ -18,10 +18,22 @@ from datagen.path import PathEdge, ToolPath
 
 __all__ = ["anaphor", "described_fills", "is_same_thing", "pointing_fills"]
 
-_SUPERLATIVES = (
-    "latest", "newest", "last", "oldest", "next", "only", "earliest", "top", "most urgent", "current", "freshest", "biggest", "smallest", "best",
-    "first-named", "remaining", "most recent", "longest", "main",
-)  # fmt: skip
+_DATED = ("latest", "most recent", "last", "newest", "oldest", "first")
+"""Which one, of things that come one after the other."""
+_DATED_HEADS = frozenset(
+    "invoice bill payment order quote quotation contract agreement nda draft requisition request incident ticket case complaint delivery shipment "
+    "parcel return report claim trip booking reservation event task visit posting entry notification transaction interview count survey message "
+    "email award payslip timesheet matter opportunity change document receipt hold risk milestone session offer notice rfq review movie show "
+    "episode season album track song release issue transfer defect batch lot operation enrolment certificate invitation".split()
+)
+_ANY_HEADS = frozenset(
+    "room desk hotel flight offering venue technician slot carrier course bin session offer restaurant".split()
+)
+"""Things of which any will do."""
+_HIDDEN = 2
+"""So many steps at most are said as one description."""
+_LONGEST = 15
+"""So many words at most has a description."""
 _UNDOING = frozenset("delete remove cancel withdraw revoke reverse release".split())
 _PERSONAL = frozenset("company person celebrity artist".split())
 
@@ -44,88 +56,63 @@ def pointing_fills(
     return fills
 
 
-def anaphor(argument: Argument, source: Reading, speech: Speech, *, near: bool) -> Filler:
-    """What points back at a step: ``it`` where it was said just before."""
+def anaphor(argument: Argument, source: Reading, speech: Speech, *, near: bool, only: bool = False) -> Filler:
+    """What points back at a step: ``it`` where it was said just before.
+
+    :param only: whether the step was said to give one thing.
+    """
     noun = argument.noun
     if noun is None:
         label = argument.field.noun if argument.field is not None else argument.label or "result"
         return Filler(
-            text=speech.pick(
-                (
-                    f"that {label}",
-                    f"the {label} you get",
-                    f"the {label} from there",
-                    f"the same {label}",
-                    f"the {label} it says",
-                )
-            )
+            text=speech.pick((f"that {label}", f"the same {label}", f"the {label} from there", f"the {label} you find"))
         )
-    same = is_same_thing(argument, source)
-    word = speech.noun(noun)
-    if source.many:
-        if argument.many:
-            several = speech.noun(noun, many=True)
-            return Filler(
-                text=speech.pick(
-                    (
-                        "them",
-                        "all of them",
-                        f"those {several}",
-                        f"the {several} you find",
-                        f"these {several}",
-                        "each of those",
-                        f"every {word} on that list",
-                    )
-                ),
-                many=True,
-            )
-        if same:
-            return Filler(
-                text=speech.pick(
-                    (
-                        f"the first {word}",
-                        "the first one",
-                        "the best match",
-                        f"the {word} you find",
-                        "the top one",
-                        f"whichever {word} comes up",
-                        "the newest of those",
-                        f"the {word} on top",
-                        f"the most recent {word}",
-                        "whatever comes up",
-                        "the last one",
-                        "number one",
-                        f"that {word}",
-                        "the right one",
-                    )
-                )
-            )
-        return Filler(
-            text=speech.pick(
-                (
-                    f"the {word} of the first one",
-                    f"that {word}",
-                    f"the {word} you see there",
-                    f"the {word} of the top one",
-                )
-            )
-        )
-    if same and near:
-        return Filler(
-            text="them"
-            if noun.person and speech.chance(0.5)
-            else speech.pick((f"that {word}", "it" if not noun.person else f"that {word}", f"the same {word}"))
-        )
+    same, word = is_same_thing(argument, source), speech.noun(noun)
+    if source.many and not only:
+        return _from_several(argument, source, word, speech, near=near, same=same)
     if same:
-        return Filler(text=speech.pick((f"that {word}", f"the {word}", f"the same {word}")))
+        near_ones = (
+            ("them", "them", f"that {word}", "that person")
+            if noun.person
+            else ("it", "it", "it", f"that {word}", "that one")
+        )
+        return Filler(text=speech.pick(near_ones if near else (f"that {word}", f"the {word}", f"that same {word}")))
     whose = "their" if source.noun.person else "its"
     return Filler(
         text=speech.pick(
-            (f"{whose} {word}", f"that {word}", f"{whose} {word}", f"the {word} it names", f"the {word} shown there")
+            (f"{whose} {word}", f"{whose} {word}", f"that {word}") if near else (f"that {word}", f"the {word}")
         )
-        if near
-        else f"that {word}"
     )
+
+
+def _from_several(argument: Argument, source: Reading, word: str, speech: Speech, *, near: bool, same: bool) -> Filler:
+    """What points back at a list."""
+    noun = argument.noun
+    if noun is None or argument.many:
+        several = speech.noun(noun, many=True) if noun is not None else "those"
+        ones: tuple[str, ...] = (f"those {several}", f"all those {several}", f"the {several} you find")
+        if near:
+            ones = ("them", "them all", "all of them", *ones)
+        return Filler(text=speech.pick(ones), many=True)
+    if not same:
+        return Filler(
+            text=speech.pick(
+                (f"that {word}", f"the {word} on the first one", f"the {word} it's about", f"that one's {word}")
+            )
+        )
+    if source.noun.mass:
+        return Filler(text=f"that {word}")
+    order = speech.pick(_DATED) if source.noun.key.split()[-1] in _DATED_HEADS else "first"
+    ones = (f"that {word}", f"that {word}", f"the {order} {word}", f"the {word} you find")
+    if near:
+        ones = (
+            *ones,
+            f"the {order} one",
+            f"the {order} one",
+            "that person" if source.noun.person else "that one",
+            "one of them",
+        )
+    return Filler(text=speech.pick(ones))
 
 
 def is_same_thing(argument: Argument, source: Reading) -> bool:
@@ -142,27 +129,34 @@ def is_same_thing(argument: Argument, source: Reading) -> bool:
 
 
 def described_fills(
-    tool: str, path: ToolPath, readings: Mapping[str, Reading], speech: Speech, skip: str = ""
+    tool: str, path: ToolPath, readings: Mapping[str, Reading], speech: Speech, skip: str = "", *, deep: int = _HIDDEN
 ) -> Fills:
     """Input → description, of all that earlier steps fill; those steps are not said.
 
     :param skip: a step that is said, whose outputs are left out.
+    :param deep: how many steps, one behind the other, a description may stand for.
+    :raises Unwordable: when a description would stand for more steps, or be too long to be said.
     """
     fills: dict[str, Filler] = {}
     for edge in path.into(tool):
         argument = readings[tool].argument(edge.parameter)
         if argument is not None and edge.parameter not in fills and edge.source != skip:
+            if deep == 0:
+                raise Unwordable("too many steps stand one behind the other to be said as one description")
             if readings[edge.source].kind == "create" and (readings[tool].reads or readings[tool].verb in _UNDOING):
                 raise Unwordable("what a step before the last makes would only be looked at, or undone")
-            fills[edge.parameter] = _description(argument, edge.source, path, readings, speech)
+            filler = _description(argument, edge.source, path, readings, speech, deep - 1)
+            if len(filler.text.split()) > _LONGEST:
+                raise Unwordable("what the steps look up makes too long a description")
+            fills[edge.parameter] = filler
     return fills
 
 
 def _description(
-    argument: Argument, source: str, path: ToolPath, readings: Mapping[str, Reading], speech: Speech
+    argument: Argument, source: str, path: ToolPath, readings: Mapping[str, Reading], speech: Speech, deep: int
 ) -> Filler:
     reading = readings[source]
-    fills = described_fills(source, path, readings, speech)
+    fills = described_fills(source, path, readings, speech, deep=deep)
     same = is_same_thing(argument, reading)
     if argument.noun is None:
         word = argument.field.noun if argument.field is not None else argument.label or "result"
@@ -175,17 +169,20 @@ def _description(
     if reading.kind == "get":
         return _given(argument, reading, fills, speech, word, same=same)
     if reading.kind == "create":
-        owner, parts = owner_phrase(reading, fills, speech), parts_of(reading, fills, speech, spare=True)
-        said = speech.noun(reading.noun, reading.heard)
-        at = reading.owner.noun.at if reading.owner is not None and reading.owner.noun is not None else "for"
-        whose = f" {'for' if at == 'of' else at} {owner}" if owner else ""
-        made = (
-            said
-            if reading.noun.mass or reading.noun.plural
-            else article(f"{speech.pick(('new', 'fresh', 'brand-new'))} {said}")
-        )
-        return Filler(text=f"{made}{whose}{parts.tail}")
+        return Filler(text=_made(reading, fills, speech))
     raise Unwordable("a step before the last changes something, which cannot be left unsaid")
+
+
+def _made(reading: Reading, fills: Fills, speech: Speech) -> str:
+    """What a step makes that is not said: ``a new trip for Jan``."""
+    owner, parts = owner_phrase(reading, fills, speech), parts_of(reading, fills, speech, spare=True)
+    said = speech.noun(reading.noun, reading.heard)
+    at = reading.owner.noun.at if reading.owner is not None and reading.owner.noun is not None else "for"
+    whose = f" {'for' if at == 'of' else at} {owner}" if owner else ""
+    made = (
+        said if reading.noun.mass or reading.noun.plural else article(f"{speech.pick(('new', 'new', 'fresh'))} {said}")
+    )
+    return f"{made}{whose}{parts.tail}"
 
 
 def _one_of_many(
@@ -194,25 +191,57 @@ def _one_of_many(
     owner, parts = owner_phrase(reading, fills, speech), parts_of(reading, fills, speech, sparse=True)
     noun = reading.noun
     at = reading.owner.noun.at if reading.owner is not None and reading.owner.noun is not None else "for"
-    whose = f" {at} {owner}" if owner else ""
     quality = f" {speech.pick(reading.quality)}" if reading.quality else ""
-    tail = (
-        f"{whose}{quality}{parts.tail}".replace(" that are ", " that is ")
-        if not argument.many
-        else f"{whose}{quality}{parts.tail}"
-    )
+    tail = f"{f' {at} {owner}' if owner else ''}{quality}{parts.tail}"
     if parts.name:
         one = speech.noun(noun)
-        named = parts.name if noun.pool in _PERSONAL and speech.chance(0.6) else f"the {one} {parts.name}"
-        if same or argument.noun is None:
-            return Filler(text=f"{named}{tail}")
-        return Filler(text=f"the {word} of {named}{tail}")
-    if argument.many:
+        named = parts.name if noun.pool in _PERSONAL or speech.chance(0.3) else f"the {one} {parts.name}"
+        return Filler(
+            text=f"{named}{tail}" if same or argument.noun is None else _of(word, f"{named}{tail}", argument, speech)
+        )
+    if argument.many and same:
+        if noun.person and at == "on" and owner:
+            return Filler(text=f"everyone on {owner}{quality}{parts.tail}", many=True)
         several = speech.noun(noun, many=True)
         return Filler(text=f"{speech.pick(('all the', 'the', 'all'))} {several}{tail}", many=True)
+    chosen = _chosen_one(reading, tail.replace(" that are ", " that is "), speech)
+    return Filler(text=chosen if same else _of(word, chosen, argument, speech))
+
+
+def _chosen_one(reading: Reading, tail: str, speech: Speech) -> str:
+    """One of several: the last of things that come one after the other, any of those that do the same, else the one that is told."""
+    noun = reading.noun
     one = speech.noun(noun)
-    chosen = f"the {speech.pick(_SUPERLATIVES)} {one}{tail}" if not noun.mass else f"the {one}{tail}"
-    return Filler(text=chosen if same else f"the {word} {speech.pick(('of', 'behind', 'on'))} {chosen}")
+    if noun.mass or noun.plural:
+        return f"the {one}{tail}"
+    head = noun.key.split()[-1]
+    if head in _DATED_HEADS:
+        order = speech.pick(_DATED)
+        ways: tuple[str, ...] = (
+            f"the {order} {one}{tail}",
+            f"the {order} {one}{tail}",
+            f"the {one}{tail}" if tail else f"the {order} {one}",
+        )
+    elif head in _ANY_HEADS:
+        ways = (f"{article(one)}{tail}", f"any {one}{tail}", f"one of the {speech.noun(noun, many=True)}{tail}")
+    elif not tail:
+        raise Unwordable("nothing says which one of several a step before the last is to give")
+    else:
+        ways = (f"the {one}{tail}", f"the {one}{tail}", f"one of the {speech.noun(noun, many=True)}{tail}")
+    return speech.pick(ways)
+
+
+def _of(word: str, thing: str, argument: Argument, speech: Speech) -> str:
+    """What belongs to a thing, or the one who does: ``the vendor on bill 5105``, ``the person behind it``, ``Kestrel Ltd's pay``."""
+    if argument.noun is not None and argument.noun.person:
+        return f"the {word} {speech.pick(('on', 'behind', 'in charge of'))} {thing}"
+    if len(thing.split()) <= 3 and not thing.startswith(("a ", "an ")):
+        return (
+            f"{possessive(thing)} {word}"
+            if speech.chance(0.4)
+            else f"the {word} {speech.pick(('on', 'of', 'for'))} {thing}"
+        )
+    return f"the {word} {speech.pick(('on', 'of', 'for'))} {thing}"
 
 
 def _given(argument: Argument, reading: Reading, fills: Fills, speech: Speech, word: str, *, same: bool) -> Filler:
@@ -230,7 +259,7 @@ def _given(argument: Argument, reading: Reading, fills: Fills, speech: Speech, w
     if not around:
         said = speech.noun(reading.noun, reading.heard)
         return Filler(text=f"the {said}{parts.tail}" if same else f"the {word} of the {said}{parts.tail}")
-    links: tuple[str, ...] = ("behind", "on", "of") if not person else ("behind", "responsible for", "on")
     if same:
-        links = (reading.owner.noun.at if reading.owner is not None and reading.owner.noun is not None else "of",)
-    return Filler(text=f"the {word} {speech.pick(links)} {around}{parts.tail}")
+        at = reading.owner.noun.at if reading.owner is not None and reading.owner.noun is not None else "of"
+        return Filler(text=f"the {word} {at} {around}{parts.tail}")
+    return Filler(text=f"{_of(word, around, argument, speech)}{parts.tail}")

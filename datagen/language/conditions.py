@@ -13,16 +13,24 @@ __all__ = ["condition_of"]
 
 _STATES = ("still open", "approved", "on hold", "not done yet", "pending", "closed", "ready", "in the green", "blocked")
 _MORE = ("is more than", "is over", "is above", "exceeds", "has gone past")
-_LESS = ("is less than", "is under", "is below", "has dropped below")
+_LESS = ("is less than", "is under", "is below", "is down to less than")
 
 
-def condition_of(reading: Reading, fills: Fills, speech: Speech) -> str:
-    """A condition on what the tool gives, as a clause without ``if``; empty where there is nothing to test."""
+def condition_of(reading: Reading, fills: Fills, speech: Speech, *, one: bool = False) -> str:
+    """A condition on what the tool gives, as a clause without ``if``; empty where there is nothing to test.
+
+    :param one: say of a list that there is one, rather than that there are some.
+    """
     thing, owner = thing_phrase(reading, fills, speech), owner_phrase(reading, fills, speech)
     parts = parts_of(reading, fills, speech, sparse=True, spare=reading.kind == "get")
     at = reading.owner.noun.at if reading.owner is not None and reading.owner.noun is not None else "for"
     if reading.many:
-        return _existence(reading, f" {at} {owner}" if owner else "", parts.tail, parts.name, speech)
+        whose = f" {at} {owner}" if owner else ""
+        return (
+            _one_there(reading, f"{whose}{parts.tail}", parts.name, speech)
+            if one
+            else _existence(reading, f"{whose}{parts.tail}", speech)
+        )
     said = speech.noun(reading.noun, reading.heard)
     of_owner = f" {at} {owner}" if owner else ""
     subject = f"{thing}{of_owner}" if thing else f"the {said}{of_owner}" if owner or not reading.mine else f"my {said}"
@@ -52,7 +60,7 @@ def _tests(output: Output, subject: str, speech: Speech) -> list[str]:
     if output.kind == "flag":
         return [f"{subject} is {spoken}", f"{subject} isn't {spoken}"]
     if output.kind == "date":
-        date = draw("date", speech.rng, speech.lexicon)
+        date = speech.dates.date()
         if spoken.split()[-1] in ("until", "to"):
             return [f"{subject} runs out before {date}", f"{subject} is good until at least {date}"]
         return [
@@ -65,25 +73,43 @@ def _tests(output: Output, subject: str, speech: Speech) -> list[str]:
     return [f"the {spoken} of {subject} {compare} {value}"]
 
 
-def _existence(reading: Reading, whose: str, tail: str, name: str, speech: Speech) -> str:
+def _one_there(reading: Reading, tail: str, name: str, speech: Speech) -> str:
+    """There is one: what is to happen can speak of ``it``."""
     noun = reading.noun
     quality = f" {speech.pick(reading.quality)}" if reading.quality else ""
+    said = speech.noun(noun, reading.heard)
     if name:
-        one = speech.noun(noun, reading.heard)
-        return speech.pick(
-            (
-                f"there's {article(one)} called {name}{whose}{tail}",
-                f"you can find the {one} {name}{whose}{tail}",
-                f"{name} is among our {speech.noun(noun, many=True)}{whose}{tail}",
-            )
-        )
-    said = f"{speech.noun(noun, reading.heard, many=True)}{whose}{quality}{tail}"
+        ways: tuple[str, ...] = (
+            f"there's {article(said)} called {name}{tail}", f"we have {article(said)} called {name}{tail}", f"you can find {name}{tail}",
+            f"{name} is among our {speech.noun(noun, many=True)}{tail}", f"{name} is in there{tail}" if not noun.person else f"{name} is with us{tail}",
+        )  # fmt: skip
+        return speech.pick(ways)
+    which = f"{said if noun.mass or noun.plural else article(said)}{quality}{tail}".replace(" that are ", " that is ")
+    ways = (
+        f"there's {which}",
+        f"there is {which}",
+        f"you find {which}",
+        f"we have {which}",
+        f"we've got {which}",
+        f"you can find {which}",
+    )
+    return speech.pick(ways)
+
+
+def _existence(reading: Reading, tail: str, speech: Speech) -> str:
+    noun = reading.noun
+    quality = f" {speech.pick(reading.quality)}" if reading.quality else ""
+    said = f"{speech.noun(noun, reading.heard, many=True)}{quality}{tail}"
     if noun.mass:
         return speech.pick((f"there is any {said}", f"there's {said}"))
     more = speech.pick(("one", "two", "three", "four", "five", "six", "ten", "a dozen"))
-    if tail or whose:
-        return speech.pick(
-            (f"there are any {said}", f"there are {said}", f"there are over {more} {said}", f"you find {said}", f"we've got {said}",
-             f"there aren't any {said}", f"we have {said}", f"you see {said}")
-        )  # fmt: skip
-    return speech.pick((f"any {said} turn up", f"{said} exist", f"there are {said}", f"at least {more} {said} show up"))
+    return speech.pick(
+        (
+            f"there are any {said}",
+            f"there are {said}",
+            f"there are more than {more} {said}",
+            f"you find any {said}",
+            f"we've got {said}",
+            f"we have {said}",
+        )
+    )

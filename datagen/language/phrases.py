@@ -119,7 +119,7 @@ def _chosen(reading: Reading, fills: Fills, speech: Speech, *, spare: bool, spar
         wanted = max(1, wanted)
     able = [one for one in able if one not in needed]
     needed.extend(speech.rng.sample(able, min(wanted, len(able))))
-    return needed
+    return sorted(needed, key=reading.arguments.index)
 
 
 def _is_known(reading: Reading, argument: Argument, speech: Speech) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from datagen.language.arguments import Argument
+from datagen.language.dates import TIMES, Dates
 from datagen.language.grammar import plural
 from datagen.language.lexicon import Lexicon, Noun
 from datagen.language.values import draw, number_like
@@ -52,6 +53,10 @@ class Speech:
     values: list[SampleValue] = field(default_factory=list)
     known: dict[str, str] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
+    dates: Dates = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dates = Dates(self.rng)
 
     def pick(self, options: Sequence[str], heard: frozenset[str] = frozenset()) -> str:
         """One of the options; those that repeat the tool's documents rarely."""
@@ -95,7 +100,7 @@ class Speech:
 
     def value(self, tool: str, argument: Argument, kind: str) -> str:
         """A plain value."""
-        said = draw(kind, self.rng, self.lexicon)
+        said = self.dates.say(kind) if kind in TIMES else draw(kind, self.rng, self.lexicon)
         self.record(tool, argument, said)
         return said
 

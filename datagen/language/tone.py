@@ -102,7 +102,7 @@ def finished(text: str, speech: Speech, *, plain: bool = False) -> str:
     text = _hurried(text, speech)
     if speech.chance(_OPENED):
         opener = speech.rng.choice(_OPENERS)
-        text = f"{_filled(opener, speech)} {capital(text) if opener.endswith('.') else lowered(text)}"
+        text = f"{_filled(opener, speech)} {capital(text) if opener.endswith('.') else text}"
     elif speech.chance(_CLOSED):
         closers = [one for one in _CLOSERS if not plain or ("if" not in one and "otherwise" not in one)]
         text = f"{capital(text)} {_filled(speech.rng.choice(closers), speech)}"

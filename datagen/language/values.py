@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 
+from datagen.language.dates import TIMES, Dates
 from datagen.language.grammar import article
 from datagen.language.lexicon import Lexicon
 
 __all__ = ["KINDS", "draw", "number_like"]
 
-_MONTHS = "January February March April May June July August September October November December".split()
-_DAYS = "Monday Tuesday Wednesday Thursday Friday".split()
 _CAPITALS = "ABCDEFGHKLMPRSTVWX"
 _SMALL = ("two", "three", "four", "five", "six")
 
@@ -53,52 +52,6 @@ def _email(rng: random.Random, lexicon: Lexicon) -> str:
     return f"{name}@{rng.choice(lexicon.pools['domain'])}"
 
 
-def _date(rng: random.Random, _lexicon: Lexicon) -> str:
-    day, month = rng.randint(1, 28), rng.choice(_MONTHS)
-    forms = (
-        f"{day} {month}",
-        f"{month} {day}",
-        f"the {_ordinal(day)}",
-        f"{month[:3]} {day}",
-        f"next {rng.choice(_DAYS)}",
-        rng.choice(_DAYS),
-        f"{rng.choice(_DAYS)} the {_ordinal(day)}",
-        f"the {_ordinal(day)} of {month}",
-        f"{day}.{rng.randint(1, 12)}.",
-        rng.choice(("tomorrow", "Friday week", "the end of the month", "the day after tomorrow", "next week")),
-    )
-    return rng.choice(forms).removesuffix(".")
-
-
-def _ordinal(day: int) -> str:
-    ending = "th" if 10 < day < 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
-    return f"{day}{ending}"
-
-
-def _time(rng: random.Random, _lexicon: Lexicon) -> str:
-    hour = rng.randint(7, 19)
-    half = 12 if hour == 12 else hour % 12
-    minutes = rng.choice(("00", "15", "30", "45"))
-    return rng.choice(
-        (
-            f"{hour}:{minutes}",
-            f"{half}{'am' if hour < 12 else 'pm'}",
-            f"half past {_hour_word(half)}",
-            f"{half} o'clock",
-        )
-    )
-
-
-def _hour_word(hour: int) -> str:
-    return "one two three four five six seven eight nine ten eleven twelve".split()[hour - 1]
-
-
-def _datetime(rng: random.Random, lexicon: Lexicon) -> str:
-    return f"{rng.choice((*_DAYS, 'tomorrow', _date(rng, lexicon)))} at {_time(rng, lexicon)}".replace(
-        "next week at", "next Monday at"
-    )
-
-
 def _quarter(rng: random.Random, _lexicon: Lexicon) -> str:
     return rng.choice(
         (
@@ -108,20 +61,6 @@ def _quarter(rng: random.Random, _lexicon: Lexicon) -> str:
             f"Q{rng.randint(1, 4)}",
             f"Q{rng.randint(1, 4)} {rng.randint(2023, 2026)}",
         )
-    )
-
-
-def _year(rng: random.Random, _lexicon: Lexicon) -> str:
-    return rng.choice(("this year", "last year", *map(str, range(2021, 2027)), "2025", "2024"))
-
-
-def _month(rng: random.Random, _lexicon: Lexicon) -> str:
-    return rng.choice((*_MONTHS, "last month", "this month"))
-
-
-def _week(rng: random.Random, _lexicon: Lexicon) -> str:
-    return rng.choice(
-        ("this week", "next week", "last week", f"week {rng.randint(1, 52)}", f"calendar week {rng.randint(1, 52)}")
     )
 
 
@@ -224,20 +163,18 @@ def _duration(rng: random.Random, _lexicon: Lexicon) -> str:
     )
 
 
+def _timed(kind: str) -> Draw:
+    return lambda rng, _lexicon: Dates(rng).say(kind)
+
+
 KINDS: Mapping[str, Draw] = {
+    **{kind: _timed(kind) for kind in TIMES},
     "person": _person,
     "name": _person,
     "user": _coded("U2####"),
     "company": _company,
     "email": _email,
-    "date": _date,
-    "time": _time,
-    "datetime": _datetime,
     "quarter": _quarter,
-    "year": _year,
-    "month": _month,
-    "period": _month,
-    "week": _week,
     "money": _money,
     "small": _small,
     "pay": _pay,

@@ -36,14 +36,15 @@ def word(scene: Scene) -> str:
     speech = scene.speech
     goals = scene.goals
     tested = _tested(scene)
-    fills = described_fills(tested.tool, scene.path, scene.readings, speech)
-    condition = condition_of(tested, fills, speech)
+    fills = described_fills(tested.tool, scene.path, scene.readings, speech, deep=1)
+    one = tested.many and not _takes_several(goals, tested, scene)
+    condition = condition_of(tested, fills, speech, one=one)
     if not condition:
         raise Unwordable("no step before the last gives anything that a condition could be put on")
     orders: list[str] = []
     for goal in goals:
-        given = dict(described_fills(goal.tool, scene.path, scene.readings, speech, skip=tested.tool))
-        given.update(_pointing(goal, tested, scene))
+        given = dict(described_fills(goal.tool, scene.path, scene.readings, speech, skip=tested.tool, deep=1))
+        given.update(_pointing(goal, tested, scene, near=not orders, only=one))
         orders.append(want_of(goal, given, speech, spare=len(scene.steps) > 2 or speech.chance(0.8)).do)
     text = speech.rng.choice(_FRONT).format(c=condition, do=joined(orders))
     if speech.chance(0.18) and not text.endswith("?"):
@@ -61,10 +62,16 @@ def _tested(scene: Scene) -> Reading:
     return able[-1]
 
 
-def _pointing(goal: Reading, tested: Reading, scene: Scene) -> dict[str, Filler]:
+def _takes_several(goals: tuple[Reading, ...], tested: Reading, scene: Scene) -> bool:
+    """Whether a goal takes all that the tested step gives."""
+    arguments = ((goal.argument(edge.parameter), edge) for goal in goals for edge in scene.into(goal.tool))
+    return any(argument is not None and argument.many for argument, edge in arguments if edge.source == tested.tool)
+
+
+def _pointing(goal: Reading, tested: Reading, scene: Scene, *, near: bool, only: bool) -> dict[str, Filler]:
     found: dict[str, Filler] = {}
     for edge in scene.into(goal.tool):
         argument = goal.argument(edge.parameter)
         if edge.source == tested.tool and argument is not None:
-            found[edge.parameter] = anaphor(argument, tested, scene.speech, near=not found)
+            found[edge.parameter] = anaphor(argument, tested, scene.speech, near=near and not found, only=only)
     return found

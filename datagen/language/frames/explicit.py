@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datagen.language.anaphora import pointing_fills
 from datagen.language.clauses import Want, want_of
-from datagen.language.grammar import capital, gerund, lowered
+from datagen.language.grammar import gerund, lowered
 from datagen.language.scene import Scene
 from datagen.language.speech import Speech
 from datagen.language.tone import finished
@@ -92,4 +92,4 @@ def _backwards(wants: list[Want], speech: Speech) -> str:
             "start off {doing}, then {do}",
         )
     )
-    return capital(pattern.format(doing=gerund(first.do), do=second.do))
+    return pattern.format(doing=gerund(first.do), do=second.do)

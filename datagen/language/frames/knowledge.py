@@ -6,7 +6,7 @@ import re
 
 from datagen.language.anaphora import described_fills
 from datagen.language.clauses import want_of
-from datagen.language.grammar import article, capital, gerund, lowered
+from datagen.language.grammar import article, capital, gerund
 from datagen.language.reading import Reading
 from datagen.language.scene import Scene
 from datagen.language.speech import Speech
@@ -71,7 +71,7 @@ def word(scene: Scene) -> str:
     for one in texts:
         end = "" if text.endswith(("?", ".", "!")) else "."
         joiner = speech.rng.choice(_BETWEEN)
-        text = f"{text}{end} {capital(joiner.format(s=lowered(one)))}"
+        text = f"{text}{end} {capital(joiner.format(s=one))}"
     return finished(text, speech)
 
 

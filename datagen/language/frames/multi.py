@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datagen.language.clauses import Want, want_of
-from datagen.language.grammar import capital, gerund, joined, lowered
+from datagen.language.grammar import capital, gerund, joined
 from datagen.language.scene import Scene, Unwordable
 from datagen.language.speech import Speech
 from datagen.language.tone import finished, said
@@ -38,6 +38,7 @@ def word(scene: Scene) -> str:
     wants: list[Want] = []
     for step in scene.steps:
         speech.named.clear()
+        speech.dates.forget()
         wants.append(want_of(step, {}, speech, spare=len(scene.steps) > 2 or speech.chance(0.8)))
     if speech.chance(0.4):
         speech.rng.shuffle(wants)
@@ -51,7 +52,7 @@ def _sentences(wants: list[Want], speech: Speech) -> str:
         end = "" if text.endswith(("?", ".", "!")) else "."
         nexts = said(want, speech)
         bare = speech.chance(0.15) and len(wants) == 2
-        text = f"{text}{end} {capital(nexts) if bare else speech.rng.choice(_BETWEEN).format(s=lowered(nexts))}"
+        text = f"{text}{end} {capital(nexts) if bare else speech.rng.choice(_BETWEEN).format(s=nexts)}"
     return text
 
 

@@ -1,0 +1,138 @@
+"""Dates: days, times, weeks, months and years as one request says them, all in one manner, and each later than the one before."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+__all__ = ["TIMES", "Dates"]
+
+_NEW_YEAR = date(2026, 1, 1)
+_MONTHS = "January February March April May June July August September October November December".split()
+_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_SOON = ("today", "tomorrow", *(f"next {day}" for day in _DAYS[:5]), "the end of next week", "the end of the month")
+_THIS = ("last", "this", "next")
+_WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
+_FIRST_HOUR, _LAST_HOUR = 7, 19
+
+
+@dataclass(slots=True)
+class Dates:
+    """What was said of time so far.
+
+    :param manner: how days are said, for all of a request.
+    :param day: days since the start of the year, of the last day said; -1 before the first.
+    """
+
+    rng: random.Random
+    manner: int = field(init=False)
+    clock: int = field(init=False)
+    relative: bool = field(init=False)
+    day: int = -1
+    hour: int = -1
+    place: int = -1
+    number: int = -1
+    said_year: int = 0
+    past: bool = False
+
+    def __post_init__(self) -> None:
+        self.manner, self.clock = self.rng.randrange(9), self.rng.randrange(3)
+        self.relative = self.rng.random() < 0.2
+
+    def forget(self) -> None:
+        """What comes next has nothing to do with what was said; only the manner stays."""
+        self.day = self.hour = self.place = self.number = -1
+        self.said_year, self.past = 0, False
+
+    def say(self, kind: str) -> str:
+        """A time of a kind, one of :data:`TIMES`."""
+        return TIMES[kind](self)
+
+    def date(self) -> str:
+        """A day."""
+        if self.past:
+            return self.rng.choice(("yesterday", "today"))
+        if self.relative and self.place < len(_SOON) - 1:
+            self.place = self.rng.randint(self.place + 1, min(self.place + 4, len(_SOON) - 1))
+            return _SOON[self.place]
+        self.day = self.day + self.rng.randint(1, 18) if self.day >= 0 else self.rng.randint(8, 300)
+        return _as_said(_NEW_YEAR + timedelta(days=self.day), self.manner)
+
+    def time(self) -> str:
+        """A time of day."""
+        first = self.hour < 0 or self.hour >= _LAST_HOUR
+        self.hour = self.rng.randint(_FIRST_HOUR, 16) if first else self.hour + self.rng.choice((1, 1, 2, 3))
+        half = (self.hour - 1) % 12 + 1
+        if self.clock == 0:
+            return f"{self.hour}:{self.rng.choice(('00', '15', '30', '45'))}"
+        if self.clock == 1:
+            return f"{half}{'am' if self.hour < 12 else 'pm'}"
+        return self.rng.choice((f"half past {_WORDS[half - 1]}", f"{half} o'clock"))
+
+    def datetime(self) -> str:
+        """A day with its time; where one was said, a later time of that day."""
+        return f"{self.date()} at {self.time()}" if self.hour < 0 else self.time()
+
+    def week(self) -> str:
+        """A week."""
+        if self.relative:
+            self.place = min(self.place + self.rng.randint(1, 2), 2)
+            return f"{_THIS[self.place]} week"
+        self.number = self.rng.randint(2, 40) if self.number < 0 else self.number + self.rng.randint(1, 4)
+        return f"{'week' if self.clock else 'calendar week'} {self.number}"
+
+    def month(self) -> str:
+        """A month."""
+        if self.relative:
+            self.place = min(self.place + self.rng.randint(1, 2), 2)
+            return f"{_THIS[self.place]} month"
+        self.number = self.rng.randrange(9) if self.number < 0 else min(self.number + self.rng.randint(1, 3), 11)
+        return _MONTHS[self.number]
+
+    def year(self) -> str:
+        """A year; one and the same in a request, as nobody compares years in one."""
+        if self.relative:
+            return "this year" if self.clock else "last year"
+        self.said_year = self.said_year or self.rng.choice((2023, 2024, 2025, 2025, 2026))
+        return str(self.said_year)
+
+    def since(self) -> str:
+        """A day that has passed, from which something runs until today."""
+        self.past = True
+        day = _NEW_YEAR + timedelta(days=self.rng.randint(8, 300))
+        return f"last {self.rng.choice(_MONTHS)}" if self.relative else _as_said(day, self.manner)
+
+
+def _as_said(day: date, manner: int) -> str:
+    month, weekday = _MONTHS[day.month - 1], _DAYS[day.weekday()]
+    return (
+        f"{day.day} {month}",
+        f"{month} {day.day}",
+        f"the {_ordinal(day.day)} of {month}",
+        f"{month[:3]} {day.day}",
+        f"{day.day}.{day.month}",
+        f"{weekday} {day.day} {month}",
+        f"{weekday} the {_ordinal(day.day)}",
+        f"{month} {_ordinal(day.day)}",
+        f"{day.day} {month[:3]}",
+    )[manner]
+
+
+def _ordinal(day: int) -> str:
+    ending = "th" if 10 < day < 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+    return f"{day}{ending}"
+
+
+TIMES: Mapping[str, Callable[[Dates], str]] = {
+    "date": Dates.date,
+    "time": Dates.time,
+    "datetime": Dates.datetime,
+    "week": Dates.week,
+    "month": Dates.month,
+    "period": Dates.month,
+    "year": Dates.year,
+    "past": Dates.since,
+}
+"""Kind of value → how it is said."""

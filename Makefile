@@ -29,6 +29,7 @@ bench-peers: $(VENV)/.dev ## other retrievers on the same sets, beside ours; ren
 
 bench: $(VENV)/.dev ## speed and size, compared within one run
 	$(BIN)/python -m scripts.bench $(BENCH)
+	$(BIN)/python -m scripts.bench_datagen
 
 stubs: $(VENV)/.dev ## generate egotools/v1 from proto/
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/generate_stubs.sh

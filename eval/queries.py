@@ -17,7 +17,7 @@ __all__ = ["LabelledQuery", "QuerySet", "missing_gold", "read_queries", "require
 _NAMED = 10  # how many faults a message names
 _USUAL_NAME = "queries.jsonl"  # says nothing: the folder's name does
 _REQUIRED = {"id": str, "query": str, "tools": list}
-_OPTIONAL = {"class": str}
+_OPTIONAL = {"class": str, "split": str}
 _KINDS = {str: "a text", list: "a list of texts"}
 
 
@@ -29,12 +29,14 @@ class LabelledQuery:
     :param text: the request in plain words.
     :param tools: ids of the tools that it needs, at least one, distinct, in the order given.
     :param request_class: the class of the request, or empty.
+    :param split: ``dev``, ``test`` or whatever its set calls its parts, or empty.
     """
 
     id: str
     text: str
     tools: tuple[str, ...]
     request_class: str = ""
+    split: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,15 +56,16 @@ class _FaultError(Exception):
     """Why one row is no labelled request."""
 
 
-def read_queries(files: Sequence[Path], *, name: str = "") -> QuerySet:
+def read_queries(files: Sequence[Path], *, name: str = "", split: str = "") -> QuerySet:
     """Read labelled requests from JSON Lines, all files as one set in the order given.
 
-    A row is an object with ``id``, ``query``, ``tools`` (gold ids) and perhaps ``class``; other keys are ignored, blank
+    A row is an object with ``id``, ``query``, ``tools`` (gold ids) and perhaps ``class`` and ``split``; other keys are ignored, blank
     lines too. A tool named twice in a gold set counts once. Nothing is dropped in silence: a row that cannot be used
     refuses the whole, since a mean over the remaining requests would be another figure.
 
     :param name: of the set; by default the stem of each file, or its folder's name where the file is ``queries.jsonl``.
-    :raises InvalidArgumentError: when no file is given.
+    :param split: only rows of this split; all where empty.
+    :raises InvalidArgumentError: when no file is given, or no row is of the split.
     :raises DocumentError: when a file cannot be read or has no request, or for rows that are no labelled requests:
         all counted, the first ten named with file and line.
     """
@@ -84,7 +87,19 @@ def read_queries(files: Sequence[Path], *, name: str = "") -> QuerySet:
                 queries.append(query)
     if faults:
         raise _refusal(faults)
-    return QuerySet(name=name or _name(files), queries=tuple(queries), sha256=_sha256(queries))
+    return QuerySet(name=name or _name(files), queries=(kept := _of_split(queries, split)), sha256=_sha256(kept))
+
+
+def _of_split(queries: Sequence[LabelledQuery], split: str) -> tuple[LabelledQuery, ...]:
+    kept = tuple(query for query in queries if split in ("", query.split))
+    if not kept:
+        known = sorted({query.split for query in queries} - {""})
+        raise InvalidArgumentError(
+            f"no request is of the split {split!r}",
+            subject="split",
+            remedy=f"There are: {', '.join(known)}" if known else "The rows have no split",
+        )
+    return kept
 
 
 def missing_gold(queries: QuerySet, known: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -172,6 +187,7 @@ def _query(line: bytes) -> LabelledQuery:
         text=row["query"],
         tools=tuple(dict.fromkeys(row["tools"])),
         request_class=row.get("class") or "",
+        split=row.get("split") or "",
     )
 
 

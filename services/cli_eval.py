@@ -83,6 +83,7 @@ def run(
     limit: Annotated[
         int, typer.Option(min=0, help="Only so many requests, chosen by the hash of their ids; 0 for all.")
     ] = 0,
+    split: Annotated[str, typer.Option(help="Only requests of this split (dev, test); all where left out.")] = "",
     name: Annotated[str, typer.Option(help="What the report calls the requests; by their file where left out.")] = "",
     footprint: Annotated[
         bool, typer.Option(help="Also measure memory and loading, in a process for each system: some seconds each.")
@@ -121,6 +122,7 @@ def run(
         baseline=baseline,
         k=k,
         timeout_s=timeout,
+        split=split,
         limit=limit,
         allow_missing=allow_missing,
         keys=tuple(dependencies or ()),

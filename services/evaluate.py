@@ -48,6 +48,7 @@ class EvaluationPlan:
     :param out: folder of the results; finished answers in it are not asked for again.
     :param systems: names as for :func:`eval.systems.make_systems`; empty for the usual ones.
     :param baseline: the system that differences are against; empty for ``rrf``, or the first where that is not measured.
+    :param split: only requests of this split, all where empty.
     :param limit: how many requests at most, 0 for all.
     :param keys: files of true dependencies, to score the tool graph by.
     :param edges: files of edges between tools, found elsewhere, to score beside the graph's own; each is called as its file.
@@ -62,6 +63,7 @@ class EvaluationPlan:
     baseline: str = ""
     k: int = 30
     timeout_s: float = 10.0
+    split: str = ""
     limit: int = 0
     allow_missing: bool = False
     keys: tuple[Path, ...] = ()
@@ -97,7 +99,7 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
     """
     require_eval_extra()
     cutoffs = _cutoffs(plan.k)
-    queries = read_queries(plan.queries, name=plan.name)
+    queries = read_queries(plan.queries, name=plan.name, split=plan.split)
     if plan.limit:
         queries = sample_queries(queries, plan.limit)
     engine = open_engine(plan.store, reranker=(reranker := open_reranker(plan.reranker)))

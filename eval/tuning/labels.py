@@ -50,7 +50,7 @@ def read_labels(place: Path) -> Labels:
     queries = read_queries([file])
     rows = _rows(file)
     groups_Q = group(queries.queries, {query_id: str(row.get("path_id") or "") for query_id, row in rows.items()})
-    test_Q = np.array([_split(rows[query.id], file) == "test" for query in queries.queries], dtype=bool)
+    test_Q = np.array([_split(query, file) == "test" for query in queries.queries], dtype=bool)
     seen_Q = test_Q & np.isin(groups_Q, groups_Q[~test_Q])
     count = len(np.unique(groups_Q[~test_Q]))
     if count < LEAST_GROUPS:
@@ -75,15 +75,14 @@ def _rows(file: Path) -> dict[str, Mapping[str, Any]]:
     return {row["id"]: row for row in rows}
 
 
-def _split(row: Mapping[str, Any], file: Path) -> str:
-    split = row.get("split") or ""
-    if split not in _SPLITS:
+def _split(query: LabelledQuery, file: Path) -> str:
+    if query.split not in _SPLITS:
         raise DocumentError(
-            f"the request {row['id']!r} has the split {split!r}",
+            f"the request {query.id!r} has the split {query.split!r}",
             subject=str(file),
             remedy="A split is dev or test, or left out",
         )
-    return str(split)
+    return query.split
 
 
 def group(queries: Sequence[LabelledQuery], paths: Mapping[str, str]) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eval.queries import read_queries
-from scripts.bench_sets import BENCH, SHIPPED, bench_sets
+from scripts.bench_sets import BENCH, SAMPLES, SHIPPED, SHIPPED_GENERATED, bench_sets
 
 __all__ = ["bench_queries", "mixed"]
 
@@ -21,10 +21,10 @@ def bench_queries(bench: Path = BENCH) -> dict[str, list[str]]:
     """
     chosen: dict[str, list[str]] = {}
     for bench_set in bench_sets(bench=bench):
-        if bench_set.declared is None:  # else the same requests once more
-            texts = [query.text for query in read_queries([bench_set.queries]).queries]
-            chosen[bench_set.name] = texts if bench_set.name == SHIPPED else sorted(set(texts), key=_hash)[:_OF_EACH]
-    return chosen
+        if bench_set.declared is None and bench_set.name not in (SHIPPED, SHIPPED_GENERATED):  # else once more the same
+            texts = {query.text for query in read_queries([bench_set.queries]).queries}
+            chosen[bench_set.name] = sorted(texts, key=_hash)[:_OF_EACH]
+    return {**chosen, SHIPPED: [query.text for query in read_queries([SAMPLES]).queries]}
 
 
 def mixed(queries: Mapping[str, Sequence[str]]) -> list[str]:

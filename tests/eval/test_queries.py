@@ -211,3 +211,16 @@ def test_every_open_set_reads(shared: Path) -> None:
         queries = read_queries([path])
         assert queries.name == path.parent.name
         assert queries.queries
+
+
+def test_a_split_is_read_alone_and_an_unknown_one_says_which_there_are(tmp_path: Path) -> None:
+    rows = [
+        {"id": str(n), "query": f"request {n}", "tools": ["a"], "split": "test" if n % 3 else "dev"} for n in range(6)
+    ]
+    file = tmp_path / "queries.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert [query.id for query in read_queries([file], split="dev").queries] == ["0", "3"]
+    assert len(read_queries([file]).queries) == 6
+    assert read_queries([file], split="dev").sha256 != read_queries([file], split="test").sha256
+    with pytest.raises(InvalidArgumentError, match=r"dev, test"):
+        read_queries([file], split="train")

@@ -156,4 +156,4 @@ def test_the_open_sets_are_found_beside_the_checkout(shared: Path) -> None:
     assert set(sets_module.MACRO_SETS) <= set(found)
     assert found["toollinkos-given"].declared is not None
     assert not found["toollinkos-given"].keys  # what was given is not scored as found
-    assert list(found)[-1] == "enterprise"
+    assert list(found)[-2:] == ["enterprise", "enterprise-generated"]

@@ -34,7 +34,20 @@ def _build(run: Run, *arguments: object) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["build"], ["serve"], ["search"], ["show"], ["graph"], ["graph", "export"], ["validate"], ["eval"]]
+    "command",
+    [
+        [],
+        ["build"],
+        ["serve"],
+        ["search"],
+        ["show"],
+        ["graph"],
+        ["graph", "export"],
+        ["validate"],
+        ["eval"],
+        ["tune"],
+        ["datagen"],
+    ],
 )
 def test_every_command_has_help(run: Run, command: list[str]) -> None:
     code, out, _ = run(*command, "--help")

@@ -1,0 +1,113 @@
+"""The open benchmark of the shipped catalogue: what its datasheet promises."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from typing import Any
+
+import pytest
+
+from datagen.request import CLASSES, SyntheticRequest
+from eval.queries import read_queries
+from ingest.sources import Catalog
+from scripts.enterprise_benchmark import FOLDER, HALVES, NOTHING, SOURCES, half_of, read_rows
+
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def by_source() -> dict[str, Rows]:
+    return {source: list(read_rows(FOLDER / f"{source}.jsonl")) for source in SOURCES}
+
+
+@pytest.fixture(scope="module")
+def rows(by_source: dict[str, Rows]) -> Rows:
+    return [row for source in SOURCES for row in by_source[source]]
+
+
+@pytest.fixture(scope="module")
+def unanswerable() -> Rows:
+    return list(read_rows(FOLDER / "unanswerable.jsonl"))
+
+
+def test_at_least_a_thousand_requests_sixty_of_each_class_by_hand(by_source: dict[str, Rows], rows: Rows) -> None:
+    assert len(rows) >= 1_000
+    by_hand = Counter(row["class"] for row in by_source["hand"])
+    assert set(by_hand) == set(CLASSES)
+    assert min(by_hand.values()) >= 60
+    assert {row["generator"] for row in by_source["hand"]} == {"hand"}
+    assert {row["generator"] for row in by_source["generated"]} == {"rules.v1"}
+
+
+def test_sixty_requests_that_nothing_serves(unanswerable: Rows) -> None:
+    assert len(unanswerable) >= 60
+    assert all(row["tools"] == [] and row["class"] == NOTHING for row in unanswerable)
+
+
+def test_no_tool_path_is_in_both_halves(rows: Rows) -> None:
+    of = {half: {frozenset(row["tools"]) for row in rows if row["split"] == half} for half in HALVES}
+    assert not of["dev"] & of["test"]
+    assert all(half_of(row["path_id"]) == row["split"] for row in rows)
+    assert min(sum(row["split"] == half for row in rows) for half in HALVES) > 0.4 * len(rows)
+
+
+def test_the_hand_written_ones_are_those_of_their_writers(by_source: dict[str, Rows]) -> None:
+    written = [row for path in sorted((FOLDER / "writers").glob("*.jsonl")) for row in read_rows(path)]
+    kept = {row["id"]: (row["query"], row["tools"], row["class"]) for row in by_source["hand"]}
+    assert kept == {r["id"]: (r["query"], r["tools"], r["class"]) for r in written if r["class"] != NOTHING}
+
+
+def test_generated_requests_passed_every_check(by_source: dict[str, Rows]) -> None:
+    assert all(verdict["passed"] for row in by_source["generated"] for verdict in row["verdicts"])
+
+
+def test_every_text_and_every_id_is_there_once(rows: Rows, unanswerable: Rows) -> None:
+    everything = rows + unanswerable
+    assert len({row["id"] for row in everything}) == len(everything)
+    assert len({" ".join(row["query"].lower().split()) for row in everything}) == len(everything)
+
+
+def test_the_rows_are_what_eval_and_datagen_read(rows: Rows) -> None:
+    queries = read_queries([FOLDER / f"{source}.jsonl" for source in SOURCES])
+    assert [query.tools for query in queries.queries] == [tuple(row["tools"]) for row in rows]
+    for row in rows:
+        request = SyntheticRequest.from_json(row)
+        assert request.path.id == row["path_id"]
+        assert len(set(request.path.tools)) == len(request.path.tools)
+        assert {verdict.check for verdict in request.verdicts} >= {"class", "sequence", "error"}
+
+
+def test_values_are_said_and_belong_to_tools_of_the_path(rows: Rows, tools: dict[str, dict[str, Any]]) -> None:
+    for row in rows:
+        for value in row["values"]:
+            assert value["value"] in row["query"], row["id"]
+            assert value["tool"] in row["tools"], row["id"]
+            assert value["parameter"] in {one["name"] for one in tools[value["tool"]]["parameters"]}, row["id"]
+
+
+def test_edges_join_tools_of_the_path_in_the_order_they_run(rows: Rows) -> None:
+    for row in rows:
+        place = {tool: at for at, tool in enumerate(row["tools"])}
+        for edge in row["edges"]:
+            assert edge["kind"] == "P-P" or place[edge["source"]] < place[edge["target"]], row["id"]
+
+
+@pytest.fixture(scope="module")
+def tools() -> dict[str, dict[str, Any]]:
+    return {row["id"]: row for row in read_rows(FOLDER / "tools.jsonl")}
+
+
+def test_the_tools_are_those_of_the_shipped_catalogue(catalog: Catalog, tools: dict[str, dict[str, Any]]) -> None:
+    read = {tool.id: json.loads(tool.canonical_json()) for tool in catalog.tools}
+    assert len(read) >= 300
+    assert tools == read
+
+
+def test_the_requests_reach_nearly_all_tools_and_every_system(rows: Rows, tools: dict[str, dict[str, Any]]) -> None:
+    used: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        for tool in row["tools"]:
+            used[tool.split("/")[0]].add(tool)
+    assert {tool.split("/")[0] for tool in tools} == set(used)
+    assert sum(map(len, used.values())) >= 0.9 * len(tools)

@@ -86,7 +86,7 @@ class RulesGenerator:
         request_class: str,
         seed: int,
     ) -> Draft | Refusal:
-        """Of the first few wordings that are right, the one with the fewest words that all requests share."""
+        """Of the first few wordings that are right, the one with the smallest share of words that all requests have."""
         reason, text = "", ""
         drafts: list[Draft] = []
         for attempt in range(_ATTEMPTS):
@@ -119,9 +119,10 @@ def _random(path: ToolPath, request_class: str, seed: int, attempt: int) -> rand
     return random.Random(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
 
 
-def _commonness(text: str) -> int:
-    """How many words of a text stand in nearly every request."""
-    return sum(word in _COMMON for word in text.lower().split())
+def _commonness(text: str) -> float:
+    """The share of a text's words that stand in nearly every request."""
+    said = text.lower().split()
+    return sum(word in _COMMON for word in said) / len(said)
 
 
 def _fault(

@@ -30,6 +30,8 @@ _ANY_HEADS = frozenset(
     "room desk hotel flight offering venue technician slot carrier course bin session offer restaurant".split()
 )
 """Things of which any will do."""
+_WHOLES = ("header", "document", "overview", "detail", "record", "status", "profile")
+"""What is said of a thing itself, not of a part of it."""
 _HIDDEN = 2
 """So many steps at most are said as one description."""
 _LONGEST = 15
@@ -97,7 +99,7 @@ def _from_several(argument: Argument, source: Reading, word: str, speech: Speech
     if not same:
         return Filler(
             text=speech.pick(
-                (f"that {word}", f"the {word} on the first one", f"the {word} it's about", f"that one's {word}")
+                (f"that {word}", f"that {word}", f"the {word} on the first one", f"the first one's {word}")
             )
         )
     if source.noun.mass:
@@ -124,7 +126,7 @@ def is_same_thing(argument: Argument, source: Reading) -> bool:
         noun.key == source.noun.key
         or noun.key.endswith(f" {source.noun.key}")
         or source.noun.key.endswith(f" {noun.key}")
-        or (source.noun.key.startswith(noun.key))
+        or source.noun.key in {f"{noun.key} {part}" for part in _WHOLES}
     )
 
 

@@ -23,6 +23,7 @@ _NUMBERED = frozenset("id key code number arn handle document item element group
 _QUOTED = re.compile(r"`([a-z][a-z_ -]{1,20})`")
 _SECRETS = frozenset("session token password secret".split())
 _CURRENCY = frozenset(("currency",))
+_MOMENTS = frozenset("at on time".split())
 _MAX_ARGUMENTS = 14
 _OBJECTS = ("object", "dict", "map", "structure")
 _LONG_NUMBERS = ("###", "####", "#####", "@-###", "@#####", "@@-####", "@@-###")
@@ -197,6 +198,12 @@ def _by_type(parameter: Parameter, name: str) -> Field | None:
         kind = "docnum" if name.split()[-1] in _NUMBERED else "title"
     else:
         return None
+    if kind == "date" and spoken.split()[-1] in _MOMENTS:
+        return Field(
+            kind=kind,
+            say=("on {v}",),
+            noun=f"date it {spoken.split()[0]}" if spoken.split()[0].endswith("ed") else "date",
+        )
     return Field(kind=kind, say=(f"with {{v}} as the {spoken}", f"with the {spoken} {{v}}"), noun=spoken)
 
 

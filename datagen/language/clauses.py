@@ -15,6 +15,7 @@ __all__ = ["Want", "put_in", "want_of"]
 _PARTICLES = frozenset("out up off on in down away back over round along aside apart together".split())
 _NO_SPLIT = frozenset("go look have get keep".split())
 _PRONOUNS = frozenset(("it", "them", "me", "that one", "this", "that"))
+_WHOSE = {"it": "its", "them": "their", "me": "my"}
 _SHORT = 4
 _CHANGES = (
     "change the {label} of {x} to {v}",
@@ -22,10 +23,11 @@ _CHANGES = (
     "switch the {label} of {x} over to {v}",
     "make {v} the {label} of {x}",
     "put {v} down as the {label} of {x}",
+    "enter {v} as the {label} of {x}",
+    "replace the {label} of {x} with {v}",
     "correct the {label} of {x} to {v}",
     "swap the {label} of {x} for {v}",
-    "give {x} {v} as {label}",
-    "fix the {label} on {x}: {v}",
+    "update the {label} on {x}: {v}",
     "make the {label} of {x} {v}",
     "the {label} on {x} should be {v}",
     "the {label} of {x} is wrong, it has to be {v}",
@@ -114,20 +116,18 @@ def _get(reading: Reading, thing: str, owner: str, parts: Parts, speech: Speech)
         asked = asked or (
             f"what do we know about {np}{parts.tail}",
             f"what does {np} look like{parts.tail}",
-            f"what's the story with {np}{parts.tail}",
+            f"what's the latest on {np}{parts.tail}",
             f"can I see {np}{parts.tail}",
             f"any news on {np}{parts.tail}",
-            f"how does {np} look{parts.tail}",
             f"what's in {np}{parts.tail}",
-            f"how's {np} doing{parts.tail}",
-            f"what's behind {np}{parts.tail}",
-            f"is {np} all right{parts.tail}",
+            f"what's going on with {np}{parts.tail}",
+            f"where are we with {np}{parts.tail}",
+            f"what do we have on {np}{parts.tail}",
+            f"can you tell me more about {np}{parts.tail}",
         )
         if noun.person and not noun.ask:
             asked = (f"who is {np}{parts.tail}", f"what do we have on {np}{parts.tail}")
-        details = (
-            speech.pick(("the details of ", "everything on ", "all of ", *("",) * 12)) if thing not in _PRONOUNS else ""
-        )
+        details = speech.pick(("the details of ", "everything on ", *("",) * 12)) if thing not in _PRONOUNS else ""
         return Want(
             do=f"{put_in(_verb(reading, speech, np), details + np)}{parts.tail}",
             need=f"{speech.pick(('the details of', 'everything on', 'a look at'))} {np}{parts.tail}",
@@ -193,14 +193,14 @@ def _several(reading: Reading, owner: str, parts: Parts, speech: Speech) -> Want
                     f"{speech.pick(which)} {bare} are there{whose}{quality}{parts.tail}",
                     f"are there any {said}",
                     f"do we have any {said}",
-                    f"any {said}",
+                    f"do you know of any {said}",
                     f"got any {said}",
                     f"how many {said} are there",
                     f"how many {said} do we have",
                     f"is there a list of {said}",
                     f"can I see {said}",
-                    f"what about {said}",
-                    f"anything on {said}",
+                    f"can you find any {said}",
+                    f"can I get a list of {said}",
                     f"have we got {said}",
                     f"where do I see {said}",
                 )
@@ -265,6 +265,13 @@ def _act(reading: Reading, thing: str, owner: str, parts: Parts, speech: Speech)
     else:
         np = _owned(reading, owner, speech) if owner or reading.mine else _loose(reading, speech)
     tail = f"{around}{' ' + reading.tail if reading.tail else ''}{parts.tail}"
+    if parts.change is not None and np in _WHOSE:
+        label, value = parts.change
+        whose = f"{_WHOSE[np]} {label}"
+        return Want(
+            do=f"{speech.pick(('change', 'set', 'switch', 'correct'))} {whose} to {value}{tail}",
+            states=(f"{whose} should be {value}{tail}",),
+        )
     if parts.change is not None:
         label, value = parts.change
         order, state = speech.pick(_ORDERED), speech.pick(_STATED)

@@ -39,17 +39,12 @@ def condition_of(reading: Reading, fills: Fills, speech: Speech, *, one: bool = 
         return f"{speech.rng.choice(tests)}{parts.tail}"
     if owner and not thing and not reading.noun.mass and not reading.noun.plural:
         return speech.pick((f"there is {article(said)} {at} {owner}", f"{owner} has {article(said)}")) + parts.tail
-    return (
-        speech.pick(
-            (
-                f"there is a trace of {subject}",
-                f"you can find {subject}",
-                f"we have {subject} on file",
-                f"you come across {subject}",
-            )
+    if thing or not owner:
+        return (
+            speech.pick((f"you can find {subject}", f"we have {subject} on file", f"{subject} is in the books"))
+            + parts.tail
         )
-        + parts.tail
-    )
+    return speech.pick((f"there is anything on {subject}", f"you can see {subject}")) + parts.tail
 
 
 def _tests(output: Output, subject: str, speech: Speech) -> list[str]:

@@ -219,7 +219,8 @@ def _phrase(reading: Reading, argument: Argument, filler: Filler | None, speech:
     if argument.role == "decision":
         return 5, f"({value})"
     if argument.choices:
-        return 4, _with_choice(reading, argument, value, speech)
+        phrase = _with_choice(reading, argument, value, speech)
+        return (8 if phrase.startswith("-") else 4), phrase
     return (8 if field is not None and field.kind in _LAST else 5), _with_value(argument, value, speech)
 
 
@@ -248,7 +249,7 @@ def _with_choice(reading: Reading, argument: Argument, value: str, speech: Speec
         return speech.rng.choice((f"with {value} {last}", f"({last} {value})", f"at {value} {last}"))
     if reading.reads:
         return speech.rng.choice((f"- {value} only", f"({value} only)", f"- just {value}"))
-    return speech.rng.choice((f"({value})", f"- {value}, please", f"- make it {value}"))
+    return speech.rng.choice((f"({value})", f"({value})", f"- {value}", f"- make it {value}"))
 
 
 def _with_thing(reading: Reading, argument: Argument, text: str) -> str:

@@ -8,7 +8,7 @@ from datagen.language.clauses import Want
 from datagen.language.grammar import capital, gerund, lowered, tidy
 from datagen.language.speech import Speech
 
-__all__ = ["finished", "order_of", "said"]
+__all__ = ["SPEAKER", "filled", "finished", "order_of", "said"]
 
 _ORDERS = (
     *("{do}",) * 22, "please {do}", "please {do}", "{do} please", "{do}, please", "pls {do}", "could you {do}?", "could you {do}?", "can you {do}?", "can you {do}?",
@@ -22,7 +22,8 @@ _OURS = (
     "can I {do}?", "{first} told me to {do}", "could we {do}?", "I'm meant to {do}", "my job today is to {do}", "I still have to {do}",
 )  # fmt: skip
 """What only those say who do it themselves: an order that says ``me`` does not go with it."""
-_SPEAKER = re.compile(r"\b(?:me|us|my|your)\b")
+SPEAKER = re.compile(r"\b(?:me|us|my|your)\b")
+"""Words of the one who asks."""
 _NEEDS = (
     "I need {need}", "I'm after {need}", "looking for {need}", "{need} please", "we need {need}", "I'd like {need}", "I could do with {need}",
     "I need {need} asap", "can I have {need}?", "could I get {need}?", "I want {need}", "what I need is {need}", "where do I find {need}?",
@@ -73,21 +74,21 @@ def order_of(want: Want, speech: Speech, *, plain: bool = False) -> str:
 
     :param plain: no ``and`` and no ``if`` in the politeness.
     """
-    ours = speech.chance(0.22) and not _SPEAKER.search(want.do)
+    ours = speech.chance(0.22) and not SPEAKER.search(want.do)
     patterns = _OURS if ours else _ORDERS
     pattern = speech.rng.choice([one for one in patterns if not plain or "and" not in one.split()])
-    return _filled(pattern, speech).format(do=want.do, doing=gerund(want.do))
+    return filled(pattern, speech).format(do=want.do, doing=gerund(want.do))
 
 
 def said(want: Want, speech: Speech, *, plain: bool = False) -> str:
     """A want as a question, an order, a statement or a thing that is needed."""
     roll = speech.rng.random()
     if want.asks and roll < 0.45:
-        return _filled(speech.rng.choice(_ASKS), speech).format(ask=speech.rng.choice(want.asks))
+        return filled(speech.rng.choice(_ASKS), speech).format(ask=speech.rng.choice(want.asks))
     if want.states and roll < 0.6:
         return speech.rng.choice(want.states)
     if want.need and roll < 0.62:
-        return _filled(speech.rng.choice(_NEEDS), speech).format(need=want.need)
+        return filled(speech.rng.choice(_NEEDS), speech).format(need=want.need)
     return order_of(want, speech, plain=plain)
 
 
@@ -102,10 +103,10 @@ def finished(text: str, speech: Speech, *, plain: bool = False) -> str:
     text = _hurried(text, speech)
     if speech.chance(_OPENED):
         opener = speech.rng.choice(_OPENERS)
-        text = f"{_filled(opener, speech)} {capital(text) if opener.endswith('.') else text}"
+        text = f"{filled(opener, speech)} {capital(text) if opener.endswith('.') else text}"
     elif speech.chance(_CLOSED):
         closers = [one for one in _CLOSERS if not plain or ("if" not in one and "otherwise" not in one)]
-        text = f"{capital(text)} {_filled(speech.rng.choice(closers), speech)}"
+        text = f"{capital(text)} {filled(speech.rng.choice(closers), speech)}"
     text = capital(text)
     if speech.chance(_LOWER):
         text = lowered(text)
@@ -114,7 +115,7 @@ def finished(text: str, speech: Speech, *, plain: bool = False) -> str:
     return tidy(text)
 
 
-def _filled(pattern: str, speech: Speech) -> str:
+def filled(pattern: str, speech: Speech) -> str:
     """A pattern with names of people, places and companies where it has room for them."""
 
     def name(slot: re.Match[str]) -> str:

@@ -15,7 +15,7 @@ __all__ = ["word"]
 
 _FRONT = (
     *("if {c}, {do}",) * 8, *("if {c} {do}",) * 3, "in case {c}, {do}", "provided {c}, {do}", "provided that {c}, {do}", "as long as {c}, {do}",
-    "if {c}, please {do}", "if {c}, could you {do}?", "only if {c}, {do}", "assuming {c}, {do}", "if {c} then {do}",
+    "if {c}, please {do}", "if {c}, could you {do}?", "assuming {c}, {do}", "if {c}, I need you to {do}", "if {c}, can you {do}?", "if {c}, just {do}", "if {c} then {do}",
     "can you check whether {c}, and if so {do}?",
 )  # fmt: skip
 _ELSE = (

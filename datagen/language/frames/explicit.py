@@ -89,7 +89,7 @@ def _backwards(wants: list[Want], speech: Speech) -> str:
             "after {doing}, {do}",
             "once you're done {doing}, {do}",
             "as soon as you're through with {doing}, {do}",
-            "start off {doing}, then {do}",
+            "start by {doing}, then {do}",
         )
     )
     return pattern.format(doing=gerund(first.do), do=second.do)

@@ -10,7 +10,7 @@ from datagen.language.grammar import article, capital, gerund
 from datagen.language.reading import Reading
 from datagen.language.scene import Scene
 from datagen.language.speech import Speech
-from datagen.language.tone import finished
+from datagen.language.tone import SPEAKER, filled, finished
 
 __all__ = ["word"]
 
@@ -38,11 +38,16 @@ _BETWEEN = (
     *("Also, {s}",) * 3, *("And {s}",) * 3, *("{s}",) * 8, *("Plus {s}",) * 2, "While you're at it, {s}", "Oh, and {s}", "Besides, {s}", "Either way, {s}",
 )  # fmt: skip
 _ORDERS = (
-    "could you {do} for me?", "please {do} for me", "I'd like you to {do}", "I need you to {do}", "help me {do}", "can you {do} for me?",
-    "I'd love some help {doing}", "I still have to {do} myself", "I can't manage to {do}, please help", "I want you to {do}",
-    "would you {do} for me?", "I'm meant to {do}, can you do it?", "my boss wants me to {do}", "I need to {do} on my own account", "I forgot to {do}, can you?",
-    "mind {doing} for me?", "I promised to {do}", "I'd rather you {do} than me",
+    "could you {do} for me?", "please {do} for me", "I'd like you to {do}", "I need you to {do}", "can you {do} for me?", "I want you to {do}",
+    "would you {do} for me?", "can I ask you to {do}?", "can I get you to {do}?", "I'd be glad of some help {doing}", "please {do}, I can't get to it",
+    "could you {do}? I'm out all day", "can you {do}? I'm stuck in a meeting", "would you {do}? I have no access", "I asked {first} to {do}, can you do it instead?",
 )  # fmt: skip
+_OURS = (
+    "help me {do}", "I still have to {do}", "my boss wants me to {do}", "I need to {do}", "I forgot to {do}, can you?", "I promised {first} to {do}",
+    "{first} asked me to {do}", "I want to {do}", "I'd like to {do}", "I have to {do} for {first}", "I'm trying to {do}", "I'm supposed to {do}",
+    "{first} from {department} wants me to {do}", "let me {do}", "I was told to {do}", "I meant to {do} yesterday",
+)  # fmt: skip
+"""What does not go with an order that says ``me`` itself."""
 _NEEDS = (
     "I need {need}",
     "I'm after {need}",
@@ -103,5 +108,5 @@ def _personal(step: Reading, scene: Scene) -> str:
     own = [ask for ask in want.asks if _PERSONAL.search(ask)]
     if own and speech.chance(0.5):
         return f"{speech.rng.choice(own)}?"
-    patterns = _ORDERS + (_NEEDS if want.need else ())
-    return speech.rng.choice(patterns).format(do=want.do, doing=gerund(want.do), need=want.need)
+    patterns = _ORDERS + (_NEEDS if want.need else ()) + (() if SPEAKER.search(want.do) else _OURS)
+    return filled(speech.rng.choice(patterns), speech).format(do=want.do, doing=gerund(want.do), need=want.need)

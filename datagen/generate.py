@@ -6,6 +6,7 @@ import hashlib
 import random
 import re
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 from datagen.catalogue import Catalogue
 from datagen.language.frames import conditional, explicit, implicit, knowledge, multi, single
@@ -29,9 +30,11 @@ _FRAMES: Mapping[str, Callable[[Scene], str]] = {
     "ir-multi-intent": knowledge.word,
 }
 _ATTEMPTS = 10
-_CHOICES = 4
+_CHOICES = 5
+_MAY_REPEAT = 0.4
 _COMMON = frozenset(
-    "a an the for on of to in at by up me i you that it is are there with from what can do we have has then and one get about any if could as".split()
+    "a an the for on of to in at by up me i you that it is are there with from what can do we have has then and one get about any if could as "
+    "its new need want over out find first line show send look once done please also i'd there's that's we've last use how".split()
 )
 _CONDITION = r"\b(?:if|unless|provided|in case|as long as|assuming|should it|otherwise|whether|whenever)\b"
 _ORDER = r"\b(?:then|first|after|afterwards|before|once|next,|finally|subsequently|based on)\b"
@@ -40,6 +43,9 @@ _FORBIDDEN = {
     "single-intent": re.compile(_CONDITION, re.I),
     "implicit-multi-step": re.compile(f"{_CONDITION}|{_ORDER}|{_DISTINCT}", re.I),
 }
+_TWICE = re.compile(
+    r"\b(\w{4,}) (?:on|of|for|behind|at|in|with) (?:the|that|its|their|those|one of the) (?:\w+ ){0,2}\1s?\b", re.I
+)
 _CASED = re.compile(r"\b[a-z]{2,}[A-Z]\w*|\b\w+_\w+\b")
 _QUOTED = re.compile(r"https?://\S+|\S+@\S+|'[^']*'")
 
@@ -86,7 +92,7 @@ class RulesGenerator:
         request_class: str,
         seed: int,
     ) -> Draft | Refusal:
-        """Of the first few wordings that are right, the one with the smallest share of words that all requests have."""
+        """Of the first few wordings that are right, the one that repeats least of what all requests say."""
         reason, text = "", ""
         drafts: list[Draft] = []
         for attempt in range(_ATTEMPTS):
@@ -104,7 +110,7 @@ class RulesGenerator:
             if len(drafts) == _CHOICES:
                 break
         if drafts:
-            return min(drafts, key=lambda draft: _commonness(draft.text))
+            return min(drafts, key=lambda draft: _staleness(draft.text))
         return Refusal(stage="generate", subject=path.tools, reason=reason, request_class=request_class, text=text)
 
     def _reading(self, tool: str) -> Reading | str:
@@ -119,10 +125,16 @@ def _random(path: ToolPath, request_class: str, seed: int, attempt: int) -> rand
     return random.Random(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
 
 
-def _commonness(text: str) -> float:
-    """The share of a text's words that stand in nearly every request."""
-    said = text.lower().split()
-    return sum(word in _COMMON for word in said) / len(said)
+def _staleness(text: str) -> float:
+    """How much a text repeats what other requests say: its pairs of plain words, less the pairs that any text may have."""
+    said = [_plainness(word) for word in text.split()]
+    return sum(one * other for one, other in pairwise(said)) - _MAY_REPEAT * len(said)
+
+
+def _plainness(word: str) -> float:
+    """1 for a word of nearly every request, 0 for a name or a number."""
+    bare = word.strip(".,:;?!()").lower()
+    return 1.0 if bare in _COMMON else 0.75 if bare.isalpha() and word[-1:] != "'" and word.islower() else 0.0
 
 
 def _fault(
@@ -136,6 +148,8 @@ def _fault(
     forbidden = _FORBIDDEN.get(request_class)
     if forbidden is not None and (cue := forbidden.search(plain)):
         return f"the wording says {cue[0]!r}, which is a cue of another class"
+    if twice := _TWICE.search(plain):
+        return f"the wording says {twice[1]!r} of itself"
     if not values and _is_open(path, readings):
         return "the wording says no value for any input"
     if (word := _CASED.search(_without(plain, values))) and word[0] not in ("iPhone",):

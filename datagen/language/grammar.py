@@ -100,7 +100,7 @@ def _ing(verb: str) -> str:
 
 def possessive(phrase: str) -> str:
     """``Jan`` → ``Jan's``; of a plural in -s only the mark."""
-    return f"{phrase}'s"
+    return f"{phrase}'" if phrase.endswith("s") and phrase[:1].islower() else f"{phrase}'s"
 
 
 def joined(parts: Sequence[str], last: str = "and") -> str:

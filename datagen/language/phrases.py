@@ -23,6 +23,7 @@ _AT_TIMES = re.compile(
 )
 _DETERMINED = re.compile(r"\b(?:the|our) \{v\}")
 _LAST = frozenset("reason remark message fix problem flag".split())
+_UNSEARCHED = frozenset("count few summary remark title hours".split())
 _NAMED = frozenset(
     "company person celebrity movie show artist album song playlist franchise channel project event course part product haulier department "
     "city hardware equipment office room".split()
@@ -104,7 +105,9 @@ def owner_phrase(reading: Reading, fills: Fills, speech: Speech) -> str:
 def _chosen(reading: Reading, fills: Fills, speech: Speech, *, spare: bool, sparse: bool) -> list[Argument]:
     others = [one for one in reading.arguments if one is not reading.identity and one is not reading.owner]
     needed = [one for one in others if one.required or _filler(one, fills) is not None]
-    able = [one for one in others if one not in needed and _optional(one) and not _is_known(reading, one, speech)]
+    able = [
+        one for one in others if one not in needed and _optional(reading, one) and not _is_known(reading, one, speech)
+    ]
     wanted = 0
     if not spare:
         wanted = sum(speech.chance(share / 2 if sparse and at else share) for at, share in enumerate(_OPTIONAL))
@@ -129,10 +132,12 @@ def _is_known(reading: Reading, argument: Argument, speech: Speech) -> bool:
     return argument.noun.key == reading.noun.key or (speech.remembers and argument.noun.key in speech.named)
 
 
-def _optional(argument: Argument) -> bool:
+def _optional(reading: Reading, argument: Argument) -> bool:
     """Whether people would say it of their own accord: no foreign numbers beyond one, no titles made up for unknown inputs."""
     if argument.role == "id":
         return True
+    if reading.many and argument.field is not None and argument.field.kind in _UNSEARCHED:
+        return False
     if argument.field is not None and argument.field.say and argument.field.say[0].startswith("with {v} as the"):
         return False
     return not (

@@ -96,22 +96,41 @@ def assign(
     seen = {word for value in taken.values() for word in value.text.split()}
     left = [value for value in _identifiers(reading) if value.text.lower() not in enums and value.text not in seen]
     nouns = _nouns(reading, left)
+    like: dict[str, Group] = {}
     for strength in (_ANNOUNCED, _LETTERED, _LEFT):
         for value in list(left):
             if value.text in seen:
                 left.remove(value)
                 continue
+            known = like.get(_shape(value.text)) if strength == _LEFT else None
             places = [
                 (_preference(group, reading), number)
                 for number, group in enumerate(groups)
-                if number not in taken and _suits(value, nouns[value.start], group, groups, reading) >= strength
+                if number not in taken
+                and _goes_with(group, known)
+                and _suits(value, nouns[value.start], group, groups, reading) >= strength
             ]
             if places:
                 number = min(places)[1]
                 taken[number] = Said(text=value.text, sure=strength > _LEFT)
+                if strength > _LEFT:
+                    like.setdefault(_shape(value.text), groups[number])
                 seen.add(value.text)
                 left.remove(value)
     return taken
+
+
+def _shape(value: str) -> str:
+    """What identifiers of one kind have in common: their letters, else their first digits and their length."""
+    match = _WORD.match(value.lower())
+    return match[0] if match else f"{value[:2]}{len(value)}"
+
+
+def _goes_with(group: Group, known: Group | None) -> bool:
+    """Whether a value that looks like those of a known group may fill a group: two of one entity, or two people."""
+    if known is None or group.is_code:
+        return True
+    return group.slots[0].entity == known.slots[0].entity or (group.person and known.person)
 
 
 def _preference(group: Group, reading: Reading) -> int:

@@ -30,6 +30,9 @@ class Fit:
     :param named: ids of the tools of which the request states an identifier that can be nothing else.
     :param needed: positions of tools without which another lacks a required input; where several would do, one of them.
     :param supplied: (tool, parameter) of the inputs that an earlier tool fills.
+    :param passed: (tool, parameter) of the plain inputs that an output of an earlier tool fills.
+    :param backward: positions of two tools of which the later one gives what the earlier one takes, and never the other
+        way round, while nothing else gives it.
     :param missing: required identifiers that neither the request nor an earlier tool gives.
     :param late: of these, the ones that a later tool would give: (slot, position of the later tool).
     :param apart: positions of tools that have nothing to do with the others.
@@ -45,6 +48,8 @@ class Fit:
 
     needed: frozenset[int]
     named: frozenset[str]
+    passed: frozenset[tuple[str, str]]
+    backward: tuple[tuple[int, int], ...]
 
     @property
     def shared(self) -> bool:
@@ -140,6 +145,12 @@ def _fit(request: SyntheticRequest, reading: Reading, tools: tuple[ToolSlots, ..
         elif slot.kind == "id" and slot.required and key not in given and not _by_default(slot, reading):
             missing.append(slot)
             late.extend((slot, at) for at in sources[key] if at > place)
+    passed = frozenset(
+        (target.id, parameter)
+        for place, target in enumerate(tools)
+        for source in tools[:place]
+        for parameter in edges.get((source.id, target.id), ())
+    )
     return Fit(
         tools=tools,
         stated=stated,
@@ -150,7 +161,22 @@ def _fit(request: SyntheticRequest, reading: Reading, tools: tuple[ToolSlots, ..
         late=tuple(late),
         apart=_apart(tools, edges),
         named=named,
+        passed=passed,
+        backward=tuple(_backward(tools, edges, filled | given | supplied | passed, fed)),
     )
+
+
+def _backward(
+    tools: Sequence[ToolSlots], edges: Edges, filled: set[tuple[str, str]], fed: set[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    for first, tool in enumerate(tools):
+        told = any((source.id, tool.id) in edges for source in tools[:first])
+        for later in range(first + 1, len(tools)):
+            takes = edges.get((tools[later].id, tool.id), frozenset())
+            if not takes or (tool.id, tools[later].id) in edges or (first, later) in fed:
+                continue
+            if not told or any((tool.id, parameter) not in filled for parameter in takes):
+                yield first, later
 
 
 def _needed(choices: Sequence[Sequence[int]]) -> frozenset[int]:

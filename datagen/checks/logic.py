@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from datagen.checks.fit import Fit, Fitter
 from datagen.checks.reading import Reading, looks, read
 from datagen.checks.slots import Slot
+from datagen.checks.unsaid import unsaid
 from datagen.request import SyntheticRequest, Verdict
 
 __all__ = ["SequenceCheck", "said"]
 
 _DEPENDENT = frozenset(("explicit-multi-step", "implicit-multi-step", "conditional-multi-step"))
-_WHOLE = frozenset(
-    "all rest half everything remaining full whole same entire both double twice balance none nothing".split()
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +26,7 @@ class SequenceCheck:
     def judge(self, request: SyntheticRequest) -> Verdict:
         """The verdict; what it fails for names the tool and its input."""
         reading, found = read(request.text), self.fitter.fit(request)
-        fault = _order(request, found) or _inputs(reading, found) or _together(request, reading, found)
+        fault = _order(request, found) or _together(request, reading, found) or _inputs(request, reading, found)
         reason = fault or "each tool gets what it needs from the request, from a tool before it or by default"
         return Verdict(check=self.check, passed=not fault, reason=reason, by=self.name)
 
@@ -52,6 +50,9 @@ def _order(request: SyntheticRequest, found: Fit) -> str:
         last = len(found.tools) - 1
         if writes and writes[0] == 0 and found.tools[last].reads and not any(source == 0 for source, _ in found.fed):
             return f"{found.tools[0].id} acts before {found.tools[last].id} looks whether the condition holds"
+    if found.backward:
+        first, later = (found.tools[place] for place in found.backward[0])
+        return f"{first.id} takes what {later.id} gives, which comes after it"
     return ""
 
 
@@ -72,22 +73,12 @@ def _against_words(reading: Reading, found: Fit) -> str:
     return ""
 
 
-def _inputs(reading: Reading, found: Fit) -> str:
+def _inputs(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
     """A required input is neither said, nor supplied, nor a default."""
     if found.missing:
         return f"{said(found.missing[0])} is neither said in the request nor given by a tool before it"
-    for slot in (slot for tool in found.tools for slot in tool.slots):
-        measured = slot.required and slot.kind == "amount" and "[]" not in slot.parameter
-        if measured and (slot.tool, slot.parameter) not in found.supplied and not _measures(reading):
-            return f"no value is said for {said(slot)}"
-    return ""
-
-
-def _measures(reading: Reading) -> bool:
-    """Whether the request says how much, in any form."""
-    if reading.of_kind("money", "percent", "number") or reading.lemmas & _WHOLE:
-        return True
-    return any(value.text[:1].isdigit() or " " in value.text for value in reading.of_kind("date", "time", "quoted"))
+    slot = unsaid(request, reading, found)
+    return f"no value is said for {said(slot)}" if slot is not None else ""
 
 
 def _together(request: SyntheticRequest, reading: Reading, found: Fit) -> str:

@@ -53,6 +53,7 @@ class Slot:
     :param findable: whether some tool of the catalogue gives what an ``id`` identifies, as far as documents tell.
     :param called: nouns that people announce its values with: ``vendor`` for a supplier's.
     :param person: whether it identifies a person, for whom the one who asks may stand.
+    :param clock: whether a ``date`` has a time of day.
     """
 
     tool: str
@@ -64,6 +65,7 @@ class Slot:
     findable: bool = True
     called: frozenset[str] = frozenset()
     enum: tuple[str, ...] = ()
+    clock: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -128,6 +130,7 @@ def slots_of(catalogue: Catalogue, tool: Tool, known: Known) -> Iterator[Slot]:
             findable=not entity or (entity.split()[-1] in known.given and entity.split()[-1] not in _NO_KEYS),
             called=called(entity) if entity else frozenset(),
             enum=parameter.enum,
+            clock=parameter.format in ("date-time", "time"),
         )
 
 

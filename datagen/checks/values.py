@@ -24,19 +24,19 @@ _COUNTED = (
 )
 _UNITS = r"(?:seconds?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|quarters?|years?|nights?|fortnights?|weekends?)"
 _CURRENCY = r"(?:eur(?:os?)?|usd|gbp|pln|chf|jpy|sek|cad|aud|dollars?|bucks|pounds?|quid|zlot(?:y|ys|ych)|francs?|yen|rupees?|inr|cny|yuan)"
-_AMOUNT = r"\d[\d,.' ]*\d|\d"
+_AMOUNT = r"\d(?:[\d,.']| (?=\d{3}\b))*\d|\d"
 _ORDINAL = r"\d{1,2}(?:st|nd|rd|th)"
 _PERIOD = rf"(?:{_UNITS}|{_DAYS}|{_MONTHS}|spring|summer|autumn|fall|winter|christmas|easter|morning|afternoon|evening|period)"
 _DATE = "|".join(
     (
         r"\d{4}-\d\d?-\d\d?(?:t[\d:.]+z?)?|\d{4}-\d\d(?!\d)|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}/\d{1,2}(?!\d)",
-        rf"(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTHS}|{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?)(?!\d)(?:,? \d{{4}})?",
+        rf"(?:\d{{1,2}}(?:st|nd|rd|th)?(?:[-–]\d{{1,2}}(?:st|nd|rd|th)?)?(?: of)? {_MONTHS}|{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?)(?!\d)(?:,? \d{{4}})?",
         rf"{_MONTHS},? \d{{4}}",
         rf"(?:the )?{_ORDINAL}(?! (?:floor|level|line|item|one|quarter|time))",
         r"today|tonight|tomorrow|yesterday|now|overnight|asap|straight away|right away|immediately|so far|year[- ]to[- ]date|ytd",
         rf"(?:next|this|last|past|coming|previous|current|following|every|each|the rest of the|end of(?: the)?|start of(?: the)?|beginning of(?: the)?|mid)[ -](?:(?:\d+|{_COUNTED}|few|fiscal|financial|business|calendar|working) )?{_PERIOD}",
         rf"(?:(?:\d+|an?|{_COUNTED}|few|several) )(?:working |business )?{_UNITS}(?: ago| from now| time)?",
-        r"(?:q[1-4]|h[12])(?: (?:of )?(?:\d{4}|this year|last year))?|(?:fy|cw|kw|week) ?\d{1,4}|(?:19|20)\d\d",
+        r"(?:q[1-4]|h[12])(?: (?:of )?(?:\d{4}|this year|last year))?|(?:fy|cw|kw|weeks?) ?\d{1,4}|(?:19|20)\d\d",
         rf"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|{_DAYS}(?= (?:morning|afternoon|evening|at|\d))",
         r"january|february|april|june|july|august|september|october|november|december|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)(?='s|\.|,| |$)",
         r"(?<=in )may|(?<=of )may|(?<=since )may|(?<=until )may|(?<=by )may|(?<=in )march|(?<=of )march|(?<=since )march|(?<=until )march|(?<=by )march",

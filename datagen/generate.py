@@ -29,8 +29,8 @@ _FRAMES: Mapping[str, Callable[[Scene], str]] = {
     "conditional-multi-step": conditional.word,
     "ir-multi-intent": knowledge.word,
 }
-_ATTEMPTS = 10
-_CHOICES = 5
+_ATTEMPTS = 14
+_CHOICES = 8
 _MAY_REPEAT = 0.4
 _COMMON = frozenset(
     "a an the for on of to in at by up me i you that it is are there with from what can do we have has then and one get about any if could as "

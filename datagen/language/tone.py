@@ -41,7 +41,9 @@ _OPENERS = (
     "I'm standing in for {first} today.", "{first} from {department} here.", "{first} called from {city}:", "I'm with {company} right now:",
     "New in {department}, so bear with me:", "{first} is off sick, so I'm on this:", "On the train to {city}:", "I'm in a call with {company}:",
     "{company} is on the line:", "Just back from {city}:", "For my meeting with {first}:", "For the {department} call:", "Got a mail from {first}:",
-    "{first} {last} wrote to me:", "Morning {first},", "For {first} {last}:",
+    "{first} {last} wrote to me:", "Morning {first},", "{city} office here:", "Between two meetings:", "Greetings from {city}.", "{last} speaking.", "{first} {last}, {department}.",
+    "Got {company} waiting:", "Following up on {company}:", "{department} again:", "Sitting with {first}:", "My colleague {first} needs a hand.", "Visiting {city} this week.",
+    "Writing for {first} {last}:", "Before I leave for {city}:", "Driving to {company}, so short:", "As discussed with {first}:", "Message from {department}:", "For {first} {last}:",
 )  # fmt: skip
 _CLOSERS = (
     "Thanks!", "thx", "Cheers.", "It's urgent.", "Would help a lot.", "No rush.", "Thank you!", "Much appreciated.", "Ta!", "Today please.",
@@ -52,9 +54,17 @@ _CLOSERS = (
     "{company} is pressing us.", "My train to {city} leaves in ten minutes.", "I owe {first} an answer.", "{first} {last} asked me twice.",
     "I'm in {city} all day.", "The boss of {department} wants it.", "{first} is on holiday.", "Thanks from {city}!", "It came up in {department}.",
     "{company} called again.", "I told {first} it would be done today.", "{first} can't get at it from {city}.", "Cc {first} {last}.", "{first} said you could help.",
+    "{city} closes at five.", "Auditors arrive on Monday.", "We fly out to {city} tonight.", "Greetings to {city}.",
+    "My shift ends soon.", "{department} has been on my back all week.", "{first} swears it was done already.", "Nobody in {city} picks up the phone.",
+    "Please copy {first} {last}.", "{last} gets nervous.", "Had {company} on the phone about it.", "Somebody in {department} forgot.", "{first} starts tomorrow.",
+    "Big day in {city}.", "Board meeting in an hour.", "{company} visits us this afternoon.", "Got to run.", "Sent from my phone.", "{first} would do it but is ill.",
+    "Talk later, {first}", "Lots going on in {city} right now.", "Ms {last} insists.", "Mr {last} complained.", "{department} won't wait.", "Much obliged!",
+    "Call {first} with any questions.", "Long story, ask {first}.", "Keep {first} posted.", "Saves me a trip to {city}.", "{company} pays well for it.",
+    "Never done this myself.", "{first} is new here.", "Speak soon, {first} {last}", "Everyone from {department} left early.", "Hope {city} is sunny!",
+
 )  # fmt: skip
 
-_OPENED, _CLOSED, _LOWER, _BARE = 0.2, 0.25, 0.15, 0.25
+_OPENED, _CLOSED, _LOWER, _BARE = 0.22, 0.32, 0.15, 0.25
 _TELEGRAPHIC, _SHORTENED = 0.45, 0.08
 _TERSE = 11
 """So many words at most has a message whose writer leaves out articles."""

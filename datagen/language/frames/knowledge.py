@@ -15,27 +15,41 @@ from datagen.language.tone import SPEAKER, filled, finished
 __all__ = ["word"]
 
 _ABOUT = (
+    "has {t} ever been regulated", "does anyone know how {t} is treated here", "I keep hearing about {t}, what's true", "are there limits when it comes to {t}",
+    "who decides about {t}", "which rules apply to {t}", "{first} asked about {t}, what do I say", "did anything change around {t} lately",
+    "could somebody summarise {t} for beginners", "{t}: what's the official position", "explain like I'm five: {t}", "how strict is {department} about {t}",
+    "do we treat {t} differently in {city}", "what would {department} say about {t}", "where's the small print about {t}", "am I right that nobody checks {t}",
+    "how does {t} work these days", "got a short intro to {t}", "which page covers {t}", "is {t} covered anywhere", "any dos and don'ts regarding {t}",
+    "what do newcomers have to learn about {t}", "is there guidance from {department} about {t}", "{t} - what's the current practice", "does {city} follow the same rules for {t}",
     "what do the rules say about {t}", "what's our line on {t}", "is there anything written down on {t}", "what should I know about {t}",
     "how do we handle {t}", "what's the deal with {t}", "where do we stand on {t}", "what does the company say on {t}",
     "can you explain {t} to me", "what counts when it comes to {t}", "what is there to know about {t}", "any guidance on {t}", "what's usual for {t}",
     "remind me, what applies to {t}", "is there a page on {t}", "who can tell me about {t}", "what's allowed in terms of {t}",
 )  # fmt: skip
 _WHAT = (
+    "{first} mentioned {many}, what are those", "which team looks after {many}", "are {many} the same everywhere, even in {city}", "what makes {one} complete",
+    "does {department} deal with {many}", "could you define {one} for me", "who invented {many} around here", "how formal are {many} supposed to be",
+    "why does {department} care so much about {many}", "which details does {one} always have", "what happens with {many} after a year", "is {one} something I may see",
+    "how would you describe {one} to an apprentice", "in what order do {many} pass through {department}", "how many eyes have to look at {many}",
+    "do {many} ever expire", "may trainees touch {many}", "what's the difference between {one} and a plain note", "are old {many} kept somewhere",
+    "which mistakes do people make with {many}", "do we still use {many} in {city}", "when did we start having {many}",
     "what exactly is {one}", "how do {many} work around here", "what are the rules for {many}", "who gets to decide on {many}",
     "what's the point of {one}", "what does one need to know about {many}", "how long does it usually take with {many}",
     "what do we mean by {one}", "can you explain how {many} work", "is there a limit on {many}", "what's the usual way with {many}",
-    "who is in charge of {many}", "how does one get {one}", "why do we have {many} at all", "what is meant by {one}",
+    "who is in charge of {many}", "what are {many} good for", "how does one get {one}", "why do we have {many} at all", "what is meant by {one}",
     "what belongs in {one}", "when do I need {one}", "are there any guidelines for {many}", "what's {one} in plain English",
     "how are {many} handled in general", "as a newbie: what's {one}",
     "for my understanding: what is {one}", "where can I read up on {many}", "how strict are we about {many}",
 )  # fmt: skip
 _MASS = (
+    "how does {department} look at {one}", "{first} mentioned {one}, what's that", "which team looks after {one}", "could you define {one} for me", "is there a primer on {one}",
+    "why does {department} care so much about {one}", "what do beginners get wrong about {one}", "is {one} handled the same way in {city}",
     "what exactly is {one}", "how does {one} work around here", "what are the rules for {one}", "what do we mean by {one}",
     "what counts as {one}", "where can I read up on {one}", "how strict are we about {one}", "who decides about {one}",
     "for my understanding: what is {one}", "what's meant by {one} in general",
 )  # fmt: skip
 _BETWEEN = (
-    *("Also, {s}",) * 3, *("And {s}",) * 3, *("{s}",) * 8, *("Plus {s}",) * 2, "While you're at it, {s}", "Oh, and {s}", "Besides, {s}", "Either way, {s}",
+    *("Also, {s}",) * 2, *("And {s}",) * 2, *("{s}",) * 12, "Plus {s}", "Apart from that, {s}", "Separately, {s}", "Second thing: {s}", "While you're at it, {s}", "Oh, and {s}", "Besides, {s}", "Either way, {s}",
 )  # fmt: skip
 _ORDERS = (
     "could you {do} for me?", "please {do} for me", "I'd like you to {do}", "I need you to {do}", "can you {do} for me?", "I want you to {do}",
@@ -72,7 +86,7 @@ def word(scene: Scene) -> str:
         if known is None or rest
         else []
     )
-    text = f"{question}?"
+    text = f"{filled(question, speech)}?"
     for one in texts:
         end = "" if text.endswith(("?", ".", "!")) else "."
         joiner = speech.rng.choice(_BETWEEN)
@@ -89,15 +103,15 @@ def _asked(reading: Reading, speech: Speech) -> str:
         return _defined(reading, speech)
     topic = speech.value(reading.tool, argument, reading.noun.pool or "topic")
     asks = [ask for ask in reading.noun.ask if "{x}" in ask]
-    return speech.rng.choice(asks).replace("{x}", topic) if asks else speech.rng.choice(_ABOUT).format(t=topic)
+    return speech.rng.choice(asks).replace("{x}", topic) if asks else speech.rng.choice(_ABOUT).replace("{t}", topic)
 
 
 def _defined(reading: Reading, speech: Speech) -> str:
     noun = reading.noun
     one, many = speech.noun(noun), speech.noun(noun, many=True)
     if noun.mass or noun.plural:
-        return speech.rng.choice(_MASS).format(one=one)
-    return speech.rng.choice(_WHAT).format(one=article(one), many=many)
+        return speech.rng.choice(_MASS).replace("{one}", one)
+    return speech.rng.choice(_WHAT).replace("{one}", article(one)).replace("{many}", many)
 
 
 def _personal(step: Reading, scene: Scene) -> str:

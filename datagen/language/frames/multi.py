@@ -11,7 +11,7 @@ from datagen.language.tone import finished, said
 __all__ = ["word"]
 
 _BETWEEN = (
-    *("Also, {s}",) * 4, *("And {s}",) * 3, *("Plus, {s}",) * 2, *("Separately, {s}",) * 2, *("{s}",) * 6, "Oh, and {s}", "On another note, {s}",
+    *("Also, {s}",) * 3, *("And {s}",) * 2, "Plus, {s}", "Separately, {s}", *("{s}",) * 8, "Apart from that, {s}", "In other news, {s}", "Second: {s}", "Next topic: {s}", "Oh, and {s}", "On another note, {s}",
     "Besides, {s}", "While you're at it, {s}", "Another thing: {s}", "Something else: {s}", "Unrelated: {s}", "P.S. {s}", "One more: {s}",
     "Different question: {s}", "Not related, but {s}", "Almost forgot: {s}",
 )  # fmt: skip
@@ -22,6 +22,10 @@ _LISTS = (
     "{n} jobs for you: {list}",
     "got {n} things for you: {list}",
     "my list for today: {list}",
+    "on my desk: {list}",
+    "open points: {list}",
+    "this is what I need today: {list}",
+    "for the weekly round: {list}",
 )
 _FRAMES = ("{list}", "could you {list}?", "please {list}", "can you {list}?", "I need you to {list}", "{list} please")
 

@@ -52,8 +52,18 @@ def _rows(name: str) -> list[Row]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-GOOD = _rows("good")
-BAD = _rows("bad")
+FIRST_GOOD, FIRST_BAD = _rows("good"), _rows("bad")
+SECOND_GOOD, SECOND_BAD = _rows("second/good"), _rows("second/bad")
+GOOD = FIRST_GOOD + SECOND_GOOD
+BAD = FIRST_BAD + SECOND_BAD
+SECOND_KINDS = {
+    "missing-input": 16,
+    "wrong-order": 14,
+    "wrong-object": 14,
+    "unrelated-tool": 8,
+    "output-does-not-fit": 7,
+    "missing-link": 7,
+}
 
 
 @pytest.fixture(scope="module")
@@ -110,10 +120,30 @@ def test_no_text_and_no_id_is_there_twice() -> None:
 
 
 def test_there_are_enough_of_each_class_and_check() -> None:
-    assert min(Counter(row["class"] for row in GOOD)[name] for name in CLASSES) >= 21
-    checks = Counter(row["fault"]["check"] for row in BAD)
+    assert min(Counter(row["class"] for row in FIRST_GOOD)[name] for name in CLASSES) >= 21
+    checks = Counter(row["fault"]["check"] for row in FIRST_BAD)
     assert set(checks) == {"class", "sequence", "error"}
     assert min(checks.values()) >= 42
+
+
+def test_the_second_has_enough_of_each_class_and_kind_and_tests_the_sequence_alone() -> None:
+    assert min(Counter(row["class"] for row in SECOND_GOOD)[name] for name in CLASSES) >= 11
+    assert {row["fault"]["check"] for row in SECOND_BAD} == {"sequence"}
+    kinds = Counter(row["fault"]["kind"] for row in SECOND_BAD)
+    assert set(kinds) == set(SECOND_KINDS)
+    assert all(kinds[kind] >= least for kind, least in SECOND_KINDS.items())
+
+
+def test_the_second_takes_other_paths_than_the_first() -> None:
+    first = {tuple(row["tools"]) for row in chain(FIRST_GOOD, FIRST_BAD) if len(row["tools"]) > 1}
+    for row in chain(SECOND_GOOD, SECOND_BAD):
+        assert tuple(row["tools"]) not in first, row["id"]
+
+
+def test_what_the_second_calls_missing_is_required_and_not_said(tools: dict[str, Tool]) -> None:
+    for row in SECOND_BAD:
+        if row["fault"]["kind"] == "missing-input":
+            assert any(_unsaid(row, position, tools) for position in range(len(row["tools"]))), row["id"]
 
 
 def test_every_pair_of_classes_is_confused_and_the_label_is_the_wrong_one() -> None:

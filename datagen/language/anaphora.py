@@ -66,6 +66,10 @@ def anaphor(argument: Argument, source: Reading, speech: Speech, *, near: bool, 
     noun = argument.noun
     if noun is None:
         label = argument.field.noun if argument.field is not None else argument.label or "result"
+        if label.endswith("s") and not label.endswith("ss"):
+            return Filler(
+                text=speech.pick((f"those {label}", f"the same {label}", f"the {label} from there")), many=True
+            )
         return Filler(
             text=speech.pick((f"that {label}", f"the same {label}", f"the {label} from there", f"the {label} you find"))
         )

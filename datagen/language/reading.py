@@ -26,6 +26,10 @@ _FILLERS = frozenset(
 )
 _MINE = frozenset("user users me my own current currents".split())
 _PREPOSITIONS = frozenset("by for from with in on to using via at into per as within between of without based".split())
+_READINGS = frozenset(
+    "report overview summary list status balance forecast statistics history lookup finder detail details info search".split()
+)
+"""Nouns of a name without a verb that say that something is read."""
 _METHODS = frozenset("get post put patch delete".split())
 _ANYTHING = Noun(key="anything", say=("thing", "entry", "hit"), plurals=("things", "hits", "entries"))
 
@@ -92,6 +96,10 @@ def read_tool(catalogue: Catalogue, tool_id: str, lexicon: Lexicon) -> Reading |
     if noun is None:
         return "no word of its name is a noun that people use"
     kind = _kind(verb, profile.action, before, lexicon)
+    if kind == "act" and not verb:
+        if not _READINGS.intersection(words(f"{tool.name} {tool.title}")):
+            return "its name is a thing, and says nothing of what is done"
+        kind = "get"
     identity = _identity(noun, arguments, kind, verb)
     if kind == "create" and identity is not None and identity.required and verb not in _CREATES:
         kind = "act"

@@ -20,7 +20,7 @@ _LAST = (
 )  # fmt: skip
 _SENTENCES = (
     *("Then {do}.",) * 9, *("Afterwards {do}.",) * 2, *("Next, {do}.",) * 2, "After that, {do}.", "Once that's done, {do}.", "Then please {do}.",
-    "Based on that, {do}.", "With that in hand, {do}.", "When that's through, {do}.", "With the answer, {do}.", "Step two: {do}.",
+    "Based on that, {do}.", "With that in hand, {do}.", "When that's through, {do}.", "With the answer, {do}.", "After this, {do}.",
     "Once you know, {do}.", "Only then {do}.", "As soon as that's there, {do}.", "Finally, {do}.", "Using that, {do}.", "That done, {do}.", "Next up: {do}.", "Straight after, {do}.", "Following that, {do}.", "From there, {do}.", "Next please {do}.", 
 )  # fmt: skip
 _STARTS = (

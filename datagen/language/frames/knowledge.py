@@ -15,11 +15,11 @@ from datagen.language.tone import SPEAKER, filled, finished
 __all__ = ["word"]
 
 _ABOUT = (
-    "has {t} ever been regulated", "does anyone know how {t} is treated here", "I keep hearing about {t}, what's true", "are there limits when it comes to {t}",
+    "did anybody ever write down rules for {t}", "does anyone know how {t} is treated here", "I keep hearing about {t}, what's true", "are there limits when it comes to {t}",
     "who decides about {t}", "which rules apply to {t}", "{first} asked about {t}, what do I say", "did anything change around {t} lately",
-    "could somebody summarise {t} for beginners", "{t}: what's the official position", "explain like I'm five: {t}", "how strict is {department} about {t}",
+    "could somebody sum up the basics of {t}", "{t}: what's the official position", "explain like I'm five: {t}", "how strict is {department} about {t}",
     "do we treat {t} differently in {city}", "what would {department} say about {t}", "where's the small print about {t}", "am I right that nobody checks {t}",
-    "how does {t} work these days", "got a short intro to {t}", "which page covers {t}", "is {t} covered anywhere", "any dos and don'ts regarding {t}",
+    "how do we go about {t} these days", "got a short intro to {t}", "which page covers {t}", "which document covers {t}", "any dos and don'ts regarding {t}",
     "what do newcomers have to learn about {t}", "is there guidance from {department} about {t}", "{t} - what's the current practice", "does {city} follow the same rules for {t}",
     "what do the rules say about {t}", "what's our line on {t}", "is there anything written down on {t}", "what should I know about {t}",
     "how do we handle {t}", "what's the deal with {t}", "where do we stand on {t}", "what does the company say on {t}",

@@ -56,7 +56,7 @@ def _sentences(wants: list[Want], speech: Speech) -> str:
         end = "" if text.endswith(("?", ".", "!")) else "."
         nexts = said(want, speech)
         bare = speech.chance(0.15) and len(wants) == 2
-        text = f"{text}{end} {capital(nexts) if bare else speech.rng.choice(_BETWEEN).format(s=nexts)}"
+        text = f"{text}{end} {capital(nexts if bare else speech.rng.choice(_BETWEEN).format(s=nexts))}"
     return text
 
 

@@ -29,9 +29,9 @@ _FRAMES: Mapping[str, Callable[[Scene], str]] = {
     "conditional-multi-step": conditional.word,
     "ir-multi-intent": knowledge.word,
 }
-_ATTEMPTS = 14
-_CHOICES = 8
-_MAY_REPEAT = 0.4
+_ATTEMPTS = 18
+_CHOICES = 11
+_MAY_REPEAT = 0.33
 _COMMON = frozenset(
     "a an the for on of to in at by up me i you that it is are there with from what can do we have has then and one get about any if could as "
     "its new need want over out find first line show send look once done please also i'd there's that's we've last use how".split()

@@ -28,7 +28,7 @@ _NAMED = frozenset(
     "company person celebrity movie show artist album song playlist franchise channel project event course part product haulier department "
     "city hardware equipment office room".split()
 )
-_OPTIONAL = (0.45, 0.12)
+_OPTIONAL = (0.55, 0.16)
 """How likely a first and a second thing are said that need not be."""
 
 

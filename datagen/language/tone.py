@@ -64,6 +64,17 @@ _CLOSERS = (
 
 )  # fmt: skip
 
+_WHO = (
+    "{first}", "{first}", "{first} {last}", "{first} from {department}", "{company}", "{department}", "{first} in {city}", "the {city} office", "Mr {last}", "Ms {last}",
+    "{first} at {company}",
+)  # fmt: skip
+_WHY = (
+    "needs it", "is waiting", "won't let go", "called twice", "asked nicely", "gets impatient", "signs tonight", "leaves soon", "insists", "pays", "was promised this",
+    "flagged it", "relies on me", "complained", "expects news", "reported that", "has no idea", "sent me here", "can't", "forgot", "will check", "wants proof",
+    "counts on it", "owes me lunch", "takes over tomorrow", "noticed", "is on leave", "hates delays", "had the idea", "agreed", "knows", "brought it up",
+    "lost patience", "set this deadline", "ran out of time", "couldn't find it", "starts early", "depends on this", "doubts me", "wrote again", "must see it",
+)  # fmt: skip
+"""Who is behind a request, and what they do: closers made of two halves."""
 _OPENED, _CLOSED, _LOWER, _BARE = 0.22, 0.32, 0.15, 0.25
 _TELEGRAPHIC, _SHORTENED = 0.45, 0.08
 _TERSE = 11
@@ -116,7 +127,12 @@ def finished(text: str, speech: Speech, *, plain: bool = False) -> str:
         text = f"{filled(opener, speech)} {capital(text) if opener.endswith('.') else text}"
     elif speech.chance(_CLOSED):
         closers = [one for one in _CLOSERS if not plain or ("if" not in one and "otherwise" not in one)]
-        text = f"{capital(text)} {filled(speech.rng.choice(closers), speech)}"
+        closer = (
+            f"{capital(speech.rng.choice(_WHO))} {speech.rng.choice(_WHY)}."
+            if speech.chance(0.4)
+            else speech.rng.choice(closers)
+        )
+        text = f"{capital(text)} {filled(closer, speech)}"
     text = capital(text)
     if speech.chance(_LOWER):
         text = lowered(text)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from datagen.catalogue import Catalogue
 from datagen.checks.assign import assign, grouped
-from datagen.checks.everyday import PERSONS
 from datagen.checks.reading import Reading, read
 from datagen.checks.slots import Slot
+from datagen.checks.ties import Edges, apart, idle, strangers, supplies
 from datagen.checks.toolslots import Slots, ToolSlots
 from datagen.links import Links
 from datagen.request import SyntheticRequest
-from ingest.linking.identifiers import GENERIC
 
 __all__ = ["Fit", "Fitter"]
 
@@ -31,6 +30,8 @@ class Fit:
     :param needed: positions of tools without which another lacks a required input; where several would do, one of them.
     :param supplied: (tool, parameter) of the inputs that an earlier tool fills.
     :param passed: (tool, parameter) of the plain inputs that an output of an earlier tool fills.
+    :param strangers: positions of tools that no datum joins to another: neither gives, takes nor is told what another is.
+    :param idle: positions of tools, but for the last, of which no other takes anything.
     :param backward: positions of two tools of which the later one gives what the earlier one takes, and never the other
         way round, while nothing else gives it.
     :param missing: required identifiers that neither the request nor an earlier tool gives.
@@ -50,6 +51,8 @@ class Fit:
     named: frozenset[str]
     passed: frozenset[tuple[str, str]]
     backward: tuple[tuple[int, int], ...]
+    strangers: tuple[int, ...]
+    idle: tuple[int, ...]
 
     @property
     def shared(self) -> bool:
@@ -94,10 +97,6 @@ class Fitter:
         return _fit(request, read(request.text), tools, _edges(request, self._rp))
 
 
-Edges = Mapping[tuple[str, str], frozenset[str]]
-"""(source, target) → the inputs of the target that the source fills."""
-
-
 def _edges(request: SyntheticRequest, rp: Links) -> Edges:
     tools = request.path.tools
     found: dict[tuple[str, str], frozenset[str]] = {}
@@ -116,7 +115,7 @@ def _edges(request: SyntheticRequest, rp: Links) -> Edges:
 def _fit(request: SyntheticRequest, reading: Reading, tools: tuple[ToolSlots, ...], edges: Edges) -> Fit:
     sources = {
         (slot.tool, slot.parameter): tuple(
-            at for at, source in enumerate(tools) if at != place and _supplies(source, slot, edges)
+            at for at, source in enumerate(tools) if at != place and supplies(source, slot, edges)
         )
         for place, tool in enumerate(tools)
         for slot in tool.slots
@@ -159,9 +158,11 @@ def _fit(request: SyntheticRequest, reading: Reading, tools: tuple[ToolSlots, ..
         supplied=frozenset(supplied),
         missing=tuple(missing),
         late=tuple(late),
-        apart=_apart(tools, edges),
+        apart=apart(tools, edges),
         named=named,
         passed=passed,
+        strangers=strangers(tools, edges, {slot.entity for slot, _ in stated}),
+        idle=idle(tools, edges, fed),
         backward=tuple(_backward(tools, edges, filled | given | supplied | passed, fed)),
     )
 
@@ -223,69 +224,3 @@ def _tells(source: ToolSlots, target: ToolSlots, slot: Slot) -> bool:
     if slot.kind == "code":
         return slot.entity in source.gives or (source.silent and not source.resolves)
     return not target.reads and not source.resolves
-
-
-def _supplies(source: ToolSlots, slot: Slot, edges: Edges) -> bool:
-    """Whether a tool gives what the slot takes; what it must first be told itself, it does not give."""
-    if slot.tool == source.id:
-        return False
-    told = [own for own in source.slots if own.kind == "id" and own.required and own.entity == slot.entity]
-    edge = slot.parameter in edges.get((source.id, slot.tool), ())
-    if told:
-        # The manager of a person is another person.
-        other = source.entity.split()[-1:]
-        return slot.person and source.entity != slot.entity and (edge or bool(other and other[0] in PERSONS))
-    if slot.kind == "id" and not slot.findable and source.reads and not source.knowledge:
-        return True  # No document says who gives it, so any look-up may.
-    return edge or (slot.kind == "id" and _gives(slot.entity, source))
-
-
-def _gives(entity: str, source: ToolSlots) -> bool:
-    """Whether a tool gives an entity: as it is called, or by the head of its name."""
-    head = _head(entity)
-    return entity in source.gives or any(_head(gives) == head for gives in source.gives)
-
-
-def _head(entity: str) -> str:
-    """The noun that says what it is: ``request`` of ``request for quotation``, ``order`` of ``sale order``."""
-    before, _, _ = entity.partition(" for ")
-    before, _, _ = before.partition(" of ")
-    return before.rpartition(" ")[2]
-
-
-def _apart(tools: Sequence[ToolSlots], edges: Edges) -> tuple[int, ...]:
-    """Positions outside the largest set of tools that have to do with each other."""
-    sets = [{place} for place in range(len(tools))]
-    for one in range(len(tools)):
-        for other in range(one + 1, len(tools)):
-            if _related(tools[one], tools[other], edges):
-                joined = next(found for found in sets if one in found) | next(found for found in sets if other in found)
-                sets = [found for found in sets if not found & joined] + [joined]
-    largest = max(sets, key=lambda places: (len(places), max(places)), default=set())
-    return tuple(place for place in range(len(tools)) if place not in largest and not tools[place].own)
-
-
-def _feeds(source: ToolSlots, target: ToolSlots, edges: Edges) -> bool:
-    return any(slot.kind == "id" and _supplies(source, slot, edges) for slot in target.slots)
-
-
-def _related(one: ToolSlots, other: ToolSlots, edges: Edges) -> bool:
-    if _feeds(one, other, edges) or _feeds(other, one, edges):
-        return True
-    if one.group and one.group == other.group:
-        return True
-    if one.entity and one.entity == other.entity:
-        return True
-    if _takes(one, other) or _takes(other, one):
-        return True
-    if (one.person and other.takes_person) or (other.person and one.takes_person):
-        return True
-    return bool(one.keys & (other.keys | other.gives)) or bool(other.keys & one.gives)
-
-
-def _takes(one: ToolSlots, other: ToolSlots) -> bool:
-    """Whether a tool has an input for what another is about, or is told."""
-    if (one.keys | ({one.entity} - GENERIC)) & (other.takes | other.keys):
-        return True
-    head = one.entity.split()[-1:]
-    return one.resolves and bool(head) and any(head[0] in name.split() for name in other.takes)

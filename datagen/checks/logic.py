@@ -83,12 +83,22 @@ def _inputs(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
 
 def _together(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
     """In a class of dependent steps, a tool has nothing to do with the others."""
-    if request.request_class not in _DEPENDENT or not found.apart:
+    if request.request_class not in _DEPENDENT:
         return ""
+    strange = sorted({*found.apart, *found.strangers})
     spoken = [tool.own or bool(tool.vocabulary & reading.lemmas) or tool.id in found.named for tool in found.tools]
-    tied = request.request_class == "conditional-multi-step" or reading.dependence or reading.refers_back
-    if tied and all(spoken):
-        return ""
-    place = next((at for at in found.apart if not spoken[at]), found.apart[0])
+    if request.request_class == "conditional-multi-step" or reading.dependence or reading.refers_back:
+        strange = [at for at in strange if not spoken[at]]
+    if not strange:
+        return _leads_nowhere(request, found, spoken)
+    place = next((at for at in strange if not spoken[at]), strange[0])
     others = ", ".join(other.id for at, other in enumerate(found.tools) if at != place)
     return f"{found.tools[place].id} shares no output, input or object with {others}"
+
+
+def _leads_nowhere(request: SyntheticRequest, found: Fit, spoken: list[bool]) -> str:
+    """A step that nobody speaks of gives nothing that another step takes."""
+    if request.request_class == "conditional-multi-step":
+        return ""
+    place = next((at for at in found.idle if not spoken[at] and not found.tools[at].knowledge), None)
+    return "" if place is None else f"nothing that {found.tools[place].id} gives is what a tool after it takes"

@@ -38,6 +38,7 @@ class ToolSlots:
     :param gives: canonical names of the entities that it gives identifiers of, and of its own.
     :param keys: entities whose identifiers it takes.
     :param takes: these and canonical names of other inputs.
+    :param outputs: canonical names of its outputs.
     :param vocabulary: telling nouns of its name and its parameters, with what people say for them.
     :param own: whether it tells of the one who asks: it needs nothing and gives a person.
     :param silent: whether its documents do not say what it gives.
@@ -59,6 +60,7 @@ class ToolSlots:
     gives: frozenset[str]
     keys: frozenset[str]
     takes: frozenset[str]
+    outputs: frozenset[str]
     vocabulary: frozenset[str]
 
 
@@ -117,6 +119,7 @@ def _tool_slots(catalogue: Catalogue, tool: Tool, known: Known) -> ToolSlots:
             if slot.kind == "id" and (slot.required or not slot.person) and "." not in slot.parameter
         ),
         takes=frozenset(names.canonical(slot.parameter) for slot in slots if "." not in slot.parameter) - GENERIC,
+        outputs=frozenset(names.canonical(output.name.rsplit(".", 1)[-1]) for output in tool.returns) - GENERIC,
         vocabulary=_vocabulary((*name_words, *words(tool.title), *parameters), profile.entity),
     )
 

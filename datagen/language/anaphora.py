@@ -34,7 +34,7 @@ _WHOLES = ("header", "document", "overview", "detail", "record", "status", "prof
 """What is said of a thing itself, not of a part of it."""
 _HIDDEN = 2
 """So many steps at most are said as one description."""
-_LONGEST = 15
+_LONGEST = 13
 """So many words at most has a description."""
 _UNDOING = frozenset("delete remove cancel withdraw revoke reverse release".split())
 _PERSONAL = frozenset("company person celebrity artist".split())
@@ -201,6 +201,7 @@ def _one_of_many(
     tail = f"{f' {at} {owner}' if owner else ''}{quality}{parts.tail}"
     if parts.name:
         one = speech.noun(noun)
+        tail = tail.replace(" that are ", " that is ")
         named = parts.name if noun.pool in _PERSONAL or speech.chance(0.3) else f"the {one} {parts.name}"
         return Filler(
             text=f"{named}{tail}" if same or argument.noun is None else _of(word, f"{named}{tail}", argument, speech)

@@ -13,7 +13,7 @@ from datagen.language.speech import Speech
 __all__ = ["Want", "put_in", "want_of"]
 
 _PARTICLES = frozenset("out up off on in down away back over round along aside apart together".split())
-_NO_SPLIT = frozenset("go look have get keep".split())
+_NO_SPLIT = frozenset("go have get keep".split())
 _PRONOUNS = frozenset(("it", "them", "me", "that one", "this", "that"))
 _WHOSE = {"it": "its", "them": "their", "me": "my"}
 _SHORT = 4

@@ -41,10 +41,10 @@ def condition_of(reading: Reading, fills: Fills, speech: Speech, *, one: bool = 
         return speech.pick((f"there is {article(said)} {at} {owner}", f"{owner} has {article(said)}")) + parts.tail
     if thing or not owner:
         return (
-            speech.pick((f"you can find {subject}", f"we have {subject} on file", f"{subject} is in the books"))
+            speech.pick((f"you find {subject}", f"we have {subject} on file", f"{subject} is in the books"))
             + parts.tail
         )
-    return speech.pick((f"there is anything on {subject}", f"you can see {subject}")) + parts.tail
+    return speech.pick((f"there is anything on {subject}", f"you see {subject}")) + parts.tail
 
 
 def _tests(output: Output, subject: str, speech: Speech) -> list[str]:
@@ -75,7 +75,7 @@ def _one_there(reading: Reading, tail: str, name: str, speech: Speech) -> str:
     said = speech.noun(noun, reading.heard)
     if name:
         ways: tuple[str, ...] = (
-            f"there's {article(said)} called {name}{tail}", f"we have {article(said)} called {name}{tail}", f"you can find {name}{tail}",
+            f"there's {article(said)} called {name}{tail}", f"we have {article(said)} called {name}{tail}", f"you come across {name}{tail}",
             f"{name} is among our {speech.noun(noun, many=True)}{tail}", f"{name} is in there{tail}" if not noun.person else f"{name} is with us{tail}",
         )  # fmt: skip
         return speech.pick(ways)
@@ -86,7 +86,7 @@ def _one_there(reading: Reading, tail: str, name: str, speech: Speech) -> str:
         f"you find {which}",
         f"we have {which}",
         f"we've got {which}",
-        f"you can find {which}",
+        f"you see {which}",
     )
     return speech.pick(ways)
 

@@ -32,12 +32,12 @@ _NEEDS = (
 )  # fmt: skip
 _ASKS = (
     *("{ask}?",) * 24, "quick question: {ask}?", "just wondering: {ask}?", "so {ask}?", "sorry, {ask}?", "one question: {ask}?", "{ask}??",
-    "out of interest: {ask}?", "{first} is asking: {ask}?", "question from {first}: {ask}?", "{department} wants to know: {ask}?",
+    "out of interest: {ask}?", "{first} is asking: {ask}?", "{department} wants to know: {ask}?",
 )  # fmt: skip
 _OPENERS = (
     "Hi,", "Hey,", "Hi there,", "Morning,", "Hello,", "Quick one:", "Customer's on the phone:", "Sorry to bother you,", "Afternoon,",
     "In a rush here:", "For the audit:", "Me again:", "Hello team,", "For the weekly call:", "Short notice, sorry:", "For month-end:", "Small favour:",
-    "Good morning,", "Urgent:", "Hi {first},", "Hello {first},", "Hey {first},", "{first} here.", "Question from {first}:", "For {first}:", "@{first}",
+    "Good morning,", "Urgent:", "Hi {first},", "Hello {first},", "Hey {first},", "{first} here.", "For {first}:", "@{first}",
     "I'm standing in for {first} today.", "{first} from {department} here.", "{first} called from {city}:", "I'm with {company} right now:",
     "New in {department}, so bear with me:", "{first} is off sick, so I'm on this:", "On the train to {city}:", "I'm in a call with {company}:",
     "{company} is on the line:", "Just back from {city}:", "For my meeting with {first}:", "For the {department} call:", "Got a mail from {first}:",

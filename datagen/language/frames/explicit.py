@@ -88,7 +88,6 @@ def _backwards(wants: list[Want], speech: Speech) -> str:
         (
             "after {doing}, {do}",
             "once you're done {doing}, {do}",
-            "as soon as you're through with {doing}, {do}",
             "start by {doing}, then {do}",
         )
     )

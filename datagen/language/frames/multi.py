@@ -11,7 +11,7 @@ from datagen.language.tone import finished, said
 __all__ = ["word"]
 
 _BETWEEN = (
-    *("Also, {s}",) * 3, *("And {s}",) * 2, "Plus, {s}", "Separately, {s}", *("{s}",) * 8, "Apart from that, {s}", "In other news, {s}", "Second: {s}", "Next topic: {s}", "Oh, and {s}", "On another note, {s}",
+    *("Also, {s}",) * 3, *("And {s}",) * 2, "Plus, {s}", "Separately, {s}", *("{s}",) * 8, "Apart from that, {s}", "In other news, {s}", "Second: {s}", "Second topic: {s}", "Oh, and {s}", "On another note, {s}",
     "Besides, {s}", "While you're at it, {s}", "Another thing: {s}", "Something else: {s}", "Unrelated: {s}", "P.S. {s}", "One more: {s}",
     "Different question: {s}", "Not related, but {s}", "Almost forgot: {s}",
 )  # fmt: skip

@@ -76,7 +76,7 @@ def _one_there(reading: Reading, tail: str, name: str, speech: Speech) -> str:
     if name:
         ways: tuple[str, ...] = (
             f"there's {article(said)} called {name}{tail}", f"we have {article(said)} called {name}{tail}", f"you come across {name}{tail}",
-            f"{name} is among our {speech.noun(noun, many=True)}{tail}", f"{name} is in there{tail}" if not noun.person else f"{name} is with us{tail}",
+            f"{name} is among our {speech.noun(noun, many=True)}{tail}", f"there is {article(said)} named {name}{tail}" if not noun.person else f"{name} is with us{tail}",
         )  # fmt: skip
         return speech.pick(ways)
     which = f"{said if noun.mass or noun.plural else article(said)}{quality}{tail}".replace(" that are ", " that is ")

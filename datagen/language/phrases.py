@@ -171,7 +171,12 @@ def _filler(argument: Argument, fills: Fills) -> Filler | None:
 
 def _label(argument: Argument, speech: Speech) -> str:
     if argument.field is not None:
-        return speech.pick(tuple(dict.fromkeys((argument.field.noun, argument.label))))
+        stranded = argument.label.split()[-1:] in (["by"], ["to"], ["from"], ["for"], ["on"], ["at"])
+        return (
+            argument.field.noun
+            if stranded
+            else speech.pick(tuple(dict.fromkeys((argument.field.noun, argument.label))))
+        )
     return argument.label
 
 

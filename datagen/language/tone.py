@@ -134,7 +134,7 @@ def finished(text: str, speech: Speech, *, plain: bool = False) -> str:
         )
         text = f"{capital(text)} {filled(closer, speech)}"
     text = capital(text)
-    if speech.chance(_LOWER):
+    if speech.chance(_LOWER) and text.split()[0].rstrip(",.") not in speech.lexicon.pools["first"]:
         text = lowered(text)
     if text.endswith(".") and speech.chance(_BARE):
         text = text[:-1]

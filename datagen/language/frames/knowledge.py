@@ -17,7 +17,7 @@ __all__ = ["word"]
 _ABOUT = (
     "did anybody ever write down rules for {t}", "does anyone know how {t} is treated here", "I keep hearing about {t}, what's true", "are there limits when it comes to {t}",
     "who decides about {t}", "which rules apply to {t}", "{first} asked about {t}, what do I say", "did anything change around {t} lately",
-    "could somebody sum up the basics of {t}", "{t}: what's the official position", "explain like I'm five: {t}", "how strict is {department} about {t}",
+    "could somebody sum up the basics of {t}", "{t}: what's the official position", "can you explain {t} like I'm five", "how strict is {department} about {t}",
     "do we treat {t} differently in {city}", "what would {department} say about {t}", "where's the small print about {t}", "am I right that nobody checks {t}",
     "how do we go about {t} these days", "got a short intro to {t}", "which page covers {t}", "which document covers {t}", "any dos and don'ts regarding {t}",
     "what do newcomers have to learn about {t}", "is there guidance from {department} about {t}", "{t} - what's the current practice", "does {city} follow the same rules for {t}",

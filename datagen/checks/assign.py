@@ -16,6 +16,8 @@ from ontology.names import noun_lemma
 __all__ = ["Group", "Said", "assign", "grouped"]
 
 _ANNOUNCED, _LETTERED, _LEFT = 3, 2, 1
+_LONGEST_CODE = 4
+"""Digits of a code of a plant, a company, a reason: what is longer is a record's number."""
 _FILLERS = frozenset(("no", "number", "nr", "id", "code", "is", "ref", "reference", "s", "called", "named"))
 _PLACING = frozenset("in at from to into near inside within around via".split())
 _SAME_KIND = re.compile(r"[\s,]*(?:to|and|or|from|plus|&|,|into|vs|than|for|by|with)?[\s,]*")
@@ -188,6 +190,13 @@ def _suits(value: Stated, noun: str, group: Group, groups: Sequence[Group], read
     if letters and any(_abbreviates(letters, slot) for slot in group.slots):
         return _LETTERED
     if letters and any(_abbreviates(letters, slot) for other in groups for slot in other.slots if not other.is_code):
+        return 0
+    if (
+        group.is_code
+        and value.text.isdigit()
+        and len(value.text) > _LONGEST_CODE
+        and group.slots[0].words[-1] != "number"
+    ):
         return 0
     if group.is_code or not group.required or group.waiting:
         return _LEFT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -82,6 +82,7 @@ class Fitter:
 
     def __init__(self, catalogue: Catalogue, rp: Links) -> None:
         self._slots = Slots(catalogue)
+        self._catalogue = catalogue
         self._rp = rp
         self._fit = lru_cache(maxsize=256)(self._find)
 
@@ -91,6 +92,10 @@ class Fitter:
         :raises NotFoundError: when the catalogue lacks a tool of the path.
         """
         return self._fit(replace(request, verdicts=()) if request.verdicts else request)
+
+    def all_tools(self) -> Iterator[ToolSlots]:
+        """What is known of each tool of the catalogue."""
+        return (self._slots.of(tool.id) for tool in self._catalogue.tools)
 
     def _find(self, request: SyntheticRequest) -> Fit:
         tools = tuple(self._slots.of(tool_id) for tool_id in request.path.tools)
@@ -172,12 +177,29 @@ def _backward(
 ) -> Iterator[tuple[int, int]]:
     for first, tool in enumerate(tools):
         told = any((source.id, tool.id) in edges for source in tools[:first])
+        feeds = any((tool.id, other.id) in edges for other in tools)
         for later in range(first + 1, len(tools)):
             takes = edges.get((tools[later].id, tool.id), frozenset())
             if not takes or (tool.id, tools[later].id) in edges or (first, later) in fed:
                 continue
-            if not told or any((tool.id, parameter) not in filled for parameter in takes):
-                yield first, later
+            if told and all((tool.id, parameter) in filled for parameter in takes):
+                continue
+            if all((tool.id, slot.parameter) in filled for slot in _must(tool, takes)):
+                # To look before something is done is in order, whatever the deed gives back.
+                looks = tool.reads and not tools[later].reads
+                if looks or (feeds and not tool.reads) or _told_both(tool, tools[later], takes):
+                    continue
+            yield first, later
+
+
+def _told_both(first: ToolSlots, later: ToolSlots, takes: Collection[str]) -> bool:
+    """Whether the later tool must itself be told what the first one takes."""
+    told = {slot.entity for slot in later.slots if slot.required and slot.kind == "id"}
+    return all(slot.entity in told for slot in first.slots if slot.parameter in takes)
+
+
+def _must(tool: ToolSlots, takes: Collection[str]) -> list[Slot]:
+    return [slot for slot in tool.slots if slot.required and slot.parameter in takes]
 
 
 def _needed(choices: Sequence[Sequence[int]]) -> frozenset[int]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from datagen.checks.fit import Fit, Fitter
+from datagen.checks.objects import Objects
 from datagen.checks.reading import Reading, looks, read
 from datagen.checks.slots import Slot
 from datagen.checks.unsaid import unsaid
@@ -26,9 +28,23 @@ class SequenceCheck:
     def judge(self, request: SyntheticRequest) -> Verdict:
         """The verdict; what it fails for names the tool and its input."""
         reading, found = read(request.text), self.fitter.fit(request)
-        fault = _order(request, found) or _together(request, reading, found) or _inputs(request, reading, found)
+        fault = (
+            _order(request, found)
+            or _together(request, reading, found)
+            or _inputs(request, reading, found)
+            or self._objects_of(reading, found)
+        )
         reason = fault or "each tool gets what it needs from the request, from a tool before it or by default"
         return Verdict(check=self.check, passed=not fault, reason=reason, by=self.name)
+
+    def _objects_of(self, reading: Reading, found: Fit) -> str:
+        """The request names one thing and the path works on another of its kind."""
+        named = self._objects.mistaken(reading, found)
+        return f"the request speaks of a {named}, and no tool of the path is about one" if named else ""
+
+    @cached_property
+    def _objects(self) -> Objects:
+        return Objects(self.fitter.all_tools())
 
 
 def said(slot: Slot) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from datagen.checks.everyday import PERSONS
-from datagen.checks.slots import PLAIN, Slot
+from datagen.checks.slots import Slot
 from datagen.checks.toolslots import ToolSlots
 from ingest.linking.identifiers import GENERIC
 
@@ -112,7 +112,7 @@ def _passes(source: ToolSlots, target: ToolSlots) -> bool:
     """Whether something that one gives has the name of what the other takes, or is a person for one who takes people."""
     if source.gives & target.keys or (source.person and target.takes_person):
         return True
-    return any(not set(name.split()) <= PLAIN for name in source.outputs & target.takes)
+    return not source.outputs.isdisjoint(target.takes)
 
 
 def idle(tools: Sequence[ToolSlots], edges: Edges, fed: set[tuple[int, int]]) -> tuple[int, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from datagen.catalogue import Catalogue
 from datagen.checks.everyday import STOP, is_person, say
 from datagen.checks.slots import PLAIN, Known, Slot, slots_of
 from ingest.linking.identifiers import GENERIC
-from ingest.linking.subjects import local_name, names_of
+from ingest.linking.subjects import Names, local_name, names_of
 from ontology.names import noun_lemma, words
 from ontology.tool import Tool
 
@@ -38,7 +39,7 @@ class ToolSlots:
     :param gives: canonical names of the entities that it gives identifiers of, and of its own.
     :param keys: entities whose identifiers it takes.
     :param takes: these and canonical names of other inputs.
-    :param outputs: canonical names of its outputs.
+    :param outputs: canonical names of its outputs that are more than plain values.
     :param vocabulary: telling nouns of its name and its parameters, with what people say for them.
     :param own: whether it tells of the one who asks: it needs nothing and gives a person.
     :param silent: whether its documents do not say what it gives.
@@ -119,9 +120,16 @@ def _tool_slots(catalogue: Catalogue, tool: Tool, known: Known) -> ToolSlots:
             if slot.kind == "id" and (slot.required or not slot.person) and "." not in slot.parameter
         ),
         takes=frozenset(names.canonical(slot.parameter) for slot in slots if "." not in slot.parameter) - GENERIC,
-        outputs=frozenset(names.canonical(output.name.rsplit(".", 1)[-1]) for output in tool.returns) - GENERIC,
+        outputs=frozenset(_telling_outputs(tool, names)),
         vocabulary=_vocabulary((*name_words, *words(tool.title), *parameters), profile.entity),
     )
+
+
+def _telling_outputs(tool: Tool, names: Names) -> Iterator[str]:
+    for output in tool.returns:
+        name = names.canonical(output.name.rsplit(".", 1)[-1])
+        if name not in GENERIC and not set(name.split()) <= PLAIN:
+            yield name
 
 
 def _vocabulary(said: tuple[str, ...], entity: str) -> frozenset[str]:

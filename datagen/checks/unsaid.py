@@ -140,12 +140,21 @@ def _codes(slots: Sequence[Slot], reading: Reading, found: Fit) -> Slot | None:
     if not needed:
         return None
     used = {value for _, value in found.stated}
-    left = {value.text for value in reading.of_kind("id", "number") if value.text not in used}
+    left = {value.text for value in reading.of_kind("id") if value.text not in used}
     if any(slot.words[-1] in _PLACES for slot in needed.values()):
-        left |= {value.text.lower() for value in reading.of_kind("name")}
+        left |= {value.text.lower() for value in reading.of_kind("name") if _is_place(value, reading)}
     if any(slot.words[-1] == "code" for slot in needed.values()):
         left |= set(_CAPITALS.findall(reading.text))
     return next(reversed(needed.values())) if len(left) < len(needed) else None
+
+
+def _is_place(name: Stated, reading: Reading) -> bool:
+    """Whether a name may be a place's: it has a capital, or stands where places do."""
+    before = reading.plain[max(0, name.start - 10) : name.start]
+    return (name.text[0].isupper() or _AT.search(before) is not None) and not before.endswith("@")
+
+
+_AT = re.compile(r"\b(?:in|at|from|to|into|near|via|of|for)\s+(?:the\s+)?$")
 
 
 def _addresses(slots: Sequence[Slot], reading: Reading) -> Slot | None:

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections import defaultdict
 
 from datagen.catalogue import Catalogue
+from datagen.graphs.wide import is_page_mark
 from datagen.outputs import available_parameters
+from ingest.linking.subjects import names_of
 from ontology.names import canonical_name, identified_entity
 from ontology.tool import Tool
 from retrieval.analysis import terms
 
 __all__ = ["Candidates"]
 
+_OPTION = "$"  # begins the options of an OData query, which nothing gives
 _MAX_DESCRIPTION_CHARS = 60
 _ENTITY_WEIGHT = 1.0  # as much as one word that no other name has
 
 
 class Candidates:
-    """The names of all inputs of a catalogue, found by the words they share with a tool.
+    """The names of all inputs of a catalogue, found by the words they share with a tool; what pages a list is left out.
 
     A rare word counts more than a usual one, and one of more names than are asked for not at all; a name that identifies the tool's own entity counts
     as one rare word more. Where few names share a word, those that most tools ask for fill the list up.
@@ -25,7 +28,12 @@ class Candidates:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._listed = available_parameters(catalogue)
+        names = names_of(catalogue.ontology)
+        self._listed = {
+            name: listed
+            for name, listed in available_parameters(catalogue).items()
+            if not name.startswith(_OPTION) and not is_page_mark(name, names)
+        }
         self._common = sorted(self._listed, key=lambda name: (-self._listed[name].count, name))
         self._sharing: dict[str, list[str]] = defaultdict(list)
         self._identifying: dict[str, list[str]] = defaultdict(list)

@@ -22,6 +22,7 @@ _TOLD_VALUES = 5
 _TOLD_VALUE_CHARS = 30
 _LOOP_WORDS = 4  # so many words in a row …
 _LOOP_TIMES = 3  # … so often are a loop
+_COPIED_WORDS = 4  # so many in a row are the example's
 _PLACEHOLDER = re.compile(r"\[[^\]]*\]|<[^>]*>|\{[^}]*\}|\bX{2,}\b|\bstep \d\b", re.IGNORECASE)
 _SNAKE = re.compile(r"(?<![\w@./-])[a-z]+(?:_[a-z0-9]+)+(?![\w@])")
 _TECHNICAL = re.compile(r"[_/.\[]|[a-z0-9][A-Z]")
@@ -29,14 +30,15 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _NO_CONTENT = frozenset("a an the my our your this that these those of for to in on with some any".split())
 
 
-def draft_of(row: Mapping[str, Any], path: ToolPath, tools: Sequence[Tool]) -> Draft:
+def draft_of(row: Mapping[str, Any], path: ToolPath, tools: Sequence[Tool], *, example: str) -> Draft:
     """The draft that an answer inside the schema makes.
 
     :param tools: those of the path, in its order.
+    :param example: the request that the model was shown, whose words are not the answer's.
     :raises UnusableAnswerError: when its text is no request, or says no value where the tools take some.
     """
     text = " ".join(row["query"].split())
-    check_text(text, tools)
+    check_text(text, tools, example=example)
     values = values_in(text, row["values"], path, tools)
     if not values and any(_open_inputs(tool, path) for tool in tools):
         given = ", ".join(repr(one["value"][:_TOLD_VALUE_CHARS]) for one in row["values"][:_TOLD_VALUES]) or "none"
@@ -47,7 +49,7 @@ def draft_of(row: Mapping[str, Any], path: ToolPath, tools: Sequence[Tool]) -> D
     return Draft(text=text, values=values)
 
 
-def check_text(text: str, tools: Sequence[Tool]) -> None:
+def check_text(text: str, tools: Sequence[Tool], *, example: str) -> None:
     """Refuse what nobody would type.
 
     :raises UnusableAnswerError: saying what is wrong.
@@ -60,6 +62,8 @@ def check_text(text: str, tools: Sequence[Tool]) -> None:
         raise UnusableAnswerError("the message holds half a character")
     if looped := _loop(text):
         raise UnusableAnswerError(f"the message repeats itself: {looped!r}")
+    if copied := sorted(_runs(text, _COPIED_WORDS).keys() & _runs(example, _COPIED_WORDS).keys()):
+        raise UnusableAnswerError(f"the message repeats the example: {copied[0]!r}")
     if placeholder := _PLACEHOLDER.search(text):
         raise UnusableAnswerError(f"the message holds {placeholder[0]!r} where a real value should stand")
     if leaked := _leaked(text, tools):
@@ -112,10 +116,14 @@ def _loop(text: str) -> str:
     for sentence, times in sentences.items():
         if times > 1 and len(sentence.split()) >= _LOOP_WORDS:
             return sentence
-    said = words(text)
-    runs = Counter(" ".join(said[at : at + _LOOP_WORDS]) for at in range(len(said) - _LOOP_WORDS + 1))
-    run, times = max(runs.items(), key=lambda one: one[1], default=("", 0))
+    run, times = max(_runs(text, _LOOP_WORDS).items(), key=lambda one: one[1], default=("", 0))
     return run if times >= _LOOP_TIMES else ""
+
+
+def _runs(text: str, size: int) -> Counter[str]:
+    """So many words in a row → how often they come."""
+    said = words(text)
+    return Counter(" ".join(said[at : at + size]) for at in range(len(said) - size + 1))
 
 
 def _leaked(text: str, tools: Sequence[Tool]) -> str:

@@ -84,7 +84,7 @@ class LlmGenerator:
 
         def read(text: str) -> Draft:
             row: dict[str, Any] = self._reader.read(text)
-            return draft_of(row, path, tools)
+            return draft_of(row, path, tools, example=KINDS[request_class].example)
 
         answer = self._asking.ask(_question(path, tools, request_class, seed), read)
         if answer.value is None:

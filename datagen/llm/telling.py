@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from datagen.language.lexicon import load_lexicon
 from datagen.path import PathEdge, ToolPath
-from ontology.names import words
+from ontology.names import canonical_name, words
 from ontology.tool import Parameter, Tool
 
 __all__ = ["inputs_of", "purpose", "spoken", "steps"]
@@ -28,8 +29,12 @@ def purpose(tool: Tool, *, most_chars: int = _MAX_PURPOSE_CHARS) -> str:
 
 
 def inputs_of(tool: Tool) -> tuple[Parameter, ...]:
-    """The inputs that are told: the required ones first, the others as far as there is room, in the source's order."""
-    ranked = sorted(tool.parameters, key=lambda parameter: not parameter.required)
+    """The inputs that are told: the required ones first, the others as far as there is room, in the source's order.
+
+    Optional ones that nobody says (pages, filters, technical switches) are left out.
+    """
+    said = [parameter for parameter in tool.parameters if parameter.required or not _unsaid(parameter)]
+    ranked = sorted(said, key=lambda parameter: not parameter.required)
     told = {parameter.name for parameter in ranked[:_MAX_INPUTS]}
     return tuple(parameter for parameter in tool.parameters if parameter.name in told)
 
@@ -46,6 +51,10 @@ def steps(path: ToolPath, tools: tuple[Tool, ...]) -> str:
             lines.append(f"  told by the person: {'; '.join(said)}")
         lines.extend(f"  {_filled(edge, place[edge.source])}" for edge in filled.values())
     return "\n".join(lines)
+
+
+def _unsaid(parameter: Parameter) -> bool:
+    return load_lexicon().is_unsaid(canonical_name(parameter.name))
 
 
 def _filled(edge: PathEdge, source: int) -> str:

@@ -25,7 +25,7 @@ FIND = Tool(
     id="shop/find_orders",
     name="find_orders",
     description="Orders of a customer.",
-    parameters=_inputs("customer_name"),
+    parameters=(*_inputs("customer_name"), *_inputs("page", "$filter", required=False)),
     returns=_inputs("orders[].order_id", "orders[].state", required=False),
     metadata={"title": "Find orders"},
 )

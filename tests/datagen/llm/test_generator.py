@@ -57,6 +57,7 @@ def test_a_good_answer_becomes_a_draft_whose_values_stand_in_it() -> None:
     assert "order_id comes from step 1 (order id)" in said
     assert "carrier (optional, one of north, south)" in said
     assert FIND.id not in said and FIND.name not in said
+    assert "page" not in said
 
 
 @pytest.mark.parametrize("request_class", CLASSES)
@@ -126,6 +127,7 @@ BAD = {
     "half-character": (worded("send Ada's order \ud83d now", ADA), "half a character"),
     "too-long": (worded("send Ada's order " + " ".join(f"by way {n} or" for n in range(100)), ADA), "are the most"),
     "loop": (worded("send Ada's order. " + "and send it out again " * 6, ADA), "repeats itself"),
+    "example": (worded("Ada's order: put the bike that Mrs Amari brought in down", ADA), "repeats the example"),
     "same-sentence": (worded("Send Ada's order on Friday. Send Ada's order on Friday.", ADA), "repeats itself"),
 }
 

@@ -13,7 +13,7 @@ from datagen.checks.values import Stated
 from datagen.request import SampleValue
 from ontology.names import noun_lemma
 
-__all__ = ["Group", "Said", "assign", "grouped"]
+__all__ = ["Group", "Said", "assign", "grouped", "shape"]
 
 _ANNOUNCED, _LETTERED, _LEFT = 3, 2, 1
 _LONGEST_CODE = 4
@@ -104,7 +104,7 @@ def assign(
             if value.text in seen:
                 left.remove(value)
                 continue
-            known = like.get(_shape(value.text)) if strength == _LEFT else None
+            known = like.get(shape(value.text)) if strength == _LEFT else None
             places = [
                 (_preference(group, reading), number)
                 for number, group in enumerate(groups)
@@ -116,13 +116,13 @@ def assign(
                 number = min(places)[1]
                 taken[number] = Said(text=value.text, sure=strength > _LEFT)
                 if strength > _LEFT:
-                    like.setdefault(_shape(value.text), groups[number])
+                    like.setdefault(shape(value.text), groups[number])
                 seen.add(value.text)
                 left.remove(value)
     return taken
 
 
-def _shape(value: str) -> str:
+def shape(value: str) -> str:
     """What identifiers of one kind have in common: their letters, else their first digits and their length."""
     match = _WORD.match(value.lower())
     return match[0] if match else f"{value[:2]}{len(value)}"
@@ -179,6 +179,8 @@ def _word_before(reading: Reading, value: Stated) -> str:
 
 def _suits(value: Stated, noun: str, group: Group, groups: Sequence[Group], reading: Reading) -> int:
     """How well a value suits a group, 0 where it does not."""
+    if not group.is_code and _is_part(value, group, reading):
+        return 0
     if _announces(noun, group):
         return _ANNOUNCED
     if value.kind == "number" or any(_announces(noun, other) for other in groups):
@@ -202,6 +204,20 @@ def _suits(value: Stated, noun: str, group: Group, groups: Sequence[Group], read
         return _LEFT
     # A tool of the path may give it: only what is named like a record is taken for it.
     return 0 if noun in _PLACING else _LEFT
+
+
+def _is_part(value: Stated, group: Group, reading: Reading) -> bool:
+    """Whether digits number a line of a record (``00050``) or a town (``34117 Kassel``), not a record."""
+    if not value.text.isdigit():
+        return False
+    if value.text[0] == "0" and len(value.text) <= _LONGEST_PART:
+        return group.slots[0].entity.split()[-1] not in _NUMBERED
+    return len(value.text) == _LONGEST_PART and _TOWN.match(reading.text, value.end) is not None
+
+
+_LONGEST_PART = 5
+_NUMBERED = frozenset(("operation", "item", "line", "step", "position", "activity"))
+_TOWN = re.compile(r" [A-Z][a-z]{3,}")
 
 
 def _announces(noun: str, group: Group) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from datagen.catalogue import Catalogue
-from datagen.checks.assign import assign, grouped
+from datagen.checks.assign import Group, Said, assign, grouped, shape
 from datagen.checks.reading import Reading, read
 from datagen.checks.slots import Slot
 from datagen.checks.ties import Edges, apart, idle, strangers, supplies
@@ -17,6 +17,7 @@ from datagen.request import SyntheticRequest
 
 __all__ = ["Fit", "Fitter"]
 
+_SIDE_BY_SIDE = frozenset(("multi-intent", "ir-multi-intent"))
 _BY_DEFAULT = frozenset(("paging", "flag", "date", "enum", "count"))
 
 
@@ -32,6 +33,7 @@ class Fit:
     :param passed: (tool, parameter) of the plain inputs that an output of an earlier tool fills.
     :param strangers: positions of tools that no datum joins to another: neither gives, takes nor is told what another is.
     :param idle: positions of tools, but for the last, of which no other takes anything.
+    :param once: inputs of tools side by side that want a record each, while the request states only one.
     :param backward: positions of two tools of which the later one gives what the earlier one takes, and never the other
         way round, while nothing else gives it.
     :param missing: required identifiers that neither the request nor an earlier tool gives.
@@ -53,6 +55,7 @@ class Fit:
     backward: tuple[tuple[int, int], ...]
     strangers: tuple[int, ...]
     idle: tuple[int, ...]
+    once: tuple[Slot, ...]
 
     @property
     def shared(self) -> bool:
@@ -137,10 +140,14 @@ def _fit(request: SyntheticRequest, reading: Reading, tools: tuple[ToolSlots, ..
     choices: list[list[int]] = []
     supplied: set[tuple[str, str]] = set()
     missing: list[Slot] = []
+    # What is asked for side by side builds on nothing that another tool changes, unless the words say so.
+    alone = request.request_class in _SIDE_BY_SIDE and not (reading.refers_back or reading.dependence)
     late: list[tuple[Slot, int]] = []
     for place, slot in _unfilled(tools, filled):
         key = (slot.tool, slot.parameter)
         before = [at for at in (*sources[key], *_lends(tools, place, slot, reading)) if at < place]
+        if alone and slot.required:
+            before = [at for at in before if tools[at].reads]
         if before:
             supplied.add(key)
             given_by = [at for at in sources[key] if at < place]
@@ -155,6 +162,7 @@ def _fit(request: SyntheticRequest, reading: Reading, tools: tuple[ToolSlots, ..
         for source in tools[:place]
         for parameter in edges.get((source.id, target.id), ())
     )
+    once = _told_once(groups, taken, reading, given | supplied, edges) if alone else ()
     return Fit(
         tools=tools,
         stated=stated,
@@ -168,8 +176,28 @@ def _fit(request: SyntheticRequest, reading: Reading, tools: tuple[ToolSlots, ..
         passed=passed,
         strangers=strangers(tools, edges, {slot.entity for slot, _ in stated}),
         idle=idle(tools, edges, fed),
+        once=tuple(once),
         backward=tuple(_backward(tools, edges, filled | given | supplied | passed, fed)),
     )
+
+
+def _told_once(
+    groups: Sequence[Group],
+    taken: Mapping[int, Said],
+    reading: Reading,
+    known: set[tuple[str, str]],
+    edges: Edges,
+) -> Iterator[Slot]:
+    """Inputs of tools side by side that want a record each, where the request states one and points back at none."""
+    for number, said in taken.items():
+        wanting = [slot for slot in groups[number].slots if slot.required and (slot.tool, slot.parameter) not in known]
+        if groups[number].is_code or groups[number].person or len(wanting) < 2:
+            continue
+        if any((one.tool, other.tool) in edges for one in wanting for other in wanting):
+            continue
+        stated = {value.text for value in reading.of_kind("id") if shape(value.text) == shape(said.text)}
+        if len(stated) < 2:
+            yield wanting[-1]
 
 
 def _backward(

@@ -93,6 +93,8 @@ def _inputs(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
     """A required input is neither said, nor supplied, nor a default."""
     if found.missing:
         return f"{said(found.missing[0])} is neither said in the request nor given by a tool before it"
+    if found.once:
+        return f"{said(found.once[0])} has no record of its own in the request"
     slot = unsaid(request, reading, found)
     return f"no value is said for {said(slot)}" if slot is not None else ""
 

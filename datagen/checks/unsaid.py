@@ -23,6 +23,7 @@ _PERIOD = re.compile(
     r"\b(?:weeks?|weekends?|months?|quarters?|years?|mornings?|afternoons?|evenings?|nights?|days|hours?|hrs?|minutes?|mins?|h|lunch\w*|whole|all\s+day"
     r"|(?:half|full)[- ](?:a[- ])?day|spring|summer|autumn|winter|fortnight|easter|christmas|q[1-4]|(?:rest|end)\s+of)\b"
 )
+_UNTIL = re.compile(r"\b(?:until|till|to)\s+(?:about\s+)?(?:noon|midnight|\d)")
 _OPEN = re.compile(r"\b(?:from|starting|since|beginning|as\s+of|ab)\s+(?:the\s+)?$")
 _COMPARED = re.compile(
     r"\b(?:more|less|fewer|greater|higher|lower|better|worse)\s+than\s+$|\b(?:under|over|below|above|beyond|exceeds?|exceeding|at\s+least|at\s+most|up\s+to)\s+$"
@@ -86,9 +87,11 @@ def _dates(slots: Sequence[Slot], reading: Reading, *, apart: bool) -> Slot | No
         return slots[-1]
     for needed in tools.values():
         ends = [slot for slot in needed if slot.words[-1:] != ("year",)]
-        if len(ends) < 2 or len(said) > 1 or ranges or _PERIOD.search(reading.plain):
+        if len(ends) < 2 or ranges or _PERIOD.search(reading.plain) or _UNTIL.search(reading.plain):
             continue
-        if ends[0].clock or (said and _OPEN.search(reading.plain[: said[0].start])):
+        if ends[0].clock and all(len(reading.of_kind(kind)) < 2 for kind in ("date", "time")):
+            return ends[-1]
+        if len(said) == 1 and (_OPEN.search(reading.plain[: said[0].start])):
             return ends[-1]
     return None
 
@@ -127,7 +130,7 @@ def _measured(reading: Reading, found: Fit) -> Iterator[Stated]:
             continue
         yield value
     for value in reading.of_kind("id"):
-        if value.text.isdigit() and value.text not in taken:
+        if value.text.isdigit() and value.text not in taken and len(value.text) == 4 and value.text[0] != "0":
             yield value
 
 
@@ -135,7 +138,7 @@ def _codes(slots: Sequence[Slot], reading: Reading, found: Fit) -> Slot | None:
     stated = {(slot.tool, slot.parameter) for slot, _ in found.stated}
     needed: dict[str, Slot] = {}
     for slot in slots:
-        if (slot.tool, slot.parameter) not in stated:
+        if (slot.tool, slot.parameter) not in stated and not _given_before(slot, found):
             needed.setdefault(slot.entity, slot)
     if not needed:
         return None
@@ -145,7 +148,18 @@ def _codes(slots: Sequence[Slot], reading: Reading, found: Fit) -> Slot | None:
         left |= {value.text.lower() for value in reading.of_kind("name") if _is_place(value, reading)}
     if any(slot.words[-1] == "code" for slot in needed.values()):
         left |= set(_CAPITALS.findall(reading.text))
+        left |= {value.text for value in reading.of_kind("number") if value.text.startswith("0")}
     return next(reversed(needed.values())) if len(left) < len(needed) else None
+
+
+def _given_before(slot: Slot, found: Fit) -> bool:
+    """Whether an output of a tool before it has the name of an input."""
+    for tool in found.tools:
+        if tool.id == slot.tool:
+            return False
+        if slot.entity in tool.outputs:
+            return True
+    return False
 
 
 def _is_place(name: Stated, reading: Reading) -> bool:

@@ -141,7 +141,8 @@ def _fit(request: SyntheticRequest, reading: Reading, tools: tuple[ToolSlots, ..
     supplied: set[tuple[str, str]] = set()
     missing: list[Slot] = []
     # What is asked for side by side builds on nothing that another tool changes, unless the words say so.
-    alone = request.request_class in _SIDE_BY_SIDE and not (reading.refers_back or reading.dependence)
+    side_by_side = request.request_class in _SIDE_BY_SIDE
+    alone = side_by_side and not (reading.refers_back or reading.dependence)
     late: list[tuple[Slot, int]] = []
     for place, slot in _unfilled(tools, filled):
         key = (slot.tool, slot.parameter)
@@ -174,8 +175,8 @@ def _fit(request: SyntheticRequest, reading: Reading, tools: tuple[ToolSlots, ..
         apart=apart(tools, edges),
         named=named,
         passed=passed,
-        strangers=strangers(tools, edges, {slot.entity for slot, _ in stated}),
-        idle=idle(tools, edges, fed),
+        strangers=() if side_by_side else strangers(tools, edges, {slot.entity for slot, _ in stated}),
+        idle=() if side_by_side else idle(tools, edges, fed),
         once=tuple(once),
         backward=tuple(_backward(tools, edges, filled | given | supplied | passed, fed)),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from datagen.checks.everyday import say
 from datagen.checks.fit import Fit
@@ -78,5 +79,6 @@ class Objects:
         return ""
 
 
+@lru_cache(maxsize=1 << 14)
 def _lemmas(phrase: str) -> str:
     return " ".join(noun_lemma(word) for word in _WORD.findall(phrase.lower()))

@@ -23,6 +23,7 @@ _PERIOD = re.compile(
     r"\b(?:weeks?|weekends?|months?|quarters?|years?|mornings?|afternoons?|evenings?|nights?|days|hours?|hrs?|minutes?|mins?|h|lunch\w*|whole|all\s+day"
     r"|(?:half|full)[- ](?:a[- ])?day|spring|summer|autumn|winter|fortnight|easter|christmas|q[1-4]|(?:rest|end)\s+of)\b"
 )
+_HOURS = re.compile(r"(?<![\w-])\d{1,2}(?::\d\d)?-\d{1,2}(?::\d\d)? ?[ap]m\b", re.IGNORECASE)
 _UNTIL = re.compile(r"\b(?:until|till|to)\s+(?:about\s+)?(?:noon|midnight|\d)")
 _OPEN = re.compile(r"\b(?:from|starting|since|beginning|as\s+of|ab)\s+(?:the\s+)?$")
 _COMPARED = re.compile(
@@ -81,7 +82,7 @@ def _dates(slots: Sequence[Slot], reading: Reading, *, apart: bool) -> Slot | No
     if not slots:
         return None
     said = reading.of_kind("date", "time")
-    ranges = [*_RANGE.findall(reading.plain), *_DAY_AND_MONTH.findall(reading.plain)]
+    ranges = [*_RANGE.findall(reading.plain), *_DAY_AND_MONTH.findall(reading.plain), *_HOURS.findall(reading.text)]
     tools = _by_tool(slots)
     if len(said) + len(ranges) < (len(tools) if apart else 1):
         return slots[-1]

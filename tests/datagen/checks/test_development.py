@@ -1,4 +1,4 @@
-"""The judges on the requests that they were made with: 118 good ones and 122 with a planted fault."""
+"""The judges on the requests that they were made with: 128 good ones and 134 with a planted fault."""
 
 from __future__ import annotations
 

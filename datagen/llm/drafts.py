@@ -22,7 +22,7 @@ _TOLD_VALUES = 5
 _TOLD_VALUE_CHARS = 30
 _LOOP_WORDS = 4  # so many words in a row …
 _LOOP_TIMES = 3  # … so often are a loop
-_COPIED_WORDS = 4  # so many in a row are the example's
+_COPIED_WORDS = 5  # so many in a row are the example's
 _PLACEHOLDER = re.compile(r"\[[^\]]*\]|<[^>]*>|\{[^}]*\}|\bX{2,}\b|\bstep \d\b", re.IGNORECASE)
 _SNAKE = re.compile(r"(?<![\w@./-])[a-z]+(?:_[a-z0-9]+)+(?![\w@])")
 _TECHNICAL = re.compile(r"[_/.\[]|[a-z0-9][A-Z]")
@@ -84,7 +84,7 @@ def values_in(
         if tool is None or row["parameter"] not in _open_inputs(tool, path):
             continue
         said = _said(row["value"], text)
-        if said and not _echoes(said, row["parameter"]):
+        if said and not _echoes(said, row["parameter"]) and words(said) != words(text):
             value = SampleValue(tool=tool.id, parameter=row["parameter"], value=said)
             kept.setdefault((value.tool, value.parameter), value)
     return tuple(kept.values())

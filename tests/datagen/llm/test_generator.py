@@ -104,6 +104,10 @@ def test_a_request_without_a_value_is_refused() -> None:
     )
 
 
+def test_the_whole_message_is_no_value() -> None:
+    assert "no value" in refused(worded("Put Ada's order out.", (1, "customer_name", "Put Ada's order out"))).reason
+
+
 def test_a_tool_without_inputs_needs_no_value() -> None:
     model = ScriptedChat([worded("Is the shop up at the moment?")])
     draft = LlmGenerator(catalogue(), model).generate(ToolPath(tools=(PING.id,)), "single-intent", seed=0)

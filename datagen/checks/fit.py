@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from datagen.catalogue import Catalogue
@@ -19,6 +19,9 @@ __all__ = ["Fit", "Fitter"]
 
 _SIDE_BY_SIDE = frozenset(("multi-intent", "ir-multi-intent"))
 _BY_DEFAULT = frozenset(("paging", "flag", "date", "enum", "count"))
+
+_Key = tuple[str, str]
+"""(tool, parameter)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,6 @@ class Fit:
     missing: tuple[Slot, ...]
     late: tuple[tuple[Slot, int], ...]
     apart: tuple[int, ...]
-
     needed: frozenset[int]
     named: frozenset[str]
     passed: frozenset[tuple[str, str]]
@@ -121,7 +123,46 @@ def _edges(request: SyntheticRequest, rp: Links) -> Edges:
 
 
 def _fit(request: SyntheticRequest, reading: Reading, tools: tuple[ToolSlots, ...], edges: Edges) -> Fit:
-    sources = {
+    sources = _sources(tools, edges)
+    groups = grouped(tools, {key for key, found in sources.items() if found})
+    enums = {value.lower() for tool in tools for slot in tool.slots for value in slot.enum}
+    taken = assign(groups, reading, request.values, enums)
+    stated = tuple((slot, taken[number].text) for number in sorted(taken) for slot in groups[number].slots)
+    filled = {(slot.tool, slot.parameter) for slot, _ in stated}
+    given = {(value.tool, value.parameter) for value in request.values}
+    # What is asked for side by side builds on nothing that another tool changes, unless the words say so.
+    side_by_side = request.request_class in _SIDE_BY_SIDE
+    alone = side_by_side and not (reading.refers_back or reading.dependence)
+    flow = _Flow()
+    for place, slot in _unfilled(tools, filled):
+        flow.fill(place, slot, tools, sources, reading, alone=alone, given=given)
+    passed = frozenset(
+        (target.id, parameter)
+        for place, target in enumerate(tools)
+        for source in tools[:place]
+        for parameter in edges.get((source.id, target.id), ())
+    )
+    return Fit(
+        tools=tools,
+        stated=stated,
+        fed=frozenset(flow.fed),
+        needed=_needed(flow.choices),
+        supplied=frozenset(flow.supplied),
+        missing=tuple(flow.missing),
+        late=tuple(flow.late),
+        apart=apart(tools, edges),
+        named=frozenset(slot.tool for number, one in taken.items() if one.sure for slot in groups[number].slots),
+        passed=passed,
+        strangers=() if side_by_side else strangers(tools, edges, {slot.entity for slot, _ in stated}),
+        idle=() if side_by_side else idle(tools, edges, flow.fed),
+        once=tuple(_told_once(groups, taken, reading, given | flow.supplied, edges)) if alone else (),
+        backward=tuple(_backward(tools, edges, filled | given | flow.supplied | passed, flow.fed)),
+    )
+
+
+def _sources(tools: Sequence[ToolSlots], edges: Edges) -> dict[_Key, tuple[int, ...]]:
+    """Input → the places of the tools that could supply it; inputs with a default are left out."""
+    return {
         (slot.tool, slot.parameter): tuple(
             at for at, source in enumerate(tools) if at != place and supplies(source, slot, edges)
         )
@@ -129,57 +170,45 @@ def _fit(request: SyntheticRequest, reading: Reading, tools: tuple[ToolSlots, ..
         for slot in tool.slots
         if slot.kind not in _BY_DEFAULT
     }
-    groups = grouped(tools, {key for key, found in sources.items() if found})
-    enums = {value.lower() for tool in tools for slot in tool.slots for value in slot.enum}
-    taken = assign(groups, reading, request.values, enums)
-    stated = tuple((slot, taken[number].text) for number in sorted(taken) for slot in groups[number].slots)
-    named = frozenset(slot.tool for number, one in taken.items() if one.sure for slot in groups[number].slots)
-    filled = {(slot.tool, slot.parameter) for slot, _ in stated}
-    given = {(value.tool, value.parameter) for value in request.values}
-    fed: set[tuple[int, int]] = set()
-    choices: list[list[int]] = []
-    supplied: set[tuple[str, str]] = set()
-    missing: list[Slot] = []
-    # What is asked for side by side builds on nothing that another tool changes, unless the words say so.
-    side_by_side = request.request_class in _SIDE_BY_SIDE
-    alone = side_by_side and not (reading.refers_back or reading.dependence)
-    late: list[tuple[Slot, int]] = []
-    for place, slot in _unfilled(tools, filled):
+
+
+@dataclass(slots=True)
+class _Flow:
+    """What is passed along the path, input by input; the fields are those of :class:`Fit`.
+
+    :param choices: for each required input that tools before it supply, their places.
+    """
+
+    fed: set[tuple[int, int]] = field(default_factory=set)
+    choices: list[list[int]] = field(default_factory=list)
+    supplied: set[_Key] = field(default_factory=set)
+    missing: list[Slot] = field(default_factory=list)
+    late: list[tuple[Slot, int]] = field(default_factory=list)
+
+    def fill(
+        self,
+        place: int,
+        slot: Slot,
+        tools: Sequence[ToolSlots],
+        sources: Mapping[_Key, Sequence[int]],
+        reading: Reading,
+        *,
+        alone: bool,
+        given: Collection[_Key],
+    ) -> None:
+        """Find what fills an input that the request does not state."""
         key = (slot.tool, slot.parameter)
         before = [at for at in (*sources[key], *_lends(tools, place, slot, reading)) if at < place]
         if alone and slot.required:
             before = [at for at in before if tools[at].reads]
         if before:
-            supplied.add(key)
+            self.supplied.add(key)
             given_by = [at for at in sources[key] if at < place]
-            choices.extend([given_by] if slot.required and given_by else [])
-            fed.update((at, place) for at in before)
+            self.choices.extend([given_by] if slot.required and given_by else [])
+            self.fed.update((at, place) for at in before)
         elif slot.kind == "id" and slot.required and key not in given and not _by_default(slot, reading):
-            missing.append(slot)
-            late.extend((slot, at) for at in sources[key] if at > place)
-    passed = frozenset(
-        (target.id, parameter)
-        for place, target in enumerate(tools)
-        for source in tools[:place]
-        for parameter in edges.get((source.id, target.id), ())
-    )
-    once = _told_once(groups, taken, reading, given | supplied, edges) if alone else ()
-    return Fit(
-        tools=tools,
-        stated=stated,
-        fed=frozenset(fed),
-        needed=_needed(choices),
-        supplied=frozenset(supplied),
-        missing=tuple(missing),
-        late=tuple(late),
-        apart=apart(tools, edges),
-        named=named,
-        passed=passed,
-        strangers=() if side_by_side else strangers(tools, edges, {slot.entity for slot, _ in stated}),
-        idle=() if side_by_side else idle(tools, edges, fed),
-        once=tuple(once),
-        backward=tuple(_backward(tools, edges, filled | given | supplied | passed, fed)),
-    )
+            self.missing.append(slot)
+            self.late.extend((slot, at) for at in sources[key] if at > place)
 
 
 def _told_once(

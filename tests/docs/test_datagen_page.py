@@ -1,0 +1,48 @@
+"""The page on data generation says of the validators what the instruments say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from datagen.outputs import RulesOutputs
+from datagen.request import CLASSES
+from datagen.rp_graph import build_rp_graph
+from datagen.seams import RequestJudge
+from datagen.validate import rules_judges
+from scripts.validator_accuracy import CATALOG, INSTRUMENTS, accuracy_of, load_shipped, read_cases
+from tests.conftest import ROOT
+
+PAGE = (ROOT / "docs" / "datagen.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def judges() -> Sequence[RequestJudge]:
+    catalogue = load_shipped(CATALOG)
+    return rules_judges(catalogue, build_rp_graph(catalogue, RulesOutputs(catalogue).find()))
+
+
+@pytest.mark.parametrize(("folder", "suffix"), [(INSTRUMENTS, ""), (INSTRUMENTS / "second", ", a second set")])
+def test_the_accuracy_of_the_checks_is_what_the_page_says(
+    judges: Sequence[RequestJudge], folder: Path, suffix: str
+) -> None:
+    cases = read_cases(folder)
+    for judge in judges:
+        if suffix and judge.check != "sequence":
+            continue  # the second set was written for it alone
+        found = accuracy_of(judge, cases)
+        row = re.search(rf"^\| {judge.check}{suffix} \| (.*) \|$", PAGE, re.MULTILINE)
+        assert row is not None
+        good, bad, balanced = re.findall(r"[\d.]+ % of \d+|\d\.\d+", row[1])
+        assert good == f"{100 * found.good.hits / found.good.of:.1f} % of {found.good.of}"
+        assert bad == f"{100 * found.bad.hits / found.bad.of:.1f} % of {found.bad.of}"
+        assert float(balanced) == pytest.approx(
+            (found.good.hits / found.good.of + found.bad.hits / found.bad.of) / 2, abs=6e-4
+        )
+
+
+def test_the_page_names_the_six_classes() -> None:
+    assert re.findall(r"^\| `([a-z-]+)` \|", PAGE, re.MULTILINE) == list(CLASSES)

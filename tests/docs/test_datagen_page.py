@@ -34,7 +34,7 @@ def test_the_accuracy_of_the_checks_is_what_the_page_says(
         if suffix and judge.check != "sequence":
             continue  # the second set was written for it alone
         found = accuracy_of(judge, cases)
-        row = re.search(rf"^\| {judge.check}{suffix} \| (.*) \|$", PAGE, re.MULTILINE)
+        row = re.search(rf"^\| {judge.check}{suffix} \| (\d.*) \|$", PAGE, re.MULTILINE)
         assert row is not None
         good, bad, balanced = re.findall(r"[\d.]+ % of \d+|\d\.\d+", row[1])
         assert good == f"{100 * found.good.hits / found.good.of:.1f} % of {found.good.of}"

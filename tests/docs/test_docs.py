@@ -9,12 +9,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from datagen import SyntheticRequest, ToolPath
+from datagen.seams import RequestJudge
+from datagen.validate import validate
 from inference import HashingEncoder
 from ingest.sources import Document
 from ontology import check_ontology, load_ontology
@@ -136,6 +140,21 @@ def test_the_extractor_and_encoder_examples_build_a_snapshot(tmp_path: Path) -> 
     )
     assert report.graph.kept["has_parameter"] > 20
     assert "acts_on" not in report.graph.kept
+
+
+def test_the_example_of_a_check_judges_requests() -> None:
+    judge: RequestJudge = _extension("ShortEnough")()
+    request = SyntheticRequest(
+        id="r", text="tip " * 61, request_class="single-intent", path=ToolPath(tools=("a",)), generator="hand"
+    )
+    verdict = validate(request, [judge]).verdicts[0]
+    assert (verdict.check, verdict.passed, verdict.reason, verdict.by) == (
+        "length",
+        False,
+        "it has 61 words",
+        "short.v1",
+    )
+    assert validate(replace(request, text="tip the porter"), [judge]).verdicts[0].passed
 
 
 def test_the_ontology_example_is_sound(tmp_path: Path) -> None:

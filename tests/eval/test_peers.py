@@ -273,7 +273,7 @@ def test_the_shipped_set_is_prepared_in_the_form_of_the_peers(tmp_path: Path) ->
     (shipped,) = bench_sets(["enterprise"])
     prepared = prepare(shipped, tmp_path, 5)
     assert len(prepared.queries.queries) == 5
-    assert prepare(shipped, tmp_path, 0).queries.queries[0].id == "single-1"
+    assert prepare(shipped, tmp_path, 0).queries.queries[0].id == "w1-si-01"
     tools = read_tools(tmp_path / "tools.jsonl")
     assert [tool.id for tool in tools] == [tool.id for tool in prepared.tools]
     assert {tool for query in prepared.queries.queries for tool in query.tools} <= {tool.id for tool in tools}

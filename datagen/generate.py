@@ -6,6 +6,7 @@ import hashlib
 import random
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from itertools import pairwise
 
 from datagen.catalogue import Catalogue
@@ -131,6 +132,7 @@ def _staleness(text: str) -> float:
     return sum(one * other for one, other in pairwise(said)) - _MAY_REPEAT * len(said)
 
 
+@lru_cache(maxsize=100_000)
 def _plainness(word: str) -> float:
     """1 for a word of nearly every request, 0 for a name or a number."""
     bare = word.strip(".,:;?!()").lower()

@@ -29,7 +29,7 @@ _OBJECTS = ("object", "dict", "map", "structure")
 _LONG_NUMBERS = ("###", "####", "#####", "@-###", "@#####", "@@-####", "@@-###")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Argument:
     """One thing to be said for a tool.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 __all__ = ["article", "capital", "gerund", "joined", "lowered", "plural", "possessive", "tidy"]
 
@@ -28,6 +29,7 @@ _TWICE = re.compile(r"\b(on|in|for|to|at|of|up|out|from|with|by) \1\b")
 _ENDS = re.compile(r"[.?!]{2,}$")
 
 
+@lru_cache(maxsize=20_000)
 def article(phrase: str) -> str:
     """The phrase with ``a`` or ``an`` before it, by its first sound.
 
@@ -51,6 +53,7 @@ def _starts_with_vowel(phrase: str) -> bool:
     return bool(lower) and (lower[0] in _VOWELS or lower.startswith(("8", "11", "18")))
 
 
+@lru_cache(maxsize=20_000)
 def plural(noun: str) -> str:
     """The plural of a noun phrase; its head is the word before the first preposition.
 
@@ -77,6 +80,7 @@ def _plural_word(word: str) -> str:
     return f"{word}s"
 
 
+@lru_cache(maxsize=20_000)
 def gerund(phrase: str) -> str:
     """A verb phrase with its first verb in -ing: ``put in a claim`` → ``putting in a claim``."""
     verb, _, rest = phrase.partition(" ")

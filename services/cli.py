@@ -314,10 +314,11 @@ def main() -> None:
     except EgotoolsError as error:
         show_error(error, as_json=as_json)
         sys.exit(error.exit_code)
-    except SystemExit as stop:
-        if stop.code == _INTERRUPTED:
+    except (SystemExit, KeyboardInterrupt) as stop:  # the latter when Ctrl-C comes while typer is cleaning up
+        code = _INTERRUPTED if isinstance(stop, KeyboardInterrupt) else stop.code
+        if code == _INTERRUPTED:
             stderr.print("Interrupted; what was finished before is kept.")
-        raise
+        sys.exit(code)
     except BrokenPipeError:
         sys.exit(0)
 

@@ -1,13 +1,12 @@
 """The ``llm`` request judges: class, sequence and error, each asked by itself.
 
-The class is asked for without naming the label, so that the model cannot agree with it out of politeness; what else can
-be wrong is asked one by one.
+The class is asked for without naming the label, so that the model cannot agree with it out of politeness.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +14,7 @@ from datagen.catalogue import Catalogue
 from datagen.links import Links
 from datagen.llm.asking import NAME, Asking, answer_schema, question, reader
 from datagen.llm.classes import KINDS
-from datagen.llm.telling import purpose, spoken, steps
+from datagen.llm.telling import purpose, steps
 from datagen.llm.verdicts import Opinion, reasoned, verdict
 from datagen.path import PathEdge, ToolPath
 from datagen.request import CLASSES, SyntheticRequest, Verdict
@@ -30,12 +29,21 @@ __all__ = ["llm_judges"]
 _MAX_TOKENS = 200
 _PURPOSE_CHARS = 120
 _REASON = {"type": "string"}
-_BOOLEAN = {"type": "boolean"}
+_FAULTS = {
+    "none": "nothing is wrong",
+    "repeated": "two of the steps do the same thing",
+    "incomplete": "the message is unfinished, or leaves out what a step must be told and nothing else gives",
+    "incompatible": "a value in the message cannot be what the step asks for",
+    "internal-name": "the message says a name that only the software has (with underscores, run-together words, field names)",
+    "unneeded-step": "a step is there that nobody who wrote this message needs",
+}
 _ANSWER = "Answer with one JSON object and nothing else:"
 _KINDS_TOLD = "\n".join(f"- {name}: {kind.meaning}" for name, kind in KINDS.items())
 _KINDS_SHOWN = "\n".join(
     f"Message: {kind.example}\n{json.dumps({'reason': kind.why, 'class': name})}" for name, kind in KINDS.items()
 )
+_FAULTS_TOLD = "\n".join(f"- {name}: {meaning}" for name, meaning in _FAULTS.items())
+_REPAIR_TOLD = KINDS["implicit-multi-step"].steps
 _CLASS_INSTRUCTIONS = f"""A message to a company's assistant is given, and the steps that the assistant takes to serve it. Say of which kind the message is.
 
 {_KINDS_TOLD}
@@ -45,97 +53,42 @@ Go by how the message is put: is there a condition, is an order said, is a step 
 Examples, from a bicycle workshop:
 {_KINDS_SHOWN}
 {_ANSWER} {{"reason": one short sentence, "class": the kind}}"""
+_SEQUENCE_INSTRUCTIONS = f"""A message to a company's assistant is given, and the steps that the assistant takes to serve it, in order. Decide whether these steps in this order do what the message wants.
 
-_SEQUENCE = {
-    "all_steps_asked_for": "does every step do something that the message asks for, or find what a later step needs?",
-    "everything_told": (
-        "does what the steps must be told stand in the message, come from an earlier step, or go without saying "
-        "(who is asking, today's date)? Optional inputs need not be said."
-    ),
-    "right_order": "does no step come before one whose result it uses?",
-}
-_ERROR = {
-    "complete": "is the message a whole sentence or request, not broken off, with nothing left blank?",
-    "values_possible": "could each value in the message be what its step asks for: a date where a date is asked for?",
-    "plain_words": "is the message free of names that only software has (with underscores, run-together words)?",
-    "all_steps_needed": "is there no step twice, and none that the message could do without?",
-}
-_SERVICE = KINDS["ir-multi-intent"].steps
-_REPAIR = KINDS["implicit-multi-step"].steps
-_Shown = tuple[str, str, str, frozenset[str]]
-_GOOD: tuple[_Shown, ...] = (
-    (
-        "Could you book me in for a brake check on Saturday?",
-        _SERVICE,
-        "service and day of a booking are said",
-        frozenset(),
-    ),
-    (
-        "Put the bike that Mrs Amari brought in down for Friday morning.",
-        _REPAIR,
-        "it asks for a new day for a repair, which step 1 finds by its customer",
-        frozenset(),
-    ),
-    (
-        "if Mr Osei's repair waits for parts, move it to next Tuesday",
-        _REPAIR,
-        "it asks for a move that depends on what step 1 finds",
-        frozenset(),
-    ),
-)
-_WRONG_SEQUENCE: tuple[_Shown, ...] = (
-    (
-        "How many brake cables do we have?",
-        _REPAIR,
-        "it asks for stock, which neither step looks up",
-        frozenset(("all_steps_asked_for",)),
-    ),
-    (
-        "Put the bike that Mrs Amari brought in down for some other day.",
-        _REPAIR,
-        "step 2 is not told which day",
-        frozenset(("everything_told",)),
-    ),
-)
-_WRONG_ERROR: tuple[_Shown, ...] = (
-    (
-        "Could you book me in for a brake check on Mrs Amari?",
-        _SERVICE,
-        "Mrs Amari is no day",
-        frozenset(("values_possible",)),
-    ),
-    (
-        "move repair 5512 to Friday, new_day please",
-        _REPAIR,
-        "new_day is a name of the software, and a repair whose number is said need not be found",
-        frozenset(("plain_words", "all_steps_needed")),
-    ),
-)
+Yes needs all of these:
+- each step serves something that the message asks for, or is needed by a later step;
+- what a step must be told stands in the message, comes from an earlier step, or is known anyway (who is asking, today's date);
+- no step comes before one whose result it uses.
 
+Examples, for these steps of a bicycle workshop:
+{_REPAIR_TOLD}
+Message: Put the bike that Mrs Amari brought in down for Friday morning.
+{{"reason": "the repair is found by its customer, and its day is said", "fits": true}}
+Message: Put the bike that Mrs Amari brought in down for some other day.
+{{"reason": "step 2 is not told the new day", "fits": false}}
+Message: How many brake cables do we have?
+{{"reason": "the message asks for stock, which neither step looks up", "fits": false}}
+{_ANSWER} {{"reason": one short sentence, "fits": true or false}}"""
+_ERROR_INSTRUCTIONS = f"""A message to a company's assistant is given, and the steps that the assistant is meant to take. Say what is most wrong with the pair, if anything is.
 
-def _instructions(questions: Mapping[str, str], wrong: Sequence[_Shown]) -> str:
-    """Separate questions, each with a yes where all is well; examples of both, in turn."""
-    told = "\n".join(f"- {name}: {meaning}" for name, meaning in questions.items())
-    shown = [_GOOD[0], wrong[0], _GOOD[1], wrong[1], _GOOD[2]]
-    examples = "\n".join(
-        f"Message: {message}\n\n{steps}\n"
-        f"{json.dumps({'reason': why, **{name: name not in faults for name in questions}})}\n"
-        for message, steps, why, faults in shown
-    )
-    return f"""A message to a company's assistant is given, and the steps that the assistant takes to serve it, in order. Answer these questions.
+{_FAULTS_TOLD}
 
-{told}
-
-Most messages are fine in all of them. People use other words than the steps do.
-
-Examples, from a bicycle workshop:
-{examples}
-{_ANSWER} the reason in one short sentence, then true or false for each question."""
+Examples, for these steps of a bicycle workshop:
+{_REPAIR_TOLD}
+Message: Put the bike that Mrs Amari brought in down for Friday morning.
+{{"reason": "both steps are needed and told what they need", "fault": "none"}}
+Message: Put the bike that Mrs Amari brought in down for
+{{"reason": "the message breaks off before the day", "fault": "incomplete"}}
+Message: Schedule the repair of Mrs Amari with new_day Friday.
+{{"reason": "new_day is a name of the software", "fault": "internal-name"}}
+Message: Move repair 5512 to Friday.
+{{"reason": "the repair's number is said, so nothing has to be found", "fault": "unneeded-step"}}
+{_ANSWER} {{"reason": one short sentence, "fault": the word from the list}}"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Check:
-    """One of the three checks.
+    """One of the three questions.
 
     :param told: the steps as the model is told them.
     :param opinion: what an answer says of a request of that class.
@@ -210,24 +163,13 @@ def _class_opinion(row: dict[str, Any], label: str) -> Opinion:
     return row["class"] == label, f"the model reads it as {row['class']}: {row['reason']}"
 
 
-def _answered(questions: Mapping[str, str]) -> Callable[[dict[str, Any], str], Opinion]:
-    """Passed when each question is answered with yes; else the reason begins with the first that is not."""
-
-    def opinion(row: dict[str, Any], _label: str) -> Opinion:
-        fault = next((name for name in questions if not row[name]), "")
-        return not fault, f"not {spoken(fault)}: {row['reason']}" if fault else row["reason"]
-
-    return opinion
+def _sequence_opinion(row: dict[str, Any], _label: str) -> Opinion:
+    return row["fits"], row["reason"]
 
 
-def _of_questions(check: str, questions: Mapping[str, str], wrong: Sequence[_Shown]) -> _Check:
-    return _Check(
-        check=check,
-        instructions=_instructions(questions, wrong),
-        schema=answer_schema(reason=_REASON, **dict.fromkeys(questions, _BOOLEAN)),
-        told=steps,
-        opinion=_answered(questions),
-    )
+def _error_opinion(row: dict[str, Any], _label: str) -> Opinion:
+    fault = row["fault"]
+    return fault == "none", row["reason"] if fault == "none" else f"{fault}: {row['reason']}"
 
 
 _CHECKS = (
@@ -238,6 +180,18 @@ _CHECKS = (
         told=_briefly,
         opinion=_class_opinion,
     ),
-    _of_questions("sequence", _SEQUENCE, _WRONG_SEQUENCE),
-    _of_questions("error", _ERROR, _WRONG_ERROR),
+    _Check(
+        check="sequence",
+        instructions=_SEQUENCE_INSTRUCTIONS,
+        schema=answer_schema(reason=_REASON, fits={"type": "boolean"}),
+        told=steps,
+        opinion=_sequence_opinion,
+    ),
+    _Check(
+        check="error",
+        instructions=_ERROR_INSTRUCTIONS,
+        schema=answer_schema(reason=_REASON, fault={"type": "string", "enum": list(_FAULTS)}),
+        told=steps,
+        opinion=_error_opinion,
+    ),
 )

@@ -21,26 +21,19 @@ from tests.ingest.extract.llm_server import Reply, chat_server
 FOLLOWS = json.dumps({"reason": "The order that was found is sent.", "follows": True})
 ANSWERS: dict[str, dict[str, Any]] = {
     "class": {"reason": "One wish.", "class": "implicit-multi-step"},
-    "sequence": {"reason": "All is said.", "all_steps_asked_for": True, "everything_told": True, "right_order": True},
-    "error": {
-        "reason": "Nothing is missing.",
-        "complete": True,
-        "values_possible": True,
-        "plain_words": True,
-        "all_steps_needed": True,
-    },
+    "sequence": {"reason": "All is said.", "fits": True},
+    "error": {"reason": "Nothing is missing.", "fault": "none"},
 }
 FAULTY: dict[str, dict[str, Any]] = {
     "class": {"reason": "An order is said.", "class": "explicit-multi-step"},
-    "sequence": {**ANSWERS["sequence"], "reason": "The day is not said.", "everything_told": False},
-    "error": {**ANSWERS["error"], "reason": "It breaks off.", "complete": False},
+    "sequence": {"reason": "The day is not said.", "fits": False},
+    "error": {"reason": "It breaks off.", "fault": "incomplete"},
 }
 UNUSABLE = {
     "prose": "Yes, it does follow.",
     "half": '{"reason": "it',
     "missing-field": '{"reason": "it follows"}',
-    "no-reason": '{"reason": " . "}',
-    "yes-as-text": '{"reason": "it does", "follows": "yes", "class": "yes"}',
+    "no-reason": '{"reason": " . ", "follows": true, "class": "multi-intent", "fits": true, "fault": "none"}',
     "list": "[true]",
 }
 
@@ -70,13 +63,6 @@ def test_an_unusable_verdict_on_a_sequence_is_a_no_that_says_so(answer: str) -> 
     assert not verdict.reason.endswith(".")
 
 
-def test_a_verdict_without_a_reason_is_unusable() -> None:
-    answer = json.dumps({"reason": " . ", "follows": True})
-    verdict = LlmSequence(catalogue(), ScriptedChat([answer, answer])).judge(EDGE)
-    assert not verdict.passed
-    assert "gives no reason" in verdict.reason
-
-
 def test_an_edge_between_tools_that_are_not_there_is_an_error() -> None:
     with pytest.raises(NotFoundError):
         LlmSequence(catalogue(), ScriptedChat([])).judge(replace(EDGE, source="shop/none"))
@@ -91,11 +77,6 @@ def test_each_check_passes_and_fails_with_the_model_s_reason(check: str) -> None
     assert (good.check, good.passed, bad.passed) == (check, True, False)
     assert ANSWERS[check]["reason"].rstrip(".") in good.reason
     assert FAULTY[check]["reason"].rstrip(".") in bad.reason
-    assert bad.reason.split(": ")[0] in (
-        "the model reads it as explicit-multi-step",
-        "not everything told",
-        "not complete",
-    )
     said = model.calls[0][1].content
     assert "send Ada's order on Friday" in said
     assert "Ship order" in said or "ship order" in said
@@ -103,15 +84,6 @@ def test_each_check_passes_and_fails_with_the_model_s_reason(check: str) -> None
 
 def test_there_is_one_judge_for_each_check() -> None:
     assert list(judges(ScriptedChat([]))) == ["class", "sequence", "error"]
-
-
-@pytest.mark.parametrize("check", ANSWERS)
-def test_the_examples_are_answers_of_the_form_asked_for(check: str) -> None:
-    model = ScriptedChat([json.dumps(ANSWERS[check])])
-    judges(model)[check].judge(request())
-    shown = [json.loads(line) for line in model.calls[0][0].content.splitlines() if line.startswith('{"reason"')]
-    assert len(shown) >= 5
-    assert all(row.keys() == ANSWERS[check].keys() for row in shown)
 
 
 @pytest.mark.parametrize("label", CLASSES)

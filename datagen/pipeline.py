@@ -32,6 +32,7 @@ class Steps:
     :param judges: in rounds; a request that fails in one is not put before the next.
     :param encoder: of the catalogue's snapshot; compares inputs, and requests.
     :param concurrency: how many requests are worded at once; what comes of it is the same.
+    :param model: name of the chat model behind the steps, empty for rules: another model, another journal.
     """
 
     outputs: OutputFinder
@@ -40,6 +41,7 @@ class Steps:
     judges: Callable[[Links], Sequence[Sequence[RequestJudge]]]
     encoder: Encoder
     concurrency: int = 1
+    model: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +92,7 @@ def make_requests(
         "judges": tuple(dict.fromkeys(judge.name for each in judges for judge in each)),
         "encoder": (steps.encoder.name,),
     }
-    with open_journal(folder, _configuration(catalogue, names)) as journal:
+    with open_journal(folder, _configuration(catalogue, names, steps.model)) as journal:
         worder = Worder(generator=generator, judges=judges, journal=journal, concurrency=steps.concurrency)
         worded = word_requests(paths.by_class, wanted, worder, steps.encoder, seed=seed, progress=progress)
     return Made(
@@ -111,7 +113,7 @@ def _with_surplus(wanted: Mapping[str, int]) -> dict[str, int]:
     return {name: math.ceil(_SURPLUS * count) + _MORE if count else 0 for name, count in wanted.items()}
 
 
-def _configuration(catalogue: Catalogue, names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _configuration(catalogue: Catalogue, names: Mapping[str, Sequence[str]], model: str) -> dict[str, Any]:
     """What an outcome depends on beside its path, class and seed, which its own key holds.
 
     How many requests are wanted is not among it: whoever wants more goes on with what is there.
@@ -120,5 +122,6 @@ def _configuration(catalogue: Catalogue, names: Mapping[str, Sequence[str]]) -> 
         "snapshot": catalogue.snapshot_id,
         "ontology": catalogue.ontology.digest,
         "steps": {step: list(each) for step, each in names.items()},
+        "model": model,
         "code": code_digest(),
     }

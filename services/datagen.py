@@ -91,7 +91,11 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
     # What a model answered is kept on the disk; what rules make is made again sooner than it is read.
     with only_writer(plan.out), Cache(plan.out / "cache.sqlite" if model else None) as cache:
         encoder = CachedEncoder(load_encoder(snapshot.manifest["encoder"]["name"]), cache)
-        steps = _steps(catalogue, encoder) if model is None else _llm_steps(catalogue, encoder, model, cache)
+        steps = (
+            _steps(catalogue, encoder)
+            if model is None
+            else _llm_steps(catalogue, encoder, model, cache, name=plan.endpoint.model)
+        )
         made = make_requests(catalogue, steps, wanted, folder=plan.out, seed=plan.seed, progress=progress)
         progress("report", 0, 0)
         figures = write_result(plan.out, made, encoder)
@@ -114,8 +118,11 @@ def _steps(catalogue: Catalogue, encoder: Encoder) -> Steps:
     )
 
 
-def _llm_steps(catalogue: Catalogue, encoder: Encoder, model: ChatModel, cache: Cache) -> Steps:
-    """Their twins by a chat model; the rules judge first, for they cost nothing."""
+def _llm_steps(catalogue: Catalogue, encoder: Encoder, model: ChatModel, cache: Cache, *, name: str) -> Steps:
+    """Their twins by a chat model; the rules judge first, for they cost nothing.
+
+    :param name: the model's own, whatever address it is asked at.
+    """
     from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_judges
 
     return Steps(
@@ -125,4 +132,5 @@ def _llm_steps(catalogue: Catalogue, encoder: Encoder, model: ChatModel, cache: 
         judges=lambda rp: (rules_judges(catalogue, rp), llm_judges(catalogue, rp, model, cache)),
         encoder=encoder,
         concurrency=_CONCURRENCY,
+        model=name,
     )

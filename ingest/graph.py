@@ -123,7 +123,7 @@ class _Edge:
         needs = edge.target if edge.predicate == "supplies" else edge.source
         gives = edge.source if edge.predicate == "supplies" else edge.target
         self.provenance = {
-            Provenance(needs, f"parameters.{edge.parameter}", EXTRACTOR),
+            Provenance(needs, f"parameters.{edge.parameter}" if edge.parameter else "name", EXTRACTOR),
             Provenance(gives, f"returns.{edge.output}" if edge.output else "name", EXTRACTOR),
         }
         self.details = {

@@ -12,12 +12,12 @@ class DerivedEdge:
     """One derived edge between two tools.
 
     ``supplies`` leads from the provider to the tool whose input it fills; ``resolved_by`` from the tool that needs an
-    identifier to the tool that finds it from words.
+    identifier to the tool that finds it from words; ``depends_on`` from a tool to one that it silently needs.
 
     :param source: id of the tool at the tail of the arrow.
-    :param predicate: ``supplies`` or ``resolved_by``.
+    :param predicate: ``supplies``, ``resolved_by`` or ``depends_on``.
     :param target: id of the tool that the arrow points to.
-    :param parameter: the input that is filled, as its document names it.
+    :param parameter: the input that is filled, as its document names it; empty where a state is needed, not a value.
     :param output: the output that fills it, or empty where the provider's outputs are not documented.
     :param entity: canonical name of the entity that both speak of.
     :param field: the field of that entity (``id``, ``email``).

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from inference.arrays import Floats1d, Floats2d
 from inference.encoder import has_content
-from ontology.errors import InvalidArgumentError, ModelError
+from inference.onnx_model import MAX_CHARS_PER_TOKEN, clean, load_session, load_tokenizer, read_card, read_checked
+from ontology.errors import InvalidArgumentError
 
 __all__ = ["MiniLmEncoder"]
 
 WEIGHTS = Path(__file__).resolve().parent / "weights" / "minilm-l6-v2-int8"
-MAX_CHARS_PER_TOKEN = 32
-"""English runs at 4 to 6 characters a token; far beyond that a text is cut before it costs time to tokenise."""
 SPECIAL_TOKENS = 2
 """[CLS] and [SEP] stand around every text; a text with no third token has no content."""
 
@@ -37,7 +33,7 @@ class MiniLmEncoder:
     """
 
     def __init__(self, folder: Path = WEIGHTS, *, workers: int = 1, max_tokens: int = 256) -> None:
-        card = _read_card(folder)
+        card = read_card(folder, {"name", "dimensions", "max_tokens"})
         if workers < 1:
             raise InvalidArgumentError(f"{workers} workers cannot encode", subject="workers", remedy="Give 1 or more")
         if not SPECIAL_TOKENS < max_tokens <= card["max_tokens"]:
@@ -50,8 +46,8 @@ class MiniLmEncoder:
         self._dimensions = int(card["dimensions"])
         self._workers = workers
         self._max_chars = max_tokens * MAX_CHARS_PER_TOKEN
-        self._tokenizer = _load_tokenizer(_read_checked(folder, "tokenizer.json", card), max_tokens)
-        self._session = _load_session(_read_checked(folder, "model.onnx", card))
+        self._tokenizer = load_tokenizer(read_checked(folder, "tokenizer.json", card), max_tokens)
+        self._session = load_session(read_checked(folder, "model.onnx", card))
         self._digest = str(card["files"]["model.onnx"]["sha256"])  # what was just checked
 
     @property
@@ -71,17 +67,13 @@ class MiniLmEncoder:
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts, equal ones once; see :class:`inference.encoder.Encoder`."""
-        prepared = [self._prepare(text) for text in texts]
+        prepared = [clean(text, self._max_chars) for text in texts]
         unique = list(dict.fromkeys(prepared))
         rows = dict(zip(unique, self._encode_all(unique), strict=True))
         vectors = np.zeros((len(prepared), self._dimensions), dtype=np.float32)
         for index, text in enumerate(prepared):
             vectors[index] = rows[text]
         return vectors
-
-    def _prepare(self, text: str) -> str:
-        """Cut to what can matter, and put a question mark for a lone surrogate, which no tokenizer takes."""
-        return text.lstrip()[: self._max_chars].encode("utf-8", "replace").decode("utf-8")
 
     def _encode_all(self, texts: list[str]) -> list[Floats1d]:
         if self._workers == 1 or len(texts) < 2:
@@ -97,55 +89,3 @@ class MiniLmEncoder:
         inputs = {"input_ids": input_ids, "attention_mask": np.ones_like(input_ids)}
         row: Floats1d = self._session.run(["embedding"], inputs)[0][0]
         return row
-
-
-def _read_card(folder: Path) -> dict[str, Any]:
-    path = folder / "card.json"
-    try:
-        card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        missing = {"name", "dimensions", "max_tokens", "files"} - card.keys()
-    except (OSError, ValueError, AttributeError) as error:
-        raise _unusable(path, "the model's card cannot be read") from error
-    if missing:
-        raise _unusable(path, f"the model's card does not say {', '.join(sorted(missing))}")
-    return card
-
-
-def _read_checked(folder: Path, name: str, card: dict[str, Any]) -> bytes:
-    """Read a file and check it against the card, so that what is loaded is exactly what was checked."""
-    path = folder / name
-    try:
-        content = path.read_bytes()
-        expected = card["files"][name]["sha256"]
-    except OSError as error:
-        raise _unusable(path, "the model's file cannot be read") from error
-    except (KeyError, TypeError) as error:
-        raise _unusable(folder / "card.json", f"the model's card has no hash of {name}") from error
-    if hashlib.sha256(content).hexdigest() != expected:
-        raise _unusable(path, "the file is not the one the model's card names: its sha256 differs")
-    return content
-
-
-def _unusable(path: Path, problem: str) -> ModelError:
-    return ModelError(problem, subject=str(path), remedy="Install egotools again or restore the file from a checkout")
-
-
-def _load_tokenizer(content: bytes, max_tokens: int) -> Any:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_str(content.decode("utf-8"))
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(max_tokens)
-    return tokenizer
-
-
-def _load_session(content: bytes) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    # One thread a run: the caller's workers are the parallelism, and sums keep one order.
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])

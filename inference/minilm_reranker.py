@@ -1,0 +1,61 @@
+"""The embedded reranker: a small cross-encoder of our own, made from MiniLM, as int8 ONNX on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from inference.arrays import Floats1d
+from inference.onnx_model import MAX_CHARS_PER_TOKEN, clean, load_session, load_tokenizer, read_card, read_checked
+
+__all__ = ["MiniLmReranker"]
+
+WEIGHTS = Path(__file__).resolve().parent / "weights" / "egotools-reranker-int8"
+_LIMITS = ("query_tokens", "document_tokens")
+
+
+class MiniLmReranker:
+    """Reads a request and a tool's text together, on one CPU thread; trained on requests and the tools they need.
+
+    The score is absolute: ``1 / (1 + exp(-score))`` is near the share of such pairs in training of which the request
+    needed the tool. Each pair runs alone, without padding, so that no score depends on the other documents of a call.
+    A document is best a tool's title and description with its parameter names after them: what lies beyond the limit
+    is not read.
+
+    :param folder: where ``model.onnx``, ``tokenizer.json`` and ``card.json`` lie; the card says where texts are cut.
+    :raises ModelError: when the weights are absent or not the ones of the card.
+    """
+
+    def __init__(self, folder: Path = WEIGHTS) -> None:
+        card = read_card(folder, {"name", *_LIMITS})
+        self._name = str(card["name"])
+        self._query_tokens, self._document_tokens = (int(card[limit]) for limit in _LIMITS)
+        self._tokenizer = load_tokenizer(read_checked(folder, "tokenizer.json", card), None)
+        self._session = load_session(read_checked(folder, "model.onnx", card))
+        self._start, self._end = self._tokenizer.encode("").ids
+
+    @property
+    def name(self) -> str:
+        """``egotools-reranker-int8.v1``."""
+        return self._name
+
+    def score(self, query: str, documents: Sequence[str]) -> Floats1d:
+        """Score documents, equal ones once; see :class:`inference.reranker.Reranker`."""
+        asked = [self._start, *self._tokens(query, self._query_tokens), self._end]
+        prepared = [(*self._tokens(document, self._document_tokens), self._end) for document in documents]
+        known = {tokens: self._score_one(asked, tokens) for tokens in dict.fromkeys(prepared)}
+        return np.array([known[tokens] for tokens in prepared], dtype=np.float32)
+
+    def _tokens(self, text: str, limit: int) -> list[int]:
+        tokens: list[int] = self._tokenizer.encode(
+            clean(text, limit * MAX_CHARS_PER_TOKEN), add_special_tokens=False
+        ).ids
+        return tokens[:limit]
+
+    def _score_one(self, asked: list[int], document: tuple[int, ...]) -> float:
+        input_ids = np.array([[*asked, *document]], dtype=np.int64)
+        types = np.zeros_like(input_ids)
+        types[:, len(asked) :] = 1
+        return float(self._session.run(["score"], {"input_ids": input_ids, "token_type_ids": types})[0][0])

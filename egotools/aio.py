@@ -69,6 +69,7 @@ class AsyncClient:
         explain: bool = True,
         schema_format: str = "none",
         timeout_s: float = 10.0,
+        auto_k: bool = False,
     ) -> Answer:
         """The tools that a request needs, best first.
 
@@ -79,9 +80,10 @@ class AsyncClient:
         :param explain: whether each tool says why it is there.
         :param schema_format: ``openai``, ``anthropic``, ``mcp``, or ``none``: fills ``FoundTool.schema``.
         :param timeout_s: seconds for all tries together.
+        :param auto_k: as few tools as are expected to be enough, at most ``k``; none where no tool fits.
         :raises ClientError: see :mod:`egotools.errors`.
         """
-        message = requests.one_request(query, k, filters, preset, explain, schema_format)
+        message = requests.one_request(query, k, filters, preset, explain, schema_format, auto_k)
         return wire.answer(await _call(self._stub.Retrieve, message, timeout_s))
 
     async def retrieve_batch(

@@ -12,12 +12,16 @@ __all__ = ["batch_request", "catalog_request", "neighbors_request", "one_request
 
 
 def one_request(
-    query: str, k: int, filters: Mapping[str, Sequence[str]] | None, preset: str, explain: bool, schema_format: str
+    query: str,
+    k: int,
+    filters: Mapping[str, Sequence[str]] | None,
+    preset: str,
+    explain: bool,
+    schema_format: str,
+    auto_k: bool,
 ) -> pb.RetrieveRequest:
     """The message of ``retrieve``."""
-    return retrieve_request(
-        Query(query, k=k, filters=filters or {}, preset=preset, explain=explain, schema_format=schema_format)
-    )
+    return retrieve_request(Query(query, k, filters or {}, preset, explain, schema_format, auto_k))
 
 
 def batch_request(queries: Sequence[Query | str]) -> pb.RetrieveBatchRequest:

@@ -37,6 +37,7 @@ class Query:
     :param preset: name of the retriever; empty: the server's default.
     :param explain: whether the answer says why.
     :param schema_format: ``none``, ``openai``, ``anthropic`` or ``mcp``.
+    :param auto_k: as few tools as are expected to be enough, at most ``k``; none where no tool fits.
     """
 
     query: str
@@ -45,6 +46,7 @@ class Query:
     preset: str = ""
     explain: bool = True
     schema_format: str = "none"
+    auto_k: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +95,7 @@ class FoundTool:
     """One tool of an answer; ``rank`` counts from 1, ``score`` is comparable within one answer only.
 
     :param schema_json: the call schema as JSON, in the form that was asked for, or empty.
+    :param probability: in [0, 1], that a request which is served needs it; None where the preset does not know.
     """
 
     id: str
@@ -104,6 +107,7 @@ class FoundTool:
     rank: int
     schema_json: str = ""
     reasons: Reasons = field(default_factory=Reasons)
+    probability: float | None = None
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -118,6 +122,9 @@ class Answer:
     :param snapshot_id: the snapshot that answered.
     :param timings_ms: stage → milliseconds in the server.
     :param degraded: what was left out and why; empty when nothing was.
+    :param fit_probability: in [0, 1], that some tool serves the request, reckoned as if every second request were served
+        by none; None where the preset does not know.
+    :param no_tool_fits: whether that is below what 95 of 100 served requests have.
     """
 
     tools: tuple[FoundTool, ...]
@@ -125,6 +132,8 @@ class Answer:
     preset: str
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
+    fit_probability: float | None = None
+    no_tool_fits: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -148,6 +148,7 @@ def retrieve_request(query: Query) -> pb.RetrieveRequest:
         preset=query.preset,
         explain=query.explain,
         schema_format=schema_format_number(query.schema_format),
+        auto_k=query.auto_k,
     )
 
 
@@ -174,6 +175,8 @@ def answer(message: pb.RetrieveResponse) -> Answer:
         preset=message.preset,
         timings_ms=dict(message.timings_ms),
         degraded=tuple(message.degraded),
+        fit_probability=message.fit_probability if message.HasField("fit_probability") else None,
+        no_tool_fits=message.no_tool_fits,
     )
 
 
@@ -196,6 +199,7 @@ def _found(message: pb.RankedTool) -> FoundTool:
         rank=message.rank,
         schema_json=message.schema_json,
         reasons=_reasons(message.reasons),
+        probability=message.probability if message.HasField("probability") else None,
     )
 
 

@@ -32,6 +32,7 @@ class Request:
 
     :param query: the request in plain words, 1 to 20,000 characters with at least one letter or digit.
     :param k: how many tools at most, 1 to 1,000.
+    :param auto_k: answer with as few tools as are expected to be enough, and with none where no tool fits.
     :param filters: metadata key → allowed values; a tool must match every key. Applied before matching.
     :param deadline: ``time.monotonic()`` second after which no further stage is started, or None.
     :raises InvalidArgumentError: naming the field.
@@ -42,6 +43,7 @@ class Request:
     filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     explain: bool = True
     deadline: float | None = None
+    auto_k: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.k <= MAX_K:
@@ -120,12 +122,16 @@ class Reasons:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredTool:
-    """One tool of an answer; ``rank`` counts from 1 and scores never rise with it."""
+    """One tool of an answer; ``rank`` counts from 1 and scores never rise with it.
+
+    :param probability: in [0, 1], that a request which is served needs it; None where the retriever does not know.
+    """
 
     tool_id: str
     rank: int
     score: float
     reasons: Reasons = field(default_factory=Reasons)
+    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +140,8 @@ class Response:
 
     :param timings_ms: stage → milliseconds (``encode``, ``entry``, ``ego``, ``rank``, ``explain``, ``total``).
     :param degraded: what was left out and why, empty when nothing was.
+    :param fit_probability: in [0, 1], that some tool serves the request; None where the retriever does not know.
+    :param no_tool_fits: whether that is below what 95 of 100 served requests have.
     """
 
     tools: tuple[ScoredTool, ...]
@@ -141,6 +149,8 @@ class Response:
     preset: str
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
+    fit_probability: float | None = None
+    no_tool_fits: bool = False
 
 
 class Retriever(Protocol):

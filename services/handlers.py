@@ -136,7 +136,12 @@ def _retrieve(engine: Engine, ask: Ask, turn: Turn) -> pb.RetrieveResponse:
     response = engine.retriever(ask.preset).retrieve(request)
     request.check_deadline("reply")
     return response_message(
-        engine, response, schema_format=ask.schema_format, explain=ask.explain, queued_ms=turn.queued_ms
+        engine,
+        response,
+        schema_format=ask.schema_format,
+        explain=ask.explain,
+        auto_k=ask.auto_k,
+        queued_ms=turn.queued_ms,
     )
 
 

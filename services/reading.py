@@ -56,6 +56,7 @@ class Ask:
     query_chars: int
     k: int
     explain: bool
+    auto_k: bool
 
 
 def read_retrieve(message: pb.RetrieveRequest) -> Ask:
@@ -66,11 +67,17 @@ def read_retrieve(message: pb.RetrieveRequest) -> Ask:
     k = message.k if message.HasField("k") else _DEFAULT_K
     schema_format = read_schema_format(message.schema_format)
     filters = _filters(message)
-    checked = Request(query=message.query, k=k, filters=filters, explain=message.explain)
+    checked = Request(query=message.query, k=k, filters=filters, explain=message.explain, auto_k=message.auto_k)
 
     def request(turn: Turn) -> TurnRequest:
         return TurnRequest(
-            query=checked.query, k=k, filters=filters, explain=checked.explain, deadline=turn.deadline, turn=turn
+            query=checked.query,
+            k=k,
+            filters=filters,
+            explain=checked.explain,
+            auto_k=checked.auto_k,
+            deadline=turn.deadline,
+            turn=turn,
         )
 
     return Ask(
@@ -80,6 +87,7 @@ def read_retrieve(message: pb.RetrieveRequest) -> Ask:
         query_chars=len(message.query),
         k=k,
         explain=message.explain,
+        auto_k=message.auto_k,
     )
 
 

@@ -125,6 +125,7 @@ class RetrieveRequest(_message.Message):
     PRESET_FIELD_NUMBER: _builtins.int
     EXPLAIN_FIELD_NUMBER: _builtins.int
     SCHEMA_FORMAT_FIELD_NUMBER: _builtins.int
+    AUTO_K_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The request in plain words, 1 to 20,000 characters with at least one letter or digit, in any script."""
     k: _builtins.int
@@ -135,6 +136,11 @@ class RetrieveRequest(_message.Message):
     """Whether `RankedTool.reasons` is filled. Default: false."""
     schema_format: Global___SchemaFormat.ValueType
     """Whether and in which form `RankedTool.schema_json` is filled. Default: none."""
+    auto_k: _builtins.bool
+    """Whether the server decides how many tools are enough: the fewest beyond which at most half a needed tool is expected,
+    at most `k`; none where no tool fits. A preset without probabilities answers with `k` tools and says so in `degraded`.
+    Default: false.
+    """
     @_builtins.property
     def filters(self) -> _containers.MessageMap[_builtins.str, Global___StringList]:
         """Metadata key → allowed values; a tool must match one value of every key. Applied to the catalogue before matching,
@@ -151,10 +157,11 @@ class RetrieveRequest(_message.Message):
         preset: _builtins.str = ...,
         explain: _builtins.bool = ...,
         schema_format: Global___SchemaFormat.ValueType = ...,
+        auto_k: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "k", b"k"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "explain", b"explain", "filters", b"filters", "k", b"k", "preset", b"preset", "query", b"query", "schema_format", b"schema_format"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "auto_k", b"auto_k", "explain", b"explain", "filters", b"filters", "k", b"k", "preset", b"preset", "query", b"query", "schema_format", b"schema_format"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__k: _TypeAlias = _typing.Literal["k"]  # noqa: Y015
     _WhichOneofArgType__k: _TypeAlias = _typing.Literal["_k", b"_k"]  # noqa: Y015
@@ -193,10 +200,20 @@ class RetrieveResponse(_message.Message):
     PRESET_FIELD_NUMBER: _builtins.int
     TIMINGS_MS_FIELD_NUMBER: _builtins.int
     DEGRADED_FIELD_NUMBER: _builtins.int
+    FIT_PROBABILITY_FIELD_NUMBER: _builtins.int
+    NO_TOOL_FITS_FIELD_NUMBER: _builtins.int
     snapshot_id: _builtins.str
     """Id of the snapshot that answered: content hash, equal on every replica that serves the same catalogue."""
     preset: _builtins.str
     """The preset that answered."""
+    fit_probability: _builtins.float
+    """How likely it is, in [0, 1], that some tool of the catalogue serves the request, reckoned as if every second request
+    were served by none. Absent where the preset does not know.
+    """
+    no_tool_fits: _builtins.bool
+    """Whether `fit_probability` is below what 95 of 100 served requests have. The tools are there all the same, unless
+    `auto_k` was set.
+    """
     @_builtins.property
     def tools(self) -> _containers.RepeatedCompositeFieldContainer[Global___RankedTool]:
         """The tools, best first: `rank` rises by one from 1, `score` never rises. Equal scores stand in the order of their ids."""
@@ -219,12 +236,16 @@ class RetrieveResponse(_message.Message):
         preset: _builtins.str = ...,
         timings_ms: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
         degraded: _abc.Iterable[_builtins.str] | None = ...,
+        fit_probability: _builtins.float | None = ...,
+        no_tool_fits: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_fit_probability", b"_fit_probability", "fit_probability", b"fit_probability"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["degraded", b"degraded", "preset", b"preset", "snapshot_id", b"snapshot_id", "timings_ms", b"timings_ms", "tools", b"tools"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_fit_probability", b"_fit_probability", "degraded", b"degraded", "fit_probability", b"fit_probability", "no_tool_fits", b"no_tool_fits", "preset", b"preset", "snapshot_id", b"snapshot_id", "timings_ms", b"timings_ms", "tools", b"tools"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__fit_probability: _TypeAlias = _typing.Literal["fit_probability"]  # noqa: Y015
+    _WhichOneofArgType__fit_probability: _TypeAlias = _typing.Literal["_fit_probability", b"_fit_probability"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__fit_probability) -> _WhichOneofReturnType__fit_probability | None: ...
 
 Global___RetrieveResponse: _TypeAlias = RetrieveResponse  # noqa: Y015
 
@@ -243,6 +264,7 @@ class RankedTool(_message.Message):
     RANK_FIELD_NUMBER: _builtins.int
     SCHEMA_JSON_FIELD_NUMBER: _builtins.int
     REASONS_FIELD_NUMBER: _builtins.int
+    PROBABILITY_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Id of the tool, unique in the snapshot."""
     name: _builtins.str
@@ -259,6 +281,10 @@ class RankedTool(_message.Message):
     """Place in the answer, from 1."""
     schema_json: _builtins.str
     """The call schema as JSON in the form that was asked for; empty for SCHEMA_FORMAT_NONE."""
+    probability: _builtins.float
+    """How likely it is, in [0, 1], that the request needs it, given that the catalogue serves the request at all. Unlike
+    `score` comparable between answers. Absent where the preset does not know.
+    """
     @_builtins.property
     def reasons(self) -> Global___Reasons:
         """Why it is here; absent unless `explain` was set."""
@@ -275,12 +301,15 @@ class RankedTool(_message.Message):
         rank: _builtins.int = ...,
         schema_json: _builtins.str = ...,
         reasons: Global___Reasons | None = ...,
+        probability: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["reasons", b"reasons"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "probability", b"probability", "reasons", b"reasons"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "id", b"id", "name", b"name", "namespace", b"namespace", "rank", b"rank", "reasons", b"reasons", "schema_json", b"schema_json", "score", b"score", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "description", b"description", "id", b"id", "name", b"name", "namespace", b"namespace", "probability", b"probability", "rank", b"rank", "reasons", b"reasons", "schema_json", b"schema_json", "score", b"score", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__probability: _TypeAlias = _typing.Literal["probability"]  # noqa: Y015
+    _WhichOneofArgType__probability: _TypeAlias = _typing.Literal["_probability", b"_probability"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__probability) -> _WhichOneofReturnType__probability | None: ...
 
 Global___RankedTool: _TypeAlias = RankedTool  # noqa: Y015
 

@@ -102,6 +102,18 @@ async def test_retrieve(ask: Ask) -> None:
     assert set(answer.timings_ms) == {"total", "queue"}
 
 
+async def test_retrieve_as_many_as_are_enough(ask: Ask) -> None:
+    answer = await ask("retrieve", "find a customer by name", auto_k=True)
+    assert [(tool.id, tool.probability) for tool in answer.tools] == [("crm/find_customer", 1.0)]
+    assert answer.fit_probability == 1.0 and not answer.no_tool_fits
+    none, unknown = await ask(
+        "retrieve_batch",
+        [Query("umbrella lost", auto_k=True), Query("umbrella lost", preset="title", auto_k=True)],
+    )
+    assert none.tools == () and none.no_tool_fits and none.fit_probability == 0.0
+    assert unknown.fit_probability is None and unknown.tools[0].probability is None
+
+
 async def test_retrieve_with_filters_and_without_reasons(ask: Ask) -> None:
     answer = await ask("retrieve", "customer", filters={"department": ["finance"]}, preset="title", explain=False)
     assert [tool.id for tool in answer.tools] == ["erp/list_orders"]

@@ -134,7 +134,8 @@ class MemoryEngine:
 
 @dataclass
 class WordRetriever:
-    """Scores a tool by the share of the request's words that it has."""
+    """Scores a tool by the share of the request's words that it has; of ``words`` that is its probability too, and half of
+    the words are needed."""
 
     engine: MemoryEngine
     name: str
@@ -163,6 +164,9 @@ class WordRetriever:
             if all(tool.metadata.get(key) in values for key, values in request.filters.items())
         }
         best = sorted(scores, key=lambda tool_id: (-scores[tool_id], tool_id))[: request.k]
+        fit = max(scores.values(), default=0.0) if self.name == "words" else None
+        if request.auto_k and fit is not None:
+            best = [tool_id for tool_id in best if scores[tool_id] >= 0.5]
         reasons = Reasons(
             entries=(EntryMatch(node="business_object:customer", kind="ngram", text="customer", score=2.5),),
             edges=(EdgeWalked(head="tool:x", predicate="has_entity", tail="business_object:customer", confidence=0.5),),
@@ -171,13 +175,21 @@ class WordRetriever:
         )
         return Response(
             tools=tuple(
-                ScoredTool(tool_id=tool_id, rank=rank, score=scores[tool_id], reasons=reasons)
+                ScoredTool(
+                    tool_id=tool_id,
+                    rank=rank,
+                    score=scores[tool_id],
+                    reasons=reasons,
+                    probability=None if fit is None else scores[tool_id],
+                )
                 for rank, tool_id in enumerate(best, start=1)
             ),
             snapshot_id=self.engine.snapshot_id,
             preset=self.name,
             timings_ms={"total": 1.0},
             degraded=("no reranker",) if self.name == "title" else (),
+            fit_probability=fit,
+            no_tool_fits=fit is not None and fit < 0.5,
         )
 
 

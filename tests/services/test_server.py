@@ -114,6 +114,38 @@ async def test_retrieve_leaves_out_what_was_not_asked_for(stub: pb_grpc.ToolRetr
     assert (response.preset, list(response.degraded)) == ("title", ["no reranker"])
 
 
+async def test_an_answer_says_how_likely_its_tools_are_and_is_as_long_as_asked(
+    stub: pb_grpc.ToolRetrievalAsyncStub,
+) -> None:
+    response = await stub.Retrieve(pb.RetrieveRequest(query="umbrella customer lost"))
+    assert [round(tool.probability, 2) for tool in response.tools] == [0.33, 0.33, 0.33]
+    assert round(response.fit_probability, 2) == 0.33 and response.no_tool_fits
+
+
+async def test_auto_k_leaves_out_what_is_not_needed_and_all_where_nothing_fits(
+    stub: pb_grpc.ToolRetrievalAsyncStub,
+) -> None:
+    short = await stub.Retrieve(pb.RetrieveRequest(query="find customer", auto_k=True))
+    assert [tool.id for tool in short.tools] == ["crm/find_customer", "crm/get_customer", "erp/list_orders"]
+    short = await stub.Retrieve(pb.RetrieveRequest(query="find a customer by name", auto_k=True, k=3))
+    assert [tool.id for tool in short.tools] == ["crm/find_customer"] and not short.no_tool_fits
+    none = await stub.Retrieve(pb.RetrieveRequest(query="umbrella customer lost", auto_k=True))
+    assert list(none.tools) == [] and none.no_tool_fits
+
+
+async def test_a_preset_without_probabilities_does_not_shorten_and_says_so(
+    stub: pb_grpc.ToolRetrievalAsyncStub,
+) -> None:
+    request = pb.RetrieveRequest(query="umbrella customer lost", auto_k=True, preset="title")
+    for response in (
+        await stub.Retrieve(request),
+        (await stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=[request]))).results[0].response,
+    ):
+        assert len(response.tools) == 3
+        assert not response.HasField("fit_probability") and not response.tools[0].HasField("probability")
+        assert any("k was not chosen" in reason for reason in response.degraded)
+
+
 async def test_filters_reach_the_retriever(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
     request = pb.RetrieveRequest(query="customer", filters={"department": pb.StringList(values=["finance", "hr"])})
     assert [tool.id for tool in (await stub.Retrieve(request)).tools] == ["erp/list_orders"]

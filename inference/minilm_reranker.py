@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from inference.arrays import Floats1d
-from inference.onnx_model import MAX_CHARS_PER_TOKEN, clean, load_session, load_tokenizer, read_card, read_checked
+from inference.onnx_model import clean, load_session, load_tokenizer, read_card, read_checked
 
 __all__ = ["MiniLmReranker"]
 
 WEIGHTS = Path(__file__).resolve().parent / "weights" / "egotools-reranker-int8"
 _LIMITS = ("query_tokens", "document_tokens")
+_MAX_CHARS = 4_000  # of a text, before it costs time to tokenise
 
 
 class MiniLmReranker:
@@ -22,7 +23,8 @@ class MiniLmReranker:
     The score is absolute: ``1 / (1 + exp(-score))`` is near the share of such pairs in training of which the request
     needed the tool. Each pair runs alone, without padding, so that no score depends on the other documents of a call.
     A document is best a tool's title and description with its parameter names after them: what lies beyond the limit
-    is not read.
+    is not read. A request longer than the limit is read twice, its beginning and its end, and the better score counts:
+    what is needed may be said at either.
 
     :param folder: where ``model.onnx``, ``tokenizer.json`` and ``card.json`` lie; the card says where texts are cut.
     :raises ModelError: when the weights are absent or not the ones of the card.
@@ -43,16 +45,19 @@ class MiniLmReranker:
 
     def score(self, query: str, documents: Sequence[str]) -> Floats1d:
         """Score documents, equal ones once; see :class:`inference.reranker.Reranker`."""
-        asked = [self._start, *self._tokens(query, self._query_tokens), self._end]
-        prepared = [(*self._tokens(document, self._document_tokens), self._end) for document in documents]
-        known = {tokens: self._score_one(asked, tokens) for tokens in dict.fromkeys(prepared)}
+        parts = [[self._start, *part, self._end] for part in self._parts(query)]
+        prepared = [(*self._tokens(document)[: self._document_tokens], self._end) for document in documents]
+        known = {tokens: max(self._score_one(part, tokens) for part in parts) for tokens in dict.fromkeys(prepared)}
         return np.array([known[tokens] for tokens in prepared], dtype=np.float32)
 
-    def _tokens(self, text: str, limit: int) -> list[int]:
-        tokens: list[int] = self._tokenizer.encode(
-            clean(text, limit * MAX_CHARS_PER_TOKEN), add_special_tokens=False
-        ).ids
-        return tokens[:limit]
+    def _parts(self, query: str) -> list[list[int]]:
+        """The request's tokens; of one too long to be read at once, its beginning and its end."""
+        tokens, limit = self._tokens(query), self._query_tokens
+        return [tokens] if len(tokens) <= limit else [tokens[:limit], tokens[-limit:]]
+
+    def _tokens(self, text: str) -> list[int]:
+        tokens: list[int] = self._tokenizer.encode(clean(text, _MAX_CHARS), add_special_tokens=False).ids
+        return tokens
 
     def _score_one(self, asked: list[int], document: tuple[int, ...]) -> float:
         input_ids = np.array([[*asked, *document]], dtype=np.int64)

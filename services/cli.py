@@ -160,7 +160,7 @@ def serve(
     store: Store = _DEFAULT_STORE,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.")] = None,
-    reranker: Annotated[str, typer.Option(help="fusion.v1, cross-encoder:PATH or http:URL.")] = "fusion.v1",
+    reranker: Annotated[str, typer.Option(help="fusion.v2, cross-encoder:PATH or http:URL.")] = "fusion.v2",
     ready_file: Annotated[Path | None, typer.Option(help="Write the address here once the service answers.")] = None,
 ) -> None:
     """Serve a snapshot over gRPC until SIGTERM."""
@@ -179,7 +179,9 @@ def search(
     query: Annotated[str, typer.Argument(help="The request in plain words.")],
     store: Store = _DEFAULT_STORE,
     address: Annotated[str, typer.Option(help="Ask a running server (host:port) instead of a local snapshot.")] = "",
-    k: Annotated[int, typer.Option("-k", help="How many tools.")] = 10,
+    k: Annotated[
+        str, typer.Option("-k", "--k", help="How many tools; auto: as few as are enough, none where no tool fits.")
+    ] = "10",
     preset: Annotated[str, typer.Option(help="default, paper, semantic, hybrid, bm25-regex-title, …")] = "",
     filters: Annotated[
         list[str] | None, typer.Option("--filter", help="KEY=VALUE over metadata; repeat to widen or narrow.")
@@ -187,32 +189,24 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Find the tools that a request needs, with reasons."""
-    from services.search import search_local, search_remote
+    from services.search import read_filters, read_k, search_local, search_remote, share
 
-    wanted = _parse_filters(filters or [])
+    wanted = read_filters(filters or [])
+    most, auto_k = read_k(k)
     if address:
-        answer = search_remote(address, query, k=k, preset=preset, filters=wanted)
+        answer = search_remote(address, query, k=most, preset=preset, filters=wanted, auto_k=auto_k)
     else:
-        answer = search_local(store, query, k=k, preset=preset, filters=wanted)
+        answer = search_local(store, query, k=most, preset=preset, filters=wanted, auto_k=auto_k)
     if as_json:
         print_json(answer)
         return
-    rows = [(t["rank"], t["id"], f"{t['score']:.3f}", t["why"]) for t in answer["tools"]]
-    stdout.print(table(f"{answer['preset']} · snapshot {answer['snapshot_id']}", ("#", "tool", "score", "why"), rows))
+    rows = [(t["rank"], t["id"], f"{t['score']:.3f}", share(t["probability"]), t["why"]) for t in answer["tools"]]
+    title = f"{answer['preset']} · snapshot {answer['snapshot_id']}"
+    stdout.print(table(title, ("#", "tool", "score", "needed", "why"), rows))
+    if answer["no_tool_fits"]:
+        stdout.print(f"[yellow]No tool seems to fit[/] (probability that one does: {share(answer['fit_probability'])})")
     for reason in answer["degraded"]:
         stdout.print(f"[yellow]degraded[/]: {escape(reason)}")
-
-
-def _parse_filters(texts: list[str]) -> dict[str, tuple[str, ...]]:
-    filters: dict[str, tuple[str, ...]] = {}
-    for text in texts:
-        key, separator, value = text.partition("=")
-        if not separator or not key:
-            raise InvalidArgumentError(
-                f"{text!r} is not KEY=VALUE", subject="--filter", remedy="For example: --filter department=finance"
-            )
-        filters[key] = (*filters.get(key, ()), value)
-    return filters
 
 
 @app.command()

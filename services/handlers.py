@@ -140,7 +140,6 @@ def _retrieve(engine: Engine, ask: Ask, turn: Turn) -> pb.RetrieveResponse:
         response,
         schema_format=ask.schema_format,
         explain=ask.explain,
-        auto_k=ask.auto_k,
         queued_ms=turn.queued_ms,
     )
 

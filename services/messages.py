@@ -12,18 +12,17 @@ from retrieval.engine import CatalogInfo, EgoGraph, Engine, GraphEdge, GraphNode
 from retrieval.retriever import Reasons, Response, ScoredTool
 from services.schemas import tool_schema_json
 
-__all__ = ["catalog_message", "ego_graph_message", "not_shortened", "response_message", "shortened", "tool_message"]
+__all__ = ["catalog_message", "ego_graph_message", "response_message", "shortened", "tool_message"]
 
 _MAX_DESCRIPTION_CHARS = 8_000
 
 
 def response_message(
-    engine: Engine, response: Response, *, schema_format: str, explain: bool, auto_k: bool, queued_ms: float
+    engine: Engine, response: Response, *, schema_format: str, explain: bool, queued_ms: float
 ) -> pb.RetrieveResponse:
     """An answer; the tools' texts come from the engine.
 
     :param schema_format: ``none``, ``openai``, ``anthropic`` or ``mcp``.
-    :param auto_k: whether the answer was to be as short as is enough.
     """
     timings = {stage: float(spent) for stage, spent in response.timings_ms.items()}
     timings["queue"] = round(queued_ms, 3)
@@ -32,17 +31,10 @@ def response_message(
         snapshot_id=response.snapshot_id,
         preset=response.preset,
         timings_ms=timings,
-        degraded=(*response.degraded, *not_shortened(response, auto_k)),
+        degraded=response.degraded,
         fit_probability=response.fit_probability,
         no_tool_fits=response.no_tool_fits,
     )
-
-
-def not_shortened(response: Response, auto_k: bool) -> tuple[str, ...]:
-    """What is to be said where an answer was to be as short as is enough, and nobody knew how short that is."""
-    if not auto_k or response.fit_probability is not None:
-        return ()
-    return (f"k was not chosen: preset {response.preset!r} has no probabilities for this request",)
 
 
 def _ranked(engine: Engine, scored: ScoredTool, schema_format: str, explain: bool) -> pb.RankedTool:

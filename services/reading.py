@@ -56,7 +56,6 @@ class Ask:
     query_chars: int
     k: int
     explain: bool
-    auto_k: bool
 
 
 def read_retrieve(message: pb.RetrieveRequest) -> Ask:
@@ -87,7 +86,6 @@ def read_retrieve(message: pb.RetrieveRequest) -> Ask:
         query_chars=len(message.query),
         k=k,
         explain=message.explain,
-        auto_k=message.auto_k,
     )
 
 

@@ -23,7 +23,6 @@ def search_local(
     """Ask the published snapshot of a store, in this process."""
     from retrieval.retriever import Request
     from retrieval.snapshot_engine import open_engine
-    from services.messages import not_shortened
 
     request = Request(query=query, k=k, filters=filters, auto_k=auto_k)
     response = open_engine(store).retriever(preset).retrieve(request)
@@ -42,7 +41,7 @@ def search_local(
             for tool in response.tools
         ],
         "timings_ms": {stage: round(spent, 3) for stage, spent in response.timings_ms.items()},
-        "degraded": [*response.degraded, *not_shortened(response, auto_k)],
+        "degraded": list(response.degraded),
         "fit_probability": response.fit_probability,
         "no_tool_fits": response.no_tool_fits,
     }

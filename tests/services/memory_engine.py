@@ -187,7 +187,7 @@ class WordRetriever:
             snapshot_id=self.engine.snapshot_id,
             preset=self.name,
             timings_ms={"total": 1.0},
-            degraded=("no reranker",) if self.name == "title" else (),
+            degraded=("no reranker", "auto_k: nobody knows")[: 1 + request.auto_k] if self.name == "title" else (),
             fit_probability=fit,
             no_tool_fits=fit is not None and fit < 0.5,
         )

@@ -203,14 +203,23 @@ def test_a_build_fills_a_graph_database_with_the_same_counts(run: Run, tmp_path:
 
 
 def test_search_prints_why(run: Run, store: Path) -> None:
-    code, out, _ = run("search", "remind everyone whose task is due", "--store", store, "-k", 3)
+    code, out, _ = run("search", "send a reminder to everyone whose task is due", "--store", store, "-k", 3)
     assert code == 0
     assert "projects/send_task_deadline_reminder" in out
-    code, out, _ = run("search", "remind everyone whose task is due", "--store", store, "-k", 3, "--json")
+    code, out, _ = run("search", "send a reminder to everyone whose task is due", "--store", store, "-k", 3, "--json")
     answer = json.loads(out)
     assert [tool["rank"] for tool in answer["tools"]] == [1, 2, 3]
     assert answer["preset"] == "default"
     assert answer["timings_ms"]["total"] > 0
+
+
+def test_search_says_where_it_cannot_tell_how_many_are_enough(run: Run, store: Path) -> None:
+    _, out, _ = run("search", "task", "--store", store, "-k", "auto:4", "--preset", "bm25", "--json")
+    answer = json.loads(out)
+    assert len(answer["tools"]) == 4 and "auto_k" in answer["degraded"][0]
+    assert answer["fit_probability"] is None and answer["tools"][0]["probability"] is None
+    code, out, _ = run("search", "task", "--store", store, "-k", "auto", "--preset", "bm25")
+    assert code == 0 and "auto_k" in out
 
 
 def test_search_can_be_filtered(run: Run, store: Path) -> None:
@@ -226,6 +235,8 @@ def test_search_can_be_filtered(run: Run, store: Path) -> None:
         (["x", "-k", "0"], 2, "k must be"),
         (["x", "-k", "-3"], 2, "k must be"),
         (["x", "-k", "10000"], 2, "k must be"),
+        (["x", "-k", "many"], 2, "auto"),
+        (["x", "-k", "auto:many"], 2, "auto"),
         ([""], 2, "no letter"),
         (["?!"], 2, "no letter"),
         (["🎉"], 2, "no letter"),

@@ -12,6 +12,7 @@ __all__ = ["ENCODER_NAMES", "RERANKER_NAMES", "load_encoder", "load_reranker"]
 
 ENCODER_NAMES = (
     "minilm-l6-int8.v1",
+    "egotools-minilm-int8.v1",
     "hashing.v1",
     "sentence-transformers:PATH_OR_NAME",
     "openai:MODEL@BASE_URL",
@@ -20,6 +21,9 @@ ENCODER_NAMES = (
 
 RERANKER_NAMES = ("cross-encoder:PATH", "http:URL", "http:MODEL@URL")
 """What :func:`load_reranker` knows."""
+
+_WEIGHTS = {"minilm-l6-int8.v1": "minilm-l6-v2-int8", "egotools-minilm-int8.v1": "egotools-minilm-int8"}
+"""The embedded encoders: name → folder under ``weights/``."""
 
 MODEL_AT_URL = re.compile(r"(?P<model>.+?)@(?P<url>https?://.+)", re.DOTALL)
 
@@ -33,10 +37,10 @@ def load_encoder(name: str, *, workers: int = 1) -> Encoder:
     :raises MissingExtraError: when the encoder needs an extra that is not installed.
     :raises ModelError: when the model cannot be loaded.
     """
-    if name == "minilm-l6-int8.v1":
-        from inference.minilm import MiniLmEncoder
+    if name in _WEIGHTS:
+        from inference.minilm import WEIGHTS, MiniLmEncoder
 
-        return MiniLmEncoder(workers=workers)
+        return MiniLmEncoder(WEIGHTS.parent / _WEIGHTS[name], workers=workers)
     if name == "hashing.v1":
         from inference.hashing import HashingEncoder
 

@@ -17,6 +17,7 @@ from inference import (
     OpenAIEncoder,
     RetryPolicy,
     SentenceTransformersEncoder,
+    load_encoder,
 )
 from tests.inference.conftest import Serve
 from tests.inference.loopback import Asked, Loopback, Reply, as_json
@@ -35,10 +36,11 @@ def embed(asked: Asked) -> Reply:
     return as_json({"object": "list", "data": rows[::-1], "model": asked.body["model"], "usage": {}})
 
 
-@pytest.fixture(params=["minilm", "hashing", "openai", "sentence-transformers"])
+@pytest.fixture(params=["minilm", "egotools-minilm", "hashing", "openai", "sentence-transformers"])
 def encoder(request: pytest.FixtureRequest, serve: Serve) -> Encoder:
     makers: dict[str, Make] = {
         "minilm": MiniLmEncoder,
+        "egotools-minilm": lambda: load_encoder("egotools-minilm-int8.v1"),
         "hashing": HashingEncoder,
         "openai": lambda: OpenAIEncoder("tiny", base_url=f"{serve(embed).url}/v1", api_key="k", batch_size=2),
         "sentence-transformers": lambda: SentenceTransformersEncoder(

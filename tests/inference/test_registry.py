@@ -31,7 +31,12 @@ URL = "http://127.0.0.1:1/v1"
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("minilm-l6-int8.v1", MiniLmEncoder), ("hashing.v1", HashingEncoder), (f"openai:a@b/c:d@{URL}", OpenAIEncoder)],
+    [
+        ("minilm-l6-int8.v1", MiniLmEncoder),
+        ("egotools-minilm-int8.v1", MiniLmEncoder),
+        ("hashing.v1", HashingEncoder),
+        (f"openai:a@b/c:d@{URL}", OpenAIEncoder),
+    ],
 )
 def test_a_name_gives_the_encoder_that_bears_it(name: str, kind: type[Encoder]) -> None:
     encoder = load_encoder(name)

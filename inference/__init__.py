@@ -14,6 +14,7 @@ from inference.encoder import Encoder
 from inference.hashing import HashingEncoder
 from inference.http_reranker import HttpReranker
 from inference.minilm import MiniLmEncoder
+from inference.minilm_reranker import MiniLmReranker
 from inference.openai_chat import OpenAIChat
 from inference.openai_embeddings import OpenAIEncoder
 from inference.registry import ENCODER_NAMES, RERANKER_NAMES, load_encoder, load_reranker
@@ -36,6 +37,7 @@ __all__ = [
     "HttpReranker",
     "Message",
     "MiniLmEncoder",
+    "MiniLmReranker",
     "OpenAIChat",
     "OpenAIEncoder",
     "Reranker",

@@ -19,7 +19,7 @@ ENCODER_NAMES = (
 )
 """What :func:`load_encoder` knows; capitals stand for what the caller puts in."""
 
-RERANKER_NAMES = ("cross-encoder:PATH", "http:URL", "http:MODEL@URL")
+RERANKER_NAMES = ("egotools-reranker-int8.v1", "cross-encoder:PATH", "http:URL", "http:MODEL@URL")
 """What :func:`load_reranker` knows."""
 
 _WEIGHTS = {"minilm-l6-int8.v1": "minilm-l6-v2-int8", "egotools-minilm-int8.v1": "egotools-minilm-int8"}
@@ -66,6 +66,10 @@ def load_reranker(name: str) -> Reranker:
     :raises MissingExtraError: when the reranker needs an extra that is not installed.
     :raises ModelError: when the model cannot be loaded.
     """
+    if name == "egotools-reranker-int8.v1":
+        from inference.minilm_reranker import MiniLmReranker
+
+        return MiniLmReranker()
     kind, _, rest = name.partition(":")
     if kind == "cross-encoder" and rest:
         from inference.cross_encoder import CrossEncoderReranker

@@ -20,8 +20,9 @@ _MAX_CHARS = 4_000  # of a text, before it costs time to tokenise
 class MiniLmReranker:
     """Reads a request and a tool's text together, on one CPU thread; trained on requests and the tools they need.
 
-    The score is absolute: ``1 / (1 + exp(-score))`` is near the share of such pairs in training of which the request
-    needed the tool. Each pair runs alone, without padding, so that no score depends on the other documents of a call.
+    The score rises with the likelihood that the request needs the tool, across requests too, but ``1 / (1 + exp(-score))``
+    is too sure of itself: on catalogues it had not seen, two fifths of the candidates at 0.95 and above were needed. Each
+    pair runs alone, without padding, so that no score depends on the other documents of a call.
     A document is best a tool's title and description with its parameter names after them: what lies beyond the limit
     is not read. A request longer than the limit is read twice, its beginning and its end, and the better score counts:
     what is needed may be said at either.

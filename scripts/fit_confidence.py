@@ -65,9 +65,13 @@ def main() -> int:
         if one in rest or one is next(e for e in fitted if _kind(e.name, asked.kind) == kind):
             print(_row(one, fit_requests(others or fitted, asked.kind), fit_tools(others or fitted, asked.kind)))
     fit, need = fit_requests(fitted, asked.kind), fit_tools(fitted, asked.kind)
-    least = np.average(
-        [np.quantile(_p(fit, one.requests["served"]), 1 - _KEPT) for one in fitted], weights=_shares(fitted, asked.kind)
-    )
+    low = {one.name: float(np.quantile(_p(fit, one.requests["served"]), 1 - _KEPT)) for one in fitted}
+    kinds = {
+        kind: np.mean([low[name] for name in low if _kind(name, asked.kind) == kind])
+        for kind in _kinds(fitted, asked.kind)
+    }
+    print("threshold of each kind:", ", ".join(f"{kind} {value:.3f}" for kind, value in kinds.items()))
+    least = min(kinds.values())  # that of the kind whose served requests are hardest to tell
     said: dict[str, Any] = {
         "catalogues": sorted(e.name for e in fitted),
         "fit": dict(zip((*_FIT_NAMES, ""), map(_rounded, fit), strict=True)),
@@ -157,6 +161,10 @@ def _foreign(case: Case, cases: Sequence[Case], kinds: Sequence[str], *, each: i
 
 def _kind(name: str, kinds: Sequence[str]) -> str:
     return next((kind for kind in kinds if name.startswith(kind)), name)
+
+
+def _kinds(evidence: Sequence[Evidence], kinds: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(_kind(one.name, kinds) for one in evidence))
 
 
 def _shares(evidence: Sequence[Evidence], kinds: Sequence[str]) -> list[float]:

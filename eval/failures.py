@@ -26,9 +26,10 @@ from retrieval.ego import ensemble_tools
 from retrieval.entry import EntryNode, ngram_entries, semantic_entries
 from retrieval.presets import make_presets
 from retrieval.query import Query, analyse
-from retrieval.ranking import FusionRanker
 from retrieval.retriever import MAX_K, EdgeWalked, EntryMatch, Request, Retriever, ScoredTool
+from retrieval.signals import text_signals
 from retrieval.snapshot import Snapshot
+from retrieval.weights import FUSED
 
 __all__ = ["CAUSES", "Failure", "MissingTool", "failed_requests", "look_into", "retriever_named"]
 
@@ -192,7 +193,6 @@ class _Looker:
         self._k = k
         self._retriever = retriever
         self._evidence = Evidence(snapshot)
-        self._fusion = FusionRanker(snapshot)
 
     def failure(self, query: LabelledQuery) -> Failure:
         """One request."""
@@ -296,7 +296,7 @@ class _Looker:
         number = self._snapshot.find_node(f"tool:{tool}")
         if number is None:
             return {}
-        signals = self._fusion.signals(query, np.array([number], dtype=np.int64))
+        signals = text_signals(self._snapshot, query, np.array([number], dtype=np.int64), FUSED)
         return {name: round(float(values[0]), 6) for name, values in signals.items()}
 
     def _match(self, entry: EntryNode) -> EntryMatch:

@@ -17,13 +17,14 @@ from inference.minilm import MiniLmEncoder
 from inference.minilm_reranker import MiniLmReranker
 from inference.openai_chat import OpenAIChat
 from inference.openai_embeddings import OpenAIEncoder
-from inference.registry import ENCODER_NAMES, RERANKER_NAMES, load_encoder, load_reranker
+from inference.registry import DEFAULT_ENCODER, ENCODER_NAMES, RERANKER_NAMES, load_encoder, load_reranker
 from inference.reranker import Reranker
 from inference.retry import RetryPolicy
 from inference.scripted import ScriptedChat
 from inference.sentence_transformers import SentenceTransformersEncoder
 
 __all__ = [
+    "DEFAULT_ENCODER",
     "ENCODER_NAMES",
     "RERANKER_NAMES",
     "Budget",

@@ -8,7 +8,7 @@ from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError
 
-__all__ = ["ENCODER_NAMES", "RERANKER_NAMES", "load_encoder", "load_reranker"]
+__all__ = ["DEFAULT_ENCODER", "ENCODER_NAMES", "RERANKER_NAMES", "load_encoder", "load_reranker"]
 
 ENCODER_NAMES = (
     "minilm-l6-int8.v1",
@@ -18,6 +18,9 @@ ENCODER_NAMES = (
     "openai:MODEL@BASE_URL",
 )
 """What :func:`load_encoder` knows; capitals stand for what the caller puts in."""
+
+DEFAULT_ENCODER = "minilm-l6-int8.v1"
+"""The encoder of a build that names none."""
 
 RERANKER_NAMES = ("egotools-reranker-int8.v1", "cross-encoder:PATH", "http:URL", "http:MODEL@URL")
 """What :func:`load_reranker` knows."""

@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from inference.arrays import Floats1d
+from retrieval.confidence import Confidence
 from retrieval.entry import EntryNode
 from retrieval.explain import entry_reasons, supply_reasons
 from retrieval.retriever import Reasons, Request, Response, ScoredTool
 from retrieval.snapshot import Snapshot
 
 __all__ = ["Stages", "respond"]
+
+_CANNOT_TELL = "auto_k: how many tools are enough cannot be told here, so they are k"
 
 
 class Stages:
@@ -48,10 +51,11 @@ def respond(
     signals: Mapping[str, Floats1d],
     entries: Sequence[EntryNode] = (),
     degraded: Sequence[str] = (),
+    confidence: Confidence | None = None,
 ) -> Response:
     """The answer with the tools in the given order.
 
-    :param scores: one a tool, in the same order; so are the arrays of ``signals``.
+    :param scores: one a tool, in the same order; so are the arrays of ``signals`` and what ``confidence`` says.
     """
     ranked = []
     with stages.stage("explain"):
@@ -71,6 +75,7 @@ def respond(
                     rank=place + 1,
                     score=round(float(scores[place]), 6),
                     reasons=reasons,
+                    probability=round(float(confidence.probabilities[place]), 4) if confidence else None,
                 )
             )
     return Response(
@@ -78,5 +83,7 @@ def respond(
         snapshot_id=snapshot.id,
         preset=preset,
         timings_ms=stages.finish(),
-        degraded=tuple(degraded),
+        degraded=(*degraded, _CANNOT_TELL) if request.auto_k and confidence is None else tuple(degraded),
+        fit_probability=round(confidence.fit, 4) if confidence else None,
+        no_tool_fits=confidence is not None and confidence.nothing_fits,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from inference.arrays import Floats1d
 from retrieval.arrays import mapped
 
-__all__ = ["Bm25Index", "Postings", "hash_text", "make_postings", "read_bm25", "write_bm25"]
+__all__ = ["Bm25Index", "Postings", "gather_postings", "hash_text", "make_postings", "read_bm25", "write_postings"]
 
 _K1 = 1.5
 _B = 0.75
@@ -57,26 +57,35 @@ def make_postings(documents: Iterable[Sequence[str]]) -> Postings:
             postings.setdefault(term, []).append((number, count))
     total = len(lengths)
     mean = sum(lengths) / total if total and sum(lengths) else 1.0
-    keyed = sorted((hash_text(term), entries) for term, entries in postings.items())
+    weighed: dict[str, list[tuple[int, float]]] = {}
+    for term, entries in postings.items():
+        idf = math.log(1.0 + (total - len(entries) + 0.5) / (len(entries) + 0.5))
+        weighed[term] = [
+            (number, idf * count * (_K1 + 1.0) / (count + _K1 * (1.0 - _B + _B * lengths[number] / mean)))
+            for number, count in entries
+        ]
+    return gather_postings(weighed)
+
+
+def gather_postings(entries: Mapping[str, Sequence[tuple[int, float]]]) -> Postings:
+    """Postings of weights that are known.
+
+    :param entries: term → (tool number, weight > 0), ascending by number.
+    """
+    keyed = sorted((hash_text(term), rows) for term, rows in entries.items())
     pointers = np.zeros(len(keyed) + 1, dtype=np.int64)
-    np.cumsum([len(entries) for _, entries in keyed], out=pointers[1:])
-    docs = np.empty(int(pointers[-1]), dtype=np.int32)
-    weights = np.empty(int(pointers[-1]), dtype=np.float32)
-    sizes = np.asarray(lengths, dtype=np.float64)
-    for (_, entries), start, stop in zip(keyed, pointers[:-1], pointers[1:], strict=True):
-        rows = np.asarray(entries, dtype=np.int64)
-        idf = math.log(1.0 + (total - len(rows) + 0.5) / (len(rows) + 0.5))
-        counts = rows[:, 1].astype(np.float64)
-        norm = counts + _K1 * (1.0 - _B + _B * sizes[rows[:, 0]] / mean)
-        docs[start:stop] = rows[:, 0]
-        weights[start:stop] = idf * counts * (_K1 + 1.0) / norm
-    terms = np.asarray([key for key, _ in keyed], dtype=np.uint64)
-    return Postings(terms=terms, pointers=pointers, docs=docs, weights=weights)
+    np.cumsum([len(rows) for _, rows in keyed], out=pointers[1:])
+    flat = [row for _, rows in keyed for row in rows]
+    return Postings(
+        terms=np.asarray([key for key, _ in keyed], dtype=np.uint64),
+        pointers=pointers,
+        docs=np.asarray([number for number, _ in flat], dtype=np.int32),
+        weights=np.asarray([weight for _, weight in flat], dtype=np.float32),
+    )
 
 
-def write_bm25(folder: Path, field: str, documents: Iterable[Sequence[str]]) -> None:
-    """Write the postings of one field; ``documents`` as for :func:`make_postings`."""
-    postings = make_postings(documents)
+def write_postings(folder: Path, field: str, postings: Postings) -> None:
+    """Write the postings of one field."""
     for part in fields(Postings):
         np.save(folder / f"bm25.{field}.{part.name}.npy", getattr(postings, part.name))
 

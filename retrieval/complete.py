@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -62,6 +63,7 @@ def lifted(scores: Floats1d, tools: NDArray[np.int64], resolvers_of: ResolversOf
     return after
 
 
+@lru_cache(maxsize=4_096)  # a request is asked again with every weight that is tried
 def gives_identifier(text: str) -> bool:
     """Whether a request holds something that looks like an identifier: a longer token with a digit that is no year."""
     return any(

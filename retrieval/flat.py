@@ -6,18 +6,12 @@ embedded reranker (:class:`retrieval.ranking.FusionRanker`, its signals and weig
 
 from __future__ import annotations
 
-import threading
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import NDArray
 
 from inference.arrays import Floats1d
 from inference.encoder import Encoder
-from retrieval.analysis import terms
 from retrieval.answer import Stages, respond
-from retrieval.bm25 import Bm25Index, make_postings
-from retrieval.layout import params_text, tool_text
 from retrieval.query import Query, analyse
 from retrieval.ranking import FusionRanker, Ranker, Ranking, order
 from retrieval.retriever import Request, Response
@@ -77,29 +71,17 @@ class FlatRetriever:
 
 
 class Bm25Ranker:
-    """BM25 over a tool's whole text as one document: name, description and parameters, stemmed like every index here.
-
-    A snapshot keeps the parameters in an index of their own, to be weighed; this index is made at the first request.
-    """
+    """BM25 over a tool's whole text as one document: name, description and parameters, stemmed like every index here."""
 
     name = "bm25.v1"
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        self._lock = threading.Lock()
+        self._index = snapshot.fields["whole"]
 
     def rank(self, query: Query, tools: NDArray[np.int64]) -> Ranking:
         """Score the tools with these numbers, >= 0."""
-        with self._lock:  # the first request builds the index, the others wait for it
-            index = self._index
-        scores = index.scores(query.terms)[tools]
+        scores = self._index.scores(query.terms)[tools]
         return Ranking(scores=scores, signals={"bm25": scores})
-
-    @cached_property
-    def _index(self) -> Bm25Index:
-        size = self._snapshot.tool_count
-        tools = map(self._snapshot.tool, range(size))
-        return Bm25Index(make_postings(terms(f"{tool_text(tool)} {params_text(tool)}") for tool in tools), size)
 
 
 class RrfRanker:

@@ -2,51 +2,59 @@
 
 Preset ``paper`` is the algorithm as printed. Preset ``default`` widens the candidates by the best tools of text search,
 so that a request that touches no useful node loses nothing against a flat hybrid, lets the ensemble speak for the tools
-in it, and completes the answer with the tools that resolve the identifiers its best tools need. Both are one retriever
-with other switches.
+in it and every clause of the request vote for its own, and completes the answer with the tools that the best ones cannot
+do without. Both are one retriever with other switches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache, partial
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.arrays import Floats1d
+from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
 from ontology.errors import ModelError
 from retrieval.answer import Stages, respond
 from retrieval.candidates import Candidates
-from retrieval.complete import ResolversOf, complete, gives_identifier, resolvers
+from retrieval.completion import Completion
+from retrieval.confidence import Judge
 from retrieval.ego import ensemble_tools, support
 from retrieval.entry import EntryNode, ngram_entries, semantic_entries
-from retrieval.query import Query, analyse
-from retrieval.ranking import FusionRanker, Ranker, Ranking, order, rank_or_fuse, standardise
+from retrieval.query import Clause, Query, analyse
+from retrieval.ranking import Ranker, Ranking, order, standardise, weighed
 from retrieval.retriever import Request, Response
+from retrieval.second_look import SecondLook
+from retrieval.signals import text_signals
 from retrieval.snapshot import Snapshot
 from retrieval.switches import DEPENDENCIES, Switches
-from retrieval.weights import SHIPPED, RankingWeights
+from retrieval.votes import CLAUSE_SIGNALS
+from retrieval.weights import FUSED, FUSION, SHIPPED, RankingWeights
 
 __all__ = ["DEFAULT", "PAPER", "GraphRetriever"]
 
 DEFAULT = Switches()
-PAPER = Switches(text_pools=False, graph_support=False, resolver_lift=False)
+PAPER = Switches(text_pools=False, graph_support=False, resolver_lift=False, needs=False, clause_votes=False)
 
 _POOL = 100  # best tools of each text search that join the candidates
+_CLAUSE_POOL = 25  # and for each clause
 _POOL_EFFORT = 160  # a tool missed at the end of the pool costs nothing: the index need not look as hard
 _T = TypeVar("_T")
+_Allowed: TypeAlias = NDArray[np.bool_] | None
+_Tools: TypeAlias = NDArray[np.int64]
 
 
 class GraphRetriever:
     """Algorithm 2 of "Planning Agents on an Ego-Trip", step by step, and the steps added to it.
 
-    :param ranker: ranks the candidates; the embedded fusion by default, and where a ranker's model is down.
+    :param ranker: ranks all candidates instead of the embedded fusion, which does where the ranker's model is down.
+    :param second_look: looks again at the best of them.
+    :param judge: says how likely the tools are needed, where it can.
     :param switches: the signals that are used.
-    :param weights: of the embedded fusion and of what is added to it. Another ranker's scores are of another kind: beside
-        those, the graph and the resolvers keep their shipped weights.
+    :param weights: of the embedded fusion and of what is added to it.
     """
 
     def __init__(
@@ -58,35 +66,39 @@ class GraphRetriever:
         name: str = "default",
         switches: Switches = DEFAULT,
         weights: RankingWeights = SHIPPED,
+        second_look: SecondLook | None = None,
+        judge: Judge | None = None,
     ) -> None:
         self.name = name
         self._snapshot = snapshot if switches.dependency_edges else snapshot.without(DEPENDENCIES)
         self._encoder = encoder
-        used = {signal: weight for signal, weight in weights.fusion.items() if getattr(switches, signal)}
-        self._fusion = FusionRanker(self._snapshot, used)
-        self._ranker = ranker or self._fusion
-        self._weights = weights if ranker is None else SHIPPED
+        self._ranker = ranker
+        self._second_look = second_look
+        self._judge = judge
+        self._weights = weights
         self._switches = switches
-        lifting = switches.resolver_lift and "resolved_by" in self._snapshot.predicates
-        # A snapshot never changes: the resolvers of a tool are looked up once.
-        self._resolvers_of: ResolversOf | None = cache(partial(resolvers, self._snapshot)) if lifting else None
+        self._completion = Completion(self._snapshot, resolves=switches.resolver_lift, needs=switches.needs)
         self._finders = _used((switches.semantic_entries, semantic_entries), (switches.ngram_entries, ngram_entries))
         self._pools = _used(
             (switches.ego_candidates, self._ensemble),
-            (switches.text_pools, self._lexical_pool),
-            (switches.text_pools, self._semantic_pool),
+            (switches.text_pools, self._lexical_pools),
+            (switches.text_pools, self._semantic_pools),
         )
-        self._finishers = _used((switches.graph_support, self._back), (lifting, self._complete))
 
     def retrieve(self, request: Request) -> Response:
-        """Entry nodes, their ego graphs, the tools in them, reranked, the top k."""
+        """Entry nodes, their ego graphs, the tools in them, reranked and completed, the top k."""
         stages = Stages(request)
-        query, degraded, entries, tools = self._find(request, stages)
+        query, degraded, entries, tools, allowed = self._find(request, stages)
         with stages.stage("rank"):
-            ranking, late = rank_or_fuse(self._ranker, self._fusion, query, tools)
-            for finish in self._finishers:
-                ranking = finish(ranking, query, entries, tools)
+            ranking, late = self._rank(query, entries, tools)
+            if self._second_look is not None:
+                ranking, missed = self._second_look(ranking, query, tools)
+                late = (*late, *missed)
+            ranking, tools = self._completion(ranking, query, tools, allowed, margin=self._weights.resolver_margin)
             best = order(ranking.scores, tools, request.k)
+            confidence = None if self._judge is None else self._judge.judge(query, tools, ranking.scores)
+            if request.auto_k and confidence is not None:
+                best, late = confidence.enough(best), (*late, *confidence.refusal)
         return respond(
             self._snapshot,
             request,
@@ -97,6 +109,7 @@ class GraphRetriever:
             signals={name: values[best] for name, values in ranking.signals.items()},
             entries=entries,
             degraded=(*degraded, *late),
+            confidence=None if confidence is None else confidence.of(best),
         )
 
     def candidates(self, request: Request) -> Candidates:
@@ -104,76 +117,97 @@ class GraphRetriever:
 
         :raises ModelError: when the encoder is down: weights must not be fitted to what was left out.
         """
-        query, degraded, entries, tools = self._find(request, Stages(request))
+        query, degraded, entries, tools, allowed = self._find(request, Stages(request))
         if degraded:
             raise ModelError(degraded[0], subject=self._encoder.name, remedy="Try again when it is up")
-        signals = self._fusion.signals(query, tools)
-        if self._switches.graph_support:
-            signals["graph_support"] = self._evidence(entries, tools)
-        return Candidates(
-            tools=tools,
-            standardised={name: standardise(values) for name, values in signals.items()},
-            resolvers_of=None if gives_identifier(query.text) else self._resolvers_of,
+        case, _ = self._weigh(query, entries, tools, self._switched(FUSED))
+        return replace(
+            case, complete=lambda ranking, margin: self._completion(ranking, query, tools, allowed, margin=margin)
         )
 
     def _find(
         self, request: Request, stages: Stages
-    ) -> tuple[Query, tuple[str, ...], list[EntryNode], NDArray[np.int64]]:
-        """The analysed request, what had to be left out, the entry nodes, and the candidates, ascending."""
+    ) -> tuple[Query, tuple[str, ...], list[EntryNode], _Tools, _Allowed]:
+        """The analysed request, what had to be left out, the entry nodes, the candidates, ascending, and what may be seen."""
         snapshot = self._snapshot
         with stages.stage("encode"):
-            query, degraded = analyse(request.query, self._encoder, snapshot.abbreviations)
+            split = self._switches.clause_votes
+            query, degraded = analyse(request.query, self._encoder, snapshot.abbreviations, split=split)
         with stages.stage("entry"):
             allowed = snapshot.allowed(request.filters)
             entries = [entry for find in self._finders for entry in find(snapshot, query, allowed)]
         with stages.stage("ego"):
-            pools = [pool(query, entries, allowed) for pool in self._pools]
+            pools = [tools for pool in self._pools for tools in pool(query, entries, allowed)]
             tools = np.unique(np.concatenate((np.empty(0, dtype=np.int64), *pools)))
-        return query, degraded, entries, tools
+        return query, degraded, entries, tools, allowed
 
-    def _ensemble(
-        self, query: Query, entries: Sequence[EntryNode], allowed: NDArray[np.bool_] | None
-    ) -> NDArray[np.int64]:
-        return ensemble_tools(self._snapshot, entries, allowed)
+    def _rank(self, query: Query, entries: Sequence[EntryNode], tools: _Tools) -> tuple[Ranking, tuple[str, ...]]:
+        """The candidates with their scores, and what had to be left out."""
+        late: tuple[str, ...] = ()
+        if self._ranker is not None:
+            try:
+                return self._ranker.rank(query, tools), ()
+            except ModelError as error:
+                late = (f"reranked by {FUSION}: {error.problem}",)
+        weighty = [name for name, weight in self._weights.fusion.items() if weight]
+        case, signals = self._weigh(query, entries, tools, self._switched(weighty))
+        return Ranking(scores=case.scores(self._weights), signals=signals), late
 
-    def _lexical_pool(
-        self, query: Query, entries: Sequence[EntryNode], allowed: NDArray[np.bool_] | None
-    ) -> NDArray[np.int64]:
+    def _weigh(
+        self, query: Query, entries: Sequence[EntryNode], tools: _Tools, names: Iterable[str]
+    ) -> tuple[Candidates, dict[str, Floats1d]]:
+        """The candidates ready to be scored, and their raw signals."""
+        signals = text_signals(self._snapshot, query, tools, tuple(names))
+        if self._switches.graph_support:
+            signals["graph_support"] = self._evidence(entries, tools)
+        standardised = {name: standardise(values) for name, values in signals.items()}
+        return Candidates(tools=tools, standardised=standardised, clauses_CT=self._clauses(query, tools)), signals
+
+    def _clauses(self, query: Query, tools: _Tools) -> Floats2d:
+        """How well each tool answers each clause, z-scores, float32 [clauses, tools]; none where clauses do not vote."""
+        if not self._switches.clause_votes or not len(tools):
+            return np.empty((0, len(tools)), dtype=np.float32)
+        rows = []
+        for clause in query.clauses or (query,):
+            said = text_signals(self._snapshot, clause, tools, tuple(CLAUSE_SIGNALS))
+            rows.append(
+                standardise(weighed({name: standardise(values) for name, values in said.items()}, CLAUSE_SIGNALS))
+            )
+        return np.stack(rows)
+
+    def _switched(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if getattr(self._switches, name))
+
+    def _ensemble(self, query: Query, entries: Sequence[EntryNode], allowed: _Allowed) -> list[_Tools]:
+        return [ensemble_tools(self._snapshot, entries, allowed)]
+
+    def _lexical_pools(self, query: Query, entries: Sequence[EntryNode], allowed: _Allowed) -> list[_Tools]:
+        pools = [self._best_by_words(query, "text", _POOL, allowed)]
+        return pools + [self._best_by_words(clause, "whole", _CLAUSE_POOL, allowed) for clause in query.clauses]
+
+    def _semantic_pools(self, query: Query, entries: Sequence[EntryNode], allowed: _Allowed) -> list[_Tools]:
+        asked = [(query, _POOL), *((clause, _CLAUSE_POOL) for clause in query.clauses)]
+        only_tools = self._snapshot.only_tools(allowed)
+        return [
+            self._snapshot.vectors.nearest(
+                part.vector_D, min(some, self._snapshot.tool_count), allowed=only_tools, effort=_POOL_EFFORT
+            )[0]
+            for part, some in asked
+            if part.vector_D is not None
+        ]
+
+    def _best_by_words(self, asked: Clause, field: str, some: int, allowed: _Allowed) -> _Tools:
         snapshot = self._snapshot
-        lexical = snapshot.text_index.scores(query.terms)
+        lexical = snapshot.fields[field].scores(asked.terms)
         if allowed is not None:
             lexical[~allowed[: snapshot.tool_count]] = 0.0
-        some = min(_POOL, snapshot.tool_count)
+        some = min(some, snapshot.tool_count)
         best = np.argpartition(-lexical, some - 1)[:some]
         return best[lexical[best] > 0].astype(np.int64)
 
-    def _semantic_pool(
-        self, query: Query, entries: Sequence[EntryNode], allowed: NDArray[np.bool_] | None
-    ) -> NDArray[np.int64]:
-        if query.vector_D is None:
-            return np.empty(0, dtype=np.int64)
-        snapshot = self._snapshot
-        only_tools = snapshot.only_tools(allowed)
-        some = min(_POOL, snapshot.tool_count)
-        return snapshot.vectors.nearest(query.vector_D, some, allowed=only_tools, effort=_POOL_EFFORT)[0]
-
-    def _back(self, ranking: Ranking, query: Query, entries: Sequence[EntryNode], tools: NDArray[np.int64]) -> Ranking:
-        evidence = self._evidence(entries, tools)
-        return Ranking(
-            scores=ranking.scores + self._weights.graph_support * standardise(evidence),
-            signals={**ranking.signals, "graph_support": evidence},
-        )
-
-    def _evidence(self, entries: Sequence[EntryNode], tools: NDArray[np.int64]) -> Floats1d:
+    def _evidence(self, entries: Sequence[EntryNode], tools: _Tools) -> Floats1d:
         evidence: Floats1d = np.log1p(support(self._snapshot, entries, tools))
         return evidence
-
-    def _complete(
-        self, ranking: Ranking, query: Query, entries: Sequence[EntryNode], tools: NDArray[np.int64]
-    ) -> Ranking:
-        if self._resolvers_of is None:
-            return ranking
-        return complete(ranking, query, tools, self._resolvers_of, margin=self._weights.resolver_margin)
 
 
 def _used(*parts: tuple[bool, _T]) -> tuple[_T, ...]:

@@ -10,7 +10,7 @@
 | ``graph.*.npy`` | adjacency in CSR form, predicate and confidence of each edge |
 | ``nodes.vectors.npy``, ``nodes.hnsw`` | one vector a node, and the approximate index where there are many |
 | ``names.vectors.npy`` | one vector a tool, of its name alone |
-| ``bm25.text.*``, ``bm25.params.*`` | postings of the tools' title and description, and of their parameters |
+| ``bm25.FIELD.*`` | postings of each of :data:`FIELDS`, and of the share of a name that each of its terms is |
 | ``ngrams.*`` | name of up to three words → nodes |
 | ``keys.*`` | node key → node |
 | ``filters.*`` | ``metadata key=value`` → tools |
@@ -18,15 +18,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ingest.graph import tool_text
 from ontology.tool import Tool
 
-__all__ = ["FORMAT_VERSION", "filter_terms", "params_text", "tool_text"]
+__all__ = ["FIELDS", "FORMAT_VERSION", "NAMES", "filter_terms", "params_text", "tool_text"]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _FILTER_CHARS = 200
 
 
@@ -34,6 +34,33 @@ def params_text(tool: Tool) -> str:
     """What is matched as a tool's parameters: names and descriptions of inputs, names of outputs."""
     inputs = " ".join(f"{parameter.name} {parameter.description[:_FILTER_CHARS]}" for parameter in tool.parameters)
     return f"{inputs} {' '.join(output.name for output in tool.returns)}"
+
+
+def returns_text(tool: Tool) -> str:
+    """What is matched as a tool's outputs: their names and descriptions."""
+    return " ".join(f"{output.name} {output.description[:_FILTER_CHARS]}" for output in tool.returns)
+
+
+def values_text(tool: Tool) -> str:
+    """What is matched as the values that a tool's inputs may have, where they are a fixed few."""
+    return " ".join(str(value) for parameter in tool.parameters for value in parameter.enum)
+
+
+def whole_text(tool: Tool) -> str:
+    """A tool's title, description and parameters as one document."""
+    return f"{tool_text(tool)} {params_text(tool)}"
+
+
+FIELDS: Mapping[str, Callable[[Tool], str]] = {
+    "text": tool_text,
+    "params": params_text,
+    "returns": returns_text,
+    "values": values_text,
+    "whole": whole_text,
+}
+"""The fields that have a BM25 index, each with its text."""
+NAMES = "names"
+"""The index of how much of a name a request says."""
 
 
 def filter_terms(tool: Tool) -> Iterator[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -65,7 +65,9 @@ def direct_needs(snapshot: Snapshot, tool: int) -> list[Need]:
     What its documents declare counts in their order, which is the author's: who lists a login before the brightness of the
     screen says what matters. What was only concluded counts by its confidence.
     """
-    edges = dict(_edges(snapshot, tool))
+    edges: dict[int, float] = {}
+    for needed, confidence in _edges(snapshot, tool):  # declared and concluded are two edges
+        edges[needed] = max(edges.get(needed, 0.0), confidence)
     declared: dict[int, list[Dependency]] = {}
     for dependency in snapshot.tool(tool).depends_on if edges else ():
         number = snapshot.find_node(f"tool:{dependency.tool}")
@@ -121,6 +123,8 @@ def fulfil(
     :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
     """
     pulled = _pulled(ranking.scores, tools, needs_of)
+    if not pulled:
+        return replace(ranking, signals={**ranking.signals, "needed": np.zeros_like(ranking.scores)}), tools
     if allowed is not None:
         pulled = {tool: score for tool, score in pulled.items() if allowed[tool]}
     new = np.setdiff1d(np.asarray(list(pulled), dtype=np.int64), tools)

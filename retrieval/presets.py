@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError
 from retrieval.baselines import TOKENISERS, HybridRetriever, LexicalRetriever, SemanticRetriever
+from retrieval.confidence import judge_for
 from retrieval.flat import make_flat
-from retrieval.graph_retriever import DEFAULT, PAPER, GraphRetriever
+from retrieval.graph_retriever import PAPER, GraphRetriever
 from retrieval.ranking import Ranker, TextRanker
 from retrieval.retriever import Retriever
+from retrieval.second_look import SecondLook
 from retrieval.snapshot import Snapshot
+from retrieval.weights import PLAIN
 
-__all__ = ["DEFAULT_PRESET", "make_presets", "preset_named"]
+__all__ = ["DEFAULT_PRESET", "FAST_PRESET", "YARDSTICKS", "make_presets", "preset_named"]
 
 DEFAULT_PRESET = "default"
+FAST_PRESET = "fast"
+YARDSTICKS = (
+    "paper",
+    "semantic",
+    *(f"bm25-{tokeniser}{title}" for tokeniser in TOKENISERS for title in ("", "-title")),
+    "hybrid",
+    "bm25",
+    "rrf",
+    "fusion",
+)
+"""The presets that are for comparison: they stay as they are."""
 _HYBRID_LEXICAL = "bm25-regex-title"  # the best lexical variant of the paper
 
 
 def make_presets(snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None) -> dict[str, Retriever]:
-    """Every preset over one snapshot, by name. Only ``default`` takes the snapshot's ranking weights: the others are
+    """Every preset over one snapshot, by name. ``default`` and ``fast`` take the snapshot's ranking weights: the others are
     yardsticks, the same for every snapshot. Indexes that only a baseline needs are made when it is first asked.
 
-    :param reranker: scores candidates instead of the embedded fusion.
+    :param reranker: takes a second look at the best candidates of ``default``, and in ``paper`` and ``hybrid`` scores all
+        of them, as the paper has it; ``fast`` is ``default`` without it.
     """
     ranker: Ranker | None = TextRanker(snapshot, reranker) if reranker is not None else None
+    default = partial(
+        GraphRetriever, snapshot, encoder, weights=snapshot.weights, judge=judge_for(snapshot, encoder.name)
+    )
     semantic = SemanticRetriever(snapshot, encoder)
     lexical = {
         retriever.name: retriever
@@ -33,8 +53,9 @@ def make_presets(snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None
         for retriever in [LexicalRetriever(snapshot, tokeniser, title=title)]
     }
     retrievers: list[Retriever] = [
-        GraphRetriever(snapshot, encoder, ranker, name=DEFAULT_PRESET, switches=DEFAULT, weights=snapshot.weights),
-        GraphRetriever(snapshot, encoder, ranker, name="paper", switches=PAPER),
+        default(name=DEFAULT_PRESET, second_look=None if reranker is None else SecondLook(snapshot, reranker)),
+        default(name=FAST_PRESET),
+        GraphRetriever(snapshot, encoder, ranker, name="paper", switches=PAPER, weights=PLAIN),
         semantic,
         *lexical.values(),
         HybridRetriever(semantic, lexical[_HYBRID_LEXICAL], snapshot, encoder, ranker),

@@ -1,4 +1,4 @@
-"""Ranking candidate tools: the seam ``Ranker``, and the embedded calibrated fusion of text signals."""
+"""Ranking candidate tools: the seam ``Ranker``, and the plain calibrated fusion of text signals."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from inference.arrays import Floats1d
 from inference.reranker import Reranker
 from ontology.errors import ModelError
-from retrieval.layout import params_text, tool_text
+from retrieval.layout import whole_text
 from retrieval.query import Query
+from retrieval.signals import text_signals
 from retrieval.snapshot import Snapshot
-from retrieval.weights import FUSION, SHIPPED
+from retrieval.weights import PLAIN
 
 __all__ = ["FusionRanker", "Ranker", "Ranking", "TextRanker", "order", "rank_or_fuse", "standardise", "weighed"]
 
+_PLAIN = {name: weight for name, weight in PLAIN.fusion.items() if weight}
 _DOCUMENT_CHARS = 2_000
 
 
@@ -45,36 +47,21 @@ class Ranker(Protocol):
 
 
 class FusionRanker:
-    """The embedded reranker: BM25 and cosine over the fields of a tool, calibrated and added up.
+    """The embedded reranker of the yardsticks: BM25 and cosine over the fields of a tool, calibrated and added up.
 
     Each signal becomes a z-score over the candidates of this request, so that unlike scales can be added.
-
-    :param weights: signal → weight, by default the shipped ones; a signal without a weight is not looked at.
     """
 
-    name = FUSION
+    name = "fusion.v1"
 
-    def __init__(self, snapshot: Snapshot, weights: Mapping[str, float] | None = None) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._weights = SHIPPED.fusion if weights is None else weights
 
     def rank(self, query: Query, tools: NDArray[np.int64]) -> Ranking:
         """Score the tools with these numbers."""
-        signals = self.signals(query, tools)
+        signals = text_signals(self._snapshot, query, tools, _PLAIN)
         standardised = {name: standardise(values) for name, values in signals.items()}
-        return Ranking(scores=weighed(standardised, self._weights), signals=signals)
-
-    def signals(self, query: Query, tools: NDArray[np.int64]) -> dict[str, Floats1d]:
-        """The raw signals: BM25 >= 0, cosines in [-1, 1]."""
-        snapshot = self._snapshot
-        signals = {
-            "bm25_text": snapshot.text_index.scores(query.terms)[tools],
-            "bm25_params": snapshot.params_index.scores(query.terms)[tools],
-        }
-        if query.vector_D is not None:
-            signals["cosine_text"] = snapshot.vectors.similarities(query.vector_D, tools)
-            signals["cosine_name"] = snapshot.name_vectors.similarities(query.vector_D, tools)
-        return {name: values for name, values in signals.items() if name in self._weights}
+        return Ranking(scores=weighed(standardised, _PLAIN), signals=signals)
 
 
 class TextRanker:
@@ -94,7 +81,7 @@ class TextRanker:
         documents = []
         for number in tools:
             tool = self._snapshot.tool(int(number))
-            documents.append(f"{tool_text(tool)} {params_text(tool)}"[:_DOCUMENT_CHARS])
+            documents.append(whole_text(tool)[:_DOCUMENT_CHARS])
         scores: Floats1d = self._reranker.score(query.text, documents)
         return Ranking(scores=scores, signals={"reranker": scores})
 

@@ -18,7 +18,7 @@ from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotVersion
 from ontology.tool import Tool
 from retrieval.adjacency import read_adjacency
 from retrieval.bm25 import read_bm25
-from retrieval.layout import FORMAT_VERSION, tool_text
+from retrieval.layout import FIELDS, FORMAT_VERSION, NAMES, tool_text
 from retrieval.lookup import Lookup
 from retrieval.publish import MANIFEST, content_id, current_snapshot, file_digest
 from retrieval.records import Picked, Records, Texts
@@ -105,8 +105,8 @@ class Snapshot:
         self.adjacency = read_adjacency(folder)
         self.vectors = NodeVectors(folder, "nodes", often=len(self.tools))
         self.name_vectors = NodeVectors(folder, "names")
-        self.text_index = read_bm25(folder, "text", len(self.tools))
-        self.params_index = read_bm25(folder, "params", len(self.tools))
+        self.fields = {field: read_bm25(folder, field, len(self.tools)) for field in FIELDS}
+        self.names_index = read_bm25(folder, NAMES, len(self.tools))
         self.ngrams = Lookup(folder, "ngrams")
         self._keys = Lookup(folder, "keys")
         self._filters = Lookup(folder, "filters")

@@ -13,9 +13,9 @@ from ontology.tool import Tool
 from ontology.triple import Provenance
 from retrieval.engine import CatalogInfo, EgoGraph, GraphEdge, GraphNode
 from retrieval.presets import DEFAULT_PRESET, make_presets, preset_named
-from retrieval.ranking import FusionRanker
 from retrieval.retriever import Retriever
 from retrieval.snapshot import Snapshot, open_snapshot
+from retrieval.weights import FUSION
 
 __all__ = ["SnapshotEngine", "open_engine"]
 
@@ -47,7 +47,7 @@ class SnapshotEngine:
         self.snapshot = snapshot
         self.encoder = encoder
         self._presets = make_presets(snapshot, encoder, reranker)
-        self._reranker = reranker.name if reranker else FusionRanker.name
+        self._reranker = reranker.name if reranker else FUSION
 
     @property
     def snapshot_id(self) -> str:

@@ -20,11 +20,16 @@ class Switches:
     :param text_pools: the best tools of text search, lexical and semantic, are candidates.
     :param graph_support: the ensemble speaks for the tools in it.
     :param resolver_lift: the resolvers of the best tools are lifted.
+    :param needs: what the best tools cannot work without is lifted.
     :param dependency_edges: the edges by which tools need each other (:data:`DEPENDENCIES`) are seen at all.
     :param bm25_text: BM25 of title and description ranks the candidates.
     :param bm25_params: BM25 of the parameters ranks them.
+    :param bm25_returns: BM25 of the outputs ranks them.
+    :param bm25_values: BM25 of the values that inputs may have ranks them.
     :param cosine_text: the cosine of title and description ranks them.
     :param cosine_name: the cosine of the name ranks them.
+    :param name_coverage: how much of the name the request says ranks them.
+    :param clause_votes: the clauses of the request vote for the tools that answer them.
     """
 
     semantic_entries: bool = True
@@ -33,8 +38,13 @@ class Switches:
     text_pools: bool = True
     graph_support: bool = True
     resolver_lift: bool = True
+    needs: bool = True
     dependency_edges: bool = True
     bm25_text: bool = True
     bm25_params: bool = True
+    bm25_returns: bool = True
+    bm25_values: bool = True
     cosine_text: bool = True
     cosine_name: bool = True
+    name_coverage: bool = True
+    clause_votes: bool = True

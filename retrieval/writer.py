@@ -14,8 +14,9 @@ from ontology.ontology import Ontology
 from ontology.tool import Tool
 from retrieval.adjacency import write_adjacency
 from retrieval.analysis import name_key, terms
-from retrieval.bm25 import write_bm25
-from retrieval.layout import FORMAT_VERSION, filter_terms, params_text, tool_text
+from retrieval.bm25 import make_postings, write_postings
+from retrieval.coverage import make_coverage, name_terms
+from retrieval.layout import FIELDS, FORMAT_VERSION, NAMES, filter_terms
 from retrieval.lookup import write_lookup
 from retrieval.publish import write_manifest
 from retrieval.records import write_records, write_texts
@@ -60,8 +61,9 @@ def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable
     write_lookup(folder, "ngrams", _ngram_entries(content.graph, order))
     write_lookup(folder, "filters", ((term, i) for i, tool in enumerate(content.tools) for term in filter_terms(tool)))
     progress("lexical indexes")
-    write_bm25(folder, "text", (terms(tool_text(tool)) for tool in content.tools))
-    write_bm25(folder, "params", (terms(params_text(tool)) for tool in content.tools))
+    for field, text_of in FIELDS.items():
+        write_postings(folder, field, make_postings(terms(text_of(tool)) for tool in content.tools))
+    write_postings(folder, NAMES, make_coverage([name_terms(tool) for tool in content.tools]))
     progress("vectors")
     write_vectors(folder, "nodes", content.encoder.encode([content.graph.nodes[key]["text"] for key in order]))
     names = content.encoder.encode([" ".join(words(tool.title)) for tool in content.tools])

@@ -40,6 +40,7 @@ class Results:
     :param paper_against_hybrid: the paper's claim: two systems, every set and class.
     :param paper_against_fusion: the same reranker over the ensemble of ego graphs and over the whole catalogue, likewise.
     :param graph_against_none: ``default`` against itself without the graph, likewise.
+    :param default_against_hybrid: ``default`` and the paper's hybrid, likewise.
     :param graph: set → quality of its tool graph.
     :param peers: other retrievers beside ours on every set, differences to ``default``; None before they were measured.
     :param peers_nine: the same over the sets of the macro average.
@@ -52,6 +53,7 @@ class Results:
     paper_against_hybrid: Summary
     paper_against_fusion: Summary
     graph_against_none: Summary
+    default_against_hybrid: Summary
     graph: Mapping[str, Any]
     peers: Summary | None = None
     peers_nine: Summary | None = None
@@ -66,6 +68,7 @@ _SUMMARIES = (
     "paper_against_hybrid",
     "paper_against_fusion",
     "graph_against_none",
+    "default_against_hybrid",
     *_PEERS,
 )
 
@@ -81,6 +84,7 @@ def collect(measured: Sequence[MeasuredSet]) -> Results:
         paper_against_hybrid=_pair(measured, "paper", "hybrid"),
         paper_against_fusion=_pair(measured, "paper", "fusion"),
         graph_against_none=_pair(measured, DEFAULT_PRESET, NO_GRAPH),
+        default_against_hybrid=_pair(measured, DEFAULT_PRESET, "hybrid"),
         graph={
             one.queries.name: _shown_of(one.graph)
             for one in measured

@@ -69,7 +69,7 @@ def results_document(results: Results) -> Document:
                     "CompleteRecall@k is the share of requests whose needed tools are all among the first k; a request without an "
                     "answer scores 0 and counts; |gold| > k is the share that no system can complete. Intervals are 95 % paired "
                     f"bootstrap intervals over requests ({everything.resamples:,} resamples, seed {everything.seed}), not corrected for "
-                    "the number of comparisons. The weights of default were chosen while looking at these sets; a held-back part of "
+                    "the number of comparisons. The weights of default were chosen while looking at these sets (docs/unseen.md says what that is worth elsewhere); a held-back part of "
                     "their requests is measured elsewhere. A set that ends in -given has the dependencies that its source declares "
                     "in the catalogue. Written by make bench-quality and make bench-peers from docs/results.json."
                 ),
@@ -305,13 +305,16 @@ def graph_blocks(results: Results) -> dict[str, str]:
         "paper-against-fusion": _differences(results.paper_against_fusion, "paper", "set"),
         "graph-against-none": _differences(results.graph_against_none, DEFAULT_PRESET, "set"),
         "graph-by-class": _differences(results.graph_against_none, DEFAULT_PRESET, "class"),
+        "default-by-class": _differences(results.default_against_hybrid, DEFAULT_PRESET, "class", only=SHIPPED),
     }
 
 
-def _differences(summary: Summary, system: str, scope: str) -> str:
-    """Differences of a system to the summary's baseline, a row for each set or class."""
+def _differences(summary: Summary, system: str, scope: str, only: str = "") -> str:
+    """Differences of a system to the summary's baseline, a row for each set or class, of one set alone where it is named."""
     rows: dict[tuple[str, str], dict[str, Figure]] = {}
     for figure in summary.figures:
+        if only and figure.set_name != only:
+            continue
         if (figure.scope, figure.system) == (scope, system) and figure.difference is not None:
             rows.setdefault((figure.set_name, figure.group), {})[figure.measure] = figure
     if scope == "set":

@@ -73,14 +73,14 @@ def _demo(store: Path) -> int:
 
 def _build(store: Path) -> dict[str, Any]:
     """Build in this process, so that the bars are seen."""
-    from inference import load_encoder
+    from inference import DEFAULT_ENCODER, load_encoder
     from services.build import build_snapshot
 
     with progress_bars(hidden=not stderr.is_terminal) as progress:
         report = build_snapshot(
             [str(ENTERPRISE / "catalog")],
             store,
-            encoder=load_encoder("minilm-l6-int8.v1", workers=2),
+            encoder=load_encoder(DEFAULT_ENCODER, workers=2),
             workers=2,
             progress=progress,
         )

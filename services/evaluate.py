@@ -22,11 +22,11 @@ from eval.systems import DEFAULT_SYSTEMS, LocalSystem, make_systems
 from eval.systems.footprint import measure_footprint
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from ontology.files import write_file
-from retrieval.presets import DEFAULT_PRESET
-from retrieval.ranking import FusionRanker
+from retrieval.presets import DEFAULT_PRESET, YARDSTICKS
 from retrieval.retriever import MAX_K
 from retrieval.snapshot import Snapshot
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
+from retrieval.weights import FUSION
 from services.models import open_reranker
 
 __all__ = ["Evaluation", "EvaluationPlan", "compare_results", "evaluate", "require_eval_extra", "write_comparison"]
@@ -52,6 +52,8 @@ class EvaluationPlan:
     :param limit: how many requests at most, 0 for all.
     :param keys: files of true dependencies, to score the tool graph by.
     :param edges: files of edges between tools, found elsewhere, to score beside the graph's own; each is called as its file.
+    :param yardsticks: folder of a snapshot of the same catalogue by another encoder: the presets that are yardsticks
+        (:data:`retrieval.presets.YARDSTICKS`) are asked over it, so that they stay what they are whatever ours is.
     :param name: what the reports call the set; by the first file where left out.
     :param footprint: also measure each system's memory and loading, in a process of its own: some seconds a system.
     """
@@ -68,7 +70,8 @@ class EvaluationPlan:
     allow_missing: bool = False
     keys: tuple[Path, ...] = ()
     edges: tuple[Path, ...] = ()
-    reranker: str = FusionRanker.name
+    reranker: str = FUSION
+    yardsticks: Path | None = None
     name: str = ""
     footprint: bool = True
 
@@ -109,6 +112,8 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
     if not plan.allow_missing:
         require_gold(queries, missing)
     systems = make_systems(plan.systems or DEFAULT_SYSTEMS, snapshot, engine.encoder, reranker=reranker)
+    if plan.yardsticks is not None:
+        systems = _with_yardsticks(systems, open_engine(plan.yardsticks))
     baseline = _baseline(plan.baseline, systems)
     graph = _graph(snapshot, queries, plan, progress)
     measured = MeasuredSet(
@@ -121,6 +126,14 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
     )
     write_measured(plan.out, measured)
     return _report(measured, engine, plan, baseline=baseline, cutoffs=cutoffs, progress=progress)
+
+
+def _with_yardsticks(systems: Sequence[System], engine: SnapshotEngine) -> list[System]:
+    """The systems with those that are yardsticks over another snapshot."""
+    return [
+        make_systems((system.name,), engine.snapshot, engine.encoder)[0] if system.name in YARDSTICKS else system
+        for system in systems
+    ]
 
 
 def _cutoffs(k: int) -> tuple[int, ...]:
@@ -162,7 +175,7 @@ def _run(
     measurable = plan.footprint and isinstance(system, LocalSystem)
     if not measurable or "load_s" in run.resources or run.died:
         return run
-    reranker = "" if plan.reranker == FusionRanker.name else plan.reranker
+    reranker = "" if plan.reranker == FUSION else plan.reranker
     cost = measure_footprint(plan.store, system.name, queries.queries[0].text, reranker=reranker)
     return keep_resources(plan.out, run, cost)
 

@@ -12,14 +12,14 @@ from inference.reranker import Reranker
 from ingest.extract.extractor import Extractor
 from ontology.errors import InvalidArgumentError
 from ontology.ontology import Ontology
-from retrieval.ranking import FusionRanker
+from retrieval.weights import FUSION
 
 __all__ = ["ChatEndpoint", "llm_extractor", "open_chat", "open_reranker"]
 
 
 def open_reranker(name: str) -> Reranker | None:
     """The reranker of this name; None for the embedded fusion, which ranks with the snapshot's own indexes."""
-    if name == FusionRanker.name:
+    if name == FUSION:
         return None
     from inference import load_reranker
 

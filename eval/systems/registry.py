@@ -12,16 +12,16 @@ from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError
 from retrieval.ablations import ABLATIONS, make_ablations
-from retrieval.presets import DEFAULT_PRESET, make_presets
+from retrieval.presets import DEFAULT_PRESET, FAST_PRESET, YARDSTICKS, make_presets
 from retrieval.ranking import FusionRanker
 from retrieval.snapshot import Snapshot
+from retrieval.weights import FUSION
 
 __all__ = ["DEFAULT_SYSTEMS", "GROUPS", "PAPER_FOUR", "make_systems"]
 
 PAPER_FOUR = ("semantic", "bm25-regex-title", "hybrid", "paper")
 GROUPS = ("paper-four", "baselines", "ablations", "all")
 DEFAULT_SYSTEMS = ("paper-four", "rrf", "fusion", DEFAULT_PRESET)
-_GRAPH = ("paper", DEFAULT_PRESET)  # the presets that are no baselines
 
 
 def make_systems(
@@ -39,22 +39,23 @@ def make_systems(
     ablations = make_ablations(snapshot, encoder)
     groups = {
         "paper-four": PAPER_FOUR,
-        "baselines": tuple(name for name in presets if name not in _GRAPH),
+        "baselines": tuple(name for name in YARDSTICKS if name != "paper"),
         "ablations": tuple(ablations),
-        "all": (*presets, *ablations),
+        # Without a reranker `fast` is `default` once more.
+        "all": (*(name for name in presets if reranker or name != FAST_PRESET), *ablations),
     }
     wanted = _expand(names, groups, known=(*presets, *ablations))
-    fused = FusionRanker.name
-    chosen = reranker.name if reranker else fused
     systems: list[System] = []
     for name in wanted:
         if name.startswith(PREFIX):
             systems.append(RemoteSystem(name, snapshot_id=snapshot.id))
         elif name in presets:
+            embedded = FusionRanker.name if name in YARDSTICKS else FUSION
+            chosen = embedded if reranker is None or name == FAST_PRESET else reranker.name
             systems.append(LocalSystem(presets[name], snapshot, encoder, reranker=chosen))
         else:
             without = tuple(switch for switch, on in asdict(ABLATIONS[name]).items() if not on)
-            systems.append(LocalSystem(ablations[name], snapshot, encoder, reranker=fused, without=without))
+            systems.append(LocalSystem(ablations[name], snapshot, encoder, reranker=FUSION, without=without))
     return systems
 
 

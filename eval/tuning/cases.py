@@ -11,7 +11,6 @@ from eval.queries import LabelledQuery
 from inference.arrays import Floats1d
 from retrieval.candidates import Candidates
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.ranking import order
 from retrieval.retriever import Request
 from retrieval.snapshot import Snapshot
 from retrieval.weights import RankingWeights
@@ -26,12 +25,11 @@ _STEEPNESS = 4
 class Cases:
     """Requests with their candidates and gold tools.
 
-    :param gold: numbers of the gold tools of each; None where one is not in the snapshot.
+    :param gold: numbers of the gold tools of each, at least one; None where one is not in the snapshot.
     """
 
     def __init__(self, candidates: Sequence[Candidates], gold: Sequence[NDArray[np.int64] | None]) -> None:
-        # A request that lacks a gold tool among its candidates is complete at no weights: it is never ranked again.
-        self._cases = [(case, _places(case, tools)) for case, tools in zip(candidates, gold, strict=True)]
+        self._cases = list(zip(candidates, gold, strict=True))
         self._known: dict[RankingWeights, NDArray[np.int64]] = {}
 
     def __len__(self) -> int:
@@ -48,18 +46,21 @@ class Cases:
         known = self._known.get(weights)
         if known is None:
             known = np.full(len(self), NEVER, dtype=np.int64)
-            for row, (case, places) in enumerate(self._cases):
-                if places is not None:
-                    ranked = order(case.scores(weights), case.tools, len(case.tools))
-                    known[row] = np.flatnonzero(places[ranked])[-1] + 1
+            for row, (case, gold) in enumerate(self._cases):
+                if gold is not None:
+                    known[row] = _rank_of_last(*case.completed(weights), gold)
             self._known[weights] = known
         return known
 
 
-def _places(case: Candidates, gold: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
-    if gold is None or not np.isin(gold, case.tools).all():
-        return None
-    return np.isin(case.tools, gold)
+def _rank_of_last(scores: Floats1d, tools: NDArray[np.int64], gold: NDArray[np.int64]) -> int:
+    """The rank of the gold tool that ranks last, without sorting the others; ties are broken as the ranking breaks them."""
+    at = np.searchsorted(tools, gold)
+    if not len(tools) or (tools[np.minimum(at, len(tools) - 1)] != gold).any():
+        return NEVER
+    lowest = scores[at].min()
+    last = at[scores[at] == lowest].max()
+    return int((scores > lowest).sum() + (scores[: last + 1] == lowest).sum())
 
 
 def collect(

@@ -1,4 +1,4 @@
-"""All that egotools concludes between tools: R-P edges, resolver edges and the habits of devices of a whole catalogue."""
+"""All that egotools concludes between the tools of a catalogue: R-P and resolver edges, habits of devices, sign-ins."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ingest.linking.links import supplies
 from ingest.linking.offers import Offers
 from ingest.linking.profiles import profile_tools
 from ingest.linking.resolvers import resolves
+from ingest.linking.sign_in import sign_ins
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 
@@ -23,6 +24,10 @@ def derive_edges(tools: Sequence[Tool], ontology: Ontology) -> Iterator[DerivedE
     """
     profiles = profile_tools(tools, ontology)
     offers = Offers(profiles)
-    yield from supplies(profiles, offers)
+    supplied = list(supplies(profiles, offers))
+    yield from supplied
     yield from resolves(profiles, offers)
-    yield from habits(tools)
+    habitual = list(habits(tools))
+    yield from habitual
+    needed = {(edge.source, edge.target) for edge in habitual}
+    yield from (edge for edge in sign_ins(tools, supplied) if (edge.source, edge.target) not in needed)

@@ -26,6 +26,7 @@ from ontology.errors import InvalidArgumentError, NotFoundError
 from retrieval.presets import make_presets
 from retrieval.retriever import Request
 from retrieval.snapshot import Snapshot, open_snapshot
+from retrieval.weights import FUSED
 from retrieval.writer import SnapshotContent
 from tests.eval.planted import run_of
 from tests.retrieval.conftest import TOOLS, published
@@ -117,7 +118,7 @@ def test_a_tool_that_the_system_does_not_rank_is_no_candidate(snapshot: Snapshot
     assert failure.cause == missing.cause == "not a candidate"
     assert (missing.rank, missing.candidate) == (None, False)
     assert missing.graph_knew
-    assert set(missing.signals) == {"bm25_text", "bm25_params", "cosine_text", "cosine_name"}
+    assert set(missing.signals) == set(FUSED)
 
 
 def test_a_near_duplicate_in_its_place(snapshot: Snapshot) -> None:

@@ -64,9 +64,14 @@ def test_groups_are_what_they_say(snapshot: Snapshot) -> None:
     presets = set(make_presets(snapshot, HashingEncoder()))
     groups = {group: [system.name for system in named([group], snapshot)] for group in GROUPS}
     assert groups["paper-four"] == ["semantic", "bm25-regex-title", "hybrid", "paper"]
-    assert set(groups["baselines"]) == presets - {"paper", "default"}
+    assert set(groups["baselines"]) == presets - {"paper", "default", "fast"}
     assert set(groups["ablations"]) == set(ABLATIONS)
-    assert set(groups["all"]) == presets | set(ABLATIONS)
+    # Without a reranker there is no second look to leave out.
+    assert set(groups["all"]) == (presets - {"fast"}) | set(ABLATIONS)
+    reranked = named(["all"], snapshot, LengthReranker())  # type: ignore[arg-type]
+    assert {system.name for system in reranked} == presets | set(ABLATIONS)
+    of = {system.name: system.config["reranker"] for system in reranked}
+    assert (of["default"], of["paper"], of["fast"]) == ("length.v1", "length.v1", "fusion.v2")
     usual = [system.name for system in named(list(DEFAULT_SYSTEMS), snapshot)]
     assert usual == [*groups["paper-four"], "rrf", "fusion", "default"]
 
@@ -100,7 +105,7 @@ def test_each_system_has_a_configuration_of_its_own_that_says_what_it_is(snapsho
     assert len({config_hash(system.config) for system in systems}) == len(systems)
     configs = {system.name: system.config for system in systems}
     default = configs["default"]
-    assert (default["snapshot_id"], default["encoder"], default["reranker"]) == (snapshot.id, "hashing.v1", "fusion.v1")
+    assert (default["snapshot_id"], default["encoder"], default["reranker"]) == (snapshot.id, "hashing.v1", "fusion.v2")
     assert len(default["code_sha256"]) == 64 and default["without"] == []
     assert configs["default-no-support"]["without"] == ["graph_support"]
     again = {system.name: config_hash(system.config) for system in named(["all"], snapshot)}
@@ -121,7 +126,7 @@ class LengthReranker:
 def test_a_reranker_is_of_the_presets_and_in_their_configuration(snapshot: Snapshot) -> None:
     reranker: Reranker = LengthReranker()  # type: ignore[assignment]
     plain, ablated = named(["paper", "default-no-graph"], snapshot, reranker)
-    assert plain.config["reranker"] == "length.v1" and ablated.config["reranker"] == "fusion.v1"
+    assert plain.config["reranker"] == "length.v1" and ablated.config["reranker"] == "fusion.v2"
     (fused,) = named(["paper"], snapshot)
     assert config_hash(plain.config) != config_hash(fused.config)
     assert plain.ask(REQUESTS[0], k=5, timeout_s=9).tools != fused.ask(REQUESTS[0], k=5, timeout_s=9).tools

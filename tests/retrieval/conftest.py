@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import networkx as nx
@@ -19,8 +20,8 @@ from retrieval.snapshot_engine import SnapshotEngine
 from retrieval.writer import SnapshotContent, write_snapshot
 
 
-def _parameter(name: str, *, required: bool = True, description: str = "") -> Parameter:
-    return Parameter(name=name, description=description, required=required)
+def _parameter(name: str, *, required: bool = True, description: str = "", enum: tuple[str, ...] = ()) -> Parameter:
+    return Parameter(name=name, description=description, required=required, enum=enum)
 
 
 TOOLS = (
@@ -60,7 +61,7 @@ TOOLS = (
         id="procurement/query_purchase_order_items",
         name="query_purchase_order_items",
         description="List items of purchase orders.",
-        parameters=(_parameter("status", required=False),),
+        parameters=(_parameter("status", required=False, enum=("open", "pending", "closed")),),
         returns=(_parameter("purchase_order_id"), _parameter("item_number")),
         metadata={"line_of_business": "Procurement", "namespace": "procurement"},
     ),
@@ -80,9 +81,9 @@ def ontology() -> Ontology:
     return load_ontology()
 
 
-@pytest.fixture(scope="session")
-def content(ontology: Ontology) -> SnapshotContent:
-    tools = sorted(TOOLS, key=lambda tool: tool.id)
+def content_of(tools: Sequence[Tool], ontology: Ontology) -> SnapshotContent:
+    """What a snapshot of these tools is made of."""
+    tools = sorted(tools, key=lambda tool: tool.id)
     triples: list[Triple] = [triple for tool in tools for triple in structural_triples(tool, ontology, "rules.v1")]
     canonical = canonicalize(triples, tools, ontology)
     graph: nx.MultiDiGraph[str] = build_graph(
@@ -97,6 +98,11 @@ def content(ontology: Ontology) -> SnapshotContent:
         abbreviations=canonical.abbreviations,
         created_by="egotools test",
     )
+
+
+@pytest.fixture(scope="session")
+def content(ontology: Ontology) -> SnapshotContent:
+    return content_of(TOOLS, ontology)
 
 
 def published(store: Path, content: SnapshotContent) -> Path:

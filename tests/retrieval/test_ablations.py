@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 
 import networkx as nx
 import pytest
 
-from inference import HashingEncoder
+from inference import Floats2d, HashingEncoder
 from retrieval.ablations import ABLATIONS, make_ablations
+from retrieval.clauses import clauses
 from retrieval.graph_retriever import DEFAULT, PAPER, GraphRetriever
 from retrieval.graph_view import snapshot_graph
 from retrieval.presets import make_presets
 from retrieval.retriever import MAX_K, Request, Response, Retriever
 from retrieval.snapshot import Snapshot
 from retrieval.switches import DEPENDENCIES, Switches
+from retrieval.weights import PLAIN, SHIPPED
 
 QUERIES = (
     "give a spot award of 100",
     "find the supplier and create a purchase order for an amount",
-    "list the items of purchase orders",
+    "list the pending items of purchase orders",
     "manager and department of an employee",
 )
 SWITCHES = [field.name for field in fields(Switches)]
-FUSED = {"bm25_text", "bm25_params", "cosine_text", "cosine_name"}
+PLAINLY_FUSED = {"bm25_text", "bm25_params", "cosine_text", "cosine_name"}
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,7 @@ def ablations(snapshot: Snapshot) -> dict[str, Retriever]:
 def small_pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Pools that do not hold the whole of a small catalogue."""
     monkeypatch.setattr("retrieval.graph_retriever._POOL", 1)
+    monkeypatch.setattr("retrieval.graph_retriever._CLAUSE_POOL", 1)
     yield
 
 
@@ -61,8 +64,8 @@ def test_every_switch_has_an_ablation_and_no_ablation_is_served(snapshot: Snapsh
 
 def test_all_switches_on_is_the_preset_default(snapshot: Snapshot) -> None:
     presets = make_presets(snapshot, HashingEncoder())
-    for name, switches in (("default", DEFAULT), ("paper", PAPER)):
-        same = GraphRetriever(snapshot, HashingEncoder(), name=name, switches=switches)
+    for name, switches, weights in (("default", DEFAULT, SHIPPED), ("paper", PAPER, PLAIN)):
+        same = GraphRetriever(snapshot, HashingEncoder(), name=name, switches=switches, weights=weights)
         assert [answer.tools for answer in _answers(same)] == [answer.tools for answer in _answers(presets[name])]
 
 
@@ -74,6 +77,7 @@ def test_no_switch_is_idle(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, 
     differs = False
     for pool in (1, 100):
         monkeypatch.setattr("retrieval.graph_retriever._POOL", pool)
+        monkeypatch.setattr("retrieval.graph_retriever._CLAUSE_POOL", pool)
         differs |= [answer.tools for answer in _answers(without)] != [answer.tools for answer in _answers(default)]
     assert differs
 
@@ -83,11 +87,15 @@ def test_no_switch_is_idle(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, 
     [
         ("default-no-support", {"graph_support"}),
         ("default-no-resolvers", {"resolver_lift"}),
+        ("default-no-needs", {"needed"}),
         ("default-no-bm25", {"bm25_text"}),
         ("default-no-bm25-params", {"bm25_params"}),
+        ("default-no-bm25-returns", {"bm25_returns"}),
+        ("default-no-bm25-values", {"bm25_values"}),
         ("default-no-cosine", {"cosine_text"}),
         ("default-no-cosine-name", {"cosine_name"}),
-        ("default-no-graph", {"graph_support", "resolver_lift"}),
+        ("default-no-name-coverage", {"name_coverage"}),
+        ("default-no-graph", {"graph_support", "resolver_lift", "needed"}),
     ],
 )
 def test_a_signal_that_is_taken_away_is_in_no_reason(
@@ -109,14 +117,16 @@ def test_entry_nodes_that_are_taken_away_lead_to_no_tool(
     assert {entry.kind for answer in answers for tool in answer.tools for entry in tool.reasons.entries} == kinds
 
 
-def test_without_the_graph_the_default_is_the_flat_fusion(snapshot: Snapshot, ablations: dict[str, Retriever]) -> None:
+def test_without_graph_and_clauses_and_with_plain_weights_the_default_is_the_flat_fusion(snapshot: Snapshot) -> None:
     """The pools hold the whole of a small catalogue, so what is left is the sum of the four text signals."""
     flat = make_presets(snapshot, HashingEncoder())["fusion"]
-    for bare, fused in zip(_answers(ablations["default-no-graph"]), _answers(flat), strict=True):
+    switches = replace(ABLATIONS["default-no-graph"], clause_votes=False)
+    plain = GraphRetriever(snapshot, HashingEncoder(), switches=switches, weights=PLAIN)
+    for bare, fused in zip(_answers(plain), _answers(flat), strict=True):
         assert [(tool.tool_id, tool.score) for tool in bare.tools] == [
             (tool.tool_id, tool.score) for tool in fused.tools
         ]
-        assert all(set(tool.reasons.signals) == FUSED for tool in bare.tools)
+        assert all(set(tool.reasons.signals) == PLAINLY_FUSED for tool in bare.tools)
 
 
 @pytest.mark.usefixtures("small_pools")
@@ -131,7 +141,7 @@ def test_candidates_come_from_the_ensemble_and_from_text_and_either_can_go(
         nearest = presets["semantic"].retrieve(Request(query=query, k=1)).tools[0].tool_id
         pooled = set(_tools(ablations["default-no-ego-candidates"].retrieve(every)))
         assert nearest in pooled
-        assert 1 <= len(pooled) <= 2
+        assert 1 <= len(pooled) <= 2 * (1 + len(clauses(query))), "one by words and one by meaning, for each"
         assert set(_tools(presets["default"].retrieve(every))) == ensemble | pooled
 
 
@@ -170,3 +180,25 @@ def test_a_snapshot_without_some_edges_is_the_graph_without_them(snapshot: Snaps
         for key in keys
     ]
     assert bare.tool_degrees.tolist() == touching
+
+
+def test_without_clauses_a_request_is_one(snapshot: Snapshot, ablations: dict[str, Retriever]) -> None:
+    """Its parts neither vote nor lead to candidates, and it is encoded alone."""
+    encoded: list[list[str]] = []
+
+    class Watched(HashingEncoder):
+        def encode(self, texts: Sequence[str]) -> Floats2d:
+            encoded.append(list(texts))
+            return super().encode(texts)
+
+    query = "find the supplier and create a purchase order"
+    for name in ("default-no-clauses", "paper"):
+        retrievers = {**make_presets(snapshot, Watched()), **make_ablations(snapshot, Watched())}
+        encoded.clear()
+        retrievers[name].retrieve(Request(query=query))
+        assert encoded == [[query]], name
+    silent = replace(SHIPPED, clause_votes=0.0)
+    unheard = GraphRetriever(snapshot, HashingEncoder(), weights=silent)
+    assert [_tools(answer) for answer in _answers(unheard)] == [
+        _tools(answer) for answer in _answers(ablations["default-no-clauses"])
+    ]

@@ -14,7 +14,7 @@ from rank_bm25 import BM25Okapi
 
 from ontology.errors import SnapshotCorruptError
 from retrieval.adjacency import read_adjacency, write_adjacency
-from retrieval.bm25 import read_bm25, write_bm25
+from retrieval.bm25 import make_postings, read_bm25, write_postings
 from retrieval.lookup import Lookup, write_lookup
 from retrieval.records import Records, write_records
 from retrieval.vectors import NodeVectors, write_vectors
@@ -28,7 +28,7 @@ word = st.sampled_from(["order", "item", "supplier", "date", "ü", "订单", "li
 @relaxed
 @given(documents=st.lists(st.lists(word, max_size=12), min_size=1, max_size=12), query=st.lists(word, max_size=6))
 def test_bm25_is_rank_bm25_but_for_its_idf(tmp_path: Path, documents: list[list[str]], query: list[str]) -> None:
-    write_bm25(tmp_path, "text", documents)
+    write_postings(tmp_path, "text", make_postings(documents))
     scores = read_bm25(tmp_path, "text", len(documents)).scores(query)
     assert scores.shape == (len(documents),)
     assert scores.dtype == np.float32

@@ -26,6 +26,7 @@ from retrieval.writer import SnapshotContent
 
 PRESETS = (
     "default",
+    "fast",
     "paper",
     "semantic",
     "hybrid",
@@ -238,12 +239,32 @@ def test_semantic_alone_cannot_degrade(snapshot: Snapshot) -> None:
         make_presets(snapshot, _DeadEncoder())["semantic"].retrieve(Request(query=QUERY))
 
 
-@pytest.mark.parametrize("preset", ["default", "paper", "hybrid"])
-def test_a_dead_reranker_falls_back_to_fusion_and_says_so(snapshot: Snapshot, preset: str) -> None:
+@pytest.mark.parametrize(
+    ("preset", "said"),
+    [
+        ("default", ("no second look: the endpoint does not answer",)),
+        ("fast", ()),
+        ("paper", ("reranked by fusion.v2: the endpoint does not answer",)),
+        ("hybrid", ("reranked by fusion.v1: the endpoint does not answer",)),
+    ],
+)
+def test_a_dead_reranker_takes_nothing_else_away_and_the_answer_says_so(
+    snapshot: Snapshot, preset: str, said: tuple[str, ...]
+) -> None:
     plain = make_presets(snapshot, HashingEncoder())[preset].retrieve(Request(query=QUERY, k=3))
     response = make_presets(snapshot, HashingEncoder(), _DeadReranker())[preset].retrieve(Request(query=QUERY, k=3))
-    assert [tool.tool_id for tool in response.tools] == [tool.tool_id for tool in plain.tools]
-    assert any("fusion.v1" in reason for reason in response.degraded)
+    assert response.tools == plain.tools
+    assert response.degraded == said
+
+
+def test_a_reranker_takes_a_second_look_in_default_and_none_in_fast(snapshot: Snapshot) -> None:
+    plain, looked = make_presets(snapshot, HashingEncoder()), make_presets(snapshot, HashingEncoder(), _ShortestFirst())
+    request = Request(query=QUERY, k=10)
+    assert plain["default"].retrieve(request).tools == plain["fast"].retrieve(request).tools
+    assert looked["fast"].retrieve(request).tools == plain["fast"].retrieve(request).tools
+    answer = looked["default"].retrieve(request)
+    assert all(tool.reasons.signals["second_look"] < 0 for tool in answer.tools), "minus the length of each text"
+    assert [tool.score for tool in answer.tools] != [tool.score for tool in plain["default"].retrieve(request).tools]
 
 
 def test_a_reranker_decides_the_order(snapshot: Snapshot) -> None:

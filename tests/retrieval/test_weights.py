@@ -27,31 +27,43 @@ from ontology.errors import (
     StorageError,
 )
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.presets import make_presets
+from retrieval.presets import YARDSTICKS, make_presets
 from retrieval.publish import MANIFEST, content_id
-from retrieval.ranking import TextRanker, order
+from retrieval.ranking import TextRanker
 from retrieval.retriever import Request, Response
 from retrieval.reweigh import publish_weighed, published_id
 from retrieval.snapshot import Snapshot, open_snapshot
 from retrieval.snapshot_engine import open_engine
-from retrieval.weights import SHIPPED, RankingWeights, read_weights, weights_to_json
+from retrieval.weights import FUSED, FUSION, PLAIN, SHIPPED, RankingWeights, read_weights, weights_to_json
 from retrieval.writer import SnapshotContent
 from tests.conftest import ROOT
 from tests.retrieval.conftest import published
 
-PARAMETERS = RankingWeights(bm25_text=0.0, bm25_params=8.0, cosine_text=0.0, cosine_name=0.0, graph_support=0.0)
+PARAMETERS = RankingWeights(
+    bm25_text=0.0,
+    bm25_params=8.0,
+    bm25_returns=0.0,
+    bm25_values=0.0,
+    cosine_text=0.0,
+    cosine_name=0.0,
+    name_coverage=0.0,
+    graph_support=0.0,
+    clause_votes=0.0,
+)
 REQUESTS = (
     "give Jan a spot award",
     "create a purchase order with supplier Acme",
     "who is the manager of employee 48812",
     "status of purchase orders",
     "amount",
+    "find the supplier Acme, create a purchase order for it and give Jan a spot award",
 )
 WEIGHTS = (
     SHIPPED,
     PARAMETERS,
-    RankingWeights(bm25_text=0.3, cosine_name=2.0, graph_support=1.5, resolver_margin=0.1),
-    RankingWeights(bm25_params=0.0, cosine_text=0.1, graph_support=0.0, resolver_margin=3.0),
+    PLAIN,
+    RankingWeights(bm25_text=0.3, cosine_name=2.0, graph_support=1.5, clause_votes=0.4, resolver_margin=0.1),
+    RankingWeights(bm25_params=0.0, cosine_text=0.1, name_coverage=2.0, graph_support=0.0, resolver_margin=3.0),
 )
 
 
@@ -81,11 +93,11 @@ def test_a_weight_is_finite_and_bounded(value: float) -> None:
 
 def test_some_text_signal_says_something() -> None:
     with pytest.raises(InvalidArgumentError, match="all text signals have the weight 0"):
-        RankingWeights(bm25_text=0, bm25_params=0, cosine_text=0, cosine_name=0, graph_support=1)
+        RankingWeights(**{**dict.fromkeys(FUSED, 0.0), "graph_support": 1.0, "clause_votes": 1.0})
 
 
 def said(**weights: object) -> dict[str, object]:
-    return {"ranker": "fusion.v1", "weights": {**weights_to_json(SHIPPED)["weights"], **weights}}
+    return {"ranker": FUSION, "weights": {**weights_to_json(SHIPPED)["weights"], **weights}}
 
 
 @pytest.mark.parametrize(
@@ -93,14 +105,15 @@ def said(**weights: object) -> dict[str, object]:
     [
         (None, SnapshotCorruptError, "no weights of a ranker"),
         ([1.0], SnapshotCorruptError, "no weights of a ranker"),
-        ({"ranker": "fusion.v1", "weights": {}}, SnapshotCorruptError, "'bm25_text' is 'not there'"),
+        ({"ranker": FUSION, "weights": {}}, SnapshotCorruptError, "'bm25_text' is 'not there'"),
         (said(bm25_text="1"), SnapshotCorruptError, "'bm25_text' is '1'"),
         (said(bm25_text=True), SnapshotCorruptError, "'bm25_text' is True"),
         (said(cosine_text=-1), SnapshotCorruptError, "a number from 0 to 1,000"),
         (said(cosine_text=10**400), SnapshotCorruptError, "cannot be read"),
         (said(cosine_text=float("nan")), SnapshotCorruptError, "a number from 0 to 1,000"),
         (said(popularity=0.1), SnapshotVersionError, "a weight 'popularity'"),
-        ({**said(), "ranker": "fusion.v2"}, SnapshotVersionError, "ranked by 'fusion.v2'"),
+        ({**said(), "ranker": "fusion.v1"}, SnapshotVersionError, "ranked by 'fusion.v1'"),
+        ({**said(), "ranker": "fusion.v3"}, SnapshotVersionError, "ranked by 'fusion.v3'"),
     ],
 )
 def test_nonsense_in_a_manifest_is_refused_in_words(ranking: object, error: type[SnapshotError], told: str) -> None:
@@ -120,20 +133,6 @@ def test_a_manifest_with_nonsense_does_not_open(tmp_path: Path, content: Snapsho
         open_snapshot(tmp_path)
 
 
-@pytest.mark.parametrize("weights", WEIGHTS, ids=lambda weights: str(WEIGHTS.index(weights)))
-def test_candidates_score_as_the_retriever_does(snapshot: Snapshot, weights: RankingWeights) -> None:
-    asked = GraphRetriever(snapshot, HashingEncoder())
-    weighed = GraphRetriever(snapshot, HashingEncoder(), weights=weights)
-    for text in REQUESTS:
-        request = Request(query=text, k=1_000)
-        candidates = asked.candidates(request)
-        scores = candidates.scores(weights)
-        best = order(scores, candidates.tools, len(candidates.tools))
-        tools = weighed.retrieve(request).tools
-        assert [tool.tool_id for tool in tools] == [snapshot.tool_id(int(tool)) for tool in candidates.tools[best]]
-        assert [tool.score for tool in tools] == [round(float(score), 6) for score in scores[best]]
-
-
 def test_candidates_are_not_made_without_the_encoder(snapshot: Snapshot) -> None:
     class Down(HashingEncoder):
         def encode(self, texts: Any) -> Any:
@@ -151,7 +150,7 @@ def test_only_the_default_preset_takes_the_weights(tmp_path: Path, content: Snap
     assert new.snapshot.weights == PARAMETERS
     assert answers(new.retriever()) == answers(GraphRetriever(old.snapshot, HashingEncoder(), weights=PARAMETERS))
     assert answers(new.retriever()) != answers(old.retriever())
-    for preset in set(old.catalog().presets) - {"default"}:
+    for preset in YARDSTICKS:
         assert answers(new.retriever(preset)) == answers(old.retriever(preset)), preset
 
 
@@ -165,6 +164,19 @@ def test_beside_another_ranker_the_graph_keeps_its_shipped_weight(snapshot: Snap
     ranker = TextRanker(snapshot, ByLength())
     plain = GraphRetriever(snapshot, HashingEncoder(), ranker)
     assert answers(GraphRetriever(snapshot, HashingEncoder(), ranker, weights=PARAMETERS)) == answers(plain)
+
+
+def test_where_another_ranker_is_down_the_snapshots_own_weights_rank(snapshot: Snapshot) -> None:
+    class Dead:
+        name = "dead.v1"
+
+        def score(self, query: str, documents: Sequence[str]) -> Floats1d:
+            raise ModelError("it does not answer")
+
+    ranker = TextRanker(snapshot, Dead())
+    for weights in (PARAMETERS, SHIPPED):
+        fused = GraphRetriever(snapshot, HashingEncoder(), weights=weights)
+        assert answers(GraphRetriever(snapshot, HashingEncoder(), ranker, weights=weights)) == answers(fused)
 
 
 @pytest.mark.parametrize("links", [True, False], ids=["linked", "copied"])

@@ -10,9 +10,10 @@ import pytest
 
 from eval.gate import losses
 from eval.summary import MeasuredSet, summarise
+from inference import Floats1d
 from ontology.errors import InvalidArgumentError
-from retrieval import graph_retriever
-from retrieval.ranking import FusionRanker, Ranking
+from retrieval.candidates import Candidates
+from retrieval.weights import RankingWeights
 from scripts import bench_sets as sets_module
 from scripts.bench_sets import BenchSet, bench_sets, catalog_address, reduced
 from scripts.quality_gate import run_gate
@@ -72,12 +73,13 @@ def test_it_passes_while_the_default_holds_its_own(
 def test_a_planted_regression_is_caught(
     planted: BenchSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Backwards(FusionRanker):
-        def rank(self, *arguments: object, **named: object) -> Ranking:
-            ranking = super().rank(*arguments, **named)  # type: ignore[arg-type]
-            return dataclasses.replace(ranking, scores=-ranking.scores)
+    forwards = Candidates.scores
 
-    monkeypatch.setattr(graph_retriever, "FusionRanker", Backwards)
+    def backwards(self: Candidates, weights: RankingWeights) -> Floats1d:
+        scores: Floats1d = -forwards(self, weights)
+        return scores
+
+    monkeypatch.setattr(Candidates, "scores", backwards)
     assert run_gate([planted], "default", tmp_path / "out") == 1
     said = capsys.readouterr().out
     assert "LOST  planted, CompleteRecall@3: -" in said

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eval.queries import LabelledQuery, QuerySet
 from eval.tuning.cases import Cases
 from eval.tuning.labels import Labels, group
+from inference import Floats1d
 from retrieval.candidates import Candidates
 from retrieval.weights import SHIPPED
 
 SIGNALS = tuple(SHIPPED.signals)
 TOOLS = 40
+
+
+def without_clauses(tools: NDArray[np.int64], standardised: Mapping[str, Floats1d]) -> Candidates:
+    """Candidates of a request whose clauses do not vote, and whose answer nothing completes."""
+    nothing = np.empty((0, len(tools)), dtype=np.float32)
+    return Candidates(tools=tools, standardised=standardised, clauses_CT=nothing)
 
 
 def planted(
@@ -41,7 +49,7 @@ def planted(
         if truth:
             signals[truth][tools] += np.float32(sure)
         labelled = (tools + (11 if row < relabelled else 0)) % TOOLS
-        candidates.append(Candidates(tools=np.arange(TOOLS, dtype=np.int64), standardised=signals, resolvers_of=None))
+        candidates.append(without_clauses(np.arange(TOOLS, dtype=np.int64), signals))
         gold.append(np.sort(labelled).astype(np.int64))
         queries.append(
             LabelledQuery(

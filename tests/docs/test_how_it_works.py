@@ -1,0 +1,40 @@
+"""The page on how it works is true: the numbers and the signals that it names are those of the code."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+from retrieval import clauses, complete, graph_retriever, needs
+from retrieval.second_look import SecondLook
+from retrieval.weights import SHIPPED
+from tests.conftest import ROOT
+
+PAGE = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+DEFAULT = PAGE[PAGE.index("### 3. What the preset `default` adds") :]
+
+
+def test_the_numbers_are_those_of_the_code() -> None:
+    assert f"There are at most {clauses.MOST_CLAUSES} clauses" in DEFAULT
+    assert f"a part of fewer than {clauses._LEAST_TERMS} index terms" in DEFAULT
+    assert f"the {graph_retriever._POOL} best of each text search" in DEFAULT
+    assert f"for each clause the {graph_retriever._CLAUSE_POOL} best of each" in DEFAULT
+    assert f"it will read the best {inspect.signature(SecondLook).parameters['some'].default} again" in DEFAULT
+    assert complete._PULLING == needs._PULLING == 3, "the page says: the best three"
+
+
+def test_every_signal_is_named_and_none_that_is_not() -> None:
+    named = set(re.findall(r"`(\w+)`", "".join(line for line in DEFAULT.splitlines() if line.startswith("| `"))))
+    assert named - {"get_order_history", "get_order"} == set(SHIPPED.signals)
+
+
+def test_its_request_is_cut_into_three() -> None:
+    (request,) = re.findall(r"^\*\*Clauses\.\*\* \*(.+?)\* asks for three things", DEFAULT, re.MULTILINE | re.DOTALL)
+    assert len(clauses.clauses(request)) == 3
+
+
+def test_the_order_of_the_steps_is_that_of_the_code() -> None:
+    steps = re.findall(r"^\*\*([A-Z][\w ]+)\.\*\*", DEFAULT, re.MULTILINE)
+    assert steps == ["Clauses", "Candidates", "Fields", "Votes", "Second look", "Completion"]
+    source = inspect.getsource(graph_retriever.GraphRetriever.retrieve)
+    assert 0 < source.index("_second_look(") < source.index("_completion(")

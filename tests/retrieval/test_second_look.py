@@ -1,0 +1,157 @@
+"""The second look: the best candidates are read again, the others stay below, and a dead reader takes nothing away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inference import Floats1d, HashingEncoder
+from ontology.errors import ModelError
+from retrieval.graph_retriever import GraphRetriever
+from retrieval.layout import whole_text
+from retrieval.query import Query, analyse
+from retrieval.ranking import Ranking, order
+from retrieval.retriever import MAX_K, Request
+from retrieval.second_look import SecondLook
+from retrieval.snapshot import Snapshot
+
+TOOLS = np.arange(6, dtype=np.int64)
+TEXT = "find the supplier and create a purchase order"
+
+
+class _Reader:
+    """Says of each text, in the order in which they are read, what it was told to."""
+
+    name = "reader.v1"
+
+    def __init__(self, said: Sequence[float] = ()) -> None:
+        self.said = said
+        self.read: list[str] = []
+        self.asked = ""
+
+    def score(self, query: str, documents: Sequence[str]) -> Floats1d:
+        self.asked, self.read = query, list(documents)
+        said = self.said or [0.0] * len(documents)
+        return np.asarray(said[: len(documents)], dtype=np.float32)
+
+
+class _Dead:
+    name = "dead.v1"
+
+    def score(self, query: str, documents: Sequence[str]) -> Floats1d:
+        raise ModelError("the endpoint does not answer", subject="http://127.0.0.1:9")
+
+
+def _query() -> Query:
+    query, _ = analyse(TEXT, None, {})
+    return query
+
+
+def _ranking(scores: Sequence[float]) -> Ranking:
+    values = np.asarray(scores, dtype=np.float32)
+    return Ranking(scores=values, signals={"bm25_text": values})
+
+
+def _look(
+    snapshot: Snapshot, scores: Sequence[float], said: Sequence[float], *, some: int = 16, weight: float = 0.5
+) -> Ranking:
+    look = SecondLook(snapshot, _Reader(said), some=some, weight=weight)
+    ranking, degraded = look(_ranking(scores), _query(), TOOLS)
+    assert degraded == ()
+    return ranking
+
+
+score = st.floats(-8, 8, width=32).map(lambda value: round(value, 2))
+six = st.lists(score, min_size=6, max_size=6)
+
+
+@settings(max_examples=200, deadline=None)
+@given(scores=six, said=six, some=st.integers(2, 6), weight=st.floats(0, 4))
+def test_none_that_was_read_falls_below_one_that_was_not(
+    snapshot: Snapshot, scores: list[float], said: list[float], some: int, weight: float
+) -> None:
+    before = _ranking(scores).scores
+    after = _look(snapshot, scores, said, some=some, weight=weight).scores
+    read = order(before, TOOLS, some)
+    others = np.setdiff1d(TOOLS, read)
+    assert after[others].tolist() == before[others].tolist(), "what is not read stays as it was"
+    assert after[read].min() == pytest.approx(before[read].min(), abs=1e-5)
+    assert after[read].min() >= before[others].max(initial=-np.inf) - 1e-5
+
+
+@settings(max_examples=200, deadline=None)
+@given(scores=six, said=six, some=st.integers(2, 6), weight=st.floats(0, 4))
+def test_a_margin_in_standard_deviations_of_what_was_read_means_the_same_after_it(
+    snapshot: Snapshot, scores: list[float], said: list[float], some: int, weight: float
+) -> None:
+    before = _ranking(scores).scores
+    read = order(before, TOOLS, some)
+    after = _look(snapshot, scores, said, some=some, weight=weight).scores
+    if before[read].std() > 1e-3 and after[read].std() > 1e-6:  # else they were equal, or are made so
+        assert after[read].std() == pytest.approx(before[read].std(), rel=1e-3)
+
+
+def test_a_reader_that_prefers_a_candidate_lifts_it_and_a_heavier_one_to_the_top(snapshot: Snapshot) -> None:
+    scores = [6.0, 5.0, 4.0, 3.0, 2.0, 1.0]
+    prefers_fourth = [0.0, 0.0, 0.0, 9.0, 0.0, 0.0]
+    light = _look(snapshot, scores, prefers_fourth, weight=0.3).scores
+    heavy = _look(snapshot, scores, prefers_fourth, weight=3.0).scores
+    assert order(light, TOOLS, 6).tolist() == [0, 1, 3, 2, 4, 5]
+    assert order(heavy, TOOLS, 1).tolist() == [3]
+
+
+def test_a_reader_to_whom_all_are_alike_changes_nothing(snapshot: Snapshot) -> None:
+    scores = [6.0, 5.5, 4.0, 3.0, 2.0, 1.0]
+    assert _look(snapshot, scores, [0.7] * 6, some=4).scores == pytest.approx(np.asarray(scores), abs=1e-5)
+
+
+def test_ties_are_broken_by_the_reader(snapshot: Snapshot) -> None:
+    found = _look(snapshot, [2.0, 2.0, 2.0, 0.0, 0.0, 0.0], [0.0, 1.0, 5.0], some=3).scores
+    assert order(found, TOOLS, 4).tolist() == [2, 1, 0, 3]
+
+
+def test_the_best_are_read_with_the_request_each_as_its_whole_text_and_said_so(snapshot: Snapshot) -> None:
+    reader = _Reader([3.0, 1.0])
+    ranking, _ = SecondLook(snapshot, reader, some=2)(_ranking([0, 4, 1, 5, 2, 3]), _query(), TOOLS)
+    assert reader.asked == TEXT
+    assert reader.read == [whole_text(snapshot.tool(3)), whole_text(snapshot.tool(1))]
+    assert ranking.signals["second_look"].tolist() == [0, 1, 0, 3, 0, 0]
+    assert ranking.signals["bm25_text"].tolist() == [0, 4, 1, 5, 2, 3]
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_where_there_is_no_choice_nobody_is_asked(snapshot: Snapshot, count: int) -> None:
+    ranking = _ranking([1.0] * count)
+    assert SecondLook(snapshot, _Dead())(ranking, _query(), TOOLS[:count]) == (ranking, ())
+
+
+def test_a_dead_reader_leaves_the_answer_as_it_was_and_says_so(snapshot: Snapshot) -> None:
+    request = Request(query=TEXT, k=MAX_K)
+    plain = GraphRetriever(snapshot, HashingEncoder()).retrieve(request)
+    answer = GraphRetriever(snapshot, HashingEncoder(), second_look=SecondLook(snapshot, _Dead())).retrieve(request)
+    assert answer.tools == plain.tools
+    assert plain.degraded == ()
+    assert answer.degraded == ("no second look: the endpoint does not answer",)
+
+
+def test_what_the_look_prefers_is_ranked_higher_and_still_completed(snapshot: Snapshot) -> None:
+    """The resolvers of the tools that are best after the look are lifted, not of those before it."""
+
+    class Awards:
+        name = "awards.v1"
+
+        def score(self, query: str, documents: Sequence[str]) -> Floats1d:
+            return np.asarray(["spot award" in document for document in documents], dtype=np.float32)
+
+    request = Request(query="create a purchase order of 100", k=MAX_K)
+    look = SecondLook(snapshot, Awards(), weight=50.0)
+    plain = GraphRetriever(snapshot, HashingEncoder()).retrieve(request)
+    answer = GraphRetriever(snapshot, HashingEncoder(), second_look=look).retrieve(request)
+    assert plain.tools[0].tool_id == "procurement/create_purchase_order"
+    assert answer.tools[0].tool_id == "hr/give_spot_award"
+    lifted = {tool.tool_id for tool in answer.tools if tool.reasons.signals["resolver_lift"] > 0}
+    assert "hr/search_employees" in lifted

@@ -1,4 +1,4 @@
-"""The second look: the best candidates are read again, the others stay below, and a dead reader takes nothing away."""
+"""The second look: the best candidates are read again, none falls, and a dead reader takes nothing away."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from inference import Floats1d, HashingEncoder
 from ontology.errors import ModelError
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.layout import whole_text
 from retrieval.query import Query, analyse
 from retrieval.ranking import Ranking, order
 from retrieval.retriever import MAX_K, Request
@@ -71,28 +70,32 @@ six = st.lists(score, min_size=6, max_size=6)
 
 @settings(max_examples=200, deadline=None)
 @given(scores=six, said=six, some=st.integers(2, 6), weight=st.floats(0, 4))
-def test_none_that_was_read_falls_below_one_that_was_not(
+def test_it_only_promotes_and_what_is_not_read_stays_as_it_was(
     snapshot: Snapshot, scores: list[float], said: list[float], some: int, weight: float
 ) -> None:
     before = _ranking(scores).scores
     after = _look(snapshot, scores, said, some=some, weight=weight).scores
     read = order(before, TOOLS, some)
     others = np.setdiff1d(TOOLS, read)
-    assert after[others].tolist() == before[others].tolist(), "what is not read stays as it was"
-    assert after[read].min() == pytest.approx(before[read].min(), abs=1e-5)
-    assert after[read].min() >= before[others].max(initial=-np.inf) - 1e-5
+    assert after[others].tolist() == before[others].tolist()
+    assert (after[read] >= before[read]).all()
+    rose = np.flatnonzero(after > before)
+    heard = dict(zip(read.tolist(), said, strict=False))
+    assert all(heard[at] > np.mean(said[: len(read)]) for at in rose), (
+        "only what the reader likes better than the mean rises"
+    )
 
 
-@settings(max_examples=200, deadline=None)
-@given(scores=six, said=six, some=st.integers(2, 6), weight=st.floats(0, 4))
-def test_a_margin_in_standard_deviations_of_what_was_read_means_the_same_after_it(
-    snapshot: Snapshot, scores: list[float], said: list[float], some: int, weight: float
+@settings(max_examples=100, deadline=None)
+@given(scores=six, said=six, factor=st.sampled_from([0.5, 2.0, 8.0]))
+def test_what_it_adds_keeps_its_proportion_to_the_scores(
+    snapshot: Snapshot, scores: list[float], said: list[float], factor: float
 ) -> None:
-    before = _ranking(scores).scores
-    read = order(before, TOOLS, some)
-    after = _look(snapshot, scores, said, some=some, weight=weight).scores
-    if before[read].std() > 1e-3 and after[read].std() > 1e-6:  # else they were equal, or are made so
-        assert after[read].std() == pytest.approx(before[read].std(), rel=1e-3)
+    once = _look(snapshot, scores, said).scores - _ranking(scores).scores
+    scaled = [factor * value for value in scores]
+    if np.std(scores) > 1e-3:
+        more = _look(snapshot, scaled, said).scores - _ranking(scaled).scores
+        assert more == pytest.approx(factor * once, rel=1e-3, abs=1e-4)
 
 
 def test_a_reader_that_prefers_a_candidate_lifts_it_and_a_heavier_one_to_the_top(snapshot: Snapshot) -> None:
@@ -111,16 +114,29 @@ def test_a_reader_to_whom_all_are_alike_changes_nothing(snapshot: Snapshot) -> N
 
 def test_ties_are_broken_by_the_reader(snapshot: Snapshot) -> None:
     found = _look(snapshot, [2.0, 2.0, 2.0, 0.0, 0.0, 0.0], [0.0, 1.0, 5.0], some=3).scores
-    assert order(found, TOOLS, 4).tolist() == [2, 1, 0, 3]
+    assert order(found, TOOLS, 4).tolist() == [2, 0, 1, 3]
 
 
-def test_the_best_are_read_with_the_request_each_as_its_whole_text_and_said_so(snapshot: Snapshot) -> None:
+def test_the_best_are_read_with_the_request_each_by_title_description_and_names_of_inputs(snapshot: Snapshot) -> None:
     reader = _Reader([3.0, 1.0])
     ranking, _ = SecondLook(snapshot, reader, some=2)(_ranking([0, 4, 1, 5, 2, 3]), _query(), TOOLS)
     assert reader.asked == TEXT
-    assert reader.read == [whole_text(snapshot.tool(3)), whole_text(snapshot.tool(1))]
+    assert reader.read == [_read_text(snapshot, 3), _read_text(snapshot, 1)]
     assert ranking.signals["second_look"].tolist() == [0, 1, 0, 3, 0, 0]
     assert ranking.signals["bm25_text"].tolist() == [0, 4, 1, 5, 2, 3]
+
+
+def _read_text(snapshot: Snapshot, number: int) -> str:
+    tool = snapshot.tool(number)
+    return f"{tool.title}. {tool.description} {' '.join(parameter.name for parameter in tool.parameters)}"
+
+
+def test_a_request_of_several_clauses_is_left_to_their_votes(snapshot: Snapshot) -> None:
+    text = "find the supplier Acme in Leeds and create a new purchase order for it"
+    query, _ = analyse(text, None, {}, split=True)
+    ranking = _ranking([6.0, 5.0, 4.0, 3.0, 2.0, 1.0])
+    assert len(query.clauses) == 2
+    assert SecondLook(snapshot, _Dead())(ranking, query, TOOLS) == (ranking, ())
 
 
 @pytest.mark.parametrize("count", [0, 1])

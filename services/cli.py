@@ -160,7 +160,9 @@ def serve(
     store: Store = _DEFAULT_STORE,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.")] = None,
-    reranker: Annotated[str, typer.Option(help="fusion.v2, cross-encoder:PATH or http:URL.")] = "fusion.v2",
+    reranker: Annotated[
+        str, typer.Option(help="fusion.v2, egotools-reranker-int8.v1, cross-encoder:PATH or http:URL.")
+    ] = "fusion.v2",
     ready_file: Annotated[Path | None, typer.Option(help="Write the address here once the service answers.")] = None,
 ) -> None:
     """Serve a snapshot over gRPC until SIGTERM."""

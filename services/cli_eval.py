@@ -105,7 +105,9 @@ def run(
             "dependencies beside the graph's own. Called as the file; may be repeated."
         ),
     ] = None,
-    reranker: Annotated[str, typer.Option(help="fusion.v2, cross-encoder:PATH or http:URL.")] = "fusion.v2",
+    reranker: Annotated[
+        str, typer.Option(help="fusion.v2, egotools-reranker-int8.v1, cross-encoder:PATH or http:URL.")
+    ] = "fusion.v2",
     as_json: Json = False,
 ) -> None:
     """Ask every system every request, and write a report with intervals."""

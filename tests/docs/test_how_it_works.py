@@ -19,7 +19,7 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"a part of fewer than {clauses._LEAST_TERMS} index terms" in DEFAULT
     assert f"the {graph_retriever._POOL} best of each text search" in DEFAULT
     assert f"for each clause the {graph_retriever._CLAUSE_POOL} best of each" in DEFAULT
-    assert f"it will read the best {inspect.signature(SecondLook).parameters['some'].default} again" in DEFAULT
+    assert f"reads the best {inspect.signature(SecondLook).parameters['some'].default} again" in DEFAULT
     assert complete._PULLING == needs._PULLING == 3, "the page says: the best three"
 
 

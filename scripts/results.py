@@ -152,8 +152,8 @@ def write_results(results: Results, *, docs: Path = DOCS) -> None:
     """Write the JSON; what it lacks of peers stays as it was."""
     path = docs / "results.json"
     if results.peers is None and path.exists():
-        before = read_results(docs)
-        results = replace(results, **{name: getattr(before, name) for name in _PEERS})
+        before = json.loads(path.read_text(encoding="utf-8"))  # no more of it than that: it may be of an older form
+        results = replace(results, **{name: summary_from_json(before[name]) for name in _PEERS if name in before})
     said = {name: summary_to_json(part) for name in _SUMMARIES if (part := getattr(results, name))}
     lines = [f"{json.dumps(name)}: {_compact(value)}" for name, value in {**said, "graph": results.graph}.items()]
     write_file(path, "{\n" + ",\n".join(lines) + "\n}\n")

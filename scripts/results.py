@@ -153,7 +153,8 @@ def write_results(results: Results, *, docs: Path = DOCS) -> None:
     path = docs / "results.json"
     if results.peers is None and path.exists():
         before = json.loads(path.read_text(encoding="utf-8"))  # no more of it than that: it may be of an older form
-        results = replace(results, **{name: summary_from_json(before[name]) for name in _PEERS if name in before})
+        peers: dict[str, Any] = {name: summary_from_json(before[name]) for name in _PEERS if name in before}
+        results = replace(results, **peers)
     said = {name: summary_to_json(part) for name in _SUMMARIES if (part := getattr(results, name))}
     lines = [f"{json.dumps(name)}: {_compact(value)}" for name, value in {**said, "graph": results.graph}.items()]
     write_file(path, "{\n" + ",\n".join(lines) + "\n}\n")

@@ -106,7 +106,7 @@ def test_test_requests_are_reported_under_the_weights_and_never_fitted_on() -> N
         "## Held-out paths",
         "## Test requests",
         "3 share a path",
-        "| graph_support | 0.25",
+        "| graph_support | 1",
     ):
         assert words in page
 

@@ -2,7 +2,7 @@
 
 In the environment of ``scripts/export_minilm.py``, from the repository's root, with the groups of :mod:`scripts.train.data`::
 
-    python -m scripts.train.train_reranker MODEL --groups /tmp/train/groups.jsonl --valid /tmp/train/valid.jsonl --out /tmp/cross/run
+    python -m scripts.train.train_reranker MODEL --groups /tmp/train/groups.jsonl --valid /tmp/train/valid.jsonl --out /tmp/train/reranker
 
 What is trained: the first layers of all-MiniLM-L6-v2 over ``[CLS] request [SEP] tool [SEP]``; of the last one only the first
 token, which saves most of that layer. The word embeddings stay as they are, and already int8: a request of a customer has words

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from scripts.bench_sets import BENCH, MACRO_SETS, ROOT, SHIPPED, BenchSet, bench_sets, catalog_address, sampled
-from scripts.results import replace_block
+from scripts.results import replace_block, slashed
 from services.threads import pin_threads
 
 OUT = ROOT / "out" / "compare-models"
@@ -36,7 +36,7 @@ def main() -> int:
     found: dict[str, list[Row]] = {}
     for bench_set in bench_sets(options.sets.split(",")):
         found[bench_set.name] = [row for encoder in ENCODERS for row in measured(bench_set, encoder, options.limit)]
-        print(bench_set.name, *map(_slashed, found[bench_set.name]), flush=True)
+        print(bench_set.name, *map(slashed, found[bench_set.name]), flush=True)
     text = table(found)
     print(text)
     if set(found) >= {*MACRO_SETS, SHIPPED}:
@@ -72,7 +72,7 @@ def table(found: dict[str, list[Row]]) -> str:
     names = ("published", "published, second look", "tuned", "tuned, second look")
     lines = [f"| set | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
     lines += [
-        f"| {name}{' (tools seen)' if name in SEEN else ''} | {' | '.join(map(_slashed, rows))} |"
+        f"| {name}{' (tools seen)' if name in SEEN else ''} | {' | '.join(map(slashed, rows))} |"
         for name, rows in found.items()
     ]
     for label, chosen in (
@@ -80,16 +80,12 @@ def table(found: dict[str, list[Row]]) -> str:
         ("mean of all but the shipped", [n for n in MACRO_SETS if n in found]),
     ):
         means = [_mean([found[name][column] for name in chosen]) for column in range(len(names))]
-        lines.append(f"| **{label}** ({len(chosen)}) | {' | '.join(map(_slashed, means))} |")
+        lines.append(f"| **{label}** ({len(chosen)}) | {' | '.join(map(slashed, means))} |")
     return "\n".join(lines)
 
 
 def _mean(rows: Sequence[Row]) -> Row:
     return tuple(sum(values) / len(values) for values in zip(*rows, strict=True))
-
-
-def _slashed(row: Row) -> str:
-    return " / ".join(f"{value:.1f}" for value in row)
 
 
 if __name__ == "__main__":

@@ -199,30 +199,41 @@ def make_card(folder: Path, cosine: float) -> dict[str, Any]:
     }
 
 
+def load_published(folder: Path) -> dict[str, Any]:
+    """The published weights by name; ends the program where the file is another."""
+    from safetensors.torch import load_file
+
+    source = folder / "model.safetensors"
+    if sha256(source) != PUBLISHED_SHA256:
+        raise SystemExit(f"{source} is not the published model: its sha256 differs from {PUBLISHED_SHA256}.")
+    weights: dict[str, Any] = load_file(str(source))
+    return weights
+
+
+def put_in_place(folder: Path, card: dict[str, Any], out: Path) -> None:
+    """Write the card beside graph and tokenizer, and put the three where the model is loaded from."""
+    (folder / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    out.mkdir(parents=True, exist_ok=True)
+    for name in ("model.onnx", "tokenizer.json", "card.json"):
+        shutil.copyfile(folder / name, out / name)
+
+
 def main() -> None:
     """Export, check, and put the three files in place."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("model", type=Path, help="the folder with model.safetensors and tokenizer.json")
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT, help="where to write (default: %(default)s)")
     arguments = parser.parse_args()
-    source: Path = arguments.model / "model.safetensors"
-    if sha256(source) != PUBLISHED_SHA256:
-        raise SystemExit(f"{source} is not the published model: its sha256 differs from {PUBLISHED_SHA256}.")
-    from safetensors.torch import load_file
-
+    weights = load_published(arguments.model)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        export_onnx(load_file(str(source)), folder / "fp32.onnx")
+        export_onnx(weights, folder / "fp32.onnx")
         quantise(folder / "fp32.onnx", folder / "model.onnx")
         export_tokenizer(arguments.model / "tokenizer.json", folder / "tokenizer.json")
         cosine = known_cosine(folder / "model.onnx", folder / "tokenizer.json")
         if abs(cosine - KNOWN_COSINE) > TOLERANCE:
             raise SystemExit(f"The known cosine is {cosine:.4f}, not {KNOWN_COSINE} ± {TOLERANCE}: not written.")
-        card = json.dumps(make_card(folder, cosine), indent=2, ensure_ascii=False) + "\n"
-        (folder / "card.json").write_text(card, encoding="utf-8")
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        for name in ("model.onnx", "tokenizer.json", "card.json"):
-            shutil.copyfile(folder / name, arguments.out / name)
+        put_in_place(folder, make_card(folder, cosine), arguments.out)
     print(f"{arguments.out}: known cosine {cosine:.4f}")
 
 

@@ -12,10 +12,8 @@ from scripts.bench_sets import BenchSet, catalog_address
 from services.build import build_snapshot
 from services.evaluate import EvaluationPlan, evaluate
 
-__all__ = ["YARDSTICK_ENCODER", "measure"]
+__all__ = ["measure"]
 
-YARDSTICK_ENCODER = "minilm-l6-int8.v1"
-"""What the presets that are yardsticks encode with: the published model, not one of ours."""
 _TIMEOUT_S = 60.0  # a shared machine may stall; a slow answer is seen in the latency, not lost
 
 
@@ -23,9 +21,10 @@ def measure(
     bench_set: BenchSet, folder: Path, systems: Sequence[str], *, limit: int = 0
 ) -> tuple[MeasuredSet, list[str]]:
     """Build the set's snapshot and ask the systems; returns the results and the names of systems that died."""
-    store = _built(bench_set, folder, "store", DEFAULT_ENCODER)
-    other = DEFAULT_ENCODER != YARDSTICK_ENCODER
-    yardsticks = _built(bench_set, folder, "yardsticks", YARDSTICK_ENCODER) if other else None
+    store = folder / "store"
+    build_snapshot(
+        [str(catalog_address(bench_set, folder))], store, encoder=load_encoder(DEFAULT_ENCODER, workers=2), workers=2
+    )
     plan = EvaluationPlan(
         store=store,
         queries=(bench_set.queries,),
@@ -36,15 +35,6 @@ def measure(
         limit=limit,
         keys=bench_set.keys,
         footprint=False,
-        yardsticks=yardsticks,
     )
     done = evaluate(plan, lambda stage, finished, total: None)
     return read_measured(plan.out), [run.system for run in done.died]
-
-
-def _built(bench_set: BenchSet, folder: Path, name: str, encoder: str) -> Path:
-    store = folder / name
-    build_snapshot(
-        [str(catalog_address(bench_set, folder))], store, encoder=load_encoder(encoder, workers=2), workers=2
-    )
-    return store

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ontology.files import write_file
 from scripts.bench_sets import BENCH, MACRO_SETS, ROOT, bench_sets, sampled
+from scripts.results import slashed
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
@@ -148,10 +149,10 @@ def page(judged: Mapping[str, Judged], limit: int) -> str:
     means = {part: np.mean([getattr(one, part) for one in judged.values()], axis=0) for part in systems.values()}
     rows = [f"| set | {' | '.join(systems)} |", f"|---|{'---:|' * len(systems)}"]
     rows += [
-        f"| {name} | {' | '.join(_slashed(getattr(one, part)) for part in systems.values())} |"
+        f"| {name} | {' | '.join(slashed(getattr(one, part)) for part in systems.values())} |"
         for name, one in judged.items()
     ]
-    rows += [f"| **mean** | {' | '.join(_slashed(means[part]) for part in systems.values())} |"]
+    rows += [f"| **mean** | {' | '.join(slashed(means[part]) for part in systems.values())} |"]
     lost = max(judged, key=lambda name: sum(judged[name].seeing) - sum(judged[name].blind))
     others = {name: one for name, one in judged.items() if name != lost}
     kept = []
@@ -179,10 +180,6 @@ def _gains(judged: Mapping[str, Judged], at: int) -> tuple[float, float]:
         float(np.mean([getattr(one, part)[at] for one in judged.values()])) for part in ("hybrid", "blind", "seeing")
     )
     return blind - hybrid, seeing - hybrid
-
-
-def _slashed(values: Sequence[float]) -> str:
-    return " / ".join(f"{value:.1f}" for value in values)
 
 
 if __name__ == "__main__":

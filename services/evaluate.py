@@ -22,7 +22,7 @@ from eval.systems import DEFAULT_SYSTEMS, LocalSystem, make_systems
 from eval.systems.footprint import measure_footprint
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from ontology.files import write_file
-from retrieval.presets import DEFAULT_PRESET, YARDSTICKS
+from retrieval.presets import DEFAULT_PRESET
 from retrieval.retriever import MAX_K
 from retrieval.snapshot import Snapshot
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
@@ -52,8 +52,6 @@ class EvaluationPlan:
     :param limit: how many requests at most, 0 for all.
     :param keys: files of true dependencies, to score the tool graph by.
     :param edges: files of edges between tools, found elsewhere, to score beside the graph's own; each is called as its file.
-    :param yardsticks: folder of a snapshot of the same catalogue by another encoder: the presets that are yardsticks
-        (:data:`retrieval.presets.YARDSTICKS`) are asked over it, so that they stay what they are whatever ours is.
     :param name: what the reports call the set; by the first file where left out.
     :param footprint: also measure each system's memory and loading, in a process of its own: some seconds a system.
     """
@@ -71,7 +69,6 @@ class EvaluationPlan:
     keys: tuple[Path, ...] = ()
     edges: tuple[Path, ...] = ()
     reranker: str = FUSION
-    yardsticks: Path | None = None
     name: str = ""
     footprint: bool = True
 
@@ -112,8 +109,6 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
     if not plan.allow_missing:
         require_gold(queries, missing)
     systems = make_systems(plan.systems or DEFAULT_SYSTEMS, snapshot, engine.encoder, reranker=reranker)
-    if plan.yardsticks is not None:
-        systems = _with_yardsticks(systems, open_engine(plan.yardsticks))
     baseline = _baseline(plan.baseline, systems)
     graph = _graph(snapshot, queries, plan, progress)
     measured = MeasuredSet(
@@ -126,14 +121,6 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
     )
     write_measured(plan.out, measured)
     return _report(measured, engine, plan, baseline=baseline, cutoffs=cutoffs, progress=progress)
-
-
-def _with_yardsticks(systems: Sequence[System], engine: SnapshotEngine) -> list[System]:
-    """The systems with those that are yardsticks over another snapshot."""
-    return [
-        make_systems((system.name,), engine.snapshot, engine.encoder)[0] if system.name in YARDSTICKS else system
-        for system in systems
-    ]
 
 
 def _cutoffs(k: int) -> tuple[int, ...]:

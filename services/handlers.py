@@ -136,11 +136,7 @@ def _retrieve(engine: Engine, ask: Ask, turn: Turn) -> pb.RetrieveResponse:
     response = engine.retriever(ask.preset).retrieve(request)
     request.check_deadline("reply")
     return response_message(
-        engine,
-        response,
-        schema_format=ask.schema_format,
-        explain=ask.explain,
-        queued_ms=turn.queued_ms,
+        engine, response, schema_format=ask.schema_format, explain=ask.explain, queued_ms=turn.queued_ms
     )
 
 

@@ -12,7 +12,7 @@ from retrieval.engine import CatalogInfo, EgoGraph, Engine, GraphEdge, GraphNode
 from retrieval.retriever import Reasons, Response, ScoredTool
 from services.schemas import tool_schema_json
 
-__all__ = ["catalog_message", "ego_graph_message", "response_message", "shortened", "tool_message"]
+__all__ = ["catalog_message", "ego_graph_message", "response_message", "tool_message"]
 
 _MAX_DESCRIPTION_CHARS = 8_000
 

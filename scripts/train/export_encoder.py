@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,8 @@ from scripts.export_minilm import (
     build_model,
     export_onnx,
     export_tokenizer,
+    load_published,
+    put_in_place,
     quantise,
     sha256,
 )
@@ -108,11 +109,9 @@ def main() -> None:
     from safetensors.torch import load_file
 
     torch.set_num_threads(1)
-    source: Path = options.model / "model.safetensors"
-    if sha256(source) != PUBLISHED_SHA256:
-        raise SystemExit(f"{source} is not the published model: its sha256 differs from {PUBLISHED_SHA256}.")
+    base = load_published(options.model)
     tuned = load_file(str(options.run / f"step-{options.step}.safetensors"))
-    weights = interpolated(load_file(str(source)), tuned, options.share)
+    weights = interpolated(base, tuned, options.share)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         export_onnx(weights, folder / "fp32.onnx")
@@ -121,11 +120,7 @@ def main() -> None:
         agreement = cosines(weights, folder / "model.onnx", folder / "tokenizer.json")
         if min(agreement) < LEAST_COSINE:
             raise SystemExit(f"The int8 vectors stray from the fp32 ones: cosines {agreement}. Not written.")
-        card = json.dumps(make_card(folder, agreement, options), indent=2, ensure_ascii=False) + "\n"
-        (folder / "card.json").write_text(card, encoding="utf-8")
-        options.out.mkdir(parents=True, exist_ok=True)
-        for name in ("model.onnx", "tokenizer.json", "card.json"):
-            shutil.copyfile(folder / name, options.out / name)
+        put_in_place(folder, make_card(folder, agreement, options), options.out)
     print(f"{options.out}: least cosine with fp32 {min(agreement)}")
 
 

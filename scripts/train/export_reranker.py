@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from scripts.export_minilm import PUBLISHED_SHA256, WIDTH, export_tokenizer, sha256
+from scripts.export_minilm import PUBLISHED_SHA256, WIDTH, export_tokenizer, put_in_place, sha256
 from scripts.train.train_reranker import DOCUMENT_TOKENS, QUERY_TOKENS, Example, Examples, build_net, read, tensors
 
 DEFAULT_OUT = Path(__file__).resolve().parents[2] / "inference" / "weights" / "egotools-reranker-int8"
@@ -181,10 +180,7 @@ def main() -> None:
             raise SystemExit("The quantised model orders too many documents otherwise than fp32 does: not written.")
         card = make_card(folder, run, options.data.read_text(encoding="utf-8"), measured)
         card["known_scores"] = known_scores(folder / "model.onnx", tokenizer)
-        (folder / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        options.out.mkdir(parents=True, exist_ok=True)
-        for name in ("model.onnx", "tokenizer.json", "card.json"):
-            shutil.copyfile(folder / name, options.out / name)
+        put_in_place(folder, card, options.out)
     print(f"{options.out}: {[one['score'] for one in card['known_scores']]}")
 
 

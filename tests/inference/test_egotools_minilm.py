@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 from inference import Encoder, load_encoder
 from inference.minilm import WEIGHTS as BASE
+from tests.inference.cards import assert_files_are_those_of_the_card
 
 NAME = "egotools-minilm-int8.v1"
 WEIGHTS = BASE.parent / "egotools-minilm-int8"
@@ -22,9 +22,7 @@ def encoder() -> Encoder:
 
 
 def test_weights_are_those_of_the_card() -> None:
-    assert set(CARD["files"]) == {"model.onnx", "tokenizer.json"}
-    for name, entry in CARD["files"].items():
-        assert hashlib.sha256((WEIGHTS / name).read_bytes()).hexdigest() == entry["sha256"]
+    assert_files_are_those_of_the_card(WEIGHTS, CARD)
 
 
 def test_the_card_says_where_it_comes_from() -> None:

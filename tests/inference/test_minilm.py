@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import time
@@ -15,6 +14,7 @@ import pytest
 from inference import MiniLmEncoder
 from inference.minilm import WEIGHTS
 from ontology.errors import InvalidArgumentError, ModelError
+from tests.inference.cards import assert_files_are_those_of_the_card
 
 CARD = json.loads((WEIGHTS / "card.json").read_text(encoding="utf-8"))
 
@@ -25,9 +25,7 @@ def encoder() -> MiniLmEncoder:
 
 
 def test_weights_are_those_of_the_card() -> None:
-    assert set(CARD["files"]) == {"model.onnx", "tokenizer.json"}
-    for name, entry in CARD["files"].items():
-        assert hashlib.sha256((WEIGHTS / name).read_bytes()).hexdigest() == entry["sha256"]
+    assert_files_are_those_of_the_card(WEIGHTS, CARD)
     assert CARD["licence"] == "Apache-2.0"
     assert CARD["source"]["sha256"] == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 

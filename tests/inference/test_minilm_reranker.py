@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import time
@@ -13,6 +12,7 @@ import pytest
 from inference import MiniLmReranker, load_reranker
 from inference.minilm_reranker import WEIGHTS
 from ontology.errors import ModelError
+from tests.inference.cards import assert_files_are_those_of_the_card
 
 CARD = json.loads((WEIGHTS / "card.json").read_text(encoding="utf-8"))
 DOCUMENTS = [
@@ -30,9 +30,7 @@ def reranker() -> MiniLmReranker:
 
 
 def test_weights_are_those_of_the_card() -> None:
-    assert set(CARD["files"]) == {"model.onnx", "tokenizer.json"}
-    for name, entry in CARD["files"].items():
-        assert hashlib.sha256((WEIGHTS / name).read_bytes()).hexdigest() == entry["sha256"]
+    assert_files_are_those_of_the_card(WEIGHTS, CARD)
     assert CARD["licence"] == "Apache-2.0"
 
 

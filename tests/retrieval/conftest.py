@@ -24,6 +24,14 @@ def _parameter(name: str, *, required: bool = True, description: str = "", enum:
     return Parameter(name=name, description=description, required=required, enum=enum)
 
 
+REQUESTS = (
+    "give Jan a spot award",
+    "create a purchase order with supplier Acme",
+    "who is the manager of employee 48812",
+    "status of purchase orders",
+    "amount",
+    "find the supplier Acme, create a purchase order for it and give Jan a spot award",
+)
 TOOLS = (
     Tool(
         id="hr/search_employees",

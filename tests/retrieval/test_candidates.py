@@ -22,16 +22,8 @@ from retrieval.snapshot import Snapshot, open_snapshot
 from retrieval.switches import Switches
 from retrieval.votes import votes
 from retrieval.weights import FUSED, PLAIN, SHIPPED, RankingWeights
-from tests.retrieval.conftest import TOOLS, content_of, published
+from tests.retrieval.conftest import REQUESTS, TOOLS, content_of, published
 
-REQUESTS = (
-    "give Jan a spot award",
-    "create a purchase order with supplier Acme",
-    "who is the manager of employee 48812",
-    "status of purchase orders",
-    "amount",
-    "find the supplier Acme, create a purchase order for it and give Jan a spot award",
-)
 NEEDED = "device/unlock"
 
 

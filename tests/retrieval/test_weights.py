@@ -37,7 +37,7 @@ from retrieval.snapshot_engine import open_engine
 from retrieval.weights import FUSED, FUSION, PLAIN, SHIPPED, RankingWeights, read_weights, weights_to_json
 from retrieval.writer import SnapshotContent
 from tests.conftest import ROOT
-from tests.retrieval.conftest import published
+from tests.retrieval.conftest import REQUESTS, published
 
 PARAMETERS = RankingWeights(
     bm25_text=0.0,
@@ -49,14 +49,6 @@ PARAMETERS = RankingWeights(
     name_coverage=0.0,
     graph_support=0.0,
     clause_votes=0.0,
-)
-REQUESTS = (
-    "give Jan a spot award",
-    "create a purchase order with supplier Acme",
-    "who is the manager of employee 48812",
-    "status of purchase orders",
-    "amount",
-    "find the supplier Acme, create a purchase order for it and give Jan a spot award",
 )
 WEIGHTS = (
     SHIPPED,

@@ -1,0 +1,204 @@
+"""The answers of one state of the code, recorded; two recordings compared. For changes that must not change an answer.
+
+``record DIR`` writes, over the sets of the gate (each cut as the gate cuts it) and the shipped ones: the id and the files
+of each snapshot; the ranking of every preset and every ablation, ids and scores; the explained answers of ``default``; what
+is read from the specification files; the requests that are generated; what the demo prints. ``compare A B`` lists what is
+not the same, and ends with 1 when anything is not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scripts.bench_sets import BENCH, ROOT, bench_sets, catalog_address, reduced
+from services.threads import pin_threads
+
+PARTS = ("answers", "sources", "datagen", "demo")
+_REQUESTS = 150
+_TOOLS = 1_000
+_EXPLAINED = 30
+_DATAGEN_SETS = ("enterprise", "restbench")
+
+
+class MemoEncoder:
+    """An encoder that asks the real one once for each text, whatever state of the code asks."""
+
+    def __init__(self, encoder: Any, file: Path) -> None:
+        self._encoder = encoder
+        self.name, self.dimensions, self.digest = encoder.name, encoder.dimensions, encoder.digest
+        self._rows = sqlite3.connect(file)
+        self._rows.execute("create table if not exists vectors (key text primary key, vector blob)")
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        """Vectors of the texts, float32 [texts, dimensions]."""
+        keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in texts]
+        known: dict[str, bytes] = {}
+        for key in keys:
+            row = self._rows.execute("select vector from vectors where key = ?", (key,)).fetchone()
+            if row:
+                known[key] = row[0]
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        if missing:
+            made = self._encoder.encode(list(missing.values()))
+            known |= {key: vector.tobytes() for key, vector in zip(missing, made, strict=True)}
+            rows = [(key, known[key]) for key in missing]
+            self._rows.executemany("insert or ignore into vectors values (?, ?)", rows)
+            self._rows.commit()
+        if not texts:
+            return np.empty((0, self.dimensions), dtype=np.float32)
+        return np.stack([np.frombuffer(known[key], dtype=np.float32) for key in keys])
+
+
+def record(out: Path, memo: Path, parts: Sequence[str], sets: Sequence[str], requests: int) -> None:
+    """Write what this state of the code answers."""
+    from inference import DEFAULT_ENCODER, load_encoder
+
+    out.mkdir(parents=True, exist_ok=True)
+    encoder = MemoEncoder(load_encoder(DEFAULT_ENCODER, workers=2), memo)
+    if "answers" in parts:
+        for bench_set in bench_sets(sets):
+            _record_set(bench_set, out, encoder, requests)
+            print(bench_set.name, flush=True)
+    if "sources" in parts:
+        _record_sources(out / "sources")
+    if "datagen" in parts:
+        _record_datagen(out / "datagen", encoder)
+    if "demo" in parts:
+        _record_demo(out)
+
+
+def _record_set(bench_set: Any, out: Path, encoder: MemoEncoder, requests: int) -> None:
+    from retrieval.ablations import make_ablations
+    from retrieval.presets import make_presets
+    from retrieval.retriever import Request
+    from retrieval.snapshot import open_snapshot
+    from services.build import build_snapshot
+
+    work = out / "work" / bench_set.name
+    small = reduced(bench_set, work, queries=_REQUESTS, tools=_TOOLS)
+    report = build_snapshot([str(catalog_address(small, work))], work / "store", encoder=encoder, workers=2, cached=False)
+    snapshot = open_snapshot(work / "store")
+    rows = [json.loads(line) for line in small.queries.read_text(encoding="utf-8").splitlines() if line.strip()]
+    rows = rows[:requests]
+    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(report.folder.rglob("*")) if path.is_file()}
+    _write(out / f"snapshot-{bench_set.name}.jsonl", [{"id": report.snapshot_id}, files])
+    presets = make_presets(snapshot, encoder)
+    retrievers = {**presets, **make_ablations(snapshot, encoder)}
+    answers = []
+    for name, retriever in sorted(retrievers.items()):
+        for row in rows:
+            response = retriever.retrieve(Request(query=row["query"], k=10, explain=False))
+            answers.append([name, row["id"], [[tool.tool_id, tool.score, tool.probability] for tool in response.tools]])
+    _write(out / f"answers-{bench_set.name}.jsonl", answers)
+    explained = []
+    for row in rows[:_EXPLAINED]:
+        response = presets["default"].retrieve(Request(query=row["query"], k=5, auto_k=True))
+        explained.append([row["id"], response.fit_probability, response.no_tool_fits])
+        for tool in response.tools:
+            reasons = tool.reasons
+            explained.append(
+                [
+                    tool.tool_id,
+                    [[e.node, e.kind, e.text, round(e.score, 6)] for e in reasons.entries],
+                    [[e.head, e.predicate, e.tail, e.confidence] for e in reasons.edges],
+                    sorted(reasons.signals.values()),
+                    [[s.parameter, s.tool_id, s.output, s.kind, s.confidence] for s in reasons.supplies],
+                ]
+            )
+    _write(out / f"explained-{bench_set.name}.jsonl", explained)
+
+
+def _record_sources(out: Path) -> None:
+    from ingest.sources import read_catalog
+    
+
+    specs = BENCH.parent / "specs"
+    addresses = [*sorted(specs.glob("*.*")), ROOT / "examples" / "enterprise" / "catalog"]
+    for address in addresses:
+        catalog = read_catalog([str(address)])
+        rows = [tool.to_json() for tool in catalog.tools]
+        rows += [[r.subject.replace(str(ROOT.parent), ""), r.reason, r.detail.replace(str(ROOT.parent), "")] for r in catalog.refusals]
+        _write(out / f"{address.name}.jsonl", rows)
+
+
+def _record_datagen(out: Path, encoder: MemoEncoder) -> None:
+    from services import datagen as service
+
+    for name in _DATAGEN_SETS:
+        plan = service.DatagenPlan(store=out.parent / "work" / name / "store", out=out.parent / "work" / f"datagen-{name}", per_class=40)
+        service.load_encoder = lambda known: encoder  # type: ignore[assignment,misc]
+        service.generate_requests(plan, lambda stage, done, total: None)
+        for file in ("queries.jsonl", "rejected.jsonl", "edges.jsonl", "outputs.jsonl"):
+            (out / f"{name}-{file}").parent.mkdir(parents=True, exist_ok=True)
+            (out / f"{name}-{file}").write_bytes((plan.out / file).read_bytes())
+
+
+def _record_demo(out: Path) -> None:
+    done = subprocess.run([sys.executable, "-m", "services.demo"], capture_output=True, text=True, cwd=ROOT, check=True)
+    text = re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", done.stdout)
+    (out / "demo.txt").write_text(re.sub(r"in \d+\.\d s", "in T s", text), encoding="utf-8")
+
+
+def _write(path: Path, rows: Sequence[Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+def compare(before: Path, after: Path) -> int:
+    """Print what is not the same; returns 1 when anything is not."""
+    names = {path.relative_to(side) for side in (before, after) for path in side.rglob("*") if path.is_file()}
+    different = 0
+    for name in sorted(name for name in names if name.parts[0] != "work"):
+        if not (after / name).exists():
+            print(f"not recorded  {name}")
+            continue
+        if not (before / name).exists():
+            print(f"new           {name}")
+            continue
+        old, new = ((side / name).read_text(encoding="utf-8").splitlines() for side in (before, after))
+        if old == new:
+            print(f"same          {name} ({len(old)} lines)")
+            continue
+        different += 1
+        lines = [at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]]
+        print(f"DIFFERENT     {name}: {len(lines)} of {len(old)} lines differ; {len(new)} lines now")
+        for at in lines[:3]:
+            print(f"    - {old[at][:300]}\n    + {new[at][:300]}")
+    return 1 if different else 0
+
+
+def main() -> int:
+    """Record or compare; returns the exit code."""
+    pin_threads()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    recording = commands.add_parser("record")
+    recording.add_argument("out", type=Path)
+    recording.add_argument("--memo", type=Path, required=True, help="file that keeps the vectors")
+    recording.add_argument("--parts", default=",".join(PARTS))
+    recording.add_argument("--sets", default="")
+    recording.add_argument("--requests", type=int, default=_REQUESTS)
+    comparing = commands.add_parser("compare")
+    comparing.add_argument("before", type=Path)
+    comparing.add_argument("after", type=Path)
+    options = parser.parse_args()
+    if options.command == "compare":
+        return compare(options.before, options.after)
+    sets = [name for name in options.sets.split(",") if name]
+    record(options.out, options.memo, options.parts.split(","), sets, options.requests)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

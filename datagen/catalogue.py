@@ -10,7 +10,7 @@ from ingest.linking.profiles import Profile, profile_tools
 from ontology.errors import NotFoundError
 from ontology.ontology import Ontology, load_ontology
 from ontology.tool import Tool
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["Catalogue"]
 

@@ -13,7 +13,7 @@ from datagen.request import Refusal, SyntheticRequest, Verdict
 from datagen.seams import Draft, Generator, RequestJudge
 from datagen.validate import validate
 from inference.encoder import Encoder
-from ingest.asking import in_order
+from inference.structured_chat import in_order
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from retrieval.retriever import Request
 

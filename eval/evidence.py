@@ -7,9 +7,9 @@ from collections.abc import Collection
 import numpy as np
 
 from eval.graph_quality.hubs import hubs
-from retrieval.analysis import terms
+from retrieval.index.analysis import terms
 from retrieval.retriever import EdgeWalked
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["Evidence"]
 

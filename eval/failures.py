@@ -22,14 +22,14 @@ from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
 from retrieval.ablations import make_ablations
-from retrieval.ego import ensemble_tools
-from retrieval.entry import EntryNode, ngram_entries, semantic_entries
+from retrieval.candidates.ego_graphs import ensemble_tools
+from retrieval.candidates.entry_nodes import EntryNode, ngram_entries, semantic_entries
 from retrieval.presets import make_presets
-from retrieval.query import Query, analyse
+from retrieval.query.query import Query, analyse
+from retrieval.ranking.features import text_signals
 from retrieval.retriever import MAX_K, EdgeWalked, EntryMatch, Request, Retriever, ScoredTool
-from retrieval.signals import text_signals
-from retrieval.snapshot import Snapshot
-from retrieval.weights import FUSED
+from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.weights import FUSED
 
 __all__ = ["CAUSES", "Failure", "MissingTool", "failed_requests", "look_into", "retriever_named"]
 

@@ -12,7 +12,7 @@ from eval.failures import retriever_named
 from eval.queries import LabelledQuery, QuerySet
 from inference.encoder import Encoder
 from retrieval.retriever import EdgeWalked, Reasons, Request
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["Explained", "GainedTool", "HelpedAndHurt", "helped_and_hurt"]
 

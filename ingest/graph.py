@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from ingest.linking.edge import DerivedEdge
 from ontology.ontology import Ontology
 from ontology.tool import Tool
+from ontology.tool_text import tool_text
 from ontology.triple import Provenance, Triple
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["EXTRACTOR", "MAX_PROVENANCE", "MAX_TEXT_CHARS", "build_graph", "node_key", "tool_text"]
+__all__ = ["EXTRACTOR", "MAX_PROVENANCE", "build_graph", "node_key"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -22,8 +23,6 @@ EXTRACTOR = "derived.v1"
 """Versioned name of what makes the derived edges."""
 MAX_PROVENANCE = 8
 """At most so many provenances are kept on an edge; ``evidence_count`` says how many there were."""
-MAX_TEXT_CHARS = 1_000
-"""A tool's text is cut to this length, at a word."""
 
 SurfaceForms = Mapping[str, tuple[tuple[str, int], ...]]
 
@@ -31,16 +30,6 @@ SurfaceForms = Mapping[str, tuple[tuple[str, int], ...]]
 def node_key(type_: str, name: str) -> str:
     """The key of a node: ``tool:po/list``, ``business_object:purchase order``."""
     return f"{type_}:{name}"
-
-
-def tool_text(tool: Tool) -> str:
-    """What is embedded and matched for a tool: its title and description, at most 1,000 characters."""
-    title, description = " ".join(tool.title.split()), " ".join(tool.description[: 4 * MAX_TEXT_CHARS].split())
-    text = f"{title}. {description}" if description else title
-    if len(text) <= MAX_TEXT_CHARS:
-        return text
-    head, _, _ = text[: MAX_TEXT_CHARS + 1].rpartition(" ")
-    return head or text[:MAX_TEXT_CHARS]
 
 
 def build_graph(

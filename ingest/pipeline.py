@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from inference.cache import Cache
 from inference.encoder import Encoder
-from ingest.cache import Cache
 from ingest.canonical.canonicalize import canonicalize
 from ingest.canonical.merges import Canonicalization
 from ingest.extract.extractor import Extraction, Extractor, RefusedTriple

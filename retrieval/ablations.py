@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from inference.encoder import Encoder
+from retrieval.config import Switches
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.retriever import Retriever
-from retrieval.snapshot import Snapshot
-from retrieval.switches import Switches
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["ABLATIONS", "make_ablations"]
 

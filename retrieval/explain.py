@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.entry import EntryNode
+from retrieval.candidates.entry_nodes import EntryNode
 from retrieval.retriever import EdgeWalked, EntryMatch, Supply
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["entry_reasons", "supply_reasons"]
 

@@ -18,21 +18,21 @@ from numpy.typing import NDArray
 from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
 from ontology.errors import ModelError
-from retrieval.answer import Stages, respond
-from retrieval.candidates import Candidates
-from retrieval.completion import Completion
-from retrieval.confidence import Judge
-from retrieval.ego import ensemble_tools, support
-from retrieval.entry import EntryNode, ngram_entries, semantic_entries
-from retrieval.query import Clause, Query, analyse
-from retrieval.ranking import Ranker, Ranking, order, standardise, weighed
+from retrieval.candidates.ego_graphs import ensemble_tools, support
+from retrieval.candidates.entry_nodes import EntryNode, ngram_entries, semantic_entries
+from retrieval.completion.complete import Completion
+from retrieval.config import DEPENDENCIES, Switches
+from retrieval.query.query import Clause, Query, analyse
+from retrieval.ranking.clause_fusion import CLAUSE_SIGNALS
+from retrieval.ranking.confidence import Judge
+from retrieval.ranking.features import text_signals
+from retrieval.ranking.fusion import Ranker, Ranking, order, standardise, weighed
+from retrieval.ranking.rerank import SecondLook
+from retrieval.ranking.scoring import Candidates
+from retrieval.response import Stages, respond
 from retrieval.retriever import Request, Response
-from retrieval.second_look import SecondLook
-from retrieval.signals import text_signals
-from retrieval.snapshot import Snapshot
-from retrieval.switches import DEPENDENCIES, Switches
-from retrieval.votes import CLAUSE_SIGNALS
-from retrieval.weights import FUSED, FUSION, SHIPPED, RankingWeights
+from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.weights import FUSED, FUSION, SHIPPED, RankingWeights
 
 __all__ = ["DEFAULT", "PAPER", "GraphRetriever"]
 

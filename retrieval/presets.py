@@ -7,15 +7,15 @@ from functools import partial
 from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError
-from retrieval.baselines import TOKENISERS, HybridRetriever, LexicalRetriever, SemanticRetriever
-from retrieval.confidence import judge_for
-from retrieval.flat import make_flat
+from retrieval.baselines.flat import make_flat
+from retrieval.baselines.paper import TOKENISERS, HybridRetriever, LexicalRetriever, SemanticRetriever
 from retrieval.graph_retriever import PAPER, GraphRetriever
-from retrieval.ranking import Ranker, TextRanker
+from retrieval.ranking.confidence import judge_for
+from retrieval.ranking.fusion import Ranker, TextRanker
+from retrieval.ranking.rerank import SecondLook
 from retrieval.retriever import Retriever
-from retrieval.second_look import SecondLook
-from retrieval.snapshot import Snapshot
-from retrieval.weights import PLAIN
+from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.weights import PLAIN
 
 __all__ = ["DEFAULT_PRESET", "FAST_PRESET", "YARDSTICKS", "make_presets", "preset_named"]
 

@@ -14,8 +14,8 @@ from ontology.triple import Provenance
 from retrieval.engine import CatalogInfo, EgoGraph, GraphEdge, GraphNode
 from retrieval.presets import DEFAULT_PRESET, make_presets, preset_named
 from retrieval.retriever import Retriever
-from retrieval.snapshot import Snapshot, open_snapshot
-from retrieval.weights import FUSION
+from retrieval.snapshot.reader import Snapshot, open_snapshot
+from retrieval.snapshot.weights import FUSION
 
 __all__ = ["SnapshotEngine", "open_engine"]
 

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from inference import load_encoder
 from inference.budget import Budget
+from inference.cache import Cache
 from inference.openai_chat import OpenAIChat
-from ingest.cache import Cache
 from ingest.canonical.canonicalize import canonicalize
 from ingest.extract.extractor import Extractor
 from ingest.extract.finish import finish

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder, encoder_digest
-from retrieval.confidence import RANKS, Yardsticks, need_evidence, yardsticks
+from retrieval.ranking.confidence import RANKS, Yardsticks, need_evidence, yardsticks
 from retrieval.retriever import MAX_K, Request
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot_engine import open_engine
 from scripts.enterprise_benchmark import read_rows
 

@@ -31,7 +31,7 @@ from datagen.seams import RequestJudge, ToolOutputs
 from datagen.sequence import RulesSequence
 from datagen.validate import rules_judges
 from inference import OpenAIChat, load_encoder
-from ingest.cache import Cache
+from inference.cache import Cache
 from ingest.sources import read_catalog
 from ontology import load_ontology
 from ontology.errors import ModelError

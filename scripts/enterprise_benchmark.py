@@ -29,7 +29,7 @@ from datagen.rp_graph import build_rp_graph
 from datagen.validate import rules_judges, validate
 from ontology.errors import DocumentError
 from ontology.files import write_file
-from retrieval.snapshot import open_snapshot
+from retrieval.snapshot.reader import open_snapshot
 from scripts.bench_sets import ROOT
 
 __all__ = ["FOLDER", "HALVES", "NOTHING", "SOURCES", "half_of", "read_rows"]

@@ -1,6 +1,6 @@
-"""Fit the two models of ``retrieval/confidence.py`` and write the calibration that ships.
+"""Fit the two models of ``retrieval/ranking/confidence.py`` and write the calibration that ships.
 
-    python -m scripts.fit_confidence --foreign STORE --catalogue STORE=QUERIES --catalogue … --out retrieval/calibration
+    python -m scripts.fit_confidence --foreign STORE --catalogue STORE=QUERIES --catalogue … --out retrieval/ranking/calibration
 
 The foreign needs are the means of clusters of the tool vectors of one large, mixed catalogue. Each catalogue counts alike
 but for its kind (``--kind NAME_PREFIX``): all catalogues of one kind count as one. Prints a table in which every
@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.arrays import Floats2d
-from retrieval.confidence import CALIBRATION, need_evidence
-from retrieval.snapshot import open_snapshot
+from retrieval.ranking.confidence import CALIBRATION, need_evidence
+from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot_engine import open_engine
 from scripts.confidence_evidence import Case, Evidence, gather, read_cases, remembering
 

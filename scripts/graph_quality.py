@@ -22,7 +22,7 @@ from datagen.rp_graph import build_rp_graph
 from eval.graph_quality import GraphTable, find_build_report, graph_quality, graph_quality_tables
 from eval.queries import read_queries
 from inference import load_encoder
-from retrieval.snapshot import Snapshot, open_snapshot
+from retrieval.snapshot.reader import Snapshot, open_snapshot
 from services.build import build_snapshot
 
 _KEYS = ("dependencies.jsonl", "answer_key_dependencies.jsonl")

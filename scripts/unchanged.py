@@ -79,19 +79,26 @@ def record(out: Path, memo: Path, parts: Sequence[str], sets: Sequence[str], req
 
 
 def _record_set(bench_set: Any, out: Path, encoder: MemoEncoder, requests: int) -> None:
+    from retrieval.snapshot.reader.reader import open_snapshot
+
     from retrieval.ablations import make_ablations
     from retrieval.presets import make_presets
     from retrieval.retriever import Request
-    from retrieval.snapshot import open_snapshot
     from services.build import build_snapshot
 
     work = out / "work" / bench_set.name
     small = reduced(bench_set, work, queries=_REQUESTS, tools=_TOOLS)
-    report = build_snapshot([str(catalog_address(small, work))], work / "store", encoder=encoder, workers=2, cached=False)
+    report = build_snapshot(
+        [str(catalog_address(small, work))], work / "store", encoder=encoder, workers=2, cached=False
+    )
     snapshot = open_snapshot(work / "store")
     rows = [json.loads(line) for line in small.queries.read_text(encoding="utf-8").splitlines() if line.strip()]
     rows = rows[:requests]
-    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(report.folder.rglob("*")) if path.is_file()}
+    files = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(report.folder.rglob("*"))
+        if path.is_file()
+    }
     _write(out / f"snapshot-{bench_set.name}.jsonl", [{"id": report.snapshot_id}, files])
     presets = make_presets(snapshot, encoder)
     retrievers = {**presets, **make_ablations(snapshot, encoder)}
@@ -121,14 +128,16 @@ def _record_set(bench_set: Any, out: Path, encoder: MemoEncoder, requests: int) 
 
 def _record_sources(out: Path) -> None:
     from ingest.sources import read_catalog
-    
 
     specs = BENCH.parent / "specs"
     addresses = [*sorted(specs.glob("*.*")), ROOT / "examples" / "enterprise" / "catalog"]
     for address in addresses:
         catalog = read_catalog([str(address)])
         rows = [tool.to_json() for tool in catalog.tools]
-        rows += [[r.subject.replace(str(ROOT.parent), ""), r.reason, r.detail.replace(str(ROOT.parent), "")] for r in catalog.refusals]
+        rows += [
+            [r.subject.replace(str(ROOT.parent), ""), r.reason, r.detail.replace(str(ROOT.parent), "")]
+            for r in catalog.refusals
+        ]
         _write(out / f"{address.name}.jsonl", rows)
 
 
@@ -136,7 +145,9 @@ def _record_datagen(out: Path, encoder: MemoEncoder) -> None:
     from services import datagen as service
 
     for name in _DATAGEN_SETS:
-        plan = service.DatagenPlan(store=out.parent / "work" / name / "store", out=out.parent / "work" / f"datagen-{name}", per_class=40)
+        plan = service.DatagenPlan(
+            store=out.parent / "work" / name / "store", out=out.parent / "work" / f"datagen-{name}", per_class=40
+        )
         service.load_encoder = lambda known: encoder  # type: ignore[assignment,misc]
         service.generate_requests(plan, lambda stage, done, total: None)
         for file in ("queries.jsonl", "rejected.jsonl", "edges.jsonl", "outputs.jsonl"):

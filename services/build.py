@@ -13,16 +13,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inference.cache import Cache
+from inference.cached_encoder import CachedEncoder
 from inference.encoder import Encoder
-from ingest.cache import Cache
 from ingest.extract.extractor import Extractor
 from ingest.pipeline import GraphBuild, Progress, build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ontology.errors import CatalogError
 from ontology.ontology import Ontology, load_ontology
-from retrieval.embed import CachedEncoder
-from retrieval.publish import publish, staging_folder
-from retrieval.writer import SnapshotContent, write_snapshot
+from retrieval.snapshot.publish import publish, staging_folder
+from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 
 if TYPE_CHECKING:
     from ingest.stores import GraphStore

@@ -9,7 +9,7 @@ from typing import Any
 
 from ingest.sources import read_catalog
 from ontology.ontology import check_ontology
-from retrieval.snapshot import open_snapshot
+from retrieval.snapshot.reader import open_snapshot
 
 __all__ = ["check_documents", "check_ontology_file", "check_store"]
 

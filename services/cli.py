@@ -249,8 +249,8 @@ def graph_export(
 ) -> None:
     """Write the tool graph for other programs."""
     from ingest.export import export_graph
-    from retrieval.graph_view import snapshot_graph
-    from retrieval.snapshot import open_snapshot
+    from retrieval.snapshot.reader import open_snapshot
+    from retrieval.snapshot.to_networkx import snapshot_graph
 
     endings = {".graphml": "graphml", ".json": "json", ".cypher": "cypher", ".cql": "cypher", ".ttl": "turtle"}
     graph = snapshot_graph(open_snapshot(store))

@@ -17,13 +17,13 @@ from datagen.result import write_result
 from datagen.sequence import RulesSequence
 from datagen.validate import rules_judges
 from inference import load_encoder
+from inference.cache import Cache
+from inference.cached_encoder import CachedEncoder
 from inference.chat import ChatModel
 from inference.encoder import Encoder
-from ingest.cache import Cache
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError
 from ontology.ontology import load_ontology
-from retrieval.embed import CachedEncoder
-from retrieval.snapshot import open_snapshot
+from retrieval.snapshot.reader import open_snapshot
 from services.models import ChatEndpoint, open_chat
 
 __all__ = ["GENERATORS", "DatagenPlan", "Generation", "generate_requests"]

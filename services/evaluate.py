@@ -24,9 +24,9 @@ from ontology.errors import InvalidArgumentError, MissingExtraError
 from ontology.files import write_file
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.retriever import MAX_K
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.weights import FUSION
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
-from retrieval.weights import FUSION
 from services.models import open_reranker
 
 __all__ = ["Evaluation", "EvaluationPlan", "compare_results", "evaluate", "require_eval_extra", "write_comparison"]

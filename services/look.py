@@ -8,7 +8,7 @@ from typing import Any
 from ontology.errors import NotFoundError
 from ontology.names import canonical_name
 from retrieval.engine import EgoGraph
-from retrieval.snapshot import Snapshot, open_snapshot
+from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot_engine import SnapshotEngine
 
 __all__ = ["look_up"]

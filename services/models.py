@@ -12,7 +12,7 @@ from inference.reranker import Reranker
 from ingest.extract.extractor import Extractor
 from ontology.errors import InvalidArgumentError
 from ontology.ontology import Ontology
-from retrieval.weights import FUSION
+from retrieval.snapshot.weights import FUSION
 
 __all__ = ["ChatEndpoint", "llm_extractor", "open_chat", "open_reranker"]
 
@@ -46,7 +46,7 @@ def llm_extractor(
         base_url=base_url, model=model, max_tokens=max_tokens, max_usd=max_usd, usd_per_1k=usd_per_1k
     )
     chat = open_chat(endpoint, needed_by="the extractor llm")
-    from ingest.cache import Cache
+    from inference.cache import Cache
     from ingest.extract.llm import LlmExtractor
 
     if cache_file is None:

@@ -22,12 +22,12 @@ from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import DEFAULT_PRESET
-from retrieval.publish import MANIFEST, SNAPSHOTS
 from retrieval.retriever import MAX_K
-from retrieval.reweigh import publish_weighed, published_id
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.publish import MANIFEST, SNAPSHOTS
+from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.reweight import publish_weighed, published_id
+from retrieval.snapshot.weights import SHIPPED
 from retrieval.snapshot_engine import open_engine
-from retrieval.weights import SHIPPED
 
 __all__ = ["NOT_BETTER", "Tuned", "TuningPlan", "tune_snapshot"]
 

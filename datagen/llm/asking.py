@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from inference.cache import Cache
 from inference.chat import ChatModel, Message
-from ingest.asking import Answer, Asker, FailureRun, Question, SchemaReader, UnusableAnswerError
-from ingest.cache import Cache
+from inference.structured_chat import Answer, Asker, FailureRun, Question, SchemaReader, UnusableAnswerError
 
 __all__ = ["CACHE_KIND", "NAME", "PROMPT_VERSION", "Asking", "answer_schema", "question", "reader", "sentence"]
 

@@ -10,7 +10,7 @@ from datagen.outputs import available_parameters
 from ingest.linking.subjects import names_of
 from ontology.names import canonical_name, identified_entity
 from ontology.tool import Tool
-from retrieval.analysis import terms
+from retrieval.index.analysis import terms
 
 __all__ = ["Candidates"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from datagen.path import ToolPath
 from datagen.request import SampleValue
 from datagen.seams import Draft
-from ingest.asking import UnusableAnswerError
+from inference.structured_chat import UnusableAnswerError
 from ontology.names import words
 from ontology.tool import Tool
 

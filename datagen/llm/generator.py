@@ -14,9 +14,9 @@ from datagen.llm.telling import inputs_of, steps
 from datagen.path import ToolPath
 from datagen.request import CLASSES, Refusal
 from datagen.seams import Draft
+from inference.cache import Cache
 from inference.chat import ChatModel
-from ingest.asking import Question
-from ingest.cache import Cache
+from inference.structured_chat import Question
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Tool
 

@@ -19,9 +19,9 @@ from datagen.llm.verdicts import Opinion, reasoned, verdict
 from datagen.path import PathEdge, ToolPath
 from datagen.request import CLASSES, SyntheticRequest, Verdict
 from datagen.seams import RequestJudge
+from inference.cache import Cache
 from inference.chat import ChatModel
-from ingest.asking import SchemaReader
-from ingest.cache import Cache
+from inference.structured_chat import SchemaReader
 from ontology.tool import Tool
 
 __all__ = ["llm_judges"]

@@ -12,9 +12,9 @@ from datagen.llm.telling import inputs_of, purpose
 from datagen.outputs import RulesOutputs
 from datagen.request import Refusal
 from datagen.seams import MAX_OUTPUTS, ToolOutput, ToolOutputs
+from inference.cache import Cache
 from inference.chat import ChatModel
-from ingest.asking import Answer, Question, in_order
-from ingest.cache import Cache
+from inference.structured_chat import Answer, Question, in_order
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Tool
 

@@ -10,9 +10,9 @@ from datagen.llm.telling import inputs_of, purpose, spoken
 from datagen.llm.verdicts import Opinion, reasoned, verdict
 from datagen.path import PathEdge
 from datagen.request import Verdict
+from inference.cache import Cache
 from inference.chat import ChatModel
-from ingest.asking import Question
-from ingest.cache import Cache
+from inference.structured_chat import Question
 from ontology.tool import Tool
 
 __all__ = ["LlmSequence"]

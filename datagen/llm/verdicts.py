@@ -7,7 +7,7 @@ from typing import Any
 
 from datagen.llm.asking import NAME, Asking, sentence
 from datagen.request import Verdict
-from ingest.asking import Question, SchemaReader
+from inference.structured_chat import Question, SchemaReader
 
 __all__ = ["Opinion", "reasoned", "verdict"]
 

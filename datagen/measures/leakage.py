@@ -14,7 +14,7 @@ from typing import Any
 
 from ontology.names import words
 from ontology.tool import Tool
-from retrieval.analysis import terms
+from retrieval.index.analysis import terms
 
 __all__ = ["LeakFinder", "Leakage", "measure_leakage"]
 

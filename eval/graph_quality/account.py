@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ontology.errors import InvalidArgumentError
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["build_account", "find_build_report"]
 

@@ -15,7 +15,7 @@ from eval.graph_quality.given import GivenEdges, given_needs
 from eval.graph_quality.keys import DependencyKeys, read_keys
 from eval.graph_quality.pairs import Pairs, declared_needs, ends, found_needs, mapped_ends, undirected
 from eval.graph_quality.proportion import Proportion
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["ALL_KINDS", "TOGETHER", "Score", "edge_agreement", "score"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from eval.graph_quality.pairs import Pairs, encode
 from ontology.names import canonical_name
 from ontology.tool import Parameter, Tool
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["BASELINES", "baseline_needs"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.graph_quality.hubs import HUB_SHARE, hubs
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["DERIVED", "OWN_DOCUMENT", "census"]
 

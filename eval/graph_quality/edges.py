@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from eval.graph_quality.hubs import hubs
 from eval.graph_quality.pairs import NEED_PREDICATES, Pairs, encode
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["Flags", "ToolEdges"]
 

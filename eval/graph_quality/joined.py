@@ -11,7 +11,7 @@ import numpy as np
 from eval.graph_quality.edges import Flags, ToolEdges
 from eval.graph_quality.proportion import Proportion
 from eval.queries import QuerySet
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["ANY_TOOL_EDGE", "PARTS", "SHUFFLES", "TWO_EDGES", "TWO_TOOL_EDGES", "joined_requests"]
 

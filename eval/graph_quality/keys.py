@@ -12,7 +12,7 @@ import numpy as np
 
 from eval.graph_quality.pairs import Pairs, encode
 from ontology.errors import DocumentError
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["DependencyKeys", "read_keys"]
 

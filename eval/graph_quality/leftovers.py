@@ -16,7 +16,7 @@ import numpy as np
 from ingest.canonical.duplicates import near_duplicates
 from ingest.canonical.veto import american, veto
 from ontology.names import noun_lemma, verb_lemma
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["HOW", "NEAR", "duplicates_left"]
 

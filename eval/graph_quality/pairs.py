@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["NEED_PREDICATES", "Pairs", "declared_needs", "encode", "ends", "found_needs", "mapped_ends", "undirected"]
 

@@ -13,7 +13,7 @@ from eval.graph_quality.given import GivenEdges
 from eval.graph_quality.joined import joined_requests
 from eval.graph_quality.leftovers import duplicates_left
 from eval.queries import QuerySet
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["graph_quality"]
 

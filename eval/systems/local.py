@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import inference
-import ingest.graph
 import ontology
 import retrieval
 from eval.system import Ranked
 from inference.encoder import Encoder, encoder_digest
 from retrieval.retriever import Request, Retriever
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["LocalSystem", "code_digest"]
 
@@ -82,7 +81,7 @@ class LocalSystem:
 def code_digest() -> str:
     """SHA-256 (hex) of the code that makes answers: a constant changed there is another configuration."""
     digest = hashlib.sha256()
-    files = [Path(ingest.graph.__file__)]  # the text of a tool is made there; the rest of ingest is in the snapshot
+    files: list[Path] = []
     for package in _PACKAGES:
         files += sorted(Path(str(package.__file__)).parent.rglob("*.py"))
     for file in files:

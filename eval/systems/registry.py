@@ -13,9 +13,9 @@ from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError
 from retrieval.ablations import ABLATIONS, make_ablations
 from retrieval.presets import DEFAULT_PRESET, FAST_PRESET, YARDSTICKS, make_presets
-from retrieval.ranking import FusionRanker
-from retrieval.snapshot import Snapshot
-from retrieval.weights import FUSION
+from retrieval.ranking.fusion import FusionRanker
+from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.weights import FUSION
 
 __all__ = ["DEFAULT_SYSTEMS", "GROUPS", "PAPER_FOUR", "make_systems"]
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from eval.queries import LabelledQuery
 from inference.arrays import Floats1d
-from retrieval.candidates import Candidates
 from retrieval.graph_retriever import GraphRetriever
+from retrieval.ranking.scoring import Candidates
 from retrieval.retriever import Request
-from retrieval.snapshot import Snapshot
-from retrieval.weights import RankingWeights
+from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.weights import RankingWeights
 
 __all__ = ["NEVER", "Cases", "collect", "soft_complete"]
 

@@ -13,7 +13,7 @@ from eval.report.numbers import counted, percent, points
 from eval.tuning.labels import Labels
 from eval.tuning.tune import Tuning
 from eval.tuning.verdict import Change
-from retrieval.weights import SHIPPED
+from retrieval.snapshot.weights import SHIPPED
 
 __all__ = ["basis", "changes_table", "tuning_document", "tuning_to_json", "weights_table"]
 

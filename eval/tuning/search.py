@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import TypeAlias
 
-from retrieval.weights import SHIPPED, RankingWeights
+from retrieval.snapshot.weights import SHIPPED, RankingWeights
 
 __all__ = ["ORIGIN", "Point", "distance", "search", "weights_at"]
 

@@ -14,7 +14,7 @@ from eval.tuning.cases import NEVER, Cases
 from eval.tuning.fit import fit_weights
 from eval.tuning.labels import Labels
 from eval.tuning.verdict import Change, Ranks, changes, cutoffs_for, refusal
-from retrieval.weights import SHIPPED, RankingWeights
+from retrieval.snapshot.weights import SHIPPED, RankingWeights
 
 __all__ = ["Tuning", "tune_weights"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ingest.asking import SchemaReader, UnusableAnswerError
+from inference.structured_chat import SchemaReader, UnusableAnswerError
 from ingest.extract.extractor import RefusedTriple
 from ingest.extract.fields import field_texts
 from ingest.extract.prompt import is_the_tool

@@ -11,9 +11,9 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 
+from inference.cache import Cache
 from inference.chat import ChatModel, Message
-from ingest.asking import Answer, Asker, FailureRun, Question, in_order
-from ingest.cache import Cache
+from inference.structured_chat import Answer, Asker, FailureRun, Question, in_order
 from ingest.extract.answer import AnswerReader, said_triples
 from ingest.extract.extractor import Extraction
 from ingest.extract.finish import finish

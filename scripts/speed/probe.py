@@ -16,7 +16,7 @@ from scripts.speed.queries import bench_queries, mixed
 
 if TYPE_CHECKING:
     from inference.arrays import Floats2d
-    from retrieval.snapshot import Snapshot
+    from retrieval.snapshot.reader import Snapshot
     from retrieval.snapshot_engine import SnapshotEngine
 
 __all__ = ["PRESETS", "RECALL_K", "probed"]
@@ -41,7 +41,7 @@ def probed(store: Path, *, rounds: int) -> dict[str, Any]:
 def _probe(store: Path, rounds: int) -> dict[str, Any]:
     from inference import load_encoder
     from ontology.names import noun_lemma
-    from retrieval.snapshot import open_snapshot
+    from retrieval.snapshot.reader import open_snapshot
     from retrieval.snapshot_engine import SnapshotEngine
 
     queries = mixed(bench_queries())

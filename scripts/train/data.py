@@ -22,7 +22,8 @@ from typing import Any
 from inference import Encoder, MiniLmEncoder
 from ontology.names import words
 from ontology.tool import Tool
-from retrieval.layout import params_text, tool_text
+from ontology.tool_text import tool_text
+from retrieval.index.text_fields import params_text
 from scripts.train.catalogues import GENERATED, HELD_OUT, documented, generate, read_tools
 from scripts.train.documentation import Wish, ask, document_without, wish
 from scripts.train.negatives import Miner

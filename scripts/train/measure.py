@@ -25,10 +25,11 @@ from inference.arrays import Floats1d
 from ontology.errors import DocumentError
 from ontology.names import words
 from ontology.tool import Tool
-from retrieval.analysis import terms
-from retrieval.bm25 import Bm25Index, make_postings
-from retrieval.layout import params_text, tool_text
-from retrieval.ranking import standardise
+from ontology.tool_text import tool_text
+from retrieval.index.analysis import terms
+from retrieval.index.bm25 import Bm25Index, make_postings
+from retrieval.index.text_fields import params_text
+from retrieval.ranking.fusion import standardise
 from scripts.train.rows import read_rows
 
 DEPTHS = (3, 5, 10)

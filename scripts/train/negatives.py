@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
-from retrieval.analysis import terms
-from retrieval.bm25 import Bm25Index, make_postings
+from retrieval.index.analysis import terms
+from retrieval.index.bm25 import Bm25Index, make_postings
 
 __all__ = ["Miner"]
 

@@ -6,8 +6,8 @@ import inspect
 import re
 
 from retrieval import clauses, complete, graph_retriever, needs
-from retrieval.second_look import SecondLook
-from retrieval.weights import SHIPPED
+from retrieval.ranking.rerank import SecondLook
+from retrieval.snapshot.weights import SHIPPED
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")

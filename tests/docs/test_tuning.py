@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from eval.tuning.labels import LEAST_GROUPS
-from retrieval.weights import SHIPPED
+from retrieval.snapshot.weights import SHIPPED
 from services.tune import NOT_BETTER
 from tests.conftest import ROOT
 

@@ -25,9 +25,9 @@ from ontology import Parameter, Tool, load_ontology
 from ontology.errors import InvalidArgumentError, NotFoundError
 from retrieval.presets import make_presets
 from retrieval.retriever import Request
-from retrieval.snapshot import Snapshot, open_snapshot
-from retrieval.weights import FUSED
-from retrieval.writer import SnapshotContent
+from retrieval.snapshot.reader import Snapshot, open_snapshot
+from retrieval.snapshot.weights import FUSED
+from retrieval.snapshot.writer import SnapshotContent
 from tests.eval.planted import run_of
 from tests.retrieval.conftest import TOOLS, published
 

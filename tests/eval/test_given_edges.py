@@ -10,7 +10,7 @@ import pytest
 from eval.graph_quality import graph_quality, graph_quality_tables, read_given_edges
 from inference import HashingEncoder
 from ontology.errors import DocumentError
-from retrieval.snapshot import Snapshot, open_snapshot
+from retrieval.snapshot.reader import Snapshot, open_snapshot
 from services.build import build_snapshot
 
 

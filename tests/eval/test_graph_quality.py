@@ -24,8 +24,8 @@ from ingest.graph import build_graph
 from ingest.linking.edge import DerivedEdge
 from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
 from ontology.errors import DocumentError, InvalidArgumentError
-from retrieval.snapshot import Snapshot, open_snapshot
-from retrieval.writer import SnapshotContent
+from retrieval.snapshot.reader import Snapshot, open_snapshot
+from retrieval.snapshot.writer import SnapshotContent
 from scripts.graph_quality import main
 from services.build import build_snapshot
 from tests.eval.planted import query_set

@@ -14,10 +14,10 @@ from ingest.extract.structure import structural_triples
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_edges
 from ontology import Ontology, Parameter, Tool, Triple, load_ontology
-from retrieval.publish import publish, staging_folder
-from retrieval.snapshot import Snapshot, open_snapshot
+from retrieval.snapshot.publish import publish, staging_folder
+from retrieval.snapshot.reader import Snapshot, open_snapshot
+from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from retrieval.snapshot_engine import SnapshotEngine
-from retrieval.writer import SnapshotContent, write_snapshot
 
 
 def _parameter(name: str, *, required: bool = True, description: str = "", enum: tuple[str, ...] = ()) -> Parameter:

@@ -10,14 +10,14 @@ import pytest
 
 from inference import Floats2d, HashingEncoder
 from retrieval.ablations import ABLATIONS, make_ablations
-from retrieval.clauses import clauses
+from retrieval.config import DEPENDENCIES, Switches
 from retrieval.graph_retriever import DEFAULT, PAPER, GraphRetriever
-from retrieval.graph_view import snapshot_graph
 from retrieval.presets import make_presets
+from retrieval.query.decompose import clauses
 from retrieval.retriever import MAX_K, Request, Response, Retriever
-from retrieval.snapshot import Snapshot
-from retrieval.switches import DEPENDENCIES, Switches
-from retrieval.weights import PLAIN, SHIPPED
+from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.to_networkx import snapshot_graph
+from retrieval.snapshot.weights import PLAIN, SHIPPED
 
 QUERIES = (
     "give a spot award of 100",

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from inference import Floats1d, Floats2d, HashingEncoder
 from ontology.errors import DeadlineError, InvalidArgumentError, ModelError, NotFoundError
-from retrieval.analysis import name_key, ngrams
-from retrieval.complete import gives_identifier
-from retrieval.graph_view import snapshot_graph
+from retrieval.completion.resolvers import gives_identifier
+from retrieval.index.analysis import name_key, ngrams
 from retrieval.presets import make_presets
 from retrieval.retriever import MAX_K, Request
-from retrieval.snapshot import Snapshot
+from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.to_networkx import snapshot_graph
+from retrieval.snapshot.writer import SnapshotContent
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
-from retrieval.writer import SnapshotContent
 
 PRESETS = (
     "default",

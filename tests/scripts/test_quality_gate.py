@@ -12,8 +12,8 @@ from eval.gate import losses
 from eval.summary import MeasuredSet, summarise
 from inference import Floats1d
 from ontology.errors import InvalidArgumentError
-from retrieval.candidates import Candidates
-from retrieval.weights import RankingWeights
+from retrieval.ranking.scoring import Candidates
+from retrieval.snapshot.weights import RankingWeights
 from scripts import bench_sets as sets_module
 from scripts.bench_sets import BenchSet, bench_sets, catalog_address, reduced
 from scripts.quality_gate import run_gate

@@ -19,7 +19,7 @@ from datagen.request import CLASSES, SyntheticRequest
 from eval.queries import read_queries
 from inference import HashingEncoder
 from ontology.tool import Tool
-from retrieval.snapshot import open_snapshot
+from retrieval.snapshot.reader import open_snapshot
 from services.build import build_snapshot
 from tests.conftest import ROOT
 from tests.services.conftest import Run

@@ -15,9 +15,9 @@ import pytest
 from inference import HashingEncoder
 from ontology.errors import StorageError
 from retrieval.retriever import Request
-from retrieval.snapshot import open_snapshot
+from retrieval.snapshot.reader import open_snapshot
+from retrieval.snapshot.weights import SHIPPED
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
-from retrieval.weights import SHIPPED
 from services.build import build_snapshot
 from services.tune import NOT_BETTER, Tuned, TuningPlan, tune_snapshot
 from tests.services.conftest import Run

@@ -11,8 +11,8 @@ from datagen.path import ToolPath
 from datagen.request import CLASSES, Refusal, SampleValue
 from datagen.seams import Draft, Generator
 from inference.budget import Budget
+from inference.cache import Cache
 from inference.scripted import ScriptedChat
-from ingest.cache import Cache
 from ontology import BudgetExceededError, InvalidArgumentError, ModelError, NotFoundError
 from tests.datagen.llm.shop import CHAIN, EDGE, FIND, ONE, PING, SHIP, TRACK, Named, bodies, catalogue, chat, worded
 from tests.ingest.extract.llm_server import Reply, chat_server

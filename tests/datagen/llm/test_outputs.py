@@ -8,8 +8,8 @@ from datagen.llm import LlmOutputs
 from datagen.llm.candidates import Candidates
 from datagen.outputs import RulesOutputs
 from datagen.seams import OutputFinder
+from inference.cache import Cache
 from inference.scripted import ScriptedChat
-from ingest.cache import Cache
 from ontology import InvalidArgumentError, ModelError, Parameter, Tool
 from tests.datagen.llm.shop import FIND, PING, SHIP, TRACK, Named, bodies, catalogue, chat, outputs
 from tests.ingest.extract.llm_server import Reply, chat_server

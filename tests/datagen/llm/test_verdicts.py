@@ -12,8 +12,8 @@ from datagen.path import ToolPath
 from datagen.request import CLASSES
 from datagen.seams import RequestJudge, SequenceJudge
 from inference.budget import Budget
+from inference.cache import Cache
 from inference.scripted import ScriptedChat
-from ingest.cache import Cache
 from ontology import BudgetExceededError, ModelError, NotFoundError
 from tests.datagen.llm.shop import CHAIN, EDGE, Named, bodies, catalogue, chat, request
 from tests.ingest.extract.llm_server import Reply, chat_server

@@ -11,8 +11,8 @@ from eval.queries import LabelledQuery, QuerySet
 from eval.tuning.cases import Cases
 from eval.tuning.labels import Labels, group
 from inference import Floats1d
-from retrieval.candidates import Candidates
-from retrieval.weights import SHIPPED
+from retrieval.ranking.scoring import Candidates
+from retrieval.snapshot.weights import SHIPPED
 
 SIGNALS = tuple(SHIPPED.signals)
 TOOLS = 40

@@ -16,8 +16,8 @@ from eval.tuning.fit import fit_weights
 from eval.tuning.labels import folds
 from eval.tuning.search import ORIGIN, distance, search, weights_at
 from eval.tuning.tune import tune_weights
-from retrieval.ranking import Ranking
-from retrieval.weights import SHIPPED
+from retrieval.ranking.fusion import Ranking
+from retrieval.snapshot.weights import SHIPPED
 from tests.eval.tuning.planted import TOOLS, planted, without_clauses
 
 

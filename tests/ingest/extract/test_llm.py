@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from inference.budget import Budget
+from inference.cache import Cache
 from inference.openai_chat import OpenAIChat
 from inference.retry import RetryPolicy
 from inference.scripted import ScriptedChat
-from ingest.cache import Cache
 from ingest.extract.answer import AnswerReader, UnusableAnswerError
 from ingest.extract.extractor import Extraction, Extractor
 from ingest.extract.llm import LlmExtractor

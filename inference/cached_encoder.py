@@ -1,0 +1,86 @@
+"""Encoding with memory: texts that were encoded before are not encoded again."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from inference.arrays import Floats1d, Floats2d
+from inference.cache import Cache
+from inference.encoder import Encoder, encoder_digest
+
+__all__ = ["CachedEncoder"]
+
+_CACHE_KIND = "vector"
+_CHUNK = 1_024
+
+
+class CachedEncoder:
+    """An encoder in front of a cache of vectors.
+
+    ``reused``, ``encoded`` and ``seconds`` (spent encoding) account for what it did.
+
+    :param progress: called with (done, total) texts that had to be encoded.
+    """
+
+    def __init__(
+        self, encoder: Encoder, cache: Cache | None, *, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> None:
+        self._encoder = encoder
+        self._cache = cache
+        self._progress = progress
+        self.reused = 0
+        self.encoded = 0
+        self.seconds = 0.0
+
+    @property
+    def name(self) -> str:
+        """The encoder's name."""
+        return self._encoder.name
+
+    @property
+    def dimensions(self) -> int:
+        """The encoder's dimensions."""
+        return self._encoder.dimensions
+
+    @property
+    def digest(self) -> str:
+        """The encoder's digest."""
+        return encoder_digest(self._encoder)
+
+    def encode(self, texts: Sequence[str]) -> Floats2d:
+        """Vectors of the texts, as the encoder makes them, float32 [texts, dimensions]."""
+        model = f"{self.name} {self.digest}"
+        keys = [hashlib.sha256(f"{model}\n{text}".encode()).hexdigest() for text in texts]
+        known = self._cache.get_many(_CACHE_KIND, keys) if self._cache else {}
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        missing: dict[str, str] = {}
+        for row, key in enumerate(keys):
+            if key in known:
+                vectors[row] = np.frombuffer(known[key], dtype=np.float32)
+            else:
+                missing[key] = texts[row]
+        fresh = self._encode_missing(missing)
+        for row, key in enumerate(keys):
+            if key in fresh:
+                vectors[row] = fresh[key]
+        self.reused += len(texts) - sum(key in fresh for key in keys)
+        self.encoded += len(missing)
+        return vectors
+
+    def _encode_missing(self, missing: dict[str, str]) -> dict[str, Floats1d]:
+        fresh: dict[str, Floats1d] = {}
+        started = time.perf_counter()
+        keys = list(missing)
+        for start in range(0, len(keys), _CHUNK):
+            chunk = keys[start : start + _CHUNK]
+            vectors = self._encoder.encode([missing[key] for key in chunk])
+            fresh.update(zip(chunk, vectors, strict=True))
+            if self._cache:
+                self._cache.put_many(_CACHE_KIND, {key: fresh[key].tobytes() for key in chunk})
+            self._progress(len(fresh), len(keys))
+        self.seconds += time.perf_counter() - started
+        return fresh

@@ -1,0 +1,159 @@
+"""The flat baselines against boring oracles: rank-bm25, brute force and a plain sum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from rank_bm25 import BM25Okapi
+
+from inference import Floats2d, HashingEncoder
+from ontology.errors import ModelError
+from ontology.names import words
+from ontology.tool import Tool
+from ontology.tool_text import tool_text
+from retrieval.baselines.flat import make_flat
+from retrieval.index.analysis import terms
+from retrieval.index.text_fields import params_text
+from retrieval.presets import make_presets
+from retrieval.retriever import MAX_K, Request
+from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot_engine import SnapshotEngine
+from tests.retrieval.conftest import TOOLS
+
+ENCODER = HashingEncoder()
+CATALOGUE = sorted(TOOLS, key=lambda tool: tool.id)
+requests = st.lists(
+    st.sampled_from(
+        "purchase orders items supplier find employee manager give award amount number for unicorn".split()
+    ),
+    min_size=1,
+    max_size=7,
+).map(" ".join)
+filters = st.sampled_from([{}, {"line_of_business": ("HR",)}, {"namespace": ("hr", "procurement")}])
+
+
+def _bm25(texts: Sequence[str], query: str) -> NDArray[np.float64]:
+    documents = [terms(text) for text in texts]
+    oracle = BM25Okapi(documents, k1=1.5, b=0.75)
+    for term in oracle.idf:
+        holding = sum(term in document for document in documents)
+        oracle.idf[term] = np.log(1 + (len(documents) - holding + 0.5) / (holding + 0.5))
+    return np.asarray(oracle.get_scores(terms(query)))
+
+
+def _cosine(texts: Sequence[str], query: str) -> NDArray[np.float32]:
+    """Cosines, without the requests in which terms cancel out: what is left of them then depends on the order of adding."""
+    stored = ENCODER.encode(texts).astype(np.float16).astype(np.float32)
+    terms_NT = stored * ENCODER.encode([query])[0]
+    cosines = terms_NT.sum(axis=1)
+    assume(not np.any((np.abs(cosines) < 1e-6) & np.any(terms_NT != 0, axis=1)))
+    return np.asarray(cosines)
+
+
+def _seen(tools: Sequence[Tool], wanted: Mapping[str, tuple[str, ...]]) -> list[int]:
+    return [
+        number
+        for number, tool in enumerate(tools)
+        if all(tool.metadata[key] in values for key, values in wanted.items())
+    ]
+
+
+def _best_first(scores: Mapping[int, float]) -> list[tuple[str, float]]:
+    """Best first, ties by id: the catalogue is numbered by id."""
+    ranked = sorted(scores.items(), key=lambda item: (-round(item[1], 5), item[0]))
+    return [(CATALOGUE[number].id, score) for number, score in ranked]
+
+
+def _answer(engine: SnapshotEngine, preset: str, query: str, wanted: Mapping[str, tuple[str, ...]]) -> list[str]:
+    response = engine.retriever(preset).retrieve(Request(query=query, k=MAX_K, filters=wanted))
+    return [tool.tool_id for tool in response.tools]
+
+
+@settings(max_examples=40, deadline=None)
+@given(query=requests, wanted=filters)
+def test_bm25_is_rank_bm25_over_the_whole_text(
+    engine: SnapshotEngine, query: str, wanted: Mapping[str, tuple[str, ...]]
+) -> None:
+    scores = _bm25([f"{tool_text(tool)} {params_text(tool)}" for tool in CATALOGUE], query)
+    expected = _best_first({number: scores[number] for number in _seen(CATALOGUE, wanted) if scores[number] > 0})
+    assert _answer(engine, "bm25", query, wanted) == [tool_id for tool_id, _ in expected]
+
+
+@settings(max_examples=40, deadline=None)
+@given(query=requests, wanted=filters)
+def test_rrf_is_the_sum_of_reciprocal_ranks(
+    engine: SnapshotEngine, query: str, wanted: Mapping[str, tuple[str, ...]]
+) -> None:
+    seen = _seen(CATALOGUE, wanted)
+    lexical = _bm25([f"{tool_text(tool)} {params_text(tool)}" for tool in CATALOGUE], query)
+    semantic = _cosine([tool_text(tool) for tool in CATALOGUE], query)
+    fused: dict[int, float] = {}
+    for signal in (lexical, semantic):
+        ranking = sorted((n for n in seen if signal[n] != 0), key=lambda n: (-round(float(signal[n]), 6), n))
+        for rank, number in enumerate(ranking, start=1):
+            fused[number] = fused.get(number, 0.0) + 1 / (60 + rank)
+    response = engine.retriever("rrf").retrieve(Request(query=query, k=MAX_K, filters=wanted))
+    found = {tool.tool_id: tool.score for tool in response.tools}
+    assert found == pytest.approx({CATALOGUE[number].id: score for number, score in fused.items()}, abs=1e-6)
+    ties_by_id = sorted(response.tools, key=lambda tool: (-tool.score, tool.tool_id))
+    assert [tool.tool_id for tool in response.tools] == [tool.tool_id for tool in ties_by_id]
+
+
+@settings(max_examples=40, deadline=None)
+@given(query=requests, wanted=filters)
+def test_fusion_is_the_weighted_sum_of_z_scores_over_all_that_may_be_seen(
+    engine: SnapshotEngine, query: str, wanted: Mapping[str, tuple[str, ...]]
+) -> None:
+    seen = _seen(CATALOGUE, wanted)
+    signals = (
+        (1.0, _bm25([tool_text(tool) for tool in CATALOGUE], query)[seen]),
+        (0.5, _bm25([params_text(tool) for tool in CATALOGUE], query)[seen]),
+        (1.0, _cosine([tool_text(tool) for tool in CATALOGUE], query)[seen]),
+        (0.5, _cosine([" ".join(words(tool.title)) for tool in CATALOGUE], query)[seen]),
+    )
+    total = np.zeros(len(seen))
+    for weight, values in signals:
+        total += weight * (values - values.mean()) / (values.std() if values.std() > 1e-6 else np.inf)
+    response = engine.retriever("fusion").retrieve(Request(query=query, k=MAX_K, filters=wanted))
+    found = {tool.tool_id: tool.score for tool in response.tools}
+    silent = np.all([values == 0 for _, values in signals], axis=0)
+    expected = {CATALOGUE[number].id: total[place] for place, number in enumerate(seen) if not silent[place]}
+    assert found == pytest.approx(expected, abs=1e-2)
+    scores = [tool.score for tool in response.tools]
+    assert scores == sorted(scores, reverse=True)
+
+
+class _Dead:
+    name = ENCODER.name
+    dimensions = ENCODER.dimensions
+
+    def encode(self, texts: Sequence[str]) -> Floats2d:
+        raise ModelError("the endpoint does not answer", subject="http://127.0.0.1:9")
+
+
+@pytest.mark.parametrize("preset", ["rrf", "fusion"])
+def test_without_the_encoder_the_words_rank_alone_and_the_answer_says_so(snapshot: Snapshot, preset: str) -> None:
+    presets = make_presets(snapshot, _Dead())
+    request = Request(query="find the supplier and create a purchase order", k=MAX_K)
+    response = presets[preset].retrieve(request)
+    assert any("no semantic matching" in reason for reason in response.degraded)
+    assert {signal for tool in response.tools for signal in tool.reasons.signals} <= {
+        "bm25",
+        "bm25_text",
+        "bm25_params",
+    }
+    lexical = presets["bm25"].retrieve(request)
+    assert not lexical.degraded, "BM25 needs no encoder"
+    if preset == "rrf":
+        assert [tool.tool_id for tool in response.tools] == [tool.tool_id for tool in lexical.tools]
+
+
+def test_what_no_signal_speaks_of_is_left_out(snapshot: Snapshot) -> None:
+    """A request in words that no tool has: nothing to rank by, whatever the number of tools asked for."""
+    for retriever in make_flat(snapshot, _Dead()):
+        assert retriever.retrieve(Request(query="xylophone", k=3)).tools == (), retriever.name

@@ -1,0 +1,143 @@
+"""The indexes against boring oracles: rank-bm25, numpy brute force, dictionaries, networkx."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
+
+from ontology.errors import SnapshotCorruptError
+from retrieval.index.adjacency import read_adjacency, write_adjacency
+from retrieval.index.bm25 import make_postings, read_bm25, write_postings
+from retrieval.index.lookup import Lookup, write_lookup
+from retrieval.index.records import Records, write_records
+from retrieval.index.vectors import NodeVectors, write_vectors
+
+relaxed = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+word = st.sampled_from(["order", "item", "supplier", "date", "ü", "订单", "list", "get"])
+
+
+@relaxed
+@given(documents=st.lists(st.lists(word, max_size=12), min_size=1, max_size=12), query=st.lists(word, max_size=6))
+def test_bm25_is_rank_bm25_but_for_its_idf(tmp_path: Path, documents: list[list[str]], query: list[str]) -> None:
+    write_postings(tmp_path, "text", make_postings(documents))
+    scores = read_bm25(tmp_path, "text", len(documents)).scores(query)
+    assert scores.shape == (len(documents),)
+    assert scores.dtype == np.float32
+    if not any(documents):
+        assert not scores.any()
+        return
+    oracle = BM25Okapi(documents, k1=1.5, b=0.75)
+    count = len(documents)
+    for term in oracle.idf:  # theirs may be negative and is then floored; ours is the non-negative form
+        holding = sum(term in document for document in documents)
+        oracle.idf[term] = np.log(1 + (count - holding + 0.5) / (holding + 0.5))
+    np.testing.assert_allclose(scores, oracle.get_scores(query), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("exact_limit", [10_000, 0], ids=["exact", "hnsw"])
+def test_nearest_agrees_with_brute_force(tmp_path: Path, exact_limit: int) -> None:
+    vectors = _unit_rows(2_000, 48, seed=1)
+    vectors[7] = 0
+    write_vectors(tmp_path, "nodes", vectors, exact_limit=exact_limit)
+    index = NodeVectors(tmp_path, "nodes")
+    found = 0
+    for query in _unit_rows(50, 48, seed=2):
+        rows, scores = index.nearest(query, 10)
+        exact = np.lexsort((np.arange(len(vectors)), -(vectors @ query)))[:10]
+        found += len(set(rows.tolist()) & set(exact.tolist()))
+        np.testing.assert_allclose(scores, (vectors @ query)[rows], atol=2e-3)
+        assert list(scores) == sorted(scores, reverse=True)
+    assert found >= 0.98 * 50 * 10
+
+
+@pytest.mark.parametrize("exact_limit", [10_000, 0], ids=["exact", "hnsw"])
+@pytest.mark.parametrize("share", [0.5, 0.01, 0.0])
+def test_nearest_returns_only_allowed_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_limit: int, share: float
+) -> None:
+    monkeypatch.setattr("retrieval.index.vectors.EXACT_LIMIT", exact_limit)
+    vectors = _unit_rows(1_000, 24, seed=3)
+    write_vectors(tmp_path, "nodes", vectors, exact_limit=exact_limit)
+    index = NodeVectors(tmp_path, "nodes")
+    allowed = np.random.default_rng(4).random(1_000) < share
+    rows, _ = index.nearest(vectors[0], 10, allowed=allowed)
+    assert allowed[rows].all()
+    assert len(rows) == min(10, int(allowed.sum()))
+
+
+def test_the_approximate_index_is_written_the_same_twice(tmp_path: Path) -> None:
+    vectors = _unit_rows(1_500, 32, seed=5)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        write_vectors(tmp_path / name, "nodes", vectors, exact_limit=0)
+    assert (tmp_path / "a/nodes.hnsw").read_bytes() == (tmp_path / "b/nodes.hnsw").read_bytes()
+
+
+def _unit_rows(rows: int, dimensions: int, *, seed: int) -> np.ndarray:
+    made = np.random.default_rng(seed).normal(size=(rows, dimensions)).astype(np.float32)
+    return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
+
+
+@relaxed
+@given(entries=st.lists(st.tuples(st.text(max_size=6), st.integers(0, 50)), max_size=40), asked=st.text(max_size=6))
+def test_lookup_is_a_dictionary_of_sorted_sets(tmp_path: Path, entries: list[tuple[str, int]], asked: str) -> None:
+    write_lookup(tmp_path, "names", entries)
+    table = Lookup(tmp_path, "names")
+    for text in [*(text for text, _ in entries), asked]:
+        assert table[text].tolist() == sorted({number for one, number in entries if one == text})
+
+
+@relaxed
+@given(edges=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=40))
+def test_adjacency_agrees_with_networkx(tmp_path: Path, edges: list[tuple[int, int]]) -> None:
+    rows = sorted((head, tail, place % 3, 0.5) for place, (head, tail) in enumerate(edges))
+    write_adjacency(tmp_path, 10, rows)
+    adjacency = read_adjacency(tmp_path)
+    graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
+    graph.add_nodes_from(range(10))
+    graph.add_edges_from((head, tail) for head, tail, *_ in rows)
+    assert adjacency.edge_count == graph.number_of_edges()
+    degrees = adjacency.tool_degrees(4, 10)
+    mask = np.arange(10) % 3 == 0
+    around = {other for node in range(0, 10, 3) for other in (node, *nx.all_neighbors(graph, node))}
+    assert set(np.flatnonzero(adjacency.touched_by(mask)).tolist()) == around
+    for node in range(10):
+        assert sorted(adjacency.tail(int(edge)) for edge in adjacency.out_edges(node)) == sorted(
+            tail for _, tail in graph.out_edges(node)
+        )
+        assert sorted(adjacency.head(int(edge)) for edge in adjacency.in_edges(node)) == sorted(
+            head for head, _ in graph.in_edges(node)
+        )
+        assert set(adjacency.neighbours(node).tolist()) == set(nx.all_neighbors(graph, node))
+        assert adjacency.degree(node) == graph.degree(node)
+        touching = sum(tail < 4 for _, tail in graph.out_edges(node)) + sum(
+            head < 4 for head, _ in graph.in_edges(node)
+        )
+        assert degrees[node] == touching
+
+
+@relaxed
+@given(rows=st.lists(st.dictionaries(st.text(max_size=4), st.text(max_size=8), max_size=3), max_size=20))
+def test_records_give_back_what_was_written(tmp_path: Path, rows: list[dict[str, str]]) -> None:
+    assert write_records(tmp_path / "rows", rows) == len(rows)
+    records = Records(tmp_path / "rows")
+    assert list(records) == rows
+    assert [records[place] for place in reversed(range(len(rows)))] == rows[::-1]
+    with pytest.raises(IndexError):
+        records[len(rows)]
+
+
+def test_records_refuse_offsets_of_another_file(tmp_path: Path) -> None:
+    write_records(tmp_path / "rows", [{"a": 1}])
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"a": 12345}), encoding="utf-8")
+    with pytest.raises(SnapshotCorruptError):
+        Records(tmp_path / "rows")

@@ -1,0 +1,76 @@
+"""Coverage of names against a plain loop over fractions of rarity."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ontology import Tool
+from retrieval.index.analysis import terms
+from retrieval.index.bm25 import Bm25Index, read_bm25, write_postings
+from retrieval.index.name_coverage import covered, make_coverage, name_terms
+from retrieval.snapshot.reader import Snapshot
+
+word = st.sampled_from(["order", "item", "supplier", "get", "ü", "订单", "list", "history"])
+names = st.lists(st.lists(word, max_size=6), min_size=1, max_size=10)
+
+
+def share(name: Sequence[str], said: Sequence[str], every: Sequence[Sequence[str]]) -> float:
+    """The part of a name's rarity that is said, from the definition."""
+    rarity = {term: math.log(1 + len(every) / (1 + sum(term in other for other in every))) for term in name}
+    return sum(rarity[term] for term in rarity if term in said) / sum(rarity.values()) if rarity else 0.0
+
+
+@settings(max_examples=150, deadline=None)
+@given(every=names, said=st.lists(word, max_size=8))
+def test_coverage_is_the_share_of_the_rarity_of_a_name(every: list[list[str]], said: list[str]) -> None:
+    found = covered(Bm25Index(make_coverage(every), len(every)), said)
+    assert found.dtype == np.float32
+    assert found == pytest.approx([share(name, said, every) for name in every], abs=1e-5)
+    assert ((found >= 0) & (found <= 1 + 1e-6)).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(every=names, others=st.lists(word, max_size=4))
+def test_all_of_a_name_said_in_any_order_is_1_and_nothing_of_it_0(every: list[list[str]], others: list[str]) -> None:
+    index = Bm25Index(make_coverage(every), len(every))
+    for number, name in enumerate(every):
+        if name:
+            assert covered(index, [*others, *reversed(name), *name])[number] == pytest.approx(1.0, abs=1e-6)
+        assert covered(index, [term for term in others if term not in name])[number] == 0
+
+
+def test_the_rare_word_of_a_name_counts_more_and_the_history_that_was_not_asked_for_against_it() -> None:
+    every = [["get", "order"], ["get", "order", "history"], ["get", "supplier"], ["get", "award"]]
+    said = covered(Bm25Index(make_coverage(every), 4), ["get", "order"])
+    assert said[0] == 1.0
+    assert said[1] < 0.7
+    assert 0 < said[2] == said[3] < 0.5, "the word that all names have says little"
+
+
+def test_a_name_beside_the_title_counts_too() -> None:
+    titled = Tool(id="a/po_list", name="po_list", description="", metadata={"title": "List purchase orders"})
+    assert name_terms(titled) == ["list", "purchase", "order", "po", "list"]
+    plain = Tool(id="a/po_list", name="po_list", description="")
+    assert name_terms(plain) == terms(plain.title)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(every=names, said=st.lists(word, max_size=4))
+def test_it_is_read_back_as_it_was_written(tmp_path: Path, every: list[list[str]], said: list[str]) -> None:
+    postings = make_coverage(every)
+    write_postings(tmp_path, "names", postings)
+    read = read_bm25(tmp_path, "names", len(every))
+    assert covered(read, said).tolist() == covered(Bm25Index(postings, len(every)), said).tolist()
+
+
+def test_a_snapshot_knows_what_its_names_cover(snapshot: Snapshot) -> None:
+    every = [name_terms(snapshot.tool(number)) for number in range(snapshot.tool_count)]
+    said = terms("create a purchase order and give an award")
+    assert covered(snapshot.names_index, said) == pytest.approx([share(name, said, every) for name in every], abs=1e-5)

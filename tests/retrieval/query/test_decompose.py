@@ -1,0 +1,98 @@
+"""Clauses: what a request is cut into, and that nothing of it is lost or invented."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retrieval.index.analysis import terms
+from retrieval.query.decompose import MOST_CLAUSES, clauses
+
+LEAST = 3  # index terms of a part that says something
+CUT = {"use", "base"}  # the index terms of the separators "using" and "based on"; all others are stop words
+word = st.sampled_from(
+    "order the orders supplier find Jan's e-mail purchaseOrder_ID 42 3.5 v2 订单 ü a to I for employee "
+    "and then if but also so that or when once using based on before after And THEN".split()
+)
+mark = st.sampled_from(
+    [" ", " ", " ", "  ", ", ", ",", ". ", ".", "; ", ";", "?", "! ", ": ", ":", "\n", "\n\n", "…", "-"]
+)
+sentence = st.lists(st.tuples(word, mark), max_size=40).map(lambda pairs: "".join(map("".join, pairs)))
+request = st.one_of(sentence, st.text(max_size=60))
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("give Jan a spot award", ("give Jan a spot award",)),
+        (
+            "Find the supplier Acme and create a purchase order.",
+            ("Find the supplier Acme", "create a purchase order."),
+        ),
+        (
+            "Book a flight to Rome, then reserve a hotel room; finally tell my manager",
+            ("Book a flight to Rome", "then reserve a hotel room", "finally tell my manager"),
+        ),
+        (
+            "If paper stock runs low order ten boxes. Which invoices remain open?",
+            ("If paper stock runs low order ten boxes", "Which invoices remain open?"),
+        ),
+        (
+            "Pay the open invoice and then\nmail the receipt home",
+            ("Pay the open invoice", "mail the receipt home"),
+        ),
+        # A part that says nothing by itself stays with its neighbour: before it, or after it for the first.
+        (
+            "list new suppliers, orders, and open invoices by date",
+            ("list new suppliers orders", "and open invoices by date"),
+        ),
+        ("Hello, show the open invoices", ("Hello, show the open invoices",)),
+        (
+            "Hello, list open invoices and pay old bills now please, thanks",
+            ("Hello list open invoices", "pay old bills now please thanks"),
+        ),
+        ("version 3.5 of api.example.com at 10:30", ("version 3.5 of api.example.com at 10:30",)),
+        ("android phone orders, thenceforth formed bold", ("android phone orders", "thenceforth formed bold")),
+    ],
+)
+def test_a_request_is_cut_where_english_sets_wishes_apart(text: str, parts: tuple[str, ...]) -> None:
+    assert clauses(text) == parts
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=request)
+def test_no_word_is_lost_invented_or_moved(text: str) -> None:
+    found = [term for clause in clauses(text) for term in terms(clause) if term not in CUT]
+    assert found == [term for term in terms(text) if term not in CUT]
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=request)
+def test_every_clause_of_several_says_something_and_one_is_the_request_itself(text: str) -> None:
+    parts = clauses(text)
+    assert 1 <= len(parts) <= MOST_CLAUSES
+    if len(parts) == 1:
+        assert parts == (text,)
+    else:
+        assert all(len(terms(part)) >= LEAST for part in parts)
+
+
+@given(count=st.integers(1, 40))
+def test_what_is_beyond_the_last_clause_stays_in_it(count: int) -> None:
+    wishes = [f"order paper item{number}" for number in range(count)]
+    parts = clauses(", ".join(wishes))
+    assert len(parts) == min(count, MOST_CLAUSES)
+    assert list(parts[: MOST_CLAUSES - 1]) == wishes[: MOST_CLAUSES - 1]
+    if count > 1:
+        assert " ".join(parts) == " ".join(wishes)
+
+
+@pytest.mark.parametrize("filling", [" ", ".", "\n", "\t ", ";", ", ", ":. ", " and "])
+def test_a_longest_request_is_cut_in_no_time(filling: str) -> None:
+    text = "order" + filling * (19_990 // len(filling)) + "items"
+    start = time.perf_counter()
+    clauses(text)
+    assert time.perf_counter() - start < 2.0

@@ -1,0 +1,228 @@
+"""Publishing: whatever goes wrong, CURRENT names a whole snapshot."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError, SnapshotVersionError, StorageError
+from retrieval.snapshot.publish import MANIFEST, content_id, current_snapshot, publish, staging_folder
+from retrieval.snapshot.reader import open_snapshot
+from retrieval.snapshot.writer import SnapshotContent, write_snapshot
+from tests.conftest import ROOT
+from tests.retrieval.conftest import published
+
+
+def test_two_builds_of_the_same_content_are_byte_identical(tmp_path: Path, content: SnapshotContent) -> None:
+    first, second = published(tmp_path / "a", content), published(tmp_path / "b", content)
+    assert first.name == second.name
+    names = sorted(path.name for path in first.iterdir())
+    assert names == sorted(path.name for path in second.iterdir())
+    for name in names:
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+
+
+def test_publishing_again_is_harmless_and_leaves_nothing_behind(tmp_path: Path, content: SnapshotContent) -> None:
+    first = published(tmp_path, content)
+    assert published(tmp_path, content) == first
+    assert open_snapshot(tmp_path).id == first.name
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_damaged_snapshot_is_replaced_by_building_it_again(tmp_path: Path, content: SnapshotContent) -> None:
+    folder = published(tmp_path, content)
+    with open(folder / "tools.jsonl", "ab") as file:
+        file.write(b"x")
+    with pytest.raises(SnapshotCorruptError):
+        open_snapshot(tmp_path)
+    published(tmp_path, content)
+    assert open_snapshot(tmp_path).id == folder.name
+
+
+def test_every_file_is_guarded_by_its_hash(tmp_path: Path, store: Path) -> None:
+    source = current_snapshot(store)
+    names = sorted(path.name for path in source.iterdir())
+    assert len(names) > 20
+    for name in names:
+        for damage in ("flip", "truncate", "remove"):
+            folder = tmp_path / f"{name}-{damage}"
+            shutil.copytree(source, folder)
+            path = folder / name
+            data = bytearray(path.read_bytes())
+            if damage == "remove":
+                path.unlink()
+            elif damage == "truncate":
+                path.write_bytes(bytes(data[:-2]))
+            else:
+                data[len(data) // 2] ^= 1
+                path.write_bytes(bytes(data))
+            with pytest.raises((SnapshotError, NotFoundError)) as caught:
+                open_snapshot(folder)
+            if name != MANIFEST:
+                assert name in caught.value.subject
+            shutil.rmtree(folder)
+
+
+def test_another_format_version_is_refused_by_name(tmp_path: Path, store: Path) -> None:
+    folder = tmp_path / "snapshot"
+    shutil.copytree(current_snapshot(store), folder)
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest["format_version"] = 99
+    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(SnapshotVersionError, match="99"):
+        open_snapshot(folder)
+
+
+def test_a_manifest_that_was_rewritten_with_its_file_is_refused(tmp_path: Path, store: Path) -> None:
+    """Changing a count without changing the id is seen, even though every file fits."""
+    folder = tmp_path / "snapshot"
+    shutil.copytree(current_snapshot(store), folder)
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest["counts"]["tools"] += 1
+    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(SnapshotCorruptError, match="altered"):
+        open_snapshot(folder)
+
+
+def test_the_id_is_the_hash_of_the_content(store: Path) -> None:
+    folder = current_snapshot(store)
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    snapshot_id = manifest.pop("snapshot_id")
+    assert folder.name == snapshot_id == content_id(manifest)
+
+
+@pytest.mark.parametrize("text", ["", "../../etc", "nothing-here", "\x00"])
+def test_a_pointer_to_nowhere_is_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "CURRENT").write_text(text, encoding="utf-8")
+    with pytest.raises((NotFoundError, SnapshotError, ValueError)) as caught:
+        current_snapshot(tmp_path)
+    assert not isinstance(caught.value, ValueError) or text == "\x00"
+
+
+def test_an_empty_store_says_how_to_build(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="egotools build"):
+        open_snapshot(tmp_path)
+
+
+@pytest.mark.parametrize("call", ["fsync", "rename", "write"])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_a_full_disk_at_any_moment_leaves_the_pointer_alone(
+    tmp_path: Path, content: SnapshotContent, monkeypatch: pytest.MonkeyPatch, call: str, code: int
+) -> None:
+    """Every write, fsync and rename of a publish fails once, each in a run of its own."""
+    before = published(tmp_path, content)
+    changed = _with_another_tool_name(content)
+    failures = 0
+    for moment in range(200):
+        with monkeypatch.context() as patch:
+            counter = _fail_at(patch, call, moment, code)
+            try:
+                published(tmp_path, changed)
+            except StorageError as error:
+                failures += 1
+                assert error.subject
+            else:
+                assert counter["calls"] <= moment, "the failure was swallowed"
+                break
+        assert open_snapshot(tmp_path).id == before.name
+        assert not [path for path in tmp_path.iterdir() if path.name.startswith((".building", "CURRENT."))]
+    assert failures > 0
+    assert open_snapshot(tmp_path).id != before.name
+
+
+def _with_another_tool_name(content: SnapshotContent) -> SnapshotContent:
+    from dataclasses import replace
+
+    return replace(content, created_by="egotools another")
+
+
+def _fail_at(patch: pytest.MonkeyPatch, call: str, moment: int, code: int) -> dict[str, int]:
+    counter = {"calls": 0}
+
+    def failing(original: Any) -> Any:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            counter["calls"] += 1
+            if counter["calls"] == moment + 1:
+                raise OSError(code, os.strerror(code))
+            return original(*args, **kwargs)
+
+        return run
+
+    if call == "fsync":
+        patch.setattr(os, "fsync", failing(os.fsync))
+    elif call == "rename":
+        patch.setattr(Path, "rename", failing(Path.rename))
+    else:
+        import numpy as np
+
+        patch.setattr(np, "save", failing(np.save))
+        patch.setattr(Path, "write_text", failing(Path.write_text))
+    return counter
+
+
+_KILLED = """
+import sys, os, signal
+from pathlib import Path
+from tests.retrieval.snapshot.test_publish import _kill_at
+_kill_at(Path(sys.argv[1]), int(sys.argv[2]))
+"""
+
+
+def _kill_at(store: Path, moment: int) -> None:
+    """Runs in a child: publish, and die by SIGKILL at the ``moment``-th fsync or rename."""
+    counter = 0
+
+    def step() -> None:
+        nonlocal counter
+        counter += 1
+        if counter == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    fsync, rename = os.fsync, Path.rename
+
+    def dying_fsync(descriptor: Any) -> None:
+        step()
+        fsync(descriptor)
+
+    def dying_rename(self: Path, target: Path) -> Path:
+        step()
+        return rename(self, target)
+
+    os.fsync = dying_fsync  # type: ignore[assignment]
+    Path.rename = dying_rename  # type: ignore[assignment, method-assign]
+    with staging_folder(store) as folder:
+        shutil.copytree(store / "next", folder, dirs_exist_ok=True)
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        publish(store, folder, manifest["snapshot_id"])
+
+
+def test_kill_9_during_a_publish_leaves_the_last_snapshot_serving(tmp_path: Path, content: SnapshotContent) -> None:
+    before = published(tmp_path, content)
+    with staging_folder(tmp_path / "aside") as folder:
+        after = write_snapshot(folder, _with_another_tool_name(content))
+        shutil.copytree(folder, tmp_path / "next")
+    files = len(list((tmp_path / "next").iterdir()))  # each is synced; then come the folders and the pointer
+    outcomes = set()
+    for moment in (1, files // 2, *range(files - 1, files + 8), files + 30):
+        done = subprocess.run(
+            [sys.executable, "-c", _KILLED, str(tmp_path), str(moment)], cwd=ROOT, capture_output=True, check=False
+        )
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr.decode()
+        snapshot = open_snapshot(tmp_path)
+        outcomes.add((done.returncode, snapshot.id))
+        assert snapshot.id in (before.name, after)
+        if snapshot.id == after:
+            break
+    assert (-signal.SIGKILL, before.name) in outcomes
+    with staging_folder(tmp_path):
+        pass
+    assert not list(tmp_path.glob(".building*")), "leftovers of dead builds are removed by the next one"

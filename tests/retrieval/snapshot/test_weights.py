@@ -1,0 +1,284 @@
+"""Ranking weights: what a snapshot says of them, what it ranks by, and that a new version never harms the old one."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from inference import Floats1d, HashingEncoder
+from ontology.errors import (
+    InvalidArgumentError,
+    ModelError,
+    SnapshotCorruptError,
+    SnapshotError,
+    SnapshotVersionError,
+    StorageError,
+)
+from retrieval.graph_retriever import GraphRetriever
+from retrieval.presets import YARDSTICKS, make_presets
+from retrieval.ranking.fusion import TextRanker
+from retrieval.retriever import Request, Response
+from retrieval.snapshot.publish import MANIFEST, content_id
+from retrieval.snapshot.reader import Snapshot, open_snapshot
+from retrieval.snapshot.reweight import publish_weighed, published_id
+from retrieval.snapshot.weights import FUSED, FUSION, PLAIN, SHIPPED, RankingWeights, read_weights, weights_to_json
+from retrieval.snapshot.writer import SnapshotContent
+from retrieval.snapshot_engine import open_engine
+from tests.conftest import ROOT
+from tests.retrieval.conftest import REQUESTS, published
+
+PARAMETERS = RankingWeights(
+    bm25_text=0.0,
+    bm25_params=8.0,
+    bm25_returns=0.0,
+    bm25_values=0.0,
+    cosine_text=0.0,
+    cosine_name=0.0,
+    name_coverage=0.0,
+    graph_support=0.0,
+    clause_votes=0.0,
+)
+WEIGHTS = (
+    SHIPPED,
+    PARAMETERS,
+    PLAIN,
+    RankingWeights(bm25_text=0.3, cosine_name=2.0, graph_support=1.5, clause_votes=0.4, resolver_margin=0.1),
+    RankingWeights(bm25_params=0.0, cosine_text=0.1, name_coverage=2.0, graph_support=0.0, resolver_margin=3.0),
+)
+
+
+def answers(retriever: Any) -> list[Any]:
+    responses: list[Response] = [retriever.retrieve(Request(query=text, k=6)) for text in REQUESTS]
+    return [[(tool.tool_id, tool.score, tool.reasons) for tool in response.tools] for response in responses]
+
+
+def test_what_a_build_writes_says_no_weights_and_has_the_shipped_ones(snapshot: Snapshot) -> None:
+    assert "ranking" not in snapshot.manifest
+    assert snapshot.weights == SHIPPED
+    default = make_presets(snapshot, HashingEncoder())["default"]
+    assert answers(default) == answers(GraphRetriever(snapshot, HashingEncoder()))
+
+
+@pytest.mark.parametrize("weights", WEIGHTS, ids=lambda weights: str(WEIGHTS.index(weights)))
+def test_weights_are_read_back_as_they_were_written(weights: RankingWeights) -> None:
+    assert read_weights({"ranking": json.loads(json.dumps(weights_to_json(weights)))}, subject="m") == weights
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.1, 1_001.0])
+def test_a_weight_is_finite_and_bounded(value: float) -> None:
+    with pytest.raises(InvalidArgumentError, match="a number from 0 to 1,000") as refused:
+        RankingWeights(cosine_name=value)
+    assert refused.value.subject == "weight cosine_name"
+
+
+def test_some_text_signal_says_something() -> None:
+    with pytest.raises(InvalidArgumentError, match="all text signals have the weight 0"):
+        RankingWeights(**{**dict.fromkeys(FUSED, 0.0), "graph_support": 1.0, "clause_votes": 1.0})
+
+
+def said(**weights: object) -> dict[str, object]:
+    return {"ranker": FUSION, "weights": {**weights_to_json(SHIPPED)["weights"], **weights}}
+
+
+@pytest.mark.parametrize(
+    ("ranking", "error", "told"),
+    [
+        (None, SnapshotCorruptError, "no weights of a ranker"),
+        ([1.0], SnapshotCorruptError, "no weights of a ranker"),
+        ({"ranker": FUSION, "weights": {}}, SnapshotCorruptError, "'bm25_text' is 'not there'"),
+        (said(bm25_text="1"), SnapshotCorruptError, "'bm25_text' is '1'"),
+        (said(bm25_text=True), SnapshotCorruptError, "'bm25_text' is True"),
+        (said(cosine_text=-1), SnapshotCorruptError, "a number from 0 to 1,000"),
+        (said(cosine_text=10**400), SnapshotCorruptError, "cannot be read"),
+        (said(cosine_text=float("nan")), SnapshotCorruptError, "a number from 0 to 1,000"),
+        (said(popularity=0.1), SnapshotVersionError, "a weight 'popularity'"),
+        ({**said(), "ranker": "fusion.v1"}, SnapshotVersionError, "ranked by 'fusion.v1'"),
+        ({**said(), "ranker": "fusion.v3"}, SnapshotVersionError, "ranked by 'fusion.v3'"),
+    ],
+)
+def test_nonsense_in_a_manifest_is_refused_in_words(ranking: object, error: type[SnapshotError], told: str) -> None:
+    with pytest.raises(error, match=told) as refused:
+        read_weights({"ranking": ranking}, subject="the/manifest.json")
+    assert refused.value.subject == "the/manifest.json"
+    assert refused.value.remedy
+
+
+def test_a_manifest_with_nonsense_does_not_open(tmp_path: Path, content: SnapshotContent) -> None:
+    manifest_file = published(tmp_path, content) / MANIFEST
+    manifest = json.loads(manifest_file.read_text(encoding="utf-8"))
+    del manifest["snapshot_id"]
+    manifest["ranking"] = said(graph_support="much")
+    manifest_file.write_text(json.dumps({**manifest, "snapshot_id": content_id(manifest)}), encoding="utf-8")
+    with pytest.raises(SnapshotCorruptError, match="'graph_support' is 'much'"):
+        open_snapshot(tmp_path)
+
+
+def test_candidates_are_not_made_without_the_encoder(snapshot: Snapshot) -> None:
+    class Down(HashingEncoder):
+        def encode(self, texts: Any) -> Any:
+            raise ModelError("it does not answer")
+
+    with pytest.raises(ModelError, match="no semantic matching"):
+        GraphRetriever(snapshot, Down()).candidates(Request(query="give Jan an award"))
+
+
+def test_only_the_default_preset_takes_the_weights(tmp_path: Path, content: SnapshotContent) -> None:
+    published(tmp_path, content)
+    old = open_engine(tmp_path, encoder=HashingEncoder())
+    publish_weighed(old.snapshot, tmp_path, PARAMETERS, replaces=old.snapshot_id)
+    new = open_engine(tmp_path, encoder=HashingEncoder())
+    assert new.snapshot.weights == PARAMETERS
+    assert answers(new.retriever()) == answers(GraphRetriever(old.snapshot, HashingEncoder(), weights=PARAMETERS))
+    assert answers(new.retriever()) != answers(old.retriever())
+    for preset in YARDSTICKS:
+        assert answers(new.retriever(preset)) == answers(old.retriever(preset)), preset
+
+
+def test_beside_another_ranker_the_graph_keeps_its_shipped_weight(snapshot: Snapshot) -> None:
+    class ByLength:
+        name = "by-length.v1"
+
+        def score(self, query: str, documents: Sequence[str]) -> Floats1d:
+            return np.array([len(document) for document in documents], dtype=np.float32)
+
+    ranker = TextRanker(snapshot, ByLength())
+    plain = GraphRetriever(snapshot, HashingEncoder(), ranker)
+    assert answers(GraphRetriever(snapshot, HashingEncoder(), ranker, weights=PARAMETERS)) == answers(plain)
+
+
+def test_where_another_ranker_is_down_the_snapshots_own_weights_rank(snapshot: Snapshot) -> None:
+    class Dead:
+        name = "dead.v1"
+
+        def score(self, query: str, documents: Sequence[str]) -> Floats1d:
+            raise ModelError("it does not answer")
+
+    ranker = TextRanker(snapshot, Dead())
+    for weights in (PARAMETERS, SHIPPED):
+        fused = GraphRetriever(snapshot, HashingEncoder(), weights=weights)
+        assert answers(GraphRetriever(snapshot, HashingEncoder(), ranker, weights=weights)) == answers(fused)
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["linked", "copied"])
+def test_a_version_has_the_same_content_and_its_own_id(
+    tmp_path: Path, content: SnapshotContent, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    if not links:
+        monkeypatch.setattr(os, "link", _refusing(errno.EXDEV))
+    before = published(tmp_path, content)
+    old = open_snapshot(tmp_path)
+    bytes_before = {path.name: path.read_bytes() for path in before.iterdir()}
+    version = publish_weighed(old, tmp_path, PARAMETERS, replaces=old.id)
+    assert published_id(tmp_path) == version != old.id
+    new = open_snapshot(tmp_path)
+    assert new.manifest["files"] == old.manifest["files"]
+    assert (new.folder / "tools.jsonl").samefile(before / "tools.jsonl") is links
+    assert {path.name: path.read_bytes() for path in before.iterdir()} == bytes_before
+    assert open_snapshot(before).weights == SHIPPED
+    assert publish_weighed(old, tmp_path / "elsewhere", PARAMETERS, replaces="") == version
+
+
+def test_with_the_shipped_weights_the_version_is_the_one_that_was_built(
+    tmp_path: Path, content: SnapshotContent
+) -> None:
+    before = published(tmp_path, content)
+    version = publish_weighed(open_snapshot(tmp_path), tmp_path, PARAMETERS, replaces=before.name)
+    assert publish_weighed(open_snapshot(tmp_path), tmp_path, SHIPPED, replaces=version) == before.name
+    assert published_id(tmp_path) == before.name
+
+
+def test_a_snapshot_published_meanwhile_is_not_hidden(tmp_path: Path, content: SnapshotContent) -> None:
+    published(tmp_path, content)
+    old = open_snapshot(tmp_path)
+    newer = published(tmp_path, replace(content, created_by="egotools later"))
+    with pytest.raises(SnapshotError, match=f"another snapshot meanwhile \\({newer.name}\\)"):
+        publish_weighed(old, tmp_path, PARAMETERS, replaces=old.id)
+    assert published_id(tmp_path) == newer.name
+    assert not list(tmp_path.glob(".building*"))
+
+
+def test_a_file_altered_since_it_was_opened_is_not_published(tmp_path: Path, content: SnapshotContent) -> None:
+    before = published(tmp_path, content)
+    old = open_snapshot(tmp_path)
+    with open(before / "nodes.jsonl", "a", encoding="utf-8") as file:
+        file.write("{}\n")
+    with pytest.raises(SnapshotCorruptError, match="altered"):
+        publish_weighed(old, tmp_path, PARAMETERS, replaces=old.id)
+    (before / "tools.jsonl").unlink()
+    with pytest.raises(SnapshotCorruptError, match="gone"):
+        publish_weighed(old, tmp_path, PARAMETERS, replaces=old.id)
+    assert [path.name for path in (tmp_path / "snapshots").iterdir()] == [old.id]
+
+
+def _refusing(code: int) -> Callable[..., None]:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    return refuse
+
+
+@pytest.mark.parametrize("call", ["copyfile", "fsync", "write_text", "rename"])
+def test_a_full_disk_leaves_the_last_snapshot_serving(
+    tmp_path: Path, content: SnapshotContent, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    published(tmp_path, content)
+    old = open_snapshot(tmp_path)
+    monkeypatch.setattr(os, "link", _refusing(errno.EPERM))
+    owner = {"copyfile": shutil, "fsync": os, "write_text": Path, "rename": Path}[call]
+    monkeypatch.setattr(owner, call, _refusing(errno.ENOSPC))
+    with pytest.raises(StorageError, match="No space left"):
+        publish_weighed(old, tmp_path, PARAMETERS, replaces=old.id)
+    monkeypatch.undo()
+    assert open_snapshot(tmp_path).id == old.id
+    assert not list(tmp_path.glob(".building*"))
+
+
+_KILLED = """
+import sys
+from pathlib import Path
+from tests.retrieval.snapshot.test_weights import _kill_at
+_kill_at(Path(sys.argv[1]), int(sys.argv[2]))
+"""
+
+
+def _kill_at(store: Path, moment: int) -> None:
+    """Runs in a child: publish a version, and die by SIGKILL at the ``moment``-th fsync."""
+    fsync, counter = os.fsync, iter(range(1, 1_000))
+
+    def dying(descriptor: Any) -> None:
+        if next(counter) == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+        fsync(descriptor)
+
+    os.fsync = dying  # type: ignore[assignment]
+    snapshot = open_snapshot(store)
+    publish_weighed(snapshot, store, PARAMETERS, replaces=snapshot.id)
+
+
+def test_kill_9_leaves_the_last_snapshot_serving(tmp_path: Path, content: SnapshotContent) -> None:
+    before = published(tmp_path, content)
+    files = len(list(before.iterdir()))
+    # The first file, the last, the folder of versions after the rename; then, the version being there, the pointer.
+    for moment in (1, files, files + 2, 2):
+        done = subprocess.run(
+            [sys.executable, "-c", _KILLED, str(tmp_path), str(moment)], cwd=ROOT, capture_output=True, check=False
+        )
+        assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+        assert open_snapshot(tmp_path).id == before.name
+    old = open_snapshot(tmp_path)
+    publish_weighed(old, tmp_path, PARAMETERS, replaces=old.id)
+    assert open_snapshot(tmp_path).weights == PARAMETERS
+    assert not list(tmp_path.glob(".building*"))
+    assert np.array_equal(open_snapshot(tmp_path).adjacency.tails, old.adjacency.tails)

@@ -7,7 +7,7 @@ LOCKS := default dev llm mcp aws google ladybug neo4j eval torch
 .PHONY: demo test check gate bench bench-quality bench-peers stubs locks clean
 
 demo: $(VENV)/.default ## build the shipped catalogue, serve it, ask it, show the answers
-	$(BIN)/python -m services.demo
+	$(BIN)/python -m services.cli.demo
 
 test: $(VENV)/.dev ## every test
 	$(BIN)/python -m pytest

@@ -35,7 +35,7 @@ from scripts.speed.probe import PRESETS, probed
 from scripts.speed.queries import bench_queries
 from scripts.speed.serving import measure_serving
 from scripts.speed.tables import markdown, one_run
-from services.settings import ServerSettings
+from services.server.settings import ServerSettings
 
 SIZES = (1_000, 10_000, 44_435)
 PAGE, PICTURE = ROOT / "docs" / "speed.md", ROOT / "docs" / "speed.png"

@@ -217,7 +217,7 @@ def _fresh(*arguments: str) -> str:
 def build(address: str, store: Path) -> dict[str, Any]:
     """Build a snapshot on one core; returns its id and what it cost."""
     from inference import load_encoder
-    from services.build import build_snapshot
+    from services.jobs.build import build_snapshot
 
     memory = Memory.now()
     encoder = load_encoder(_ENCODER)

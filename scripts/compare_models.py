@@ -49,7 +49,7 @@ def measured(bench_set: BenchSet, encoder: str, limit: int) -> list[Row]:
     from inference import load_encoder, load_reranker
     from retrieval.retriever import Request
     from retrieval.snapshot_engine import open_engine
-    from services.build import build_snapshot
+    from services.jobs.build import build_snapshot
 
     store = OUT / bench_set.name / encoder
     model = load_encoder(encoder, workers=2)

@@ -23,7 +23,7 @@ from eval.graph_quality import GraphTable, find_build_report, graph_quality, gra
 from eval.queries import read_queries
 from inference import load_encoder
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from services.build import build_snapshot
+from services.jobs.build import build_snapshot
 
 _KEYS = ("dependencies.jsonl", "answer_key_dependencies.jsonl")
 _GROUP = "datagen R-P"

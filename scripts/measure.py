@@ -9,8 +9,8 @@ from eval.measured import read_measured
 from eval.summary import MeasuredSet
 from inference import DEFAULT_ENCODER, load_encoder
 from scripts.bench_sets import BenchSet, catalog_address
-from services.build import build_snapshot
-from services.evaluate import EvaluationPlan, evaluate
+from services.jobs.build import build_snapshot
+from services.jobs.evaluate import EvaluationPlan, evaluate
 
 __all__ = ["measure"]
 

@@ -79,12 +79,11 @@ def record(out: Path, memo: Path, parts: Sequence[str], sets: Sequence[str], req
 
 
 def _record_set(bench_set: Any, out: Path, encoder: MemoEncoder, requests: int) -> None:
-    from retrieval.snapshot.reader.reader import open_snapshot
-
     from retrieval.ablations import make_ablations
     from retrieval.presets import make_presets
     from retrieval.retriever import Request
-    from services.build import build_snapshot
+    from retrieval.snapshot.reader import open_snapshot
+    from services.jobs.build import build_snapshot
 
     work = out / "work" / bench_set.name
     small = reduced(bench_set, work, queries=_REQUESTS, tools=_TOOLS)
@@ -142,7 +141,7 @@ def _record_sources(out: Path) -> None:
 
 
 def _record_datagen(out: Path, encoder: MemoEncoder) -> None:
-    from services import datagen as service
+    from services.jobs import generate as service
 
     for name in _DATAGEN_SETS:
         plan = service.DatagenPlan(
@@ -156,7 +155,9 @@ def _record_datagen(out: Path, encoder: MemoEncoder) -> None:
 
 
 def _record_demo(out: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "services.demo"], capture_output=True, text=True, cwd=ROOT, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "services.cli.demo"], capture_output=True, text=True, cwd=ROOT, check=True
+    )
     text = re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", done.stdout)
     (out / "demo.txt").write_text(re.sub(r"in \d+\.\d s", "in T s", text), encoding="utf-8")
 

@@ -19,8 +19,8 @@ from ontology.names import words
 from retrieval.engine import EgoGraph
 from retrieval.retriever import Request
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
-from services.build import build_snapshot
-from services.why import why
+from services.cli.format_reasons import why
+from services.jobs.build import build_snapshot
 
 ROOT = Path(__file__).resolve().parent.parent
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"

@@ -70,7 +70,7 @@ def earlier(store: Path, record: Path, digest: str) -> dict[str, Any] | None:
 
 def _build(table: Path, store: Path) -> dict[str, Any]:
     from inference import load_encoder
-    from services.build import build_snapshot
+    from services.jobs.build import build_snapshot
 
     encoder = load_encoder(_ENCODER, workers=_WORKERS)
     started = time.perf_counter()

@@ -15,7 +15,7 @@ from ontology.errors import EgotoolsError
 from scripts.bench_sets import ROOT
 from scripts.speed.client import LoadPlan
 from scripts.speed.memory import read_memory
-from services.server_process import server_process
+from services.server.server_process import server_process
 
 __all__ = ["measure_serving"]
 

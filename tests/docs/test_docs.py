@@ -22,7 +22,7 @@ from datagen.validate import validate
 from inference import HashingEncoder
 from ingest.sources import Document
 from ontology import check_ontology, load_ontology
-from services.build import build_snapshot
+from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ import pytest
 
 from eval.tuning.labels import LEAST_GROUPS
 from retrieval.snapshot.weights import SHIPPED
-from services.tune import NOT_BETTER
+from services.jobs.tune import NOT_BETTER
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
@@ -30,7 +30,11 @@ def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
 
 def test_the_options_exist() -> None:
     said = subprocess.run(
-        [sys.executable, "-m", "services.cli", "tune", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "services.cli", "tune", "--help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     lines = [line for line in PAGE.splitlines() if line.startswith(".venv/bin/egotools tune")]
     options = {

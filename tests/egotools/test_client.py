@@ -37,8 +37,8 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import EgotoolsError, ModelError, SnapshotCorruptError, SnapshotError
 from retrieval.retriever import Request
-from services.server import Server
-from tests.services.memory_engine import SNAPSHOT_ID, MemoryEngine, serving, small_settings
+from services.server.server import Server
+from tests.services.server.memory_engine import SNAPSHOT_ID, MemoryEngine, serving, small_settings
 
 PACKAGE = Path(egotools.__file__).parent
 

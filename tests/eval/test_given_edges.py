@@ -11,7 +11,7 @@ from eval.graph_quality import graph_quality, graph_quality_tables, read_given_e
 from inference import HashingEncoder
 from ontology.errors import DocumentError
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from services.build import build_snapshot
+from services.jobs.build import build_snapshot
 
 
 def _lines(path: Path, rows: list[dict[str, str]]) -> Path:

@@ -27,7 +27,7 @@ from ontology.errors import DocumentError, InvalidArgumentError
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
 from scripts.graph_quality import main
-from services.build import build_snapshot
+from services.jobs.build import build_snapshot
 from tests.eval.planted import query_set
 from tests.retrieval.conftest import published
 

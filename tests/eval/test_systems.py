@@ -25,9 +25,9 @@ from retrieval.presets import make_presets
 from retrieval.retriever import Request
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
-from services.build import build_snapshot
+from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
-from tests.services.memory_engine import MemoryEngine, serving
+from tests.services.server.memory_engine import MemoryEngine, serving
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 REQUESTS = (

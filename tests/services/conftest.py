@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from services import cli
+from services.cli import app as cli
 
 Run = Callable[..., tuple[int, str, str]]
 

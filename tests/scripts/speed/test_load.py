@@ -17,7 +17,7 @@ from ontology.errors import EgotoolsError
 from retrieval.retriever import Request
 from scripts.speed.client import LoadPlan, measure
 from scripts.speed.load import Arrival, Call, closed_loop, measured_point, open_loop, poisson_schedule
-from tests.services.memory_engine import MemoryEngine, serving, small_settings
+from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
 
 
 def test_a_point_by_hand() -> None:

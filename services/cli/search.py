@@ -1,0 +1,122 @@
+"""Searching from the command line: a local snapshot, or a running server through the real client."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ontology.errors import InvalidArgumentError, error_from_status
+from services.cli.format_reasons import why
+
+__all__ = ["read_filters", "read_k", "search_local", "search_remote", "share"]
+
+Filters = Mapping[str, tuple[str, ...]]
+_MOST = 20  # tools of an answer that is as short as is enough
+
+
+def search_local(
+    store: Path, query: str, *, k: int, preset: str, filters: Filters, auto_k: bool = False
+) -> dict[str, Any]:
+    """Ask the published snapshot of a store, in this process."""
+    from retrieval.retriever import Request
+    from retrieval.snapshot_engine import open_engine
+
+    request = Request(query=query, k=k, filters=filters, auto_k=auto_k)
+    response = open_engine(store).retriever(preset).retrieve(request)
+    return {
+        "preset": response.preset,
+        "snapshot_id": response.snapshot_id,
+        "tools": [
+            {
+                "rank": tool.rank,
+                "id": tool.tool_id,
+                "score": tool.score,
+                "probability": tool.probability,
+                "why": why(tool.tool_id, tool.reasons),
+                "reasons": asdict(tool.reasons),
+            }
+            for tool in response.tools
+        ],
+        "timings_ms": {stage: round(spent, 3) for stage, spent in response.timings_ms.items()},
+        "degraded": list(response.degraded),
+        "fit_probability": response.fit_probability,
+        "no_tool_fits": response.no_tool_fits,
+    }
+
+
+def search_remote(
+    address: str, query: str, *, k: int, preset: str, filters: Filters, auto_k: bool = False
+) -> dict[str, Any]:
+    """Ask a running server.
+
+    :raises EgotoolsError: with the exit code of what the server, or the way to it, refused.
+    """
+    from egotools import Client, ClientError
+
+    started = time.perf_counter()
+    wanted = {key: list(values) for key, values in filters.items()}
+    try:
+        with Client(address) as client:
+            answer = client.retrieve(query, k=k, preset=preset, filters=wanted, auto_k=auto_k)
+    except ClientError as error:
+        raise error_from_status(
+            error.code, error.message, subject=error.subject or address, remedy=error.remedy
+        ) from error
+    return {
+        "preset": answer.preset,
+        "snapshot_id": answer.snapshot_id,
+        "tools": [
+            {
+                "rank": tool.rank,
+                "id": tool.id,
+                "score": tool.score,
+                "probability": tool.probability,
+                "why": why(tool.id, tool.reasons) if tool.reasons else "",
+                "reasons": asdict(tool.reasons) if tool.reasons else {},
+            }
+            for tool in answer.tools
+        ],
+        "timings_ms": {**answer.timings_ms, "round_trip": round((time.perf_counter() - started) * 1e3, 3)},
+        "degraded": list(answer.degraded),
+        "fit_probability": answer.fit_probability,
+        "no_tool_fits": answer.no_tool_fits,
+    }
+
+
+def read_k(text: str) -> tuple[int, bool]:
+    """The most tools, and whether fewer will do: ``10``, ``auto`` (at most 20) or ``auto:40``.
+
+    :raises InvalidArgumentError: when it is none of these.
+    """
+    word, _, most = text.partition(":")
+    auto = word == "auto"
+    try:
+        return int((most or _MOST) if auto else text), auto
+    except ValueError:
+        raise InvalidArgumentError(
+            f"{text!r} is no number of tools", subject="-k", remedy="Say 10, auto or auto:40"
+        ) from None
+
+
+def read_filters(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Filters from ``KEY=VALUE`` texts; a key that comes again allows one more value.
+
+    :raises InvalidArgumentError: when a text is not of that form.
+    """
+    filters: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        key, separator, value = text.partition("=")
+        if not separator or not key:
+            raise InvalidArgumentError(
+                f"{text!r} is not KEY=VALUE", subject="--filter", remedy="For example: --filter department=finance"
+            )
+        filters[key] = (*filters.get(key, ()), value)
+    return filters
+
+
+def share(probability: float | None) -> str:
+    """A probability in percent; empty for none."""
+    return "" if probability is None else f"{probability:.0%}"

@@ -1,0 +1,136 @@
+"""Data generation: a snapshot in, a folder of labelled requests and its report out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from datagen.catalogue import Catalogue
+from datagen.generate import RulesGenerator
+from datagen.journal import only_writer
+from datagen.mix import equal_mix, read_mix
+from datagen.outputs import RulesOutputs
+from datagen.pipeline import Steps, make_requests
+from datagen.result import write_result
+from datagen.sequence import RulesSequence
+from datagen.validate import rules_judges
+from inference import load_encoder
+from inference.cache import Cache
+from inference.cached_encoder import CachedEncoder
+from inference.chat import ChatModel
+from inference.encoder import Encoder
+from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError
+from ontology.ontology import load_ontology
+from retrieval.snapshot.reader import open_snapshot
+from services.jobs.model_factory import ChatEndpoint, open_chat
+
+__all__ = ["GENERATORS", "DatagenPlan", "Generation", "generate_requests"]
+
+GENERATORS = ("rules", "llm")
+_CONCURRENCY = 4  # requests that a model works on at once
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatagenPlan:
+    """What to make, of what, and where it goes.
+
+    :param store: folder of the published snapshot.
+    :param out: folder of the results; what was worded in it already is not worded again.
+    :param per_class: how many requests of each class, or a sixth of all where the mix has shares.
+    :param generator: one of :data:`GENERATORS`.
+    :param mix: file of counts or shares by class.
+    :param ontology: file of the ontology; the shipped one where left out.
+    :param endpoint: of the chat model, for ``llm``.
+    """
+
+    store: Path
+    out: Path
+    per_class: int = 50
+    generator: str = GENERATORS[0]
+    mix: Path | None = None
+    seed: int = 0
+    ontology: Path | None = None
+    endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generation:
+    """What came of it.
+
+    :param figures: those of the report.
+    :param report: its file.
+    :param stopped: what ended it before its end, or None; everything made before is written.
+    """
+
+    figures: Mapping[str, Any]
+    report: Path
+    stopped: EgotoolsError | None
+
+
+def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
+    """Make requests from a snapshot and write them with their report.
+
+    :raises InvalidArgumentError: for options that cannot be served, before anything is written.
+    :raises CatalogError: when no request could be made at all; the report then says why.
+    :raises EgotoolsError: for what stops it before the first request is worded.
+    """
+    wanted = equal_mix(plan.per_class) if plan.mix is None else read_mix(plan.mix, plan.per_class)
+    if plan.generator not in GENERATORS:
+        raise InvalidArgumentError(
+            f"there is no generator {plan.generator!r}",
+            subject="--generator",
+            remedy=f"Known: {', '.join(GENERATORS)}",
+        )
+    model = open_chat(plan.endpoint, needed_by="the generator llm") if plan.generator == "llm" else None
+    snapshot = open_snapshot(plan.store)
+    catalogue = Catalogue.of(snapshot, load_ontology(plan.ontology))
+    # What a model answered is kept on the disk; what rules make is made again sooner than it is read.
+    with only_writer(plan.out), Cache(plan.out / "cache.sqlite" if model else None) as cache:
+        encoder = CachedEncoder(load_encoder(snapshot.manifest["encoder"]["name"]), cache)
+        steps = (
+            _steps(catalogue, encoder)
+            if model is None
+            else _llm_steps(catalogue, encoder, model, cache, name=plan.endpoint.model)
+        )
+        made = make_requests(catalogue, steps, wanted, folder=plan.out, seed=plan.seed, progress=progress)
+        progress("report", 0, 0)
+        figures = write_result(plan.out, made, encoder)
+    report = plan.out / "report.md"
+    if not made.worded.requests and made.worded.stopped is None:
+        raise CatalogError(
+            "no request could be made of this catalogue", subject=str(plan.store), remedy=f"{report} says why"
+        )
+    return Generation(figures=figures, report=report, stopped=made.worded.stopped)
+
+
+def _steps(catalogue: Catalogue, encoder: Encoder) -> Steps:
+    """The steps by rules."""
+    return Steps(
+        outputs=RulesOutputs(catalogue),
+        sequence=lambda rp: RulesSequence(catalogue, rp),
+        generator=RulesGenerator(catalogue),
+        judges=lambda rp: (rules_judges(catalogue, rp),),
+        encoder=encoder,
+    )
+
+
+def _llm_steps(catalogue: Catalogue, encoder: Encoder, model: ChatModel, cache: Cache, *, name: str) -> Steps:
+    """Their twins by a chat model; the rules judge first, for they cost nothing.
+
+    :param name: the model's own, whatever address it is asked at.
+    """
+    from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_judges
+
+    return Steps(
+        outputs=LlmOutputs(catalogue, model, cache),
+        sequence=lambda rp: LlmSequence(catalogue, model, cache),
+        generator=LlmGenerator(catalogue, model, cache),
+        judges=lambda rp: (rules_judges(catalogue, rp), llm_judges(catalogue, rp, model, cache)),
+        encoder=encoder,
+        concurrency=_CONCURRENCY,
+        model=name,
+    )

@@ -1,0 +1,187 @@
+"""What happens around every call: its errors become statuses, and one line about it is logged."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import grpc
+from google.protobuf.message import DecodeError, Message
+
+from egotools.v1 import egotools_pb2 as pb
+from ontology.errors import EgotoolsError, InvalidArgumentError, NotReadyError
+from services.server.error_status import (
+    ERROR_METADATA_KEY,
+    MAX_DETAILS_BYTES,
+    cut,
+    error_message,
+    incident,
+    status_code,
+)
+from services.server.logs import fields
+
+__all__ = ["CallInterceptor", "CallRecord", "note", "report_incident"]
+
+_LOG = logging.getLogger("egotools.server")
+_Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+_Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+
+
+@dataclass(slots=True, kw_only=True)
+class CallRecord:
+    """What is known of the call that runs now; becomes its line in the log.
+
+    :param facts: numbers and names only, never words of a request.
+    """
+
+    method: str
+    started: float = field(default_factory=time.monotonic)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+_STOPPING = NotReadyError("the server is stopping", remedy="Ask another replica")
+_CURRENT: ContextVar[CallRecord] = ContextVar("egotools_call")
+
+
+def note(**facts: Any) -> None:
+    """Add facts to the log line of the call that runs now: counts, names of presets, ids of snapshots."""
+    record = _CURRENT.get(None)
+    if record is not None:
+        record.facts.update(facts)
+
+
+def report_incident(method: str) -> pb.Error:
+    """Log the exception that is being handled, without its message, and give what the caller may know of it."""
+    unforeseen = incident()
+    _LOG.exception("incident", extra=fields(incident_id=unforeseen.incident_id, method=method))
+    return unforeseen
+
+
+class _Undecodable:
+    """Stands in for a request whose bytes are no message."""
+
+
+class CallInterceptor(grpc.aio.ServerInterceptor):
+    """Wraps the calls of one service; health and reflection pass untouched.
+
+    :param service: full name of the service.
+    :param max_message_bytes: an answer larger than this is refused with a remedy.
+    """
+
+    def __init__(self, service: str, *, max_message_bytes: int) -> None:
+        self._prefix = f"/{service}/"
+        self._max_message_bytes = max_message_bytes
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._abandoned = False
+
+    @property
+    def in_flight(self) -> int:
+        """Calls that are being answered now."""
+        return len(self._tasks)
+
+    def abandon(self) -> None:
+        """End every call that is being answered with UNAVAILABLE, so that its caller asks another replica."""
+        self._abandoned = True
+        for task in list(self._tasks):
+            task.cancel()
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[_Handler | None]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> _Handler | None:
+        """Wrap the handler of a call to the service."""
+        handler = await continuation(handler_call_details)
+        method = handler_call_details.method
+        if handler is None or not method.startswith(self._prefix) or handler.unary_unary is None:
+            return handler
+        answer: Any = handler.unary_unary
+
+        async def wrapped(request: Any, context: _Context) -> Any:
+            return await self._call(method.removeprefix(self._prefix), answer, request, context)
+
+        wrapping: Any = grpc.unary_unary_rpc_method_handler
+        made: _Handler = wrapping(
+            wrapped,
+            request_deserializer=_tolerant(handler.request_deserializer),
+            response_serializer=handler.response_serializer,
+        )
+        return made
+
+    async def _call(self, method: str, answer: Any, request: Any, context: _Context) -> Any:
+        record = CallRecord(method=method)
+        _CURRENT.set(record)
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.add(task)
+        try:
+            response, error = await self._answer(record, answer, request, context)
+        except asyncio.CancelledError:
+            if not self._abandoned:
+                remaining = context.time_remaining()
+                _log(record, "DEADLINE_EXCEEDED" if remaining is not None and remaining <= 0 else "CANCELLED")
+                raise
+            response, error = None, error_message(_STOPPING)
+        finally:
+            if task is not None:
+                self._tasks.discard(task)
+        if error is not None:
+            code = status_code(error.code)
+            _log(record, code.name, reason=error.reason)
+            await context.abort(code, _details(error), ((ERROR_METADATA_KEY, error.SerializeToString()),))
+        _log(record, "OK")
+        return response
+
+    async def _answer(
+        self, record: CallRecord, answer: Any, request: Any, context: _Context
+    ) -> tuple[Message | None, pb.Error | None]:
+        try:
+            if isinstance(request, _Undecodable):
+                raise InvalidArgumentError(
+                    "the bytes are no message of this method", subject="request", remedy="Send egotools.v1 messages"
+                )
+            response: Message = await answer(request, context)
+            self._check_size(response)
+        except EgotoolsError as error:
+            return None, error_message(error)
+        except Exception:
+            unforeseen = report_incident(record.method)
+            record.facts["incident_id"] = unforeseen.incident_id
+            return None, unforeseen
+        return response, None
+
+    def _check_size(self, response: Message) -> None:
+        size = response.ByteSize()
+        if size > self._max_message_bytes:
+            raise InvalidArgumentError(
+                f"the answer has {size:,} bytes; at most {self._max_message_bytes:,} are sent",
+                subject="max_message_bytes",
+                remedy="Ask for fewer tools, without schema or reasons, or raise the limit of server and client",
+            )
+
+
+def _tolerant(deserializer: Any) -> Any:
+    """A deserializer that never raises: gRPC would answer UNKNOWN, where the caller is at fault."""
+
+    def read(data: bytes) -> Any:
+        try:
+            return deserializer(data)
+        except DecodeError:
+            return _Undecodable()
+
+    return read
+
+
+def _details(error: pb.Error) -> str:
+    text = f"{error.subject}: {error.message}" if error.subject else error.message
+    return cut(f"{text} {error.remedy}".strip(), MAX_DETAILS_BYTES)
+
+
+def _log(record: CallRecord, code: str, **facts: Any) -> None:
+    spent_ms = round((time.monotonic() - record.started) * 1e3, 3)
+    _LOG.info("call", extra=fields(method=record.method, code=code, ms=spent_ms, **record.facts, **facts))

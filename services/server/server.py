@@ -1,0 +1,238 @@
+"""The server: listens at once, says SERVING when a warm query was answered, and drains before it stops."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from ontology.errors import InvalidArgumentError, StorageError
+from retrieval.engine import Engine
+from retrieval.retriever import Request
+from retrieval.snapshot_engine import open_engine
+from services.rerankers import open_reranker
+from services.server.health import Health
+from services.server.interceptors import CallInterceptor
+from services.server.limiter import Limiter
+from services.server.logs import configure_logging, fields
+from services.server.servicer import ToolRetrieval
+from services.server.settings import ServerSettings
+from services.threads import imported_too_early, pin_threads
+
+__all__ = ["SERVICE_NAME", "Server", "run", "serve", "serve_snapshot"]
+
+SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
+_LOG = logging.getLogger("egotools.server")
+_ROOM_FOR_HEALTH = 16_384  # each client holds one health stream; the last wall stands this far behind the limiter
+_LOOPBACK = ("127.", "localhost", "::1", "[::1]")
+
+
+class Server:
+    """One listening server; made, started and stopped within one event loop."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self.settings = settings
+        self.address = ""
+        self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
+        self.calls = CallInterceptor(SERVICE_NAME, max_message_bytes=settings.max_message_bytes)
+        self._service = ToolRetrieval(self.limiter, settings)
+        self._health = Health()
+        self._grpc = grpc.aio.server(
+            interceptors=[self.calls],
+            options=_options(settings),
+            maximum_concurrent_rpcs=settings.workers + settings.queue + _ROOM_FOR_HEALTH,
+        )
+
+    async def start(self) -> str:
+        """Listen; health of the process says SERVING, that of the service NOT_SERVING.
+
+        :returns: the address, ``host:port``, with the port that was really taken.
+        :raises InvalidArgumentError: when the address cannot be listened on.
+        """
+        settings = self.settings
+        pb_grpc.add_ToolRetrievalServicer_to_server(self._service, self._grpc)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
+        reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), self._grpc)
+        await self._health.set_serving(SERVICE_NAME, False)
+        wanted = _join(settings.host, settings.port)
+        try:
+            port = self._grpc.add_insecure_port(wanted)
+        except RuntimeError:
+            port = 0
+        if port == 0:
+            raise InvalidArgumentError(
+                "the address cannot be listened on",
+                subject=wanted,
+                remedy="Free the port, or take port 0 for any free one",
+            )
+        await self._grpc.start()
+        self.address = _join(settings.host, port)
+        _LOG.info("listening", extra=fields(address=self.address, workers=settings.workers, queue=settings.queue))
+        if not settings.host.startswith(_LOOPBACK):
+            _LOG.warning("listening beyond loopback without TLS", extra=fields(address=self.address))
+        return self.address
+
+    async def load(self, load: Callable[[], Engine]) -> None:
+        """Load an engine, have it answer the warm query, then say SERVING and write the ready file.
+
+        Errors of ``load`` and of the warm query come through; the service then stays NOT_SERVING.
+        """
+        started = time.monotonic()
+        engine = await asyncio.to_thread(load)
+        loaded = time.monotonic()
+        request = Request(query=self.settings.warm_query, k=1)
+        await asyncio.to_thread(lambda: engine.retriever("").retrieve(request))
+        self._service.use(engine)
+        await self._health.set_serving(SERVICE_NAME, True)
+        if self.settings.ready_file is not None:
+            _write_ready_file(self.settings.ready_file, self.address, engine.snapshot_id)
+        _LOG.info(
+            "serving",
+            extra=fields(
+                address=self.address,
+                snapshot_id=engine.snapshot_id,
+                load_ms=round((loaded - started) * 1e3),
+                warm_ms=round((time.monotonic() - loaded) * 1e3),
+            ),
+        )
+
+    def hurry(self) -> None:
+        """End the calls in flight with UNAVAILABLE, so that a stop that waits for them is done at once."""
+        self.calls.abandon()
+
+    async def stop(self, grace_s: float | None = None) -> None:
+        """Say NOT_SERVING, refuse new calls, let calls in flight finish, then close.
+
+        :param grace_s: seconds that calls in flight get; default: the settings'.
+        """
+        grace = self.settings.grace_s if grace_s is None else grace_s
+        _LOG.info("stopping", extra=fields(in_flight=self.calls.in_flight, grace_s=grace))
+        await self._health.enter_graceful_shutdown()
+        if grace:
+            # Clients that watch health turn to other replicas now. A call that arrives as gRPC stops would be CANCELLED.
+            await asyncio.sleep(self.settings.drain_s)
+        self._health.end_watching()
+        await self._grpc.stop(
+            grace
+        )  # exactly one: a second one beside it can touch the server that the first has freed
+        self.limiter.close()
+        if self.settings.ready_file is not None:
+            self.settings.ready_file.unlink(missing_ok=True)
+        _LOG.info("stopped", extra=fields(address=self.address))
+
+
+async def serve(load: Callable[[], Engine], settings: ServerSettings) -> None:
+    """Serve until SIGTERM or SIGINT; a second signal ends the waiting for calls in flight.
+
+    :param load: makes the engine; runs on a thread while health already answers.
+    :raises EgotoolsError: when the address is taken, or the engine cannot be loaded or fails its warm query.
+    """
+    server = Server(settings)
+    async with _signals() as (stop, hurry):
+        await server.start()
+        loading = asyncio.ensure_future(server.load(load))
+        stopped = asyncio.ensure_future(stop.wait())
+        try:
+            await asyncio.wait({loading, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if loading.done():
+                loading.result()
+                await stopped
+        finally:
+            loading.cancel()
+            stopped.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await loading
+            await _stop(server, hurry)
+
+
+async def _stop(server: Server, hurry: asyncio.Event) -> None:
+    stopping = asyncio.ensure_future(server.stop())
+    hurried = asyncio.ensure_future(hurry.wait())
+    await asyncio.wait({stopping, hurried}, return_when=asyncio.FIRST_COMPLETED)
+    hurried.cancel()
+    server.hurry()
+    await stopping
+
+
+def run(load: Callable[[], Engine], settings: ServerSettings) -> None:
+    """Serve in this process until it is told to stop: logs as JSON lines, threads pinned and said.
+
+    Call :func:`services.threads.pin_threads` before anything numeric is imported; here it is only done again and said.
+    """
+    configure_logging(settings.log_level)
+    pins, early = pin_threads(), imported_too_early()
+    _LOG.info("threads", extra=fields(pid=os.getpid(), **pins))
+    if early:
+        _LOG.debug("imported before the threads were pinned here", extra=fields(libraries=early))
+    asyncio.run(serve(load, settings))
+
+
+def serve_snapshot(store: Path, settings: ServerSettings, *, reranker: str) -> None:
+    """Serve the published snapshot of a store until SIGTERM or SIGINT.
+
+    :raises EgotoolsError: when the snapshot or a model cannot be used.
+    """
+    run(lambda: open_engine(store, reranker=open_reranker(reranker)), settings)
+
+
+@asynccontextmanager
+async def _signals() -> AsyncIterator[tuple[asyncio.Event, asyncio.Event]]:
+    """Events that the first and the second SIGTERM or SIGINT set."""
+    stop, hurry = asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def told() -> None:
+        (hurry if stop.is_set() else stop).set()
+
+    told_by = (signal.SIGTERM, signal.SIGINT)
+    for number in told_by:
+        loop.add_signal_handler(number, told)
+    try:
+        yield stop, hurry
+    finally:
+        for number in told_by:
+            loop.remove_signal_handler(number)
+
+
+def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
+    return [
+        ("grpc.so_reuseport", 0),  # two servers on one port would each get some of the calls, silently
+        ("grpc.max_receive_message_length", settings.max_message_bytes),
+        ("grpc.max_send_message_length", -1),  # answers are measured before, to refuse them with a remedy
+        ("grpc.keepalive_time_ms", 60_000),
+        ("grpc.keepalive_timeout_ms", 20_000),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+        ("grpc.max_connection_age_ms", int(settings.max_connection_age_s * 1e3)),
+        ("grpc.max_connection_age_grace_ms", int((settings.grace_s or 1) * 1e3)),
+    ]
+
+
+def _join(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"
+
+
+def _write_ready_file(path: Path, address: str, snapshot_id: str) -> None:
+    host, _, port = address.rpartition(":")
+    ready = {"address": address, "host": host, "port": int(port), "pid": os.getpid(), "snapshot_id": snapshot_id}
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        aside.write_text(json.dumps(ready) + "\n", encoding="utf-8")
+        aside.replace(path)  # whoever waits for the file never reads half of it
+    except OSError as error:
+        raise StorageError(
+            f"the ready file cannot be written ({error.strerror})", subject=str(path), remedy="Name a writable place"
+        ) from error

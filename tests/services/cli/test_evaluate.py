@@ -1,0 +1,343 @@
+"""``egotools eval``: what it measures, what it refuses, and that nothing answered is ever lost."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.answers import read_run
+from eval.measured import read_measured
+from inference import HashingEncoder
+from services.jobs.build import build_snapshot
+from tests.conftest import ROOT
+from tests.services.conftest import Run
+
+CATALOG = ROOT / "examples" / "enterprise" / "catalog"
+QUICK = ("--systems", "semantic,rrf,default", "--no-footprint")
+MANY = 480
+AMID = 200
+ASKED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("single", "open cases of a customer", ("support/search_cases",)),
+    ("single", "who is on the team of the project", ("projects/list_team_members",)),
+    ("single", "order a spare part", ("support/order_spare_part",)),
+    ("multi", "log my time and submit the sheet", ("projects/log_time", "projects/submit_timesheet")),
+    ("multi", "send a technician to a pump under warranty", ("support/check_warranty", "support/find_technicians")),
+    ("multi", "move the milestone of the Oslo project", ("projects/find_projects", "projects/move_milestone")),
+    ("hopeless", "close the case", ("projects/staff_project", "support/get_satisfaction", "projects/create_project")),
+    ("hopeless", "what does the project cost", ("support/reply_to_case",)),
+)
+
+
+def write_queries(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def row(query_id: str, *tools: str) -> dict[str, Any]:
+    return {"id": query_id, "query": f"request {query_id}", "tools": tools or ["support/get_case"], "class": "made"}
+
+
+def requests(turns: int) -> list[dict[str, Any]]:
+    return [
+        {"id": f"{place}-{turn}", "query": f"{text} {turn or ''}", "tools": tools, "class": kind}
+        for turn in range(turns)
+        for place, (kind, text, tools) in enumerate(ASKED)
+    ]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("eval") / "store"
+    documents = [str(CATALOG / "projects.csv"), str(CATALOG / "support.jsonl")]
+    build_snapshot(documents, folder, encoder=HashingEncoder(), workers=1)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_queries(tmp_path_factory.mktemp("few") / "few.jsonl", requests(1))
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Requests enough for a process to be stopped amid them."""
+    return write_queries(tmp_path_factory.mktemp("many") / "many.jsonl", requests(MANY // len(ASKED)))
+
+
+def test_a_report_is_written_and_the_figures_shown(run: Run, store: Path, few: Path, tmp_path: Path) -> None:
+    code, out, err = run("eval", store, "--queries", few, "--out", tmp_path, *QUICK)
+    assert (code, err) == (0, "")
+    measured = read_measured(tmp_path)
+    assert measured.snapshot_id in out and "8 requests" in out
+    for words in ("CompleteRecall", "@3", "@5", "@10", "semantic", "default", str(tmp_path / "report.html")):
+        assert words in out
+    for name in ("report.md", "report.html", "summary.json", "per_query.jsonl", "failures.md"):
+        assert (tmp_path / name).stat().st_size > 0
+    assert [found.system for found in measured.runs] == ["semantic", "rrf", "default"]
+    assert all(len(found.answers) == 8 and not found.died for found in measured.runs)
+    assert measured.graph["snapshot_id"] == measured.snapshot_id
+    page = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert all(found.config_hash in page for found in measured.runs) and measured.snapshot_id in page
+
+
+def test_the_same_again_asks_nothing_and_says_the_same(run: Run, store: Path, few: Path, tmp_path: Path) -> None:
+    said = [run("eval", "run", store, "-q", few, "-o", tmp_path, *QUICK, "--json") for _ in range(2)]
+    assert said[0] == said[1]
+    summary = json.loads(said[0][1])["summary"]
+    assert summary["baseline"] == "rrf" and summary["systems"] == ["semantic", "rrf", "default"]
+
+
+def test_memory_and_loading_are_measured_once(run: Run, store: Path, few: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert run("eval", store, "-q", few, "-o", tmp_path, "--systems", "semantic", "--limit", 3)[0] == 0
+    cost = read_run(tmp_path, "semantic").resources
+    assert cost["load_s"] > 0 and cost["resident_bytes"] > 0 and cost["warm_up_s"] >= 0
+
+
+def test_a_limit_is_a_set_of_its_own(
+    run: Run, store: Path, few: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for limit in (3, 5):
+        assert run("eval", store, "-q", few, "-o", tmp_path, *QUICK, "--limit", limit)[0] == 0
+        assert len(read_run(tmp_path, "default").answers) == limit
+    assert "default: the old run differs in requests and is replaced" in caplog.text
+
+
+def test_gold_that_the_snapshot_lacks_is_refused_by_name_or_counts_as_missed(
+    run: Run, store: Path, few: Path, tmp_path: Path
+) -> None:
+    queries = write_queries(
+        tmp_path / "strange.jsonl", [row("a"), row("b", "support/get_case", "no/such_tool"), row("c", "nor/this")]
+    )
+    asked = ("eval", store, "-q", queries, "-o", tmp_path / "out", *QUICK)
+    code, _, err = run(*asked)
+    assert code == 2
+    for words in ("2 of 3 requests", "'b'", "no/such_tool", "nor/this", "--allow-missing"):
+        assert words in err
+    assert not (tmp_path / "out").exists(), "nothing was asked"
+    code, out, _ = run(*asked, "--allow-missing")
+    assert code == 0
+    assert "2 requests need tools that the snapshot does not have" in out
+    measured = read_measured(tmp_path / "out")
+    assert measured.missing_gold == {"b": ("no/such_tool",), "c": ("nor/this",)}
+    assert "no/such_tool" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([row("a"), row("b"), row("a")], "'a'"),
+        ([row("a"), {**row("b"), "tools": []}], "gold"),
+        ([row("a"), {"id": "b"}], "'query'"),
+        ([], "no request"),
+    ],
+)
+def test_requests_that_spoil_the_measure_are_refused(
+    run: Run, store: Path, tmp_path: Path, rows: list[dict[str, Any]], told: str
+) -> None:
+    queries = write_queries(tmp_path / "bad.jsonl", rows)
+    code, _, err = run("eval", store, "-q", queries, "-o", tmp_path / "out", *QUICK)
+    assert code == 3
+    assert told in err and "bad.jsonl" in err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "exit_code", "told"),
+    [
+        (("--systems", "defalt"), 2, "default-no-graph"),
+        (("--systems", "semantic", "--baseline", "rrf"), 2, "'rrf' is not measured"),
+        (("--systems", "grpc:127.0.0.1:9"), 14, "127.0.0.1:9"),
+        (("--reranker", "nonsense"), 2, "nonsense"),
+        (("-k", "2"), 2, "-k"),
+        (("--timeout", "0"), 2, "--timeout"),
+        (("--queries", "nowhere.jsonl"), 3, "nowhere.jsonl"),
+        (("--systems", "semantic", "--dependencies", "nowhere.jsonl"), 3, "nowhere.jsonl"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_anything_is_asked(
+    run: Run, store: Path, few: Path, tmp_path: Path, options: tuple[str, ...], exit_code: int, told: str
+) -> None:
+    code, _, err = run("eval", store, "-q", few, "-o", tmp_path / "out", *options)
+    assert code == exit_code
+    assert told in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_store_without_a_snapshot_and_a_missing_extra_are_errors(
+    run: Run, store: Path, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _, err = run("eval", tmp_path, "-q", few, "-o", tmp_path / "out", *QUICK)
+    assert code == 7 and "egotools build" in err
+    monkeypatch.setattr("services.jobs.evaluate.find_spec", lambda name: None)
+    code, _, err = run("eval", store, "-q", few, "-o", tmp_path / "out", *QUICK)
+    assert code == 9 and "egotools[eval]" in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_more_tools_may_be_asked_for_than_there_are(run: Run, store: Path, few: Path, tmp_path: Path) -> None:
+    code, _, _ = run("eval", store, "-q", few, "-o", tmp_path, *QUICK, "-k", 1_000, "--limit", 4)
+    assert code == 0
+    measured = read_measured(tmp_path)
+    assert {found.k for found in measured.runs} == {1_000}
+    assert all(len(answer.tools) <= measured.tools for found in measured.runs for answer in found.answers.values())
+    code, out, _ = run("eval", store, "-q", few, "-o", tmp_path / "few", *QUICK, "-k", 4, "--limit", 4)
+    assert code == 0 and "@3" in out and "@5" not in out
+
+
+def test_a_time_that_no_system_keeps_is_an_error_a_request_and_no_end(
+    run: Run, store: Path, few: Path, tmp_path: Path
+) -> None:
+    slow = "bm25-spacy-title"
+    asked = ("eval", store, "-q", few, "-o", tmp_path, "--systems", slow, "--no-footprint", "--limit", 5)
+    code, out, _ = run(*asked, "--timeout", 0.001)
+    assert code == 0 and "0.0 [0.0, 0.0]" in out
+    assert all("DeadlineError" in answer.error for answer in read_run(tmp_path, slow).answers.values())
+    assert run(*asked)[0] == 0
+    assert not any(answer.error for answer in read_run(tmp_path, slow).answers.values())
+
+
+def rankings(folder: Path) -> dict[str, dict[str, tuple[str, ...]]]:
+    return {
+        found.system: {query_id: answer.tools for query_id, answer in found.answers.items()}
+        for found in read_measured(folder).runs
+    }
+
+
+def figures(folder: Path) -> Any:
+    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))["figures"]
+
+
+def started(*arguments: object, stderr: int = subprocess.PIPE) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "services.cli", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stderr, text=True)
+
+
+def wait_for_rows(process: subprocess.Popen[str], rows: Path, count: int) -> None:
+    until = time.monotonic() + 60
+    while not rows.exists() or rows.read_bytes().count(b"\n") < count:
+        assert process.poll() is None, "it ended before it could be stopped"
+        assert time.monotonic() < until
+        time.sleep(0.002)
+
+
+def test_a_process_that_is_killed_loses_nothing_and_goes_on(run: Run, store: Path, many: Path, tmp_path: Path) -> None:
+    asked = ("eval", store, "-q", many, *QUICK, "--out")
+    process = started(*asked, tmp_path / "killed")
+    rows = tmp_path / "killed" / "runs" / "default.jsonl"
+    wait_for_rows(process, rows, 20)
+    process.kill()
+    process.communicate(timeout=30)
+    lines = rows.read_bytes().splitlines(keepends=True)
+    assert 20 <= len(lines) < MANY
+    rows.write_bytes(lines[0].replace(b'"degraded": []', b'"degraded": ["marked"]') + b"".join(lines[1:]))
+    assert run(*asked, tmp_path / "killed")[0] == 0
+    assert read_run(tmp_path / "killed", "default").answers["0-0"].degraded == ("marked",), "not asked again"
+    assert run(*asked, tmp_path / "whole")[0] == 0
+    assert rankings(tmp_path / "killed") == rankings(tmp_path / "whole")
+    assert figures(tmp_path / "killed") == figures(tmp_path / "whole")
+
+
+def test_ctrl_c_keeps_what_was_answered(store: Path, many: Path, tmp_path: Path) -> None:
+    process = started("eval", store, "-q", many, *QUICK, "--out", tmp_path)
+    wait_for_rows(process, tmp_path / "runs" / "default.jsonl", 20)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Interrupted" in err and "Traceback" not in err
+    assert len(read_run(tmp_path, "semantic").answers) == MANY
+    assert 20 <= len(read_run(tmp_path, "default").answers) < MANY
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+@contextmanager
+def served(store: Path, port: int, ready: Path) -> Iterator[subprocess.Popen[str]]:
+    ready.unlink(missing_ok=True)
+    server = started("serve", "--store", store, "--port", port, "--ready-file", ready, stderr=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 60
+        while not ready.exists():
+            assert server.poll() is None and time.monotonic() < until
+            time.sleep(0.02)
+        yield server
+    finally:
+        server.kill()
+        server.communicate(timeout=30)
+
+
+def test_a_server_that_dies_amid_its_run_is_said_and_resumed(run: Run, store: Path, many: Path, tmp_path: Path) -> None:
+    port, ready, out = free_port(), tmp_path / "ready.json", tmp_path / "out"
+    name = f"grpc:127.0.0.1:{port}/rrf"
+    asked = ("eval", store, "-q", many, "-o", out, "--systems", f"{name},rrf", "--no-footprint", "--limit", AMID)
+    with served(store, port, ready) as server:
+        process = started(*asked)
+        until = time.monotonic() + 60
+        while not (found := list(out.glob("runs/grpc_*.jsonl"))):
+            assert process.poll() is None and time.monotonic() < until
+            time.sleep(0.002)
+        wait_for_rows(process, found[0], 20)
+        server.kill()
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 10
+    for words in (name, "NotReadyError", "the same command again"):
+        assert words in " ".join(err.split())
+    remote, local = read_run(out, name), read_run(out, "rrf")
+    assert remote.died and not local.died and len(local.answers) == AMID, "the other system went on"
+    answered = [answer for answer in remote.answers.values() if not answer.error]
+    assert 20 <= len(answered) < AMID
+    assert (out / "report.html").exists()
+    with served(store, port, ready):
+        assert run(*asked)[0] == 0
+    assert read_run(out, name).died == ""
+    both = rankings(out)
+    assert both[name] == both["rrf"], "a server ranks as the preset it serves"
+
+
+def test_two_results_are_compared(run: Run, store: Path, few: Path, tmp_path: Path) -> None:
+    other = tmp_path / "store"
+    documents = [str(CATALOG / name) for name in ("projects.csv", "support.jsonl", "hr.yaml")]
+    build_snapshot(documents, other, encoder=HashingEncoder(), workers=1)
+    for folder, snapshot in (("before", store), ("after", other)):
+        out = tmp_path / "both" / folder
+        assert run("eval", snapshot, "-q", few, "-o", out, *QUICK, "--name", folder)[0] == 0
+    compared = ("eval", "compare", tmp_path / "both" / "before", tmp_path / "both" / "after")
+    code, out_text, _ = run(*compared)
+    assert code == 0
+    ids = [read_measured(tmp_path / "both" / name).snapshot_id for name in ("before", "after")]
+    first, _, rest = out_text.partition("| system |")
+    assert ids[0] in first and ids[1] in first, "another snapshot is said on top"
+    assert "default" in rest
+    value = json.loads(run(*compared, "--json")[1])
+    assert value["sets"][0]["snapshots"] == ids
+    for ending, mark in ((".md", "#"), (".html", "<!"), (".json", "{")):
+        file = tmp_path / f"compared{ending}"
+        assert run(*compared, "--out", file)[0] == 0
+        assert file.read_text(encoding="utf-8").startswith(mark)
+    assert run(*compared, "--out", tmp_path / "compared.txt")[0] == 2
+    assert run("eval", "compare", tmp_path / "both", tmp_path / "both")[0] == 0, "folders with results below them"
+    code, _, err = run("eval", "compare", tmp_path / "both" / "before", tmp_path / "store")
+    assert code == 7 and "--out" in err
+
+
+def test_the_help_of_both_is_one_page(run: Run) -> None:
+    code, out, _ = run("eval", "--help")
+    assert code == 0
+    for word in ("--queries", "--systems", "--allow-missing", "--baseline", "compare", "before", "replaced"):
+        assert word in out
+    assert run("eval")[0] == 2

@@ -1,0 +1,254 @@
+"""Call schemas: dotted paths folded back, names legal and distinct, types mapped, always valid JSON Schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from ontology.errors import InvalidArgumentError
+from ontology.tool import Parameter, Tool
+from services.schemas.call_schema import SCHEMA_FORMATS, call_name, input_schema, tool_schema, tool_schema_json
+from services.schemas.json_types import json_type
+
+
+def test_dotted_paths_fold_back_into_nested_schemas() -> None:
+    schema = input_schema(
+        [
+            Parameter(name="order", type="object", description="The order", required=True),
+            Parameter(name="order.items", type="array", description="Its items"),
+            Parameter(name="order.items[].order_id", type="string", required=True, format="uuid"),
+            Parameter(name="order.items[].quantity", type="integer"),
+            Parameter(name="order.tags[]", enum=("a", "b")),
+            Parameter(name="note"),
+        ]
+    )
+    assert schema == {
+        "type": "object",
+        "properties": {
+            "order": {
+                "type": "object",
+                "description": "The order",
+                "properties": {
+                    "items": {
+                        "type": "array",
+                        "description": "Its items",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "order_id": {"type": "string", "format": "uuid"},
+                                "quantity": {"type": "integer"},
+                            },
+                            "required": ["order_id"],
+                        },
+                    },
+                    "tags": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+                },
+            },
+            "note": {"type": "string"},
+        },
+        "required": ["order"],
+    }
+
+
+def test_a_field_that_only_its_children_speak_for_is_required_when_one_of_them_is() -> None:
+    schema = input_schema([Parameter(name="a.b.c", required=True), Parameter(name="d.e")])
+    assert schema["required"] == ["a"]
+    assert schema["properties"]["a"]["required"] == ["b"]
+    assert "required" not in schema["properties"]["d"]
+    declared = input_schema([Parameter(name="a", type="object"), Parameter(name="a.b", required=True)])
+    assert "required" not in declared and declared["properties"]["a"]["required"] == ["b"]
+
+
+def test_items_named_without_brackets_stay_inside_the_declared_array() -> None:
+    schema = input_schema([Parameter(name="rows", type="list<object>"), Parameter(name="rows.id", type="int")])
+    assert schema["properties"]["rows"]["items"]["properties"] == {"id": {"type": "integer"}}
+
+
+@pytest.mark.parametrize("name", ["a..b", ".a", "a.", "[]", "[].id", ".", " "])
+def test_a_path_with_an_empty_part_is_one_literal_name(name: str) -> None:
+    assert list(input_schema([Parameter(name=name)])["properties"]) == [name]
+
+
+def test_endless_paths_fold_to_a_bounded_depth() -> None:
+    schema = input_schema([Parameter(name=".".join("a" * 10_000)), Parameter(name="x" + "[]" * 10_000)])
+    Draft202012Validator.check_schema(schema)
+    assert json.dumps(schema).count('"properties"') < 30
+
+
+@pytest.mark.parametrize(
+    ("text", "schema"),
+    [
+        ("string", {"type": "string"}),
+        ("STR", {"type": "string"}),
+        ("int", {"type": "integer"}),
+        ("Edm.Int64", {"type": "integer"}),
+        ("Edm.Decimal", {"type": "number"}),
+        ("Edm.DateTimeOffset", {"type": "string", "format": "date-time"}),
+        ("float", {"type": "number"}),
+        ("bool", {"type": "boolean"}),
+        ("dict", {"type": "object"}),
+        ("Dict[str, int]", {"type": "object", "additionalProperties": {"type": "integer"}}),
+        ("array", {"type": "array", "items": {}}),
+        ("list<user_email>", {"type": "array", "items": {"type": "string"}}),
+        ("array<integer>", {"type": "array", "items": {"type": "integer"}}),
+        ("List[List[float]]", {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}),
+        ("Collection(Edm.Guid)", {"type": "array", "items": {"type": "string", "format": "uuid"}}),
+        ("boolean[]", {"type": "array", "items": {"type": "boolean"}}),
+        ("Optional[int]", {"type": "integer"}),
+        ("int | None", {"type": "integer"}),
+        ("Union[str, int]", {"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+        ("string|null", {"type": "string"}),
+        ("Literal['a', 'b']", {"type": "string"}),
+        ("any", {}),
+        ("uuid", {"type": "string", "format": "uuid"}),
+        ("SAP__Message", {"type": "string"}),
+        ("", {"type": "string"}),
+        ("list<" * 5_000, {"type": "string"}),
+        ("null", {"type": "string"}),
+    ],
+)
+def test_types_as_sources_write_them(text: str, schema: dict[str, Any]) -> None:
+    assert json_type(text) == schema
+
+
+def test_allowed_values_are_of_the_type_or_go_before_it() -> None:
+    made = input_schema(
+        [
+            Parameter(name="n", type="integer", enum=("1", "2", "1")),
+            Parameter(name="b", type="boolean", enum=("true", "false")),
+            Parameter(name="m", type="integer", enum=("10", "all")),
+            Parameter(name="f", type="number", enum=("0.5", "NaN")),
+            Parameter(name="l", type="list<int>", enum=("1", "2")),
+        ]
+    )["properties"]
+    assert made["n"] == {"type": "integer", "enum": [1, 2]}
+    assert made["b"] == {"type": "boolean", "enum": [True, False]}
+    assert made["m"] == {"enum": [10, "all"]}
+    assert made["f"] == {"enum": [0.5, "NaN"]}
+    assert made["l"] == {"type": "array", "items": {"type": "integer", "enum": [1, 2]}}
+
+
+TOOL = Tool(
+    id="sales/list_orders",
+    name="list_orders",
+    description="List orders",
+    parameters=(Parameter(name="$filter"), Parameter(name="customer id", required=True), Parameter(name="customer_id")),
+    returns=(Parameter(name="value[].id"),),
+    metadata={"title": "List Orders"},
+)
+
+
+def test_openai() -> None:
+    made = tool_schema(TOOL, "openai")
+    assert made["type"] == "function"
+    assert (made["function"]["name"], made["function"]["description"]) == ("sales__list_orders", "List orders")
+    assert list(made["function"]["parameters"]["properties"]) == ["$filter", "customer id", "customer_id"]
+    long = tool_schema(Tool(id="x", name="x", description="w" * 2_000), "openai")
+    assert len(long["function"]["description"]) == 1_024
+
+
+def test_anthropic_takes_legal_keys_only() -> None:
+    schema = tool_schema(TOOL, "anthropic")["input_schema"]
+    keys = list(schema["properties"])
+    assert keys[0] == "filter" and keys[2] == "customer_id" and re.fullmatch(r"customer_id_[0-9a-f]{8}", keys[1])
+    assert [schema["properties"][key].get("title") for key in keys] == ["$filter", "customer id", None]
+    assert schema["required"] == [keys[1]]
+
+
+def test_mcp_has_title_and_outputs() -> None:
+    made = tool_schema(TOOL, "mcp")
+    assert (made["name"], made["title"]) == ("sales__list_orders", "List Orders")
+    assert made["outputSchema"]["properties"]["value"]["items"]["properties"] == {"id": {"type": "string"}}
+    assert "outputSchema" not in tool_schema(Tool(id="x", name="x"), "mcp")
+
+
+def test_none_is_empty_and_an_unknown_format_lists_the_known() -> None:
+    assert tool_schema_json(TOOL, "none") == ""
+    with pytest.raises(InvalidArgumentError, match="none, openai, anthropic, mcp"):
+        tool_schema(TOOL, "soap")
+
+
+@pytest.mark.parametrize(
+    ("tool_id", "name", "called"),
+    [
+        ("get_order", "get_order", "get_order"),
+        ("erp/get_order", "get_order", "erp__get_order"),
+        ("a/b/c", "c", "a__b__c"),
+        ("tool_17", "Get Order!", r"Get_Order_[0-9a-f]{8}"),
+        ("erp/GET /orders/{id}", "GET /orders/{id}", r"GET_orders_id_[0-9a-f]{8}"),
+        ("a__b", "a__b", r"a__b_[0-9a-f]{8}"),
+        ("注文", "注文", r"tool_[0-9a-f]{8}"),
+        ("x" * 80, "x" * 80, r"x{55}_[0-9a-f]{8}"),
+    ],
+)
+def test_names_to_call_by(tool_id: str, name: str, called: str) -> None:
+    assert re.fullmatch(called, call_name(Tool(id=tool_id, name=name)))
+
+
+words = st.one_of(
+    st.text(max_size=12), st.sampled_from(["a", "b", "a.b", "a[].b", "a[]", "a.b[].c", "$x", "_", "a__b"])
+)
+types = st.one_of(
+    st.text(max_size=20),
+    st.sampled_from(["string", "integer", "array", "list<int>", "Union[int, str]", "object", "any", "Dict[str, x]"]),
+)
+parameters = st.builds(
+    Parameter,
+    name=words,
+    type=types,
+    description=st.text(max_size=10),
+    required=st.booleans(),
+    enum=st.lists(st.one_of(st.text(max_size=5), st.sampled_from(["1", "2.5", "true", "nan", "1e999"]))).map(tuple),
+    format=st.sampled_from(["", "uuid", "odd"]),
+)
+tools = st.builds(
+    Tool,
+    id=words.filter(bool),
+    name=words.filter(bool),
+    description=st.text(max_size=20),
+    parameters=st.lists(parameters, max_size=8).map(tuple),
+    returns=st.lists(parameters, max_size=3).map(tuple),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(tool=tools)
+def test_any_tool_gives_valid_json_schemas(tool: Tool) -> None:
+    for schema_format in SCHEMA_FORMATS[1:]:
+        made = json.loads(tool_schema_json(tool, schema_format))
+        holder = made.get("function", made)
+        assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", holder["name"])
+        for key in ("parameters", "input_schema", "inputSchema", "outputSchema"):
+            if key in holder:
+                Draft202012Validator.check_schema(holder[key])
+                check_required(holder[key])
+    for key in every_key(tool_schema(tool, "anthropic")["input_schema"]):
+        assert re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", key)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(tools, unique_by=lambda tool: tool.id, max_size=6))
+def test_tools_of_different_ids_are_called_differently(many: list[Tool]) -> None:
+    assert len({call_name(tool) for tool in many}) == len(many)
+
+
+def check_required(schema: dict[str, Any]) -> None:
+    """What is required exists, at every level."""
+    assert set(schema.get("required", ())) <= set(schema.get("properties", ()))
+    for child in below(schema):
+        check_required(child)
+
+
+def every_key(schema: dict[str, Any]) -> list[str]:
+    return [*schema.get("properties", {}), *(key for child in below(schema) for key in every_key(child))]
+
+
+def below(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    children = list(schema.get("properties", {}).values())
+    return [*children, *([schema["items"]] if "items" in schema else [])]

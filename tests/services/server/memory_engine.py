@@ -1,0 +1,215 @@
+"""A small deterministic Engine in memory, and a server over it, for tests of what stands around engines."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from ontology.errors import InvalidArgumentError, NotFoundError
+from ontology.tool import Dependency, Parameter, Tool
+from ontology.triple import Provenance
+from retrieval.engine import CatalogInfo, EgoGraph, Engine, GraphEdge, GraphNode
+from retrieval.retriever import EdgeWalked, EntryMatch, Reasons, Request, Response, Retriever, ScoredTool, Supply
+from services.server.server import Server
+from services.server.settings import ServerSettings
+
+SNAPSHOT_ID = "memory-1"
+
+TOOLS = (
+    Tool(
+        id="crm/find_customer",
+        name="find_customer",
+        description="Find a customer by name",
+        parameters=(Parameter(name="name", description="words of the name", required=True, location="query"),),
+        returns=(Parameter(name="items[].customer_id", format="uuid"),),
+        metadata={"namespace": "crm", "title": "Find Customer", "department": "sales", "tags": ["customer", "顧客"]},
+    ),
+    Tool(
+        id="crm/get_customer",
+        name="get_customer",
+        description="Get the details of a customer",
+        parameters=(Parameter(name="customer_id", required=True, format="uuid", location="path"),),
+        depends_on=(
+            Dependency(
+                tool="crm/find_customer",
+                parameter="customer_id",
+                output="items[].customer_id",
+                reason="openapi link FindCustomer",
+            ),
+        ),
+        metadata={"namespace": "crm", "department": "sales"},
+    ),
+    Tool(
+        id="erp/list_orders",
+        name="list_orders",
+        description="List the orders of a customer. 注文の一覧",
+        parameters=(
+            Parameter(name="customer_id", required=True),
+            Parameter(name="status", enum=("open", "closed")),
+            Parameter(name="page.size", type="integer"),
+        ),
+        metadata={"namespace": "erp", "department": "finance"},
+    ),
+)
+
+
+@dataclass
+class MemoryEngine:
+    """Ranks by common words.
+
+    :param delays_s: stage → seconds that it takes.
+    :param hook: called with the request before anything else; may block or raise.
+    """
+
+    tools: tuple[Tool, ...] = TOOLS
+    snapshot_id: str = SNAPSHOT_ID
+    delays_s: dict[str, float] = field(default_factory=dict)
+    hook: Callable[[Request], None] = lambda request: None
+    stages: list[str] = field(default_factory=list)
+    running: int = 0
+    most_running: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def retriever(self, preset: str = "") -> Retriever:
+        if preset not in ("", "words", "title"):
+            raise InvalidArgumentError(
+                f"there is no preset {preset!r}", subject="preset", remedy="Use one of title, words"
+            )
+        return WordRetriever(self, preset or "words")
+
+    def tool(self, tool_id: str) -> Tool:
+        for tool in self.tools:
+            if tool.id == tool_id:
+                return tool
+        raise NotFoundError("there is no such tool", subject=tool_id, remedy="See the catalogue for the ids")
+
+    def neighbors(self, node: str, *, predicates: Sequence[str] = (), limit: int = 100) -> EgoGraph:
+        tool = self.tool(node.removeprefix("tool:"))
+        key = f"tool:{tool.id}"
+        edges = [
+            GraphEdge(
+                head=key,
+                predicate="has_parameter",
+                tail=f"parameter:{parameter.name}",
+                phrase="takes",
+                provenance=(Provenance(tool.id, f"parameters.{parameter.name}", "rules.v1"),),
+            )
+            for parameter in tool.parameters
+            if not predicates or "has_parameter" in predicates
+        ]
+        ends = sorted(edge.tail for edge in edges[:limit])
+        return EgoGraph(
+            center=GraphNode(key=key, type="tool", name=tool.title, degree=len(tool.parameters), tool_id=tool.id),
+            nodes=tuple(
+                GraphNode(key=end, type="parameter", name=end.partition(":")[2], degree=1, surface_forms=("x",))
+                for end in ends
+            ),
+            edges=tuple(edges[:limit]),
+            total_degree=len(edges),
+        )
+
+    def catalog(self) -> CatalogInfo:
+        return CatalogInfo(
+            snapshot_id=self.snapshot_id,
+            format_version=1,
+            ontology_name="default",
+            ontology_version=3,
+            ontology_digest="ab" * 32,
+            tool_count=len(self.tools),
+            presets=("title", "words"),
+            default_preset="words",
+            models={"encoder": "none"},
+            node_counts={"tool": len(self.tools)},
+            edge_counts={"has_parameter": 5},
+            created_by={"egotools": "0.1.0"},
+        )
+
+    def tool_ids(self, offset: int, limit: int) -> Sequence[str]:
+        return [tool.id for tool in self.tools[offset : offset + limit]]
+
+
+@dataclass
+class WordRetriever:
+    """Scores a tool by the share of the request's words that it has; of ``words`` that is its probability too, and half of
+    the words are needed."""
+
+    engine: MemoryEngine
+    name: str
+
+    def retrieve(self, request: Request) -> Response:
+        engine = self.engine
+        with engine.lock:
+            engine.running += 1
+            engine.most_running = max(engine.most_running, engine.running)
+        try:
+            engine.hook(request)
+            for stage in ("entry", "rank"):
+                request.check_deadline(stage)
+                engine.stages.append(stage)
+                time.sleep(engine.delays_s.get(stage, 0.0))
+            return self._answer(request)
+        finally:
+            with engine.lock:
+                engine.running -= 1
+
+    def _answer(self, request: Request) -> Response:
+        asked = _words(request.query)
+        scores = {
+            tool.id: len(asked & _words(f"{tool.name} {tool.description}")) / max(1, len(asked))
+            for tool in self.engine.tools
+            if all(tool.metadata.get(key) in values for key, values in request.filters.items())
+        }
+        best = sorted(scores, key=lambda tool_id: (-scores[tool_id], tool_id))[: request.k]
+        fit = max(scores.values(), default=0.0) if self.name == "words" else None
+        if request.auto_k and fit is not None:
+            best = [tool_id for tool_id in best if scores[tool_id] >= 0.5]
+        reasons = Reasons(
+            entries=(EntryMatch(node="business_object:customer", kind="ngram", text="customer", score=2.5),),
+            edges=(EdgeWalked(head="tool:x", predicate="has_entity", tail="business_object:customer", confidence=0.5),),
+            signals={"words": 0.25},
+            supplies=(Supply(parameter="customer_id", tool_id="crm/find_customer", kind="supplies", confidence=0.75),),
+        )
+        return Response(
+            tools=tuple(
+                ScoredTool(
+                    tool_id=tool_id,
+                    rank=rank,
+                    score=scores[tool_id],
+                    reasons=reasons,
+                    probability=None if fit is None else scores[tool_id],
+                )
+                for rank, tool_id in enumerate(best, start=1)
+            ),
+            snapshot_id=self.engine.snapshot_id,
+            preset=self.name,
+            timings_ms={"total": 1.0},
+            degraded=("no reranker", "auto_k: nobody knows")[: 1 + request.auto_k] if self.name == "title" else (),
+            fit_probability=fit,
+            no_tool_fits=fit is not None and fit < 0.5,
+        )
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z]+|[^\W_a-z]", text.lower()))
+
+
+def small_settings(**changed: object) -> ServerSettings:
+    """Settings on a free loopback port, two workers, two places to wait."""
+    values = {"port": 0, "workers": 2, "queue": 2, "grace_s": 5.0, **changed}
+    return ServerSettings(**values)  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def serving(engine: Engine | None = None, settings: ServerSettings | None = None) -> AsyncIterator[Server]:
+    """A server that answers from ``engine``; ``Server.address`` says where."""
+    server = Server(settings or small_settings())
+    await server.start()
+    try:
+        await server.load(lambda: engine if engine is not None else MemoryEngine())
+        yield server
+    finally:
+        await server.stop(0)

@@ -1,0 +1,621 @@
+"""The server over real gRPC on loopback: every RPC, every error, health, reflection, load, deadlines."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+import ontology.errors as errors_module
+from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError
+from ontology.tool import Tool
+from retrieval.retriever import Request
+from services.server.error_status import ERROR_METADATA_KEY, reason_of
+from services.server.logs import JsonFormatter
+from services.server.server import SERVICE_NAME, Server
+from tests.services.server.memory_engine import SNAPSHOT_ID, MemoryEngine, serving, small_settings
+
+
+@pytest.fixture
+def engine() -> MemoryEngine:
+    return MemoryEngine()
+
+
+@pytest.fixture
+async def server(engine: MemoryEngine) -> AsyncIterator[Server]:
+    async with serving(engine) as running:
+        engine.stages.clear()  # of the warm query
+        yield running
+
+
+@pytest.fixture
+async def channel(server: Server) -> AsyncIterator[grpc.aio.Channel]:
+    async with grpc.aio.insecure_channel(server.address) as opened:
+        yield opened
+
+
+@pytest.fixture
+def stub(channel: grpc.aio.Channel) -> pb_grpc.ToolRetrievalAsyncStub:
+    return pb_grpc.ToolRetrievalStub(channel)
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter())
+    handler.setLevel(logging.INFO)
+    root = logging.getLogger()
+    before = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    yield stream
+    root.removeHandler(handler)
+    root.setLevel(before)
+
+
+def calls(log: io.StringIO) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    return [line for line in lines if line["message"] == "call"]
+
+
+async def failure(call: Any) -> grpc.aio.AioRpcError:
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await call
+    return caught.value
+
+
+def told(error: grpc.aio.AioRpcError) -> pb.Error:
+    for key, value in error.trailing_metadata():
+        if key == ERROR_METADATA_KEY:
+            assert isinstance(value, bytes)
+            return pb.Error.FromString(value)
+    raise AssertionError(f"no {ERROR_METADATA_KEY} beside {error.code()}")
+
+
+# -- every RPC ---------------------------------------------------------------------------------------------------------
+
+
+async def test_retrieve_ranks_and_explains(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
+    response = await stub.Retrieve(
+        pb.RetrieveRequest(query="find a customer", k=2, explain=True, schema_format=pb.SCHEMA_FORMAT_OPENAI)
+    )
+    assert [tool.id for tool in response.tools] == ["crm/find_customer", "crm/get_customer"]
+    assert [tool.rank for tool in response.tools] == [1, 2]
+    first = response.tools[0]
+    assert (first.name, first.title, first.namespace) == ("find_customer", "Find Customer", "crm")
+    assert first.description == "Find a customer by name"
+    assert first.score == 1.0
+    assert json.loads(first.schema_json)["function"]["parameters"]["required"] == ["name"]
+    assert first.reasons.entries[0].score == 2.5
+    assert first.reasons.edges[0].predicate == "has_entity"
+    assert dict(first.reasons.signals) == {"words": 0.25}
+    assert first.reasons.supplies[0].tool_id == "crm/find_customer"
+    assert (response.snapshot_id, response.preset, list(response.degraded)) == (SNAPSHOT_ID, "words", [])
+    assert response.timings_ms["total"] == 1.0 and response.timings_ms["queue"] >= 0
+
+
+async def test_retrieve_leaves_out_what_was_not_asked_for(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
+    response = await stub.Retrieve(pb.RetrieveRequest(query="customer", preset="title"))
+    assert len(response.tools) == 3  # k absent means ten
+    assert not any(tool.HasField("reasons") or tool.schema_json for tool in response.tools)
+    assert (response.preset, list(response.degraded)) == ("title", ["no reranker"])
+
+
+async def test_an_answer_says_how_likely_its_tools_are_and_is_as_long_as_asked(
+    stub: pb_grpc.ToolRetrievalAsyncStub,
+) -> None:
+    response = await stub.Retrieve(pb.RetrieveRequest(query="umbrella customer lost"))
+    assert [round(tool.probability, 2) for tool in response.tools] == [0.33, 0.33, 0.33]
+    assert round(response.fit_probability, 2) == 0.33 and response.no_tool_fits
+
+
+async def test_auto_k_leaves_out_what_is_not_needed_and_all_where_nothing_fits(
+    stub: pb_grpc.ToolRetrievalAsyncStub,
+) -> None:
+    short = await stub.Retrieve(pb.RetrieveRequest(query="find customer", auto_k=True))
+    assert [tool.id for tool in short.tools] == ["crm/find_customer", "crm/get_customer", "erp/list_orders"]
+    short = await stub.Retrieve(pb.RetrieveRequest(query="find a customer by name", auto_k=True, k=3))
+    assert [tool.id for tool in short.tools] == ["crm/find_customer"] and not short.no_tool_fits
+    none = await stub.Retrieve(pb.RetrieveRequest(query="umbrella customer lost", auto_k=True))
+    assert list(none.tools) == [] and none.no_tool_fits
+
+
+async def test_a_preset_without_probabilities_does_not_shorten_and_says_so(
+    stub: pb_grpc.ToolRetrievalAsyncStub,
+) -> None:
+    request = pb.RetrieveRequest(query="umbrella customer lost", auto_k=True, preset="title")
+    for response in (
+        await stub.Retrieve(request),
+        (await stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=[request]))).results[0].response,
+    ):
+        assert len(response.tools) == 3
+        assert not response.HasField("fit_probability") and not response.tools[0].HasField("probability")
+        assert list(response.degraded) == ["no reranker", "auto_k: nobody knows"]
+
+
+async def test_filters_reach_the_retriever(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
+    request = pb.RetrieveRequest(query="customer", filters={"department": pb.StringList(values=["finance", "hr"])})
+    assert [tool.id for tool in (await stub.Retrieve(request)).tools] == ["erp/list_orders"]
+
+
+async def test_a_batch_answers_in_order_and_one_bad_request_stops_no_other(
+    stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine, log: io.StringIO
+) -> None:
+    def hook(request: Request) -> None:
+        if request.query == "break it":
+            raise ZeroDivisionError("break it")
+
+    engine.hook = hook
+    requests = [
+        pb.RetrieveRequest(query="find customer", k=1),
+        pb.RetrieveRequest(query="!?"),
+        pb.RetrieveRequest(query="orders", preset="nonsense"),
+        pb.RetrieveRequest(query="break it"),
+        pb.RetrieveRequest(query="list orders", k=1),
+    ]
+    results = (await stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=requests))).results
+    assert [result.WhichOneof("outcome") for result in results] == ["response", "error", "error", "error", "response"]
+    assert [results[0].response.tools[0].id, results[4].response.tools[0].id] == [
+        "crm/find_customer",
+        "erp/list_orders",
+    ]
+    assert (results[1].error.code, results[1].error.subject) == (3, "query")
+    assert (results[2].error.subject, results[2].error.remedy) == ("preset", "Use one of title, words.")
+    assert results[3].error.code == 13 and results[3].error.incident_id in log.getvalue()
+    assert "break it" not in log.getvalue()
+
+
+@pytest.mark.parametrize("count", [0, 65])
+async def test_a_batch_has_1_to_64_requests(stub: pb_grpc.ToolRetrievalAsyncStub, count: int) -> None:
+    batch = pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query="x")] * count)
+    error = await failure(stub.RetrieveBatch(batch))
+    assert (error.code(), told(error).subject) == (grpc.StatusCode.INVALID_ARGUMENT, "requests")
+    assert f"not {count}" in told(error).message
+
+
+async def test_get_tool_gives_it_whole(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
+    response = await stub.GetTool(pb.GetToolRequest(id="crm/get_customer", schema_format=pb.SCHEMA_FORMAT_MCP))
+    tool = response.tool
+    assert (tool.id, tool.name, tool.namespace) == ("crm/get_customer", "get_customer", "crm")
+    parameter = tool.parameters[0]
+    assert (parameter.name, parameter.required, parameter.location, parameter.format) == (
+        "customer_id",
+        True,
+        "path",
+        "uuid",
+    )
+    assert tool.depends_on[0].tool_id == "crm/find_customer"
+    assert json.loads(tool.metadata_json) == {"namespace": "crm", "department": "sales"}
+    assert json.loads(response.schema_json)["inputSchema"]["required"] == ["customer_id"]
+    assert response.snapshot_id == SNAPSHOT_ID
+
+
+async def test_neighbors_gives_the_ego_graph_and_says_what_it_left_out(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
+    whole = await stub.Neighbors(pb.NeighborsRequest(node="erp/list_orders"))
+    assert (whole.center.key, whole.center.tool_id) == ("tool:erp/list_orders", "erp/list_orders")
+    assert [node.name for node in whole.nodes] == ["customer_id", "page.size", "status"]
+    assert (whole.total_degree, whole.truncated) == (3, False)
+    assert whole.edges[0].provenance[0].field == "parameters.customer_id"
+    assert whole.edges[0].provenance[0].start == -1
+    cut = await stub.Neighbors(pb.NeighborsRequest(node="tool:erp/list_orders", limit=1))
+    assert (len(cut.edges), len(cut.nodes), cut.total_degree, cut.truncated) == (1, 1, 3, True)
+    none = await stub.Neighbors(pb.NeighborsRequest(node="erp/list_orders", predicates=["returns"]))
+    assert (len(none.edges), none.truncated) == (0, False)
+
+
+async def test_the_catalogue_comes_page_by_page(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
+    first = await stub.GetCatalog(pb.GetCatalogRequest(page_size=2))
+    assert (first.snapshot_id, first.format_version, first.tool_count) == (SNAPSHOT_ID, 1, 3)
+    assert (first.ontology.name, first.ontology.version, first.ontology.digest) == ("default", 3, "ab" * 32)
+    assert (list(first.presets), first.default_preset) == (["title", "words"], "words")
+    assert dict(first.created_by) == {"egotools": "0.1.0"}
+    second = await stub.GetCatalog(pb.GetCatalogRequest(page_size=2, page_token=first.next_page_token))
+    assert [*first.tool_ids, *second.tool_ids] == ["crm/find_customer", "crm/get_customer", "erp/list_orders"]
+    assert second.next_page_token == ""
+    bare = await stub.GetCatalog(pb.GetCatalogRequest(page_size=0))
+    assert (list(bare.tool_ids), bare.next_page_token, bare.tool_count) == ([], "", 3)
+
+
+async def test_a_page_token_is_good_for_its_snapshot_only(
+    stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine
+) -> None:
+    token = (await stub.GetCatalog(pb.GetCatalogRequest(page_size=1))).next_page_token
+    engine.snapshot_id = "memory-2"
+    stale = await failure(stub.GetCatalog(pb.GetCatalogRequest(page_token=token)))
+    assert (stale.code(), told(stale).subject) == (grpc.StatusCode.INVALID_ARGUMENT, "page_token")
+    assert told(stale).remedy == "Start again without a page token."
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
+
+WRONG = {
+    "k-0": (pb.RetrieveRequest(query="x", k=0), "k"),
+    "k-negative": (pb.RetrieveRequest(query="x", k=-1), "k"),
+    "k-10000": (pb.RetrieveRequest(query="x", k=10_000), "k"),
+    "query-empty": (pb.RetrieveRequest(), "query"),
+    "query-punctuation": (pb.RetrieveRequest(query="?! -- ... ###"), "query"),
+    "query-emoji": (pb.RetrieveRequest(query="🚀🔥🙈"), "query"),
+    "query-1MB": (pb.RetrieveRequest(query="order " * 170_000), "query"),
+    "preset-unknown": (pb.RetrieveRequest(query="x", preset="nope"), "preset"),
+    "format-unknown": (pb.RetrieveRequest(query="x", schema_format=99), "schema_format"),  # type: ignore[arg-type]
+    "filter-no-key": (pb.RetrieveRequest(query="x", filters={"": pb.StringList(values=["a"])}), "filters"),
+    "filter-no-values": (pb.RetrieveRequest(query="x", filters={"team": pb.StringList()}), "filters.team"),
+    "filter-empty-value": (pb.RetrieveRequest(query="x", filters={"team": pb.StringList(values=[""])}), "filters.team"),
+    "filter-many-values": (
+        pb.RetrieveRequest(query="x", filters={"team": pb.StringList(values=["v"] * 257)}),
+        "filters.team",
+    ),
+    "filter-many-keys": (
+        pb.RetrieveRequest(query="x", filters={f"k{n}": pb.StringList(values=["v"]) for n in range(33)}),
+        "filters",
+    ),
+    "tool-no-id": (pb.GetToolRequest(), "id"),
+    "tool-long-id": (pb.GetToolRequest(id="x" * 5_000), "id"),
+    "tool-format": (pb.GetToolRequest(id="x", schema_format=-1), "schema_format"),  # type: ignore[arg-type]
+    "node-empty": (pb.NeighborsRequest(node="  "), "node"),
+    "node-limit-0": (pb.NeighborsRequest(node="x", limit=0), "limit"),
+    "node-limit-large": (pb.NeighborsRequest(node="x", limit=1_001), "limit"),
+    "node-many-predicates": (pb.NeighborsRequest(node="x", predicates=["p"] * 65), "predicates"),
+    "node-long-predicate": (pb.NeighborsRequest(node="x", predicates=["p" * 1_001]), "predicates"),
+    "page-negative": (pb.GetCatalogRequest(page_size=-1), "page_size"),
+    "page-large": (pb.GetCatalogRequest(page_size=5_001), "page_size"),
+    "page-token": (pb.GetCatalogRequest(page_token="hello there"), "page_token"),
+    "page-token-other": (pb.GetCatalogRequest(page_token="MTphYmM6eA=="), "page_token"),
+}
+
+
+@pytest.mark.parametrize(("request_", "subject"), WRONG.values(), ids=WRONG.keys())
+async def test_bad_input_is_refused_by_the_name_of_its_field(
+    stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine, request_: Any, subject: str
+) -> None:
+    method = {
+        pb.RetrieveRequest: stub.Retrieve,
+        pb.GetToolRequest: stub.GetTool,
+        pb.NeighborsRequest: stub.Neighbors,
+        pb.GetCatalogRequest: stub.GetCatalog,
+    }[type(request_)]
+    error = await failure(method(request_))  # type: ignore[operator]
+    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+    said = told(error)
+    assert (said.code, said.reason, said.subject) == (3, "INVALID_ARGUMENT", subject)
+    assert said.message.endswith(".")
+    assert error.details() and subject in str(error.details())
+    assert engine.stages == []
+
+
+async def test_a_message_above_the_limit_is_refused_for_its_size(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
+    error = await failure(stub.Retrieve(pb.RetrieveRequest(query="x" * 5 * 1024 * 1024)))
+    assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+async def test_bytes_that_are_no_message_are_the_callers_fault(channel: grpc.aio.Channel) -> None:
+    for name in ("Retrieve", "RetrieveBatch", "GetTool", "Neighbors", "GetCatalog"):
+        raw = channel.unary_unary(f"/{SERVICE_NAME}/{name}")  # type: ignore[var-annotated]
+        error = await failure(raw(b"\xff\xff\xff\xff\x0f"))
+        assert (error.code(), told(error).subject) == (grpc.StatusCode.INVALID_ARGUMENT, "request")
+
+
+async def test_an_unknown_method_is_unimplemented(channel: grpc.aio.Channel) -> None:
+    raw = channel.unary_unary(f"/{SERVICE_NAME}/Forget")  # type: ignore[var-annotated]
+    assert (await failure(raw(b""))).code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+async def test_queries_in_other_scripts_are_answered(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
+    for query in ("注文の一覧を見せて", "Покажи заказы", "order 🚀", "ق طلب"):
+        assert len((await stub.Retrieve(pb.RetrieveRequest(query=query))).tools) == 3
+    best = await stub.Retrieve(pb.RetrieveRequest(query="注文", k=1))
+    assert best.tools[0].id == "erp/list_orders"
+
+
+async def test_an_answer_above_the_limit_says_what_to_ask_less_of() -> None:
+    long = Tool(id="long", name="long", description="word " * 2_000)
+    async with serving(MemoryEngine(tools=(long,)), small_settings(max_message_bytes=9_000)) as server:
+        async with grpc.aio.insecure_channel(server.address) as channel:
+            stub: pb_grpc.ToolRetrievalAsyncStub = pb_grpc.ToolRetrievalStub(channel)
+            found = await stub.Retrieve(pb.RetrieveRequest(query="word"))
+            assert len(found.tools[0].description) == 8_000  # cut; GetTool has the whole
+            error = await failure(stub.GetTool(pb.GetToolRequest(id="long")))
+    assert (error.code(), told(error).subject) == (grpc.StatusCode.INVALID_ARGUMENT, "max_message_bytes")
+    assert "Ask for fewer" in told(error).remedy
+
+
+# -- every error -------------------------------------------------------------------------------------------------------
+
+
+def tree(root: type[EgotoolsError]) -> list[type[EgotoolsError]]:
+    below = [kind for child in root.__subclasses__() for kind in tree(child)]
+    return [root, *(kind for kind in below if kind.__module__ == errors_module.__name__)]
+
+
+@pytest.mark.parametrize("kind", tree(EgotoolsError), ids=lambda kind: kind.__name__)
+async def test_every_error_of_the_tree_has_its_code(
+    stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine, kind: type[EgotoolsError]
+) -> None:
+    error = (
+        MissingExtraError("the thing", extra="llm")
+        if kind is MissingExtraError
+        else kind("it is wrong", subject="the thing", remedy="Mend it")
+    )
+
+    def hook(request: Request) -> None:
+        raise error
+
+    engine.hook = hook
+    met = await failure(stub.Retrieve(pb.RetrieveRequest(query="x")))
+    said = told(met)
+    assert met.code().name == kind.grpc_code != "UNKNOWN"
+    assert said.code == met.code().value[0]
+    assert (said.reason, said.subject) == (reason_of(error), "the thing")
+    assert said.message == f"{error.problem}." and said.remedy == f"{error.remedy}."
+    assert met.details() == str(error)
+
+
+async def test_a_bug_is_internal_with_an_incident_that_the_log_knows(
+    stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine, log: io.StringIO
+) -> None:
+    def hook(request: Request) -> None:
+        try:
+            raise KeyError(request.query)
+        except KeyError as cause:
+            raise RuntimeError(f"cannot do {request.query}") from cause
+
+    engine.hook = hook
+    error = await failure(stub.Retrieve(pb.RetrieveRequest(query="planted secret words")))
+    said = told(error)
+    assert (error.code(), said.reason) == (grpc.StatusCode.INTERNAL, "INTERNAL")
+    assert said.incident_id and said.incident_id in str(error.details())
+    assert "planted" not in str(error.details())
+    incident = next(line for line in map(json.loads, log.getvalue().splitlines()) if line["message"] == "incident")
+    assert incident["incident_id"] == said.incident_id
+    assert "builtins.RuntimeError" in incident["traceback"] and "builtins.KeyError" in incident["traceback"]
+    assert any("memory_engine.py" in line for line in incident["traceback"])
+    assert "planted" not in log.getvalue()
+
+
+async def test_long_errors_fit_into_metadata(stub: pb_grpc.ToolRetrievalAsyncStub, engine: MemoryEngine) -> None:
+    def hook(request: Request) -> None:
+        raise InvalidArgumentError("長" * 9_000, subject="界" * 9_000, remedy="短\ud800" * 9_000)
+
+    engine.hook = hook
+    error = await failure(stub.Retrieve(pb.RetrieveRequest(query="x")))
+    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert told(error).message.startswith("長長") and told(error).subject.endswith("…")
+
+
+# -- health and reflection ---------------------------------------------------------------------------------------------
+
+
+async def health_of(channel: grpc.aio.Channel, service: str) -> int:
+    stub = health_pb2_grpc.HealthStub(channel)
+    return int((await stub.Check(health_pb2.HealthCheckRequest(service=service))).status)
+
+
+async def test_the_service_serves_only_after_a_warm_query() -> None:
+    serving_, not_serving = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
+    held, engine = threading.Event(), MemoryEngine()
+    engine.hook = lambda request: wait_for(held)
+    server = Server(small_settings())
+    address = await server.start()
+    loading = asyncio.ensure_future(server.load(lambda: engine))
+    try:
+        async with grpc.aio.insecure_channel(address) as channel:
+            assert await health_of(channel, "") == serving_
+            assert await health_of(channel, SERVICE_NAME) == not_serving
+            stub: pb_grpc.ToolRetrievalAsyncStub = pb_grpc.ToolRetrievalStub(channel)
+            early = await failure(stub.Retrieve(pb.RetrieveRequest(query="x")))
+            assert (early.code(), told(early).reason) == (grpc.StatusCode.UNAVAILABLE, "NOT_READY")
+            held.set()
+            await loading
+            assert await health_of(channel, SERVICE_NAME) == serving_
+            assert (await stub.Retrieve(pb.RetrieveRequest(query="x"))).snapshot_id == SNAPSHOT_ID
+            with pytest.raises(grpc.aio.AioRpcError) as unknown:
+                await health_of(channel, "egotools.v1.Nobody")
+            assert unknown.value.code() is grpc.StatusCode.NOT_FOUND
+    finally:
+        held.set()
+        await server.stop(0)
+
+
+async def test_a_failed_warm_query_never_serves() -> None:
+    def hook(request: Request) -> None:
+        raise InvalidArgumentError("the index is broken")
+
+    engine = MemoryEngine(hook=hook)
+    server = Server(small_settings())
+    address = await server.start()
+    try:
+        with pytest.raises(InvalidArgumentError, match="the index is broken"):
+            await server.load(lambda: engine)
+        async with grpc.aio.insecure_channel(address) as channel:
+            assert await health_of(channel, SERVICE_NAME) == health_pb2.HealthCheckResponse.NOT_SERVING
+    finally:
+        await server.stop(0)
+
+
+async def test_watchers_see_the_end_and_do_not_hold_it_up() -> None:
+    seen: list[int] = []
+    server = Server(small_settings(grace_s=20.0))
+    await server.start()
+    await server.load(MemoryEngine)
+    async with grpc.aio.insecure_channel(server.address) as channel:
+        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service=SERVICE_NAME))
+        unknown = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service="nobody"))
+        assert (await unknown.read()).status == health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
+        seen.append((await watch.read()).status)
+        started = time.monotonic()
+        stopping = asyncio.ensure_future(server.stop())
+        seen.append((await asyncio.wait_for(watch.read(), 1.0)).status)
+        await stopping
+        assert time.monotonic() - started < 5.0
+    assert seen == [health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING]
+
+
+async def test_reflection_lists_the_service(channel: grpc.aio.Channel) -> None:
+    stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+    call = stub.ServerReflectionInfo(iter([reflection_pb2.ServerReflectionRequest(list_services="")]))
+    names = [service.name async for reply in call for service in reply.list_services_response.service]
+    assert names == ["egotools.v1.ToolRetrieval", "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"]
+
+
+# -- load, deadlines, cancellation -------------------------------------------------------------------------------------
+
+
+async def test_overload_is_refused_at_once_and_the_admitted_succeed(
+    stub: pb_grpc.ToolRetrievalAsyncStub, server: Server, engine: MemoryEngine, channel: grpc.aio.Channel
+) -> None:
+    held = threading.Event()
+    engine.most_running = 0
+    engine.hook = lambda request: wait_for(held)
+    admitted = [asyncio.ensure_future(stub.Retrieve(pb.RetrieveRequest(query="x"), timeout=20)) for _ in range(4)]
+    await until(lambda: server.limiter.admitted == 4)
+    refused_after = []
+    for _ in range(10):
+        started = time.monotonic()
+        error = await failure(stub.Retrieve(pb.RetrieveRequest(query="x"), timeout=20))
+        refused_after.append(time.monotonic() - started)
+        assert (error.code(), told(error).reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED")
+    assert sorted(refused_after)[5] < 0.05
+    assert await health_of(channel, SERVICE_NAME) == health_pb2.HealthCheckResponse.SERVING
+    held.set()
+    assert [len(response.tools) for response in await asyncio.gather(*admitted)] == [3] * 4
+    assert engine.most_running == 2
+    await until(lambda: server.limiter.admitted == 0)
+
+
+async def test_a_deadline_stops_the_caller_at_once_and_the_later_stages_for_good(
+    stub: pb_grpc.ToolRetrievalAsyncStub, server: Server, engine: MemoryEngine
+) -> None:
+    engine.delays_s = {"entry": 0.5}
+    started = time.monotonic()
+    error = await failure(stub.Retrieve(pb.RetrieveRequest(query="x"), timeout=0.05))
+    assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert time.monotonic() - started < 0.3
+    await until(lambda: server.limiter.admitted == 0)
+    assert engine.stages == ["entry"]
+
+
+async def test_a_call_without_deadline_gets_the_servers(log: io.StringIO) -> None:
+    engine = MemoryEngine()
+    async with serving(engine, small_settings(default_deadline_s=0.05)) as server:
+        engine.delays_s = {"entry": 0.3}
+        engine.stages.clear()
+        async with grpc.aio.insecure_channel(server.address) as channel:
+            stub: pb_grpc.ToolRetrievalAsyncStub = pb_grpc.ToolRetrievalStub(channel)
+            error = await failure(stub.Retrieve(pb.RetrieveRequest(query="x")))
+        assert (error.code(), told(error).reason) == (grpc.StatusCode.DEADLINE_EXCEEDED, "DEADLINE")
+        await until(lambda: server.limiter.admitted == 0)
+    assert engine.stages == ["entry"]
+    assert calls(log)[-1]["code"] == "DEADLINE_EXCEEDED"
+
+
+async def test_a_deadline_that_passes_in_the_queue_runs_nothing(
+    stub: pb_grpc.ToolRetrievalAsyncStub, server: Server, engine: MemoryEngine
+) -> None:
+    held = threading.Event()
+    asked: list[str] = []
+
+    def hook(request: Request) -> None:
+        asked.append(request.query)
+        held.wait(10)
+
+    engine.hook = hook
+    running = [asyncio.ensure_future(stub.Retrieve(pb.RetrieveRequest(query="first"), timeout=20)) for _ in range(2)]
+    await until(lambda: len(asked) == 2)
+    error = await failure(stub.Retrieve(pb.RetrieveRequest(query="second"), timeout=0.1))
+    assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    await until(lambda: server.limiter.admitted == 2)
+    held.set()
+    await asyncio.gather(*running)
+    assert asked == ["first", "first"]
+
+
+async def test_cancelled_calls_free_their_places(
+    stub: pb_grpc.ToolRetrievalAsyncStub, server: Server, engine: MemoryEngine, log: io.StringIO
+) -> None:
+    engine.delays_s = {"entry": 0.05}
+    threads = threading.active_count()
+    for _ in range(10):
+        batch = [stub.Retrieve(pb.RetrieveRequest(query="x"), timeout=20) for _ in range(4)]
+        await until(lambda: server.limiter.admitted == 4)
+        for call in batch:
+            call.cancel()
+        started = time.monotonic()
+        await until(lambda: server.limiter.admitted == 0)
+        assert time.monotonic() - started < 0.5
+    assert "rank" not in engine.stages
+    assert server.calls.in_flight == 0
+    assert threading.active_count() <= threads + 2  # the two workers
+    engine.delays_s = {}
+    assert len((await stub.Retrieve(pb.RetrieveRequest(query="customer"))).tools) == 3
+    assert {line["code"] for line in calls(log)[:-1]} == {"CANCELLED"}
+
+
+async def test_stopping_lets_calls_in_flight_finish() -> None:
+    engine = MemoryEngine()
+    server = Server(small_settings())
+    await server.start()
+    await server.load(lambda: engine)
+    engine.delays_s = {"entry": 0.3}
+    async with grpc.aio.insecure_channel(server.address) as channel:
+        stub: pb_grpc.ToolRetrievalAsyncStub = pb_grpc.ToolRetrievalStub(channel)
+        call = asyncio.ensure_future(stub.Retrieve(pb.RetrieveRequest(query="customer"), timeout=10))
+        await until(lambda: server.limiter.admitted == 1)
+        await server.stop()
+        assert len((await call).tools) == 3
+
+
+# -- logs --------------------------------------------------------------------------------------------------------------
+
+
+async def test_each_call_is_one_line_without_words_of_the_request(
+    stub: pb_grpc.ToolRetrievalAsyncStub, log: io.StringIO
+) -> None:
+    words = "planted secret words"
+    planted = pb.RetrieveRequest(query=words, k=2, filters={"department": pb.StringList(values=[words])})
+    await stub.Retrieve(planted)
+    await stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=[planted, pb.RetrieveRequest(query=words, k=0)]))
+    await failure(stub.Retrieve(pb.RetrieveRequest(query=words, k=0)))
+    await failure(stub.Retrieve(pb.RetrieveRequest(query=words, preset=words)))
+    await failure(stub.GetTool(pb.GetToolRequest(id=words)))
+    await failure(stub.Neighbors(pb.NeighborsRequest(node=words)))
+    assert "planted" not in log.getvalue()
+    lines = calls(log)
+    assert [line["code"] for line in lines] == ["OK", "OK", "INVALID_ARGUMENT", "INVALID_ARGUMENT", *["NOT_FOUND"] * 2]
+    first = lines[0]
+    assert (first["method"], first["k"], first["preset"], first["tools"]) == ("Retrieve", 2, "words", 0)
+    assert (first["snapshot_id"], first["query_chars"]) == (SNAPSHOT_ID, len(words))
+    assert first["ms"] > 0
+    assert (lines[1]["batch"], lines[1]["errors"]) == (2, 1)
+
+
+async def test_two_servers_never_share_a_port(server: Server) -> None:
+    port = int(server.address.rpartition(":")[2])
+    second = Server(small_settings(port=port))
+    with pytest.raises(InvalidArgumentError, match=f"127.0.0.1:{port}: the address cannot be listened on"):
+        await second.start()
+    await second.stop(0)
+
+
+def wait_for(event: threading.Event) -> None:
+    event.wait(10)
+
+
+async def until(true: Any, limit_s: float = 5.0) -> None:
+    """Wait, a little at a time, until ``true()``."""
+    end = time.monotonic() + limit_s
+    while not true():
+        assert time.monotonic() < end, "waited in vain"
+        await asyncio.sleep(0.005)

@@ -1,0 +1,115 @@
+"""Settings from the environment, thread pins, and the JSON log line."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from ontology.errors import InvalidArgumentError
+from services.server.logs import JsonFormatter
+from services.server.logs import fields as log_fields
+from services.server.settings import ServerSettings
+from services.threads import THREAD_VARIABLES, pin_threads
+
+
+def test_the_environment_says_every_field() -> None:
+    environ = {
+        "EGOTOOLS_HOST": "0.0.0.0",
+        "EGOTOOLS_PORT": "0",
+        "EGOTOOLS_WORKERS": "3",
+        "EGOTOOLS_QUEUE": "7",
+        "EGOTOOLS_GRACE_S": "1.5",
+        "EGOTOOLS_DRAIN_S": "2",
+        "EGOTOOLS_MAX_MESSAGE_BYTES": "65536",
+        "EGOTOOLS_DEFAULT_DEADLINE_S": "4",
+        "EGOTOOLS_MAX_BATCH": "8",
+        "EGOTOOLS_MAX_CONNECTION_AGE_S": "60",
+        "EGOTOOLS_WARM_QUERY": "warm",
+        "EGOTOOLS_READY_FILE": "/run/ready",
+        "EGOTOOLS_LOG_LEVEL": "debug",
+    }
+    assert set(environ) == {f"EGOTOOLS_{entry.name.upper()}" for entry in fields(ServerSettings)}
+    assert ServerSettings.from_env(environ) == ServerSettings(
+        host="0.0.0.0",
+        port=0,
+        workers=3,
+        queue=7,
+        grace_s=1.5,
+        drain_s=2.0,
+        max_message_bytes=65_536,
+        default_deadline_s=4.0,
+        max_batch=8,
+        max_connection_age_s=60.0,
+        warm_query="warm",
+        ready_file=Path("/run/ready"),
+        log_level="DEBUG",
+    )
+
+
+def test_what_was_said_otherwise_goes_before_the_environment() -> None:
+    settings = ServerSettings.from_env({"EGOTOOLS_PORT": "no number", "EGOTOOLS_QUEUE": " "}, port=1234, host=None)
+    assert (settings.port, settings.host, settings.queue) == (1234, "127.0.0.1", ServerSettings().queue)
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "problem"),
+    [
+        ("EGOTOOLS_PORT", "http", "'http' is not a whole number"),
+        ("EGOTOOLS_PORT", "70000", "port must be from 0 to 65,535, not 70000"),
+        ("EGOTOOLS_WORKERS", "0", "workers must be from 1 to 256, not 0"),
+        ("EGOTOOLS_GRACE_S", "soon", "'soon' is not a number"),
+        ("EGOTOOLS_GRACE_S", "nan", "grace_s must be from 0 to 3,600, not nan"),
+        ("EGOTOOLS_MAX_BATCH", "65", "max_batch must be from 1 to 64, not 65"),
+        ("EGOTOOLS_LOG_LEVEL", "loud", "there is no log level 'LOUD'"),
+    ],
+)
+def test_a_wrong_variable_is_named(variable: str, text: str, problem: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        ServerSettings.from_env({variable: text})
+    assert (caught.value.subject, caught.value.problem) == (variable, problem)
+
+
+def test_a_wrong_override_is_named() -> None:
+    with pytest.raises(InvalidArgumentError, match="port: port must be from 0"):
+        ServerSettings.from_env({}, port=-1)
+    with pytest.raises(InvalidArgumentError, match="host: the host is empty"):
+        ServerSettings(host=" ")
+
+
+def test_threads_are_pinned_to_one_unless_the_operator_said_otherwise() -> None:
+    environ = {"OMP_NUM_THREADS": "4"}
+    pins = pin_threads(environ)
+    assert pins == environ and tuple(pins) == THREAD_VARIABLES
+    assert (pins["OMP_NUM_THREADS"], pins["OPENBLAS_NUM_THREADS"], pins["TOKENIZERS_PARALLELISM"]) == (
+        "4",
+        "1",
+        "false",
+    )
+
+
+def test_a_log_line_is_json_and_a_traceback_hides_messages() -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter())
+    logger = logging.Logger("test", logging.INFO)
+    logger.addHandler(handler)
+    try:
+        raise ValueError("planted words")
+    except ValueError:
+        logger.exception("it %s", "broke", extra=log_fields(k=3, where=Path("x")))
+    line = json.loads(stream.getvalue())
+    assert (line["message"], line["level"], line["logger"], line["k"], line["where"]) == (
+        "it broke",
+        "ERROR",
+        "test",
+        3,
+        "x",
+    )
+    assert line["time"].endswith("+00:00")
+    assert line["traceback"][0] == "builtins.ValueError"
+    assert "planted" not in stream.getvalue()

@@ -1,0 +1,95 @@
+"""The whole service over a real snapshot: build, load, serve over loopback, ask through the shipped client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from egotools import AsyncClient, InvalidRequestError, NotFoundError, Query
+from inference import HashingEncoder
+from retrieval.snapshot_engine import open_engine
+from services.jobs.build import build_snapshot
+from services.server.server import Server
+from services.server.settings import ServerSettings
+from tests.conftest import ROOT
+
+CATALOG = ROOT / "examples" / "enterprise" / "catalog"
+QUERY = "which suppliers still owe us items of a purchase order"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("service")
+    documents = [str(CATALOG / "procurement.yaml"), str(CATALOG / "purchasing.edmx")]
+    build_snapshot(documents, folder, encoder=HashingEncoder())
+    return folder
+
+
+@asynccontextmanager
+async def _client(store: Path) -> AsyncIterator[AsyncClient]:
+    server = Server(ServerSettings(port=0, workers=2, drain_s=0.0))
+    address = await server.start()
+    try:
+        await server.load(lambda: open_engine(store))
+        async with AsyncClient(address) as client:
+            yield client
+    finally:
+        await server.stop(grace_s=1.0)
+
+
+async def test_every_preset_answers_with_reasons(store: Path) -> None:
+    async with _client(store) as client:
+        catalog = await client.catalog()
+        assert {"default", "paper", "semantic", "hybrid", "bm25-spacy-title"} <= set(catalog.presets)
+        for preset in catalog.presets:
+            answer = await client.retrieve(QUERY, k=5, preset=preset)
+            assert answer.preset == preset
+            assert answer.snapshot_id == catalog.snapshot_id
+            assert 1 <= len(answer.tools) <= 5
+            assert all(tool.reasons is not None and tool.reasons.signals for tool in answer.tools)
+        paper = await client.retrieve(QUERY, k=5, preset="paper")
+        assert any(tool.reasons and tool.reasons.entries and tool.reasons.edges for tool in paper.tools)
+
+
+async def test_a_batch_is_the_same_as_one_by_one(store: Path) -> None:
+    async with _client(store) as client:
+        queries = [QUERY, "block supplier 4711", "create a purchase requisition"]
+        batch = await client.retrieve_batch([*queries, Query(query="x", k=0)])
+        for query, answer in zip(queries, batch, strict=False):
+            alone = await client.retrieve(query)
+            assert not isinstance(answer, Exception)
+            assert [tool.id for tool in answer.tools] == [tool.id for tool in alone.tools]
+        assert isinstance(batch[-1], InvalidRequestError)
+
+
+async def test_tools_schemas_and_filters(store: Path) -> None:
+    async with _client(store) as client:
+        answer = await client.retrieve(QUERY, filters={"namespace": ["purchasing"]}, schema_format="mcp")
+        assert answer.tools
+        assert all(tool.id.startswith("purchasing/") for tool in answer.tools)
+        assert all(tool.schema and "inputSchema" in tool.schema for tool in answer.tools)
+        tool = await client.get_tool("purchasing/read_PurchaseOrderItem")
+        assert {parameter.name for parameter in tool.parameters} >= {"PurchaseOrder", "PurchaseOrderItem"}
+        with pytest.raises(NotFoundError):
+            await client.get_tool("purchasing/read_Unicorn")
+
+
+async def test_the_graph_can_be_walked(store: Path) -> None:
+    async with _client(store) as client:
+        ego = await client.neighbors("business_object:purchase order item", limit=1_000)
+        tools = {node.tool_id for node in ego.nodes if node.tool_id}
+        assert {"purchasing/query_PurchaseOrderItem", "purchasing/read_PurchaseOrderItem"} <= tools
+        assert "Purchase Order Item" in ego.center.surface_forms or ego.center.surface_forms
+        around = await client.neighbors("purchasing/query_PurchaseOrderItem", predicates=["supplies"])
+        assert {edge.predicate for edge in around.edges} == {"supplies"}
+
+
+async def test_busy_callers_all_get_the_answer_of_one(store: Path) -> None:
+    async with _client(store) as client:
+        alone = await client.retrieve(QUERY)
+        together = await asyncio.gather(*(client.retrieve(QUERY) for _ in range(40)))
+        assert {tuple(tool.id for tool in answer.tools) for answer in together} == {tuple(t.id for t in alone.tools)}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from datagen.path import PathEdge
+from datagen.tool_path import PathEdge
 
 __all__ = ["Links"]
 

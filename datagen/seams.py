@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from datagen.path import PathEdge, ToolPath
-from datagen.request import Refusal, SampleValue, SyntheticRequest, Verdict
+from datagen.synthetic_request import Refusal, SampleValue, SyntheticRequest, Verdict
+from datagen.tool_path import PathEdge, ToolPath
 
 __all__ = [
     "MAX_OUTPUTS",

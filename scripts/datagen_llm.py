@@ -21,15 +21,15 @@ from typing import Any, TypeVar
 from datagen.catalogue import Catalogue
 from datagen.links import Links
 from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_judges
-from datagen.outputs import RulesOutputs, available_parameters
-from datagen.path import PathEdge
-from datagen.paths import find_paths
-from datagen.pp_graph import build_pp_graph
-from datagen.request import CLASSES, Refusal, SyntheticRequest
-from datagen.rp_graph import build_rp_graph
+from datagen.paths.path_sampler import find_paths
+from datagen.paths.pp_graph import build_pp_graph
+from datagen.paths.rp_graph import build_rp_graph
+from datagen.paths.rules_outputs import RulesOutputs, available_parameters
+from datagen.paths.rules_sequence import RulesSequence
 from datagen.seams import RequestJudge, ToolOutputs
-from datagen.sequence import RulesSequence
-from datagen.validate import rules_judges
+from datagen.synthetic_request import CLASSES, Refusal, SyntheticRequest
+from datagen.tool_path import PathEdge
+from datagen.validation.rules_validator import rules_judges
 from inference import OpenAIChat, load_encoder
 from inference.cache import Cache
 from ingest.sources import read_catalog

@@ -22,11 +22,11 @@ from typing import Any
 
 from datagen.catalogue import Catalogue
 from datagen.links import Links
-from datagen.outputs import RulesOutputs
-from datagen.path import MAX_TOOLS, PathEdge, Shape, ToolPath
-from datagen.request import CLASSES, SyntheticRequest
-from datagen.rp_graph import build_rp_graph
-from datagen.validate import rules_judges, validate
+from datagen.paths.rp_graph import build_rp_graph
+from datagen.paths.rules_outputs import RulesOutputs
+from datagen.synthetic_request import CLASSES, SyntheticRequest
+from datagen.tool_path import MAX_TOOLS, PathEdge, Shape, ToolPath
+from datagen.validation.rules_validator import rules_judges, validate
 from ontology.errors import DocumentError
 from ontology.files import write_file
 from retrieval.snapshot.reader import open_snapshot

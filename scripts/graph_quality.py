@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from datagen.catalogue import Catalogue
-from datagen.outputs import RulesOutputs
-from datagen.rp_graph import build_rp_graph
+from datagen.paths.rp_graph import build_rp_graph
+from datagen.paths.rules_outputs import RulesOutputs
 from eval.graph_quality import GraphTable, find_build_report, graph_quality, graph_quality_tables
 from eval.queries import read_queries
 from inference import load_encoder

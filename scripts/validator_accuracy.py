@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from datagen.catalogue import Catalogue
-from datagen.outputs import RulesOutputs
-from datagen.request import SyntheticRequest
-from datagen.rp_graph import build_rp_graph
+from datagen.paths.rp_graph import build_rp_graph
+from datagen.paths.rules_outputs import RulesOutputs
 from datagen.seams import RequestJudge
-from datagen.validate import rules_judges
+from datagen.synthetic_request import SyntheticRequest
+from datagen.validation.rules_validator import rules_judges
 from eval.graph_quality.proportion import Proportion
 from ingest.sources import read_catalog
 from ontology.ontology import load_ontology

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from datagen.llm.asking import NAME, Asking, sentence
-from datagen.request import Verdict
+from datagen.llm.chat_step import NAME, Asking, sentence
+from datagen.synthetic_request import Verdict
 from inference.structured_chat import Question, SchemaReader
 
 __all__ = ["Opinion", "reasoned", "verdict"]

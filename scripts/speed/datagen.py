@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from datagen.catalogue import Catalogue
-from datagen.outputs import RulesOutputs
-from datagen.paths import FoundPaths, find_paths
-from datagen.pp_graph import build_pp_graph
-from datagen.request import CLASSES
-from datagen.rp_graph import build_rp_graph
-from datagen.sequence import RulesSequence
+from datagen.paths.path_sampler import FoundPaths, find_paths
+from datagen.paths.pp_graph import build_pp_graph
+from datagen.paths.rp_graph import build_rp_graph
+from datagen.paths.rules_outputs import RulesOutputs
+from datagen.paths.rules_sequence import RulesSequence
+from datagen.synthetic_request import CLASSES
 from inference.arrays import Floats2d
 from inference.encoder import Encoder
 from ontology.ontology import load_ontology
@@ -124,7 +124,7 @@ def _step(seconds: dict[str, float], name: str, make: Callable[[], Result]) -> R
 
 def _wording(catalogue: Catalogue, found: FoundPaths) -> tuple[int, int, float]:
     """How many requests were asked for, how many were worded, and how many of these a second; reading tools counts too."""
-    from datagen.generate import RulesGenerator
+    from datagen.generation.rules_generator import RulesGenerator
     from datagen.seams import Draft
 
     generator = RulesGenerator(catalogue)

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from datagen.catalogue import Catalogue
-from datagen.generate import RulesGenerator
-from datagen.journal import only_writer
-from datagen.mix import equal_mix, read_mix
-from datagen.outputs import RulesOutputs
-from datagen.pipeline import Steps, make_requests
-from datagen.result import write_result
-from datagen.sequence import RulesSequence
-from datagen.validate import rules_judges
+from datagen.generation.rules_generator import RulesGenerator
+from datagen.paths.rules_outputs import RulesOutputs
+from datagen.paths.rules_sequence import RulesSequence
+from datagen.report.result_files import write_result
+from datagen.run.class_mix import equal_mix, read_mix
+from datagen.run.journal import only_writer
+from datagen.run.make_requests import Steps, make_requests
+from datagen.validation.rules_validator import rules_judges
 from inference import load_encoder
 from inference.cache import Cache
 from inference.cached_encoder import CachedEncoder

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from datagen.request import CLASSES
+from datagen.synthetic_request import CLASSES
 from ingest.sources import read_catalog
 from ontology.tool import Tool
 from tests.conftest import ROOT

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from datagen.outputs import RulesOutputs
-from datagen.request import CLASSES
-from datagen.rp_graph import build_rp_graph
+from datagen.paths.rp_graph import build_rp_graph
+from datagen.paths.rules_outputs import RulesOutputs
 from datagen.seams import RequestJudge
-from datagen.validate import rules_judges
+from datagen.synthetic_request import CLASSES
+from datagen.validation.rules_validator import rules_judges
 from scripts.validator_accuracy import CATALOG, INSTRUMENTS, accuracy_of, load_shipped, read_cases
 from tests.conftest import ROOT
 

@@ -18,7 +18,7 @@ import yaml
 
 from datagen import SyntheticRequest, ToolPath
 from datagen.seams import RequestJudge
-from datagen.validate import validate
+from datagen.validation.rules_validator import validate
 from inference import HashingEncoder
 from ingest.sources import Document
 from ontology import check_ontology, load_ontology

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from datagen.request import CLASSES, SyntheticRequest
+from datagen.synthetic_request import CLASSES, SyntheticRequest
 from eval.queries import read_queries
 from ingest.sources import Catalog
 from scripts.enterprise_benchmark import FOLDER, HALVES, NOTHING, SOURCES, half_of, read_rows

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from datagen.catalogue import Catalogue
-from datagen.path import PathEdge, ToolPath
-from datagen.request import SyntheticRequest
+from datagen.synthetic_request import SyntheticRequest
+from datagen.tool_path import PathEdge, ToolPath
 from inference.openai_chat import OpenAIChat
 from inference.retry import RetryPolicy
 from ontology import Parameter, Tool, load_ontology

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from datagen.llm import LlmGenerator
-from datagen.path import ToolPath
-from datagen.request import CLASSES, Refusal, SampleValue
 from datagen.seams import Draft, Generator
+from datagen.synthetic_request import CLASSES, Refusal, SampleValue
+from datagen.tool_path import ToolPath
 from inference.budget import Budget
 from inference.cache import Cache
 from inference.scripted import ScriptedChat

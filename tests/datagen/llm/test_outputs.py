@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from datagen.llm import LlmOutputs
-from datagen.llm.candidates import Candidates
-from datagen.outputs import RulesOutputs
+from datagen.llm.output_candidates import Candidates
+from datagen.paths.rules_outputs import RulesOutputs
 from datagen.seams import OutputFinder
 from inference.cache import Cache
 from inference.scripted import ScriptedChat

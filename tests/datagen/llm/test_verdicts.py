@@ -8,9 +8,9 @@ import pytest
 
 from datagen.links import Links
 from datagen.llm import LlmSequence, llm_judges
-from datagen.path import ToolPath
-from datagen.request import CLASSES
 from datagen.seams import RequestJudge, SequenceJudge
+from datagen.synthetic_request import CLASSES
+from datagen.tool_path import ToolPath
 from inference.budget import Budget
 from inference.cache import Cache
 from inference.scripted import ScriptedChat

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from datagen.request import CLASSES, SyntheticRequest
+from datagen.synthetic_request import CLASSES, SyntheticRequest
 from eval.queries import read_queries
 from inference import HashingEncoder
 from ontology.tool import Tool

@@ -1,0 +1,180 @@
+"""The P-P graph: tools whose inputs are alike. Nothing flows between them; who asks for one thing may ask for the other.
+
+A tool stands at the mean of the vectors of its inputs, those of few tools weighing more. Only tools that share a word in the
+names of their inputs are compared, so that the work grows with the catalogue and not with its square.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datagen.catalogue import Catalogue
+from datagen.links import Links
+from datagen.paths.blocking import blocks_of, compared_pairs
+from datagen.tool_path import PathEdge
+from inference.arrays import Floats1d, Floats2d
+from inference.encoder import Encoder
+from ingest.linking.subjects import Names, names_of
+from ontology.tool import Parameter, Tool
+
+__all__ = ["MAX_NEIGHBOURS", "PpGraph", "build_pp_graph", "choose_threshold"]
+
+MAX_NEIGHBOURS = 20
+"""At most so many alike tools are kept for each."""
+_FLOOR, _CEILING = 0.6, 0.95
+_SPREADS = 2.0
+_BINS = 40
+_DESCRIPTION_WORDS = 8
+_BATCH = 1_024
+
+
+@dataclass(frozen=True, kw_only=True)
+class PpGraph:
+    """The edges, and where their threshold comes from.
+
+    :param links: source is the lower id; confidence the cosine of the two tools; output and parameter their most alike inputs.
+    :param threshold: cosine in [0, 1] that an edge has at least.
+    :param reason: how the threshold was chosen.
+    :param counts: how many compared pairs lie in each bin of the cosine.
+    :param edges: of the bins, one more than counts.
+    :param compared: how many pairs were compared, of all that could be.
+    """
+
+    links: Links
+    threshold: float
+    reason: str
+    counts: tuple[int, ...]
+    edges: tuple[float, ...]
+    compared: int
+
+    @property
+    def distribution(self) -> dict[str, list[float]]:
+        """The histogram of the compared cosines, in JSON values."""
+        return {"counts": list(self.counts), "edges": list(self.edges)}
+
+
+def build_pp_graph(catalogue: Catalogue, encoder: Encoder) -> PpGraph:
+    """Compare the inputs of tools; each distinct input is encoded once.
+
+    Tools without inputs have no edges.
+    """
+    inputs = _Inputs(catalogue.tools, names_of(catalogue.ontology))
+    parameters = inputs.vectors(encoder)
+    tools = inputs.means(parameters)
+    entities = [catalogue.profiles[tool.id].entity for tool in catalogue.tools]
+    pairs, cosines = compared_pairs(blocks_of(inputs.words, entities), tools)
+    threshold, reason = choose_threshold(cosines)
+    counts, edges = np.histogram(np.clip(cosines, 0.0, 1.0), bins=_BINS, range=(0.0, 1.0))
+    alike = cosines >= threshold - 1e-6
+    kept = _strongest(pairs[alike], cosines[alike], len(catalogue.tools))
+    return PpGraph(
+        links=Links(tuple(_edges(kept, catalogue.tools, inputs, parameters))),
+        threshold=threshold,
+        reason=reason,
+        counts=tuple(map(int, counts)),
+        edges=tuple(round(float(edge), 4) for edge in edges),
+        compared=len(cosines),
+    )
+
+
+def choose_threshold(cosines: Floats1d) -> tuple[float, str]:
+    """The cosine that sets pairs apart from the run of them: two standard deviations above the mean.
+
+    Never below 0.6, where inputs are no longer alike whatever the rest is, nor above 0.95, where only equal ones are left.
+    """
+    if not len(cosines):
+        return _FLOOR, "no two tools share a word in the names of their inputs"
+    mean, spread = float(cosines.mean()), float(cosines.std())
+    chosen = min(max(mean + _SPREADS * spread, _FLOOR), _CEILING)
+    bound = "" if chosen == mean + _SPREADS * spread else f", kept within {_FLOOR} and {_CEILING}"
+    return round(chosen, 4), f"mean {mean:.3f} and {_SPREADS:g} standard deviations of {spread:.3f}{bound}"
+
+
+class _Inputs:
+    """The inputs of the tools as distinct texts."""
+
+    def __init__(self, tools: Sequence[Tool], names: Names) -> None:
+        self._numbers: dict[str, int] = {}
+        self.of: list[NDArray[np.int64]] = []
+        self.words: list[frozenset[str]] = []
+        for tool in tools:
+            texts = [_text(parameter, names) for parameter in tool.parameters]
+            numbers = [self._numbers.setdefault(text, len(self._numbers)) for text in texts]
+            self.of.append(np.asarray(numbers, dtype=np.int64))
+            self.words.append(
+                frozenset(word for parameter in tool.parameters for word in _name(parameter, names).split())
+            )
+
+    @property
+    def texts(self) -> list[str]:
+        """Each distinct text once."""
+        return list(self._numbers)
+
+    def vectors(self, encoder: Encoder) -> Floats2d:
+        """A row of length 1 for each text."""
+        found = np.zeros((len(self._numbers), encoder.dimensions), dtype=np.float32)
+        texts = self.texts
+        for start in range(0, len(texts), _BATCH):
+            found[start : start + _BATCH] = encoder.encode(texts[start : start + _BATCH])
+        return _normal(found)
+
+    def means(self, vectors: Floats2d) -> Floats2d:
+        """A row of length 1 for each tool, of zeros where it has no input."""
+        frequency = Counter(int(number) for numbers in self.of for number in set(numbers.tolist()))
+        rarity = np.asarray(
+            [np.log1p(len(self.of) / frequency[number]) for number in range(len(vectors))], dtype=np.float32
+        )
+        found = np.zeros((len(self.of), vectors.shape[1]), dtype=np.float32)
+        for tool, numbers in enumerate(self.of):
+            if len(numbers):
+                found[tool] = rarity[numbers] @ vectors[numbers]
+        return _normal(found)
+
+
+def _name(parameter: Parameter, names: Names) -> str:
+    return names.canonical(parameter.name.rsplit(".", 1)[-1])
+
+
+def _text(parameter: Parameter, names: Names) -> str:
+    said = " ".join(parameter.description[:200].split()[:_DESCRIPTION_WORDS])
+    return f"{_name(parameter, names) or parameter.name}: {said}" if said else _name(parameter, names) or parameter.name
+
+
+def _normal(rows: Floats2d) -> Floats2d:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0), dtype=np.float32)
+
+
+def _strongest(pairs: NDArray[np.int64], cosines: Floats1d, tools: int) -> list[tuple[int, int, float]]:
+    """The most alike pairs first, as long as neither tool has enough neighbours; in the order of the tools."""
+    degree = [0] * tools
+    kept = []
+    # Cosines are compared to six digits: what lies below is the order of additions.
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], -np.round(cosines, 6))) if len(pairs) else ()
+    for place in order:
+        first, second = int(pairs[place, 0]), int(pairs[place, 1])
+        if degree[first] < MAX_NEIGHBOURS and degree[second] < MAX_NEIGHBOURS:
+            degree[first] += 1
+            degree[second] += 1
+            kept.append((first, second, float(cosines[place])))
+    return sorted(kept)
+
+
+def _edges(
+    pairs: Sequence[tuple[int, int, float]], tools: Sequence[Tool], inputs: _Inputs, vectors: Floats2d
+) -> Iterator[PathEdge]:
+    for one, other, cosine in pairs:
+        first, second = sorted((one, other), key=lambda number: tools[number].id)
+        alike = vectors[inputs.of[first]] @ vectors[inputs.of[second]].T
+        row, column = divmod(int(np.round(alike, 5).argmax()), alike.shape[1])
+        output, parameter = tools[first].parameters[row].name, tools[second].parameters[column].name
+        yield PathEdge(
+            kind="P-P", source=tools[first].id, target=tools[second].id, output=output, parameter=parameter,
+            confidence=round(min(max(cosine, 0.0), 1.0), 4),
+            reason=f"their inputs are alike, {output} and {parameter} most",
+        )  # fmt: skip

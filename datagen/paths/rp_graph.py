@@ -1,0 +1,106 @@
+"""The R-P graph: which output of one tool fills which input of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from datagen.catalogue import Catalogue
+from datagen.links import Links
+from datagen.paths.extended_profiles import wide_profiles
+from datagen.paths.infer_outputs import offered_keys
+from datagen.paths.parameter_catalogue import Listing
+from datagen.paths.part_of import Part, parts_of
+from datagen.paths.rules_outputs import listing_of
+from datagen.seams import ToolOutput, ToolOutputs
+from datagen.tool_path import PathEdge
+from ingest.linking.draft import Offer
+from ingest.linking.edge import DerivedEdge
+from ingest.linking.limits import Limits
+from ingest.linking.links import supplies
+from ingest.linking.offers import Offers
+from ingest.linking.profiles import Profile
+from ingest.linking.subjects import names_of
+
+__all__ = ["LIMITS", "build_rp_graph"]
+
+LIMITS = Limits(
+    max_providers=32,
+    min_confidence=0.2,
+    min_value_providers=12,
+    max_value_share=0.02,
+    optional_values=True,
+    nearest_login=True,
+    resources_across_groups=False,
+)
+"""Wider than those of a build: a path needs one of the tools that may come before, not the best few of them."""
+
+_PART = 0.3
+"""Confidence of an edge between a whole and its part: true, but it adds nothing that was not known before."""
+
+
+def build_rp_graph(catalogue: Catalogue, outputs: ToolOutputs) -> Links:
+    """Edges from each output to the inputs that it can fill, tool by tool in the catalogue's order.
+
+    Time and memory grow with the number of parameters, not with pairs of tools.
+
+    :param outputs: documented ones, and inferred ones that are called exactly as an input of the catalogue.
+    """
+    wide = wide_profiles(catalogue)
+    listing = listing_of(catalogue, wide)
+    profiles = [_offering(wide[tool.id], outputs.by_tool.get(tool.id, ()), listing) for tool in catalogue.tools]
+    inferred = {(one.tool, one.name): one for found in outputs.by_tool.values() for one in found if not one.documented}
+    derived = supplies(profiles, Offers(profiles), LIMITS)
+    edges = tuple(_edges(derived, inferred))
+    known = {(edge.source, edge.target) for edge in edges}
+    parts = parts_of(catalogue.tools, profiles, names_of(catalogue.ontology))
+    return Links((*edges, *(edge for edge in _part_edges(parts, catalogue) if (edge.source, edge.target) not in known)))
+
+
+def _offering(profile: Profile, outputs: Iterable[ToolOutput], listing: Listing) -> Profile:
+    """The profile with the offers of these outputs and no other."""
+    documented: set[str] = set()
+    inferred: list[Offer] = []
+    for output in outputs:
+        if output.documented:
+            documented.add(output.name)
+        else:
+            inferred.extend(_inferred(output, profile, listing))
+    kept = (offer for offer in profile.offers if offer.output in documented)
+    return replace(profile, offers=(*kept, *inferred))
+
+
+def _inferred(output: ToolOutput, profile: Profile, listing: Listing) -> Iterator[Offer]:
+    for key in offered_keys(output.name, profile, listing):
+        yield Offer(output=output.name, type="", key=key, confidence=output.confidence)
+
+
+def _edges(derived: Iterable[DerivedEdge], inferred: Mapping[tuple[str, str], ToolOutput]) -> Iterator[PathEdge]:
+    for edge in derived:
+        what = f"{edge.field} of the {edge.entity}" if edge.entity else edge.field
+        known = inferred.get((edge.source, edge.output))
+        how = f"; the output is inferred: {known.reason}" if known is not None else ""
+        yield PathEdge(
+            kind="R-P",
+            source=edge.source,
+            target=edge.target,
+            output=edge.output,
+            parameter=edge.parameter,
+            confidence=min(edge.confidence, 1.0),
+            reason=f"{edge.output} gives the {what} that {edge.parameter} takes{how}",
+        )
+
+
+def _part_edges(parts: Iterable[Part], catalogue: Catalogue) -> Iterator[PathEdge]:
+    """Both ways: the whole's key is a part of its part's key, and the part holds the key of its whole."""
+    names = names_of(catalogue.ontology)
+    for part in parts:
+        for source, target in ((part.whole, part.part), (part.part, part.whole)):
+            gives = {names.canonical(one.name): one.name for one in reversed(catalogue.tool(source).returns)}
+            takes = {names.canonical(one.name): one.name for one in catalogue.tool(target).parameters}
+            shared = next((name for name in part.shared if name in gives and name in takes), "")
+            if shared:
+                yield PathEdge(
+                    kind="R-P", source=source, target=target, output=gives[shared], parameter=takes[shared],
+                    confidence=_PART, reason=f"both are read by the same {shared}, and the one is a part of the other",
+                )  # fmt: skip

@@ -1,0 +1,87 @@
+"""The mix: how many requests of each class are wanted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from datagen.synthetic_request import CLASSES
+from ontology.errors import InvalidArgumentError
+
+__all__ = ["equal_mix", "read_mix"]
+
+MOST_A_CLASS = 1_000_000
+_REMEDY = (
+    f"Give a count for each class, or shares with a decimal point, of these: {', '.join(CLASSES)}; "
+    "a class that is not named gets none"
+)
+
+
+def equal_mix(per_class: int) -> dict[str, int]:
+    """As many of each class.
+
+    :raises InvalidArgumentError: when it is below 1.
+    """
+    if not 1 <= per_class <= MOST_A_CLASS:
+        raise InvalidArgumentError(
+            f"{per_class} requests a class cannot be made", subject="--per-class", remedy=f"Give 1 to {MOST_A_CLASS:,}"
+        )
+    return dict.fromkeys(CLASSES, per_class)
+
+
+def read_mix(file: Path, per_class: int) -> dict[str, int]:
+    """How many of each class a file wants: an object of YAML or JSON, class → count, or class → share.
+
+    Numbers are shares where any has a decimal point; they are weights of six times ``per_class``, and need not add up to 1.
+
+    :raises InvalidArgumentError: when the file cannot be read, or a class or a number in it is none.
+    """
+    total = sum(equal_mix(per_class).values())
+    said = _read(file)
+    for name, number in said.items():
+        _check(file, name, number)
+    weights = {name: said.get(name, 0) for name in CLASSES}
+    if not any(weights.values()):
+        raise InvalidArgumentError("the mix wants no request", subject=str(file), remedy=_REMEDY)
+    if any(isinstance(number, float) for number in said.values()):
+        return _apportion(weights, total)
+    return {name: int(number) for name, number in weights.items()}
+
+
+def _read(file: Path) -> Mapping[str, Any]:
+    try:
+        said = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise InvalidArgumentError(
+            f"the mix cannot be read: {' '.join(str(error).split())}", subject=str(file), remedy=_REMEDY
+        ) from error
+    if not isinstance(said, dict):
+        what = "is empty" if said is None else f"must be an object, not {type(said).__name__}"
+        raise InvalidArgumentError(f"the mix {what}", subject=str(file), remedy=_REMEDY)
+    return said
+
+
+def _check(file: Path, name: object, number: object) -> None:
+    if name not in CLASSES:
+        raise InvalidArgumentError(f"there is no class {name!r}", subject=str(file), remedy=_REMEDY)
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        raise InvalidArgumentError(f"{name} must be a number, not {number!r}", subject=str(file), remedy=_REMEDY)
+    if not math.isfinite(number) or not 0 <= number <= MOST_A_CLASS:
+        raise InvalidArgumentError(
+            f"{name} must be from 0 to {MOST_A_CLASS:,}, not {number}", subject=str(file), remedy=_REMEDY
+        )
+
+
+def _apportion(weights: Mapping[str, float], total: int) -> dict[str, int]:
+    """Whole numbers in proportion that add up to the total, by largest remainder; ties go to the earlier class."""
+    whole = sum(weights.values())
+    exact = {name: total * weight / whole for name, weight in weights.items()}
+    counts = {name: math.floor(share) for name, share in exact.items()}
+    by_remainder = sorted(exact, key=lambda name: counts[name] - exact[name])
+    for name in by_remainder[: total - sum(counts.values())]:
+        counts[name] += 1
+    return counts

@@ -1,0 +1,199 @@
+"""The journal: what was worded and judged, appended row by row, so that a run that stops goes on and asks nothing twice.
+
+One file a configuration, ``journal/<hash>.jsonl`` in the folder of results, its first row the configuration itself. Whoever
+changes the configuration starts another file, and finds the old one as it was when changing back. A last line without its
+end is what a killed process leaves, and is dropped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from datagen.seams import Draft
+from datagen.synthetic_request import Refusal, SampleValue, Verdict
+from ontology.errors import StorageError
+from ontology.files import disk_errors, write_file
+
+__all__ = ["Journal", "Outcome", "code_digest", "config_digest", "only_writer", "open_journal"]
+
+_log = logging.getLogger(__name__)
+_DIGITS = 12
+_UNSETTLED = 8  # refusals in a row: more than a model that dies gives before it is given up, several threads asking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of one attempt at one request.
+
+    :param worded: the draft, or why there is none.
+    :param verdicts: of the judges that were asked; none where nothing was worded.
+    """
+
+    worded: Draft | Refusal
+    verdicts: tuple[Verdict, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """Whether something was worded, and every judge passed it."""
+        return not isinstance(self.worded, Refusal) and all(verdict.passed for verdict in self.verdicts)
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form."""
+        if isinstance(self.worded, Refusal):
+            return {"refusal": self.worded.to_json()}
+        values = [asdict(value) for value in self.worded.values]
+        return {
+            "text": self.worded.text,
+            "values": values,
+            "verdicts": [verdict.to_json() for verdict in self.verdicts],
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Outcome:
+        """Read the JSON form that :meth:`to_json` writes."""
+        if "refusal" in row:
+            said = dict(row["refusal"])
+            return cls(worded=Refusal(**{**said, "subject": tuple(said["subject"])}))
+        values = tuple(SampleValue(**value) for value in row["values"])
+        verdicts = tuple(Verdict(**verdict) for verdict in row["verdicts"])
+        return cls(worded=Draft(text=row["text"], values=values), verdicts=verdicts)
+
+
+class Journal:
+    """Outcomes by key: those of earlier runs, and those of this one as they are kept."""
+
+    def __init__(self, known: Mapping[str, Outcome], path: Path, file: int) -> None:
+        self._known = dict(known)
+        self._path = path
+        self._file = file
+        self._held: list[tuple[str, Outcome]] = []
+        self.resumed = len(known)
+        """How many outcomes earlier runs left."""
+
+    def get(self, key: str) -> Outcome | None:
+        """The outcome under this key, or None."""
+        return self._known.get(key)
+
+    def keep(self, key: str, outcome: Outcome) -> None:
+        """Write an outcome down before anything else is asked: a process that is killed then loses nothing.
+
+        What was refused is held back until something is not, or a few more were refused: a model that is dying refuses
+        too, and what it refused then is to be asked again.
+
+        :raises StorageError: when the disk refuses.
+        """
+        self._held.append((key, outcome))
+        settled = len(self._held) if outcome.accepted else len(self._held) - _UNSETTLED
+        self._write(settled)
+
+    def settle(self) -> None:
+        """Write down what was held back: the run came to its end.
+
+        :raises StorageError: when the disk refuses.
+        """
+        self._write(len(self._held))
+
+    def _write(self, count: int) -> None:
+        for key, outcome in self._held[: max(count, 0)]:
+            rest = memoryview(_line({"key": key, **outcome.to_json()}).encode("ascii"))
+            with disk_errors(self._path):
+                while rest:  # a disk that is all but full takes a part
+                    rest = rest[os.write(self._file, rest) :]
+            self._known[key] = outcome
+            self._held.pop(0)
+
+
+@contextlib.contextmanager
+def open_journal(folder: Path, config: Mapping[str, Any]) -> Iterator[Journal]:
+    """The journal of a configuration in a folder of results, mended where it was damaged.
+
+    :raises StorageError: when the disk refuses.
+    """
+    path = folder / "journal" / f"{config_digest(config)}.jsonl"
+    known = _mended(path, _line({"config": dict(config)}))
+    with disk_errors(path):
+        file = os.open(path, os.O_WRONLY | os.O_APPEND)  # without a buffer, which would try again when it is closed
+    try:
+        yield Journal(known, path, file)
+    finally:
+        os.close(file)
+
+
+@contextlib.contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Hold a folder of results for one process: what two write at once would be mixed.
+
+    :raises StorageError: when another process holds it, or the disk refuses.
+    """
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = open(folder / ".lock", "w", encoding="utf-8")
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StorageError(
+                "another run is writing here", subject=str(folder), remedy="Wait for it, or name another folder"
+            ) from error
+        yield
+
+
+def config_digest(config: Mapping[str, Any]) -> str:
+    """12 hex digits of the SHA-256 over a configuration."""
+    said = json.dumps(config, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(said.encode()).hexdigest()[:_DIGITS]
+
+
+@cache
+def code_digest() -> str:
+    """12 hex digits of the SHA-256 over this package's sources: other code, other requests."""
+    digest = hashlib.sha256()
+    for name, content in sorted(_sources(files("datagen"), "")):
+        digest.update(f"{name}\n{len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()[:_DIGITS]
+
+
+def _sources(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
+    for entry in folder.iterdir():
+        if entry.is_dir() and entry.name != "__pycache__":
+            yield from _sources(entry, f"{prefix}{entry.name}/")
+        elif entry.is_file() and not entry.name.endswith(".pyc"):
+            yield f"{prefix}{entry.name}", entry.read_bytes()
+
+
+def _mended(path: Path, header: str) -> dict[str, Outcome]:
+    """The whole rows of a journal; a journal that has others, or none, is written anew with those alone."""
+    with disk_errors(path):
+        lines = path.read_bytes().split(b"\n") if path.exists() else []
+    known: dict[str, Outcome] = {}
+    whole = [header]
+    for line in lines[1:-1]:
+        try:
+            row = json.loads(line)
+            known[row["key"]] = Outcome.from_json(row)
+        except (ValueError, KeyError, TypeError):
+            continue
+        whole.append(line.decode("ascii") + "\n")
+    if not lines or lines[0] + b"\n" != header.encode() or lines[-1] or len(whole) != len(lines) - 1:
+        if lines:
+            lost = max(len(lines) - 1 - len(whole), 0)
+            _log.warning("%s: the last line is torn or %d others are damaged; they are worded again", path, lost)
+        write_file(path, "".join(whole))
+    return known
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    return json.dumps(row, separators=(",", ":")) + "\n"  # ASCII: whatever a model says can be written

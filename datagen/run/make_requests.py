@@ -1,0 +1,127 @@
+"""The pipeline: outputs, edges, paths, requests, each step a plain function over the one before it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from datagen.catalogue import Catalogue
+from datagen.links import Links
+from datagen.paths.path_sampler import FoundPaths, find_paths
+from datagen.paths.pp_graph import PpGraph, build_pp_graph
+from datagen.paths.rp_graph import build_rp_graph
+from datagen.run.generate_loop import Progress, Worded, Worder, word_requests
+from datagen.run.journal import code_digest, open_journal
+from datagen.seams import Generator, OutputFinder, RequestJudge, SequenceJudge, ToolOutputs
+from datagen.synthetic_request import Refusal
+from inference.encoder import Encoder
+
+__all__ = ["Made", "Steps", "make_requests"]
+
+_SURPLUS = 2.0
+_MORE = 10  # paths that may be refused even where few requests are wanted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """Who takes each step. Those that need to know what fills what are made when it is known.
+
+    :param judges: in rounds; a request that fails in one is not put before the next.
+    :param encoder: of the catalogue's snapshot; compares inputs, and requests.
+    :param concurrency: how many requests are worded at once; what comes of it is the same.
+    :param model: name of the chat model behind the steps, empty for rules: another model, another journal.
+    """
+
+    outputs: OutputFinder
+    sequence: Callable[[Links], SequenceJudge]
+    generator: Generator
+    judges: Callable[[Links], Sequence[Sequence[RequestJudge]]]
+    encoder: Encoder
+    concurrency: int = 1
+    model: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """Everything that came of a catalogue.
+
+    :param wanted: class → how many requests were wanted.
+    :param names: step → versioned names of who took it.
+    """
+
+    catalogue: Catalogue
+    seed: int
+    wanted: Mapping[str, int]
+    names: Mapping[str, tuple[str, ...]]
+    outputs: ToolOutputs
+    rp: Links
+    pp: PpGraph
+    paths: FoundPaths
+    worded: Worded
+
+    @property
+    def refused(self) -> tuple[Refusal, ...]:
+        """What did not become a request, of all steps in their order, each thing once."""
+        return tuple(dict.fromkeys((*self.outputs.refused, *self.paths.refused, *self.worded.refused)))
+
+
+def make_requests(
+    catalogue: Catalogue, steps: Steps, wanted: Mapping[str, int], *, folder: Path, seed: int, progress: Progress
+) -> Made:
+    """Make requests of these classes from a catalogue; the same for the same arguments, however often it was stopped.
+
+    :param wanted: class → how many requests.
+    :param folder: the folder of results, which keeps the journal.
+    :raises EgotoolsError: for what happens before the first request is worded; what stops it later is in the result.
+    """
+    progress("outputs", 0, 0)
+    outputs = steps.outputs.find()
+    progress("edges", 0, 0)
+    rp = build_rp_graph(catalogue, outputs)
+    progress("likeness of inputs", 0, 0)
+    pp = build_pp_graph(catalogue, steps.encoder)
+    sequence, generator, judges = steps.sequence(rp), steps.generator, tuple(steps.judges(rp))
+    paths = find_paths(catalogue, rp, pp.links, sequence, wanted=_with_surplus(wanted), seed=seed, progress=progress)
+    names = {
+        "outputs": (steps.outputs.name,),
+        "sequence": (sequence.name,),
+        "generator": (generator.name,),
+        "judges": tuple(dict.fromkeys(judge.name for each in judges for judge in each)),
+        "encoder": (steps.encoder.name,),
+    }
+    with open_journal(folder, _configuration(catalogue, names, steps.model)) as journal:
+        worder = Worder(generator=generator, judges=judges, journal=journal, concurrency=steps.concurrency)
+        worded = word_requests(paths.by_class, wanted, worder, steps.encoder, seed=seed, progress=progress)
+    return Made(
+        catalogue=catalogue,
+        seed=seed,
+        wanted=wanted,
+        names=names,
+        outputs=outputs,
+        rp=rp,
+        pp=pp,
+        paths=paths,
+        worded=worded,
+    )
+
+
+def _with_surplus(wanted: Mapping[str, int]) -> dict[str, int]:
+    """More paths than requests, for some will be refused."""
+    return {name: math.ceil(_SURPLUS * count) + _MORE if count else 0 for name, count in wanted.items()}
+
+
+def _configuration(catalogue: Catalogue, names: Mapping[str, Sequence[str]], model: str) -> dict[str, Any]:
+    """What an outcome depends on beside its path, class and seed, which its own key holds.
+
+    How many requests are wanted is not among it: whoever wants more goes on with what is there.
+    """
+    return {
+        "snapshot": catalogue.snapshot_id,
+        "ontology": catalogue.ontology.digest,
+        "steps": {step: list(each) for step, each in names.items()},
+        "model": model,
+        "code": code_digest(),
+    }

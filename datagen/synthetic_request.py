@@ -1,0 +1,128 @@
+"""The SyntheticRequest: what somebody might type, the tools it needs, and what was judged of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from datagen.tool_path import PathEdge, ToolPath
+
+__all__ = ["CLASSES", "Refusal", "SampleValue", "SyntheticRequest", "Verdict"]
+
+CLASSES = (
+    "single-intent",
+    "multi-intent",
+    "explicit-multi-step",
+    "implicit-multi-step",
+    "conditional-multi-step",
+    "ir-multi-intent",
+)
+"""The six classes of the paper's section 4.1: one request without steps; independent requests in any order; dependent
+steps, the dependence said; dependent steps, the dependence to be inferred; an action under a condition that is said; a
+question of general knowledge beside a personal action."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleValue:
+    """A value that a request says for an input.
+
+    :param value: word for word as the request says it (``last quarter``, ``over $1M``).
+    """
+
+    tool: str
+    parameter: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What one check found.
+
+    :param check: ``class``, ``sequence`` or ``error``.
+    :param reason: one sentence without a full stop, for passed ones too.
+    :param by: versioned name of the judge, ``rules.v1``.
+    """
+
+    check: str
+    passed: bool
+    reason: str
+    by: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyntheticRequest:
+    """One labelled request.
+
+    :param id: unique in its set.
+    :param request_class: one of :data:`CLASSES`.
+    :param values: what the request says for inputs; at least one, unless no tool of the path has an input.
+    :param generator: versioned name of who worded it; ``hand`` for a writer.
+    """
+
+    id: str
+    text: str
+    request_class: str
+    path: ToolPath
+    values: tuple[SampleValue, ...] = ()
+    generator: str = ""
+    verdicts: tuple[Verdict, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form: a row of ``queries.jsonl``, whose ``tools`` are the path's tools in their order."""
+        return {
+            "id": self.id,
+            "query": self.text,
+            "tools": list(self.path.tools),
+            "class": self.request_class,
+            "path_id": self.path.id,
+            "shape": self.path.shape,
+            "edges": [edge.to_json() for edge in self.path.edges],
+            "values": [asdict(value) for value in self.values],
+            "generator": self.generator,
+            "verdicts": [verdict.to_json() for verdict in self.verdicts],
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> SyntheticRequest:
+        """Read the JSON form; only id, query, tools and class must be there."""
+        path = ToolPath(
+            tools=tuple(row["tools"]),
+            edges=tuple(map(PathEdge.from_json, row.get("edges", ()))),
+            shape=row.get("shape", "single" if len(row["tools"]) == 1 else "chain"),
+        )
+        return cls(
+            id=row["id"],
+            text=row["query"],
+            request_class=row["class"],
+            path=path,
+            values=tuple(SampleValue(**value) for value in row.get("values", ())),
+            generator=row.get("generator", ""),
+            verdicts=tuple(Verdict(**verdict) for verdict in row.get("verdicts", ())),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """What did not become a request: a row of ``rejected.jsonl``.
+
+    :param stage: ``outputs``, ``path``, ``sequence``, ``generate``, ``validate`` or ``diversity``.
+    :param subject: the tools it was about, in their order.
+    :param reason: one sentence without a full stop.
+    :param text: what was worded, where something was.
+    """
+
+    stage: str
+    subject: tuple[str, ...]
+    reason: str
+    request_class: str = ""
+    text: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form."""
+        row = asdict(self)
+        return {**row, "subject": list(self.subject)}

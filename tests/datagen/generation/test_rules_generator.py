@@ -1,0 +1,239 @@
+"""What holds of every request that the rules word, over the shipped catalogue and over odd ones."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from datagen.catalogue import Catalogue
+from datagen.generation.rules_generator import RulesGenerator
+from datagen.measures import distinct_n
+from datagen.seams import Draft, Generator
+from datagen.synthetic_request import CLASSES, Refusal
+from datagen.tool_path import PathEdge, ToolPath
+from ontology.errors import InvalidArgumentError, NotFoundError
+from ontology.names import words
+from ontology.tool import Parameter, Tool
+from tests.datagen.generation.material import CLASSES_OF_SHAPES, catalogue_of, enterprise, paths
+
+_CONDITION = re.compile(r"\b(?:if|provided|in case|as long as|assuming|should it|only if)\b", re.I)
+_ORDER = re.compile(
+    r"\b(?:then|first|after|afterwards|once|next|finally|before|begin|start|step|with the|as soon|straight|done|when|using|based|that|last of all)\b",
+    re.I,
+)
+
+
+@cache
+def _generator() -> RulesGenerator:
+    return RulesGenerator(enterprise())
+
+
+@cache
+def _worded() -> tuple[tuple[ToolPath, str, Draft | Refusal], ...]:
+    return tuple(
+        (path, request_class, _generator().generate(path, request_class, seed=seed))
+        for path in paths()
+        for request_class in CLASSES_OF_SHAPES[path.shape]
+        for seed in (0, 1)
+    )
+
+
+def _drafts(request_class: str = "") -> Iterator[tuple[ToolPath, Draft]]:
+    for path, worded_class, draft in _worded():
+        if isinstance(draft, Draft) and request_class in ("", worded_class):
+            yield path, draft
+
+
+def test_it_is_a_generator() -> None:
+    generator: Generator = _generator()
+    assert generator.name == "rules.v1"
+
+
+def test_each_class_is_worded_mostly() -> None:
+    for request_class in CLASSES:
+        mine = [draft for _, worded_class, draft in _worded() if worded_class == request_class]
+        assert sum(isinstance(draft, Draft) for draft in mine) > 0.5 * len(mine), request_class
+
+
+def test_values_are_said_word_for_word_and_fill_inputs_of_the_path() -> None:
+    for path, draft in _drafts():
+        for value in draft.values:
+            assert value.value in draft.text
+            assert value.tool in path.tools
+            assert any(parameter.name == value.parameter for parameter in enterprise().tool(value.tool).parameters)
+
+
+def test_an_input_that_a_step_fills_is_not_said() -> None:
+    for path, draft in (*_drafts("explicit-multi-step"), *_drafts("implicit-multi-step")):
+        filled = {(edge.target, edge.parameter) for edge in path.edges}
+        assert not filled.intersection((value.tool, value.parameter) for value in draft.values), draft.text
+
+
+def test_some_value_is_said_wherever_a_tool_takes_one() -> None:
+    for path, draft in _drafts("single-intent"):
+        assert draft.values or not enterprise().tool(path.tools[0]).parameters, draft.text
+
+
+def test_nothing_internal_leaks() -> None:
+    for path, draft in _drafts():
+        told = draft.text
+        for value in draft.values:
+            told = told.replace(value.value, " ")
+        assert not re.search(r"\w_\w|\b(?!iPhone)[a-z]+[A-Z]", told), draft.text
+        for tool in path.tools:
+            assert tool not in draft.text
+            name = enterprise().tool(tool).name
+            if len(words(name)) > 1 and " " not in name:
+                assert name.lower() not in draft.text.lower()
+        assert not re.search(r"\b(?:api|endpoint|payload|entity|parameter|json|metadata)\b", told, re.I), draft.text
+
+
+def test_implicit_ones_say_neither_order_nor_condition_nor_two_tasks() -> None:
+    cues = re.compile(r"\b(?:then|first|after|afterwards|once|before|if|unless|provided|and|also|plus)\b", re.I)
+    for _, draft in _drafts("implicit-multi-step"):
+        plain = re.sub(r"'[^']*'", " ", draft.text)
+        assert not cues.search(plain), draft.text
+
+
+def test_conditional_ones_say_a_condition() -> None:
+    for _, draft in _drafts("conditional-multi-step"):
+        assert _CONDITION.search(draft.text), draft.text
+
+
+def test_explicit_ones_say_an_order() -> None:
+    for _, draft in _drafts("explicit-multi-step"):
+        assert _ORDER.search(draft.text), draft.text
+
+
+def test_questions_of_knowledge_come_with_something_personal() -> None:
+    for _, draft in _drafts("ir-multi-intent"):
+        assert "?" in draft.text
+        if len(draft.text.split("?")) > 2 or not draft.text.endswith("?"):
+            continue
+        pytest.fail(draft.text)
+
+
+def test_articles_fit_their_words() -> None:
+    wrong = re.compile(r"\b(?:a [aei][b-z]\w+|an [bcdfgjklpqtvwz]\w+)\b")
+    for _, draft in _drafts():
+        assert not wrong.search(draft.text), draft.text
+
+
+def test_texts_are_tidy() -> None:
+    for _, draft in _drafts():
+        assert not re.search(r"  | [,.?!]|[,;:][,.?!]|\{|\}|~|\bNone\b", draft.text), draft.text
+        assert draft.text == draft.text.strip()
+
+
+def test_equal_arguments_give_equal_results_and_seeds_differ() -> None:
+    other = RulesGenerator(enterprise())
+    for path in paths()[::9]:
+        request_class = CLASSES_OF_SHAPES[path.shape][0]
+        assert _generator().generate(path, request_class, seed=3) == other.generate(path, request_class, seed=3)
+    path = paths()[0]
+    texts = {
+        draft.text
+        for seed in range(12)
+        if isinstance(draft := _generator().generate(path, "single-intent", seed=seed), Draft)
+    }
+    assert len(texts) > 9
+
+
+_SCRIPT = """
+from datagen.generation.rules_generator import RulesGenerator
+from tests.datagen.generation.material import CLASSES_OF_SHAPES, enterprise, links, paths
+generator = RulesGenerator(enterprise())
+for path in paths()[::20]:
+    for request_class in CLASSES_OF_SHAPES[path.shape]:
+        print(generator.generate(path, request_class, seed=1))
+"""
+
+
+def test_the_hash_seed_changes_nothing() -> None:
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", _SCRIPT],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "4711")
+    }
+    assert len(said) == 1
+    assert said.pop()
+
+
+def test_requests_are_varied() -> None:
+    texts = [draft.text for _, draft in _drafts()][::2]
+    assert len(texts) > 200
+    assert distinct_n(texts, 2) >= 0.5
+    assert len(set(texts)) == len(texts)
+
+
+def test_five_hundred_requests_a_second() -> None:
+    start = time.process_time()
+    count = sum(
+        not isinstance(_generator().generate(path, CLASSES_OF_SHAPES[path.shape][0], seed=9), str) for path in paths()
+    )
+    assert count / (time.process_time() - start) > 500
+
+
+def test_an_unknown_class_and_an_unknown_tool_are_errors() -> None:
+    with pytest.raises(InvalidArgumentError, match="no such class"):
+        _generator().generate(paths()[0], "riddle", seed=0)
+    with pytest.raises(NotFoundError, match="no such tool"):
+        _generator().generate(ToolPath(tools=("gone",)), "single-intent", seed=0)
+
+
+def _refusal(catalogue: Catalogue, path: ToolPath, request_class: str) -> Refusal:
+    result = RulesGenerator(catalogue).generate(path, request_class, seed=0)
+    assert isinstance(result, Refusal), result
+    assert result.stage == "generate"
+    assert result.subject == path.tools
+    assert result.request_class == request_class
+    return result
+
+
+def test_names_without_words_are_refused() -> None:
+    refusal = _refusal(catalogue_of(Tool(id="x9", name="x9")), ToolPath(tools=("x9",)), "single-intent")
+    assert "no word" in refusal.reason
+
+
+def test_documents_that_are_not_english_are_refused() -> None:
+    tool = Tool(id="счет", name="получить_счет", description="Возвращает счет клиента по номеру")
+    assert "not in English" in _refusal(catalogue_of(tool), ToolPath(tools=(tool.id,)), "single-intent").reason
+
+
+def test_steps_that_do_not_depend_on_each_other_are_no_steps() -> None:
+    path = ToolPath(tools=tuple(tool.id for tool in enterprise().tools[:2]), shape="set")
+    for request_class in CLASSES[2:5]:
+        assert "do not depend" in _refusal(enterprise(), path, request_class).reason
+
+
+def test_one_tool_is_not_two_wants() -> None:
+    path = ToolPath(tools=(enterprise().tools[0].id,))
+    assert "several tools" in _refusal(enterprise(), path, "multi-intent").reason
+
+
+def test_a_condition_needs_something_to_test() -> None:
+    first = Tool(id="make", name="createOrder", parameters=(Parameter(name="city", required=True),))
+    last = Tool(id="close", name="closeOrder", parameters=(Parameter(name="orderId", required=True),))
+    edge = PathEdge(kind="R-P", source="make", target="close", output="orderId", parameter="orderId", confidence=1.0)
+    path = ToolPath(tools=("make", "close"), edges=(edge,), shape="chain")
+    assert "condition" in _refusal(catalogue_of(first, last), path, "conditional-multi-step").reason
+
+
+def test_tools_all_alike_and_without_inputs_are_worded() -> None:
+    tools = [Tool(id=f"t{number}", name="list_invoices") for number in range(3)]
+    path = ToolPath(tools=("t0", "t1"), shape="set")
+    result = RulesGenerator(catalogue_of(*tools)).generate(path, "multi-intent", seed=0)
+    assert isinstance(result, Draft)
+    assert result.values == ()

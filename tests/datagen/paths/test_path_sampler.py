@@ -1,0 +1,255 @@
+"""Paths: what every path must be, what each class asks for, and what becomes of poor catalogues."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from datagen.catalogue import Catalogue
+from datagen.links import Links
+from datagen.paths.extended_profiles import wide_profiles
+from datagen.paths.knowledge_tools import answers_general_questions
+from datagen.paths.path_builder import READS
+from datagen.paths.path_sampler import FoundPaths, find_paths
+from datagen.paths.pp_graph import build_pp_graph
+from datagen.paths.rp_graph import build_rp_graph
+from datagen.paths.rules_outputs import RulesOutputs
+from datagen.paths.rules_sequence import RulesSequence
+from datagen.synthetic_request import CLASSES, Verdict
+from datagen.tool_path import MAX_TOOLS, PathEdge, ToolPath
+from inference import HashingEncoder
+from ingest.sources import read_catalog
+from ontology.errors import InvalidArgumentError
+from ontology.tool import Tool
+from tests.conftest import ROOT
+from tests.datagen.catalogues import catalogue_of, tool
+
+STEPPED = ("explicit-multi-step", "implicit-multi-step", "conditional-multi-step")
+EACH = 60
+
+
+class _Judge:
+    """Says the same of every edge, and remembers what it was asked."""
+
+    name = "fixed.v1"
+
+    def __init__(self, *, passed: bool) -> None:
+        self.passed = passed
+        self.asked: list[tuple[str, str]] = []
+
+    def judge(self, edge: PathEdge) -> Verdict:
+        self.asked.append((edge.source, edge.target))
+        return Verdict(check="sequence", passed=self.passed, reason="so it is", by=self.name)
+
+
+def _found(catalogue: Catalogue, count: int, *, seed: int = 0) -> tuple[Links, FoundPaths]:
+    rp = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
+    pp = build_pp_graph(catalogue, HashingEncoder())
+    judge = RulesSequence(catalogue, rp)
+    return rp, find_paths(catalogue, rp, pp.links, judge, wanted=dict.fromkeys(CLASSES, count), seed=seed)
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Catalogue:
+    return catalogue_of(read_catalog([str(ROOT / "examples" / "enterprise" / "catalog")]).tools)
+
+
+@pytest.fixture(scope="module")
+def made(shipped: Catalogue) -> tuple[Links, FoundPaths]:
+    return _found(shipped, EACH)
+
+
+def _paths(found: FoundPaths, *names: str) -> list[ToolPath]:
+    return [path for name in names or CLASSES for path in found.by_class[name]]
+
+
+def test_as_many_as_wanted_are_found_and_no_two_of_a_class_have_the_same_tools(made: tuple[Links, FoundPaths]) -> None:
+    for paths in made[1].by_class.values():
+        assert len(paths) == len({frozenset(path.tools) for path in paths}) == EACH
+
+
+def test_every_path_has_distinct_tools_and_runs_in_order_over_edges_that_are_there(
+    made: tuple[Links, FoundPaths], shipped: Catalogue
+) -> None:
+    rp, found = made
+    known = set(rp.edges)
+    for path in _paths(found):
+        assert len(set(path.tools)) == len(path.tools) <= MAX_TOOLS
+        assert all(tool_id in shipped for tool_id in path.tools)
+        for edge in path.edges:
+            assert edge.kind == "P-P" or edge in known
+            assert edge.kind == "P-P" or path.tools.index(edge.source) < path.tools.index(edge.target)
+        filled = [(edge.target, edge.parameter) for edge in path.edges if edge.kind == "R-P"]
+        assert len(filled) == len(set(filled))
+
+
+def test_steps_hang_together_and_every_one_passed_the_judge(made: tuple[Links, FoundPaths], shipped: Catalogue) -> None:
+    rp, found = made
+    judge = RulesSequence(shipped, rp)
+    for path in _paths(found, *STEPPED):
+        pairs = {(edge.source, edge.target) for edge in path.edges}
+        reached = {path.tools[0]}
+        for _ in path.tools:
+            reached |= {end for pair in pairs if reached & set(pair) for end in pair}
+        assert reached == set(path.tools)
+        for pair in pairs:
+            assert any(judge.judge(edge).passed for edge in path.edges if (edge.source, edge.target) == pair)
+
+
+def test_no_step_is_needless_because_an_earlier_one_gives_the_same(made: tuple[Links, FoundPaths]) -> None:
+    rp, found = made
+    for path in _paths(found, *STEPPED):
+        for edge in path.edges:
+            for other in path.tools[: path.tools.index(edge.target)]:
+                same = [one for one in rp.between(other, edge.target) if one.parameter == edge.parameter]
+                assert other == edge.source or not same
+
+
+def test_shapes_are_what_they_say(made: tuple[Links, FoundPaths]) -> None:
+    shapes = Counter[str]()
+    for path in _paths(made[1], *STEPPED):
+        shapes[path.shape] += 1
+        pairs = {(edge.source, edge.target) for edge in path.edges}
+        into, out = Counter(target for _, target in pairs), Counter(source for source, _ in pairs)
+        if path.shape == "chain":
+            assert pairs == set(zip(path.tools, path.tools[1:], strict=False))
+        elif path.shape == "join":
+            assert into == {path.tools[-1]: 2} and len(path.tools) == 3
+        else:
+            assert path.shape == "fan" and out == {path.tools[0]: 2} and len(path.tools) == 3
+    assert set(shapes) == {"chain", "join", "fan"}
+
+
+def test_lengths_are_spread(made: tuple[Links, FoundPaths]) -> None:
+    lengths = Counter(len(path.tools) for path in _paths(made[1], *STEPPED))
+    total = sum(lengths.values())
+    assert 0.25 <= lengths[2] / total <= 0.55 and 0.25 <= lengths[3] / total <= 0.55
+    assert lengths[4] and lengths[5]
+
+
+def test_what_is_implied_or_conditional_reads_before_it_acts(
+    made: tuple[Links, FoundPaths], shipped: Catalogue
+) -> None:
+    profiles = wide_profiles(shipped)
+    for path in _paths(made[1], "implicit-multi-step", "conditional-multi-step"):
+        feeding = {edge.source for edge in path.edges}
+        assert all(profiles[tool_id].action in READS for tool_id in feeding)
+    for path in _paths(made[1], "conditional-multi-step"):
+        assert profiles[path.tools[-1]].action not in READS
+
+
+def test_tools_of_several_wants_need_nothing_of_each_other(made: tuple[Links, FoundPaths], shipped: Catalogue) -> None:
+    rp, found = made
+    alike, groups = 0, Counter[int]()
+    for path in _paths(found, "multi-intent"):
+        assert path.shape == "set" and 2 <= len(path.tools) <= 4
+        assert all(edge.kind == "P-P" for edge in path.edges)
+        assert not any(rp.between(one, other) for one in path.tools for other in path.tools)
+        alike += bool(path.edges)
+        groups[len({shipped.group(tool_id) for tool_id in path.tools})] += 1
+    assert alike and groups[1] and groups[2]
+
+
+def test_a_question_goes_with_an_action_or_a_chain_and_mostly_with_a_tool_that_answers(
+    made: tuple[Links, FoundPaths], shipped: Catalogue
+) -> None:
+    profiles = wide_profiles(shipped)
+    general = {one.id for one in shipped.tools if answers_general_questions(one, profiles[one.id])}
+    paths = _paths(made[1], "ir-multi-intent")
+    answered = [path for path in paths if general & set(path.tools)]
+    assert 0.4 <= len(answered) / len(paths) <= 0.8
+    assert all(path.tools[0] in general and 2 <= len(path.tools) <= 3 for path in answered)
+    assert all(len(path.tools) <= 2 for path in paths if path not in answered)
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "expected"),
+    [
+        ("search_travel_policy", "query", True),
+        ("get_faq", "", True),
+        ("search_documents", "query", True),
+        ("get_article", "article_id", False),
+        ("search_orders", "query", False),
+        ("update_handbook", "text", False),
+    ],
+)
+def test_tools_that_answer_in_general_are_told_by_what_they_read(name: str, inputs: str, expected: bool) -> None:
+    catalogue = catalogue_of([tool(name, inputs)])
+    assert answers_general_questions(catalogue.tools[0], catalogue.profile(f"shop/{name}")) is expected
+
+
+def test_coverage_is_even_and_counts_what_is_there(made: tuple[Links, FoundPaths], shipped: Catalogue) -> None:
+    rp, found = made
+    coverage = found.coverage
+    used = {tool_id for path in _paths(found) for tool_id in path.tools}
+    walked = {(edge.source, edge.target) for path in _paths(found) for edge in path.edges if edge.kind == "R-P"}
+    assert coverage.total.tools == (len(used), len(shipped.tools))
+    assert coverage.total.edges == (len(walked), len({(edge.source, edge.target) for edge in rp}))
+    assert coverage.total.groups[0] == coverage.total.groups[1]
+    assert set(coverage.unused) == {one.id for one in shipped.tools} - used
+    assert all(coverage.by_class[name].tools[0] >= EACH for name in ("single-intent", "multi-intent"))
+    uses = Counter(tool_id for path in found.by_class["single-intent"] for tool_id in path.tools)
+    assert max(uses.values()) == 1
+    assert coverage.to_json()["total"]["tools"] == coverage.total.tools
+
+
+def test_another_seed_other_paths_and_the_same_seed_the_same(shipped: Catalogue) -> None:
+    assert _found(shipped, 8, seed=1)[1] == _found(shipped, 8, seed=1)[1]
+    assert _found(shipped, 8, seed=1)[1].by_class != _found(shipped, 8, seed=2)[1].by_class
+
+
+def test_edges_are_judged_only_where_a_path_wants_to_walk_them(shipped: Catalogue) -> None:
+    rp = build_rp_graph(shipped, RulesOutputs(shipped).find())
+    judge = _Judge(passed=True)
+    find_paths(shipped, rp, Links(), judge, wanted={"explicit-multi-step": 10})
+    assert len(judge.asked) == len(set(judge.asked)) < 200 < len(rp)
+
+
+def test_where_no_step_passes_there_are_no_steps_and_reasons(shipped: Catalogue) -> None:
+    rp = build_rp_graph(shipped, RulesOutputs(shipped).find())
+    found = find_paths(
+        shipped, rp, Links(), _Judge(passed=False), wanted={"single-intent": 5, "explicit-multi-step": 5}
+    )
+    assert (len(found.by_class["single-intent"]), found.by_class["explicit-multi-step"]) == (5, ())
+    stages = Counter(refusal.stage for refusal in found.refused)
+    assert stages["sequence"] and all(refusal.reason for refusal in found.refused)
+    (short,) = [refusal for refusal in found.refused if refusal.request_class]
+    assert short.request_class == "explicit-multi-step" and "0 paths are there where 5 were wanted" in short.reason
+
+
+POOR: dict[str, list[Tool]] = {
+    "no tool": [],
+    "one tool": [tool("get_order", "order_id", "order_id")],
+    "no parameters": [tool("ping"), tool("pong"), tool("status")],
+    "all alike": [tool(f"get_order_{number}", "order_id", "order_id") for number in range(12)],
+    "not English": [
+        tool("注文検索", "検索語", "注文番号", description="注文を探します"),
+        tool("注文取消", "注文番号", description="注文を取り消します"),
+        tool("найти_заказ", "запрос", "номер_заказа"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", POOR)
+def test_poor_catalogues_have_fewer_paths_with_reasons(name: str) -> None:
+    catalogue = catalogue_of(POOR[name])
+    _, found = _found(catalogue, 30)
+    assert len(found.by_class["single-intent"]) == len(catalogue.tools)
+    short = {refusal.request_class: refusal.reason for refusal in found.refused if refusal.request_class}
+    for request_class, paths in found.by_class.items():
+        assert len(paths) == 30 or short[request_class]
+
+
+def test_a_class_that_is_none_is_an_error(shipped: Catalogue) -> None:
+    with pytest.raises(InvalidArgumentError, match="no such class"):
+        find_paths(shipped, Links(), Links(), _Judge(passed=True), wanted={"rhymes": 3})
+
+
+def test_progress_counts_up_to_what_was_found(shipped: Catalogue) -> None:
+    seen: list[tuple[str, int, int]] = []
+    find_paths(
+        shipped, Links(), Links(), _Judge(passed=True), wanted={"single-intent": 3},
+        progress=lambda stage, done, total: seen.append((stage, done, total)),
+    )  # fmt: skip
+    assert seen == [("paths", 1, 3), ("paths", 2, 3), ("paths", 3, 3)]

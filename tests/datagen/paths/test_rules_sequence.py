@@ -1,0 +1,92 @@
+"""Sequences by rules, against pairs labelled by hand and against planted ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from datagen.catalogue import Catalogue
+from datagen.links import Links
+from datagen.paths.rp_graph import build_rp_graph
+from datagen.paths.rules_outputs import RulesOutputs
+from datagen.paths.rules_sequence import RulesSequence
+from datagen.tool_path import PathEdge
+from ingest.sources import read_catalog
+from tests.conftest import ROOT
+from tests.datagen.catalogues import catalogue_of, tool
+from tests.datagen.sequence_pairs import HELD_OUT, LABELLED_FIRST, Pair
+
+
+@pytest.fixture(scope="module")
+def shipped() -> tuple[Catalogue, Links]:
+    catalogue = catalogue_of(read_catalog([str(ROOT / "examples" / "enterprise" / "catalog")]).tools)
+    return catalogue, build_rp_graph(catalogue, RulesOutputs(catalogue).find())
+
+
+def _edge(pair: Pair) -> PathEdge:
+    source, output, target, parameter, _ = pair
+    return PathEdge(kind="R-P", source=source, target=target, output=output, parameter=parameter, confidence=0.5)
+
+
+@pytest.mark.parametrize(("pairs", "least"), [(LABELLED_FIRST, 0.85), (HELD_OUT, 0.8)])
+def test_labels_of_a_reader_are_met(shipped: tuple[Catalogue, Links], pairs: tuple[Pair, ...], least: float) -> None:
+    catalogue, rp = shipped
+    judge = RulesSequence(catalogue, rp)
+    known = [pair for pair in pairs if pair[0] in catalogue and pair[2] in catalogue]
+    assert len(known) >= 40
+    right = sum(judge.judge(_edge(pair)).passed is pair[4] for pair in known)
+    assert right / len(known) >= least
+
+
+CASES = (
+    tool("search_orders", "query", "orders[].order_id"),
+    tool("get_order", "order_id", "order_id customer_id remark"),
+    tool("create_order", "customer_id", "order_id"),
+    tool("update_order", "order_id remark", "order_id"),
+    tool("delete_order", "order_id", "order_id"),
+    tool("ship_order", "order_id"),
+    tool("get_customer", "customer_id"),
+    tool("report_fault", "remark", namespace="factory"),
+    tool("get_invoice", "order_id", "order_id invoice_id"),
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "target", "parameter", "follows", "because"),
+    [
+        ("search_orders", "orders[].order_id", "get_order", "order_id", True, "finds"),
+        ("search_orders", "orders[].order_id", "delete_order", "order_id", True, "finds"),
+        ("create_order", "order_id", "get_order", "order_id", True, "gives"),
+        ("create_order", "order_id", "ship_order", "order_id", True, "gives"),
+        ("get_order", "customer_id", "get_customer", "customer_id", True, "gives"),
+        ("create_order", "order_id", "search_orders", "query", False, "just made"),
+        ("create_order", "order_id", "delete_order", "order_id", False, "undoes"),
+        ("delete_order", "order_id", "get_order", "order_id", False, "deleted"),
+        ("search_orders", "orders[].order_id", "search_orders", "query", False, "repeats"),
+        ("get_order", "remark", "report_fault", "remark", False, "remark"),
+        ("get_order", "order_id", "get_invoice", "order_id", False, "known before"),
+    ],
+)
+def test_verdicts_say_why(source: str, output: str, target: str, parameter: str, follows: bool, because: str) -> None:
+    catalogue = catalogue_of(CASES)
+    ids = {one.name: one.id for one in CASES}
+    edge = PathEdge(
+        kind="R-P", source=ids[source], target=ids[target], output=output, parameter=parameter, confidence=0.6
+    )
+    verdict = RulesSequence(catalogue, Links()).judge(edge)
+    assert (verdict.check, verdict.by) == ("sequence", "rules.v1")
+    assert verdict.passed is follows and because in verdict.reason
+
+
+def test_what_each_of_two_systems_makes_is_not_the_same_thing() -> None:
+    tools = (
+        tool("create_booking", "trip", "booking_id", namespace="travel", system="Travel"),
+        tool("create_booking", "room", "booking_id", namespace="rooms", system="Rooms"),
+        tool("cancel_booking", "booking_id", namespace="rooms", system="Rooms"),
+    )
+    judge = RulesSequence(catalogue_of(tools), Links())
+    reasons = {
+        source: judge.judge(_edge((source, "booking_id", "rooms/cancel_booking", "booking_id", False))).reason
+        for source in ("travel/create_booking", "rooms/create_booking")
+    }
+    assert "of its own" in reasons["travel/create_booking"]
+    assert "undoes" in reasons["rooms/create_booking"]

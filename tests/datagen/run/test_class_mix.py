@@ -1,0 +1,78 @@
+"""The mix: counts, shares, and what is neither."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from datagen.run.class_mix import equal_mix, read_mix
+from datagen.synthetic_request import CLASSES
+from ontology.errors import InvalidArgumentError
+
+
+def mixed(tmp_path: Path, text: str, per_class: int = 10) -> dict[str, int]:
+    file = tmp_path / "mix.yaml"
+    file.write_text(text, encoding="utf-8")
+    return read_mix(file, per_class)
+
+
+def test_the_default_wants_as_many_of_each() -> None:
+    assert equal_mix(7) == dict.fromkeys(CLASSES, 7)
+
+
+@pytest.mark.parametrize("per_class", [0, -1, 10**7])
+def test_a_number_that_is_none_is_refused(per_class: int) -> None:
+    with pytest.raises(InvalidArgumentError, match="--per-class"):
+        equal_mix(per_class)
+
+
+def test_whole_numbers_are_counts_of_yaml_and_json(tmp_path: Path) -> None:
+    counts = mixed(tmp_path, "single-intent: 3\nmulti-intent: 0\n")
+    assert counts == {**dict.fromkeys(CLASSES, 0), "single-intent": 3}
+    assert mixed(tmp_path, '{"single-intent": 3, "multi-intent": 0}') == counts
+
+
+@pytest.mark.parametrize(("per_class", "total"), [(10, 60), (7, 42), (1, 6)])
+def test_shares_add_up_to_six_times_the_number_a_class(tmp_path: Path, per_class: int, total: int) -> None:
+    text = "".join(f"{name}: {share}\n" for name, share in zip(CLASSES, (0.31, 0.3, 0.2, 0.1, 0.05, 0.04), strict=True))
+    counts = mixed(tmp_path, text, per_class)
+    assert sum(counts.values()) == total
+    assert list(counts) == list(CLASSES)
+    assert sorted(counts.values(), reverse=True) == list(counts.values())
+
+
+def test_shares_need_not_add_up_to_one(tmp_path: Path) -> None:
+    assert mixed(tmp_path, "single-intent: 2.0\nmulti-intent: 1\n")["single-intent"] == 40
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "empty"),
+        ("{}", "wants no request"),
+        ("single-intent: 0", "wants no request"),
+        ("[1, 2]", "list"),
+        ("chit-chat: 3", "'chit-chat'"),
+        ("3: 3", "no class 3"),
+        ("single-intent: -1", "-1"),
+        ("single-intent: .nan", "nan"),
+        ("single-intent: .inf", "inf"),
+        ("single-intent: yes", "True"),
+        ("single-intent: many", "'many'"),
+        ("single-intent: {", "cannot be read"),
+        ("[" * 10_000, "cannot be read"),
+    ],
+)
+def test_what_is_no_mix_is_refused_with_the_classes_listed(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        mixed(tmp_path, text)
+    assert told in str(caught.value)
+    assert all(name in str(caught.value) for name in CLASSES)
+
+
+def test_a_file_that_is_not_there_or_not_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    for name in ("absent.yaml", "binary"):
+        with pytest.raises(InvalidArgumentError, match="cannot be read"):
+            read_mix(tmp_path / name, 5)

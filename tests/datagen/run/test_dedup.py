@@ -1,0 +1,38 @@
+"""What says the same as a request that was kept, by its words or by its vector."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from datagen.run.dedup import KeptTexts
+from inference import HashingEncoder
+
+
+def test_the_same_words_or_a_close_vector_are_found_and_named() -> None:
+    kept = KeptTexts(HashingEncoder())
+    first, same, close, other = (
+        "Could you pay the outstanding rent for the flat in Oslo this Friday, please?",
+        "could you pay the outstanding rent for the flat in Oslo, this Friday please",
+        "Could you pay the outstanding rent for the flat in Oslo this Friday, please please?",
+        "Who leads the Oslo office?",
+    )
+    vectors = kept.encode([first, same, close, other])
+    assert kept.likeness(first, vectors[0]) == ""
+    kept.keep("r1", first, vectors[0])
+    assert kept.likeness(same, vectors[1]) == "it says the same as r1"
+    assert kept.likeness(close, vectors[2]).startswith("its cosine to r1 is 0.9")
+    assert kept.likeness(other, vectors[3]) == ""
+
+
+def test_it_holds_more_than_it_was_made_for() -> None:
+    kept = KeptTexts(HashingEncoder())
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((2_500, 256)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    for number, vector in enumerate(vectors):
+        kept.keep(f"r{number}", f"text {number}", vector)
+    assert kept.likeness("new", vectors[2_345]).startswith("its cosine to r2345 is 1.000")
+
+
+def test_nothing_is_encoded_for_nothing() -> None:
+    assert KeptTexts(HashingEncoder()).encode([]) == []

@@ -1,0 +1,144 @@
+"""The journal: what is kept survives a kill, a torn line and a damaged one; a folder has one writer."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datagen.run.journal import Outcome, code_digest, config_digest, only_writer, open_journal
+from datagen.seams import Draft
+from datagen.synthetic_request import Refusal, SampleValue, Verdict
+from ontology.errors import StorageError
+
+CONFIG = {"snapshot": "s1", "steps": {"generator": ["rules.v1"]}}
+DRAFT = Outcome(
+    worded=Draft(text="Who’s paid? \ud83d", values=(SampleValue(tool="a", parameter="p", value="Ann"),)),
+    verdicts=(Verdict(check="class", passed=True, reason="it asks one thing", by="rules.v1"),),
+)
+REFUSED = Outcome(
+    worded=Refusal(stage="generate", subject=("a", "b"), reason="nothing joins them", request_class="multi-intent")
+)
+
+
+def journal_file(folder: Path) -> Path:
+    return folder / "journal" / f"{config_digest(CONFIG)}.jsonl"
+
+
+def keep(folder: Path, **outcomes: Outcome) -> None:
+    with open_journal(folder, CONFIG) as journal:
+        for key, outcome in outcomes.items():
+            journal.keep(key, outcome)
+        journal.settle()
+
+
+@pytest.mark.parametrize("outcome", [DRAFT, REFUSED], ids=["draft", "refusal"])
+def test_what_was_kept_is_found_again(tmp_path: Path, outcome: Outcome) -> None:
+    keep(tmp_path, one=outcome)
+    with open_journal(tmp_path, CONFIG) as journal:
+        assert journal.get("one") == outcome
+        assert journal.get("two") is None
+        assert journal.resumed == 1
+
+
+@pytest.mark.parametrize("cut", [1, 20, 60])
+def test_a_torn_last_line_is_dropped_and_written_over(
+    tmp_path: Path, cut: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    keep(tmp_path, one=DRAFT, two=REFUSED)
+    path = journal_file(tmp_path)
+    path.write_bytes(path.read_bytes()[:-cut])
+    with open_journal(tmp_path, CONFIG) as journal:
+        assert (journal.get("one"), journal.get("two")) == (DRAFT, None)
+        journal.keep("two", REFUSED)
+        journal.settle()
+    assert "torn" in caplog.text
+    with open_journal(tmp_path, CONFIG) as journal:
+        assert (journal.get("one"), journal.get("two")) == (DRAFT, REFUSED)
+
+
+@pytest.mark.parametrize("damage", [b"not json", b"[]", b'{"key": "one"}', b"\xff\xff", b'{"key":"one","refusal":{}}'])
+def test_a_damaged_line_costs_that_line_alone(tmp_path: Path, damage: bytes) -> None:
+    keep(tmp_path, one=DRAFT, two=REFUSED)
+    path = journal_file(tmp_path)
+    lines = path.read_bytes().split(b"\n")
+    path.write_bytes(b"\n".join([lines[0], damage, *lines[2:]]))
+    with open_journal(tmp_path, CONFIG) as journal:
+        assert (journal.get("one"), journal.get("two")) == (None, REFUSED)
+
+
+def test_what_was_refused_counts_once_something_else_was_not(tmp_path: Path) -> None:
+    with open_journal(tmp_path, CONFIG) as journal:
+        journal.keep("refused", REFUSED)
+        assert journal.get("refused") is None
+        journal.keep("made", DRAFT)
+        assert (journal.get("refused"), journal.get("made")) == (REFUSED, DRAFT)
+        journal.keep("as it died", REFUSED)
+    with open_journal(tmp_path, CONFIG) as journal:
+        assert (journal.resumed, journal.get("as it died")) == (2, None)
+
+
+def test_many_refusals_in_a_row_are_no_dying_model(tmp_path: Path) -> None:
+    with open_journal(tmp_path, CONFIG) as journal:
+        for number in range(100):
+            journal.keep(f"u{number}", REFUSED)
+    with open_journal(tmp_path, CONFIG) as journal:
+        assert 90 <= journal.resumed < 100
+        assert journal.get("u0") == REFUSED
+
+
+def test_another_configuration_starts_anew_and_the_old_one_is_kept(tmp_path: Path) -> None:
+    keep(tmp_path, one=DRAFT)
+    with open_journal(tmp_path, {**CONFIG, "snapshot": "s2"}) as journal:
+        assert journal.get("one") is None
+    with open_journal(tmp_path, CONFIG) as journal:
+        assert journal.get("one") == DRAFT
+
+
+def test_an_emptied_journal_starts_anew(tmp_path: Path) -> None:
+    keep(tmp_path, one=DRAFT)
+    path = journal_file(tmp_path)
+    path.write_text("", encoding="utf-8")
+    with open_journal(tmp_path, CONFIG) as journal:
+        assert journal.get("one") is None
+
+
+def test_a_disk_that_refuses_is_a_typed_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_file: int, _rest: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with open_journal(tmp_path, CONFIG) as journal:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "write", full)
+            with pytest.raises(StorageError, match="No space left"):
+                journal.keep("one", DRAFT)
+        assert journal.get("one") is None
+
+
+def test_a_folder_that_is_a_file_is_a_typed_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(StorageError), only_writer(tmp_path / "file"):
+        raise AssertionError("it must not be held")
+
+
+def test_two_writers_of_one_folder_are_one_too_many(tmp_path: Path) -> None:
+    with only_writer(tmp_path), pytest.raises(StorageError, match="another run"), only_writer(tmp_path):
+        raise AssertionError("it must not be held twice")
+    with only_writer(tmp_path):
+        pass
+
+
+def test_a_fault_of_the_caller_is_not_called_a_fault_of_the_disk(tmp_path: Path) -> None:
+    def broken() -> Any:
+        raise FileNotFoundError("somebody else's")
+
+    with pytest.raises(FileNotFoundError, match="somebody"), open_journal(tmp_path, CONFIG):
+        broken()
+
+
+def test_the_code_has_one_digest() -> None:
+    assert len(code_digest()) == 12
+    assert code_digest() == code_digest()

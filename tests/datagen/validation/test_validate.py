@@ -1,0 +1,134 @@
+"""Validation as a whole: every judge is asked, no text breaks one, and the same request gets the same verdicts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from datagen.links import Links
+from datagen.seams import RequestJudge
+from datagen.synthetic_request import CLASSES, SyntheticRequest, Verdict
+from datagen.tool_path import ToolPath
+from datagen.validation.rules_validator import rules_judges, validate
+from ontology.errors import ModelError, NotFoundError
+from ontology.tool import Parameter, Tool
+from scripts.validator_accuracy import read_cases
+from tests.conftest import ROOT
+from tests.datagen.catalogues import catalogue_of, tool
+
+FOLDER = Path(__file__).parent / "development"
+PATHS = (
+    ("finance/getBudget",),
+    ("hr/searchEmployees", "hr/getLeaveBalance"),
+    ("hr/getMyProfile", "itsm/unlock_account"),
+)
+WORDS = st.text() | st.lists(
+    st.sampled_from(
+        "if then and unless 4711 Jan cancel {x} what's 30 February EUR 5k the ? . , ( \" should only BK-7712 once of".split()
+    ),
+    max_size=30,
+).map(" ".join)
+
+
+def request(text: str, label: str = "single-intent", tools: tuple[str, ...] = PATHS[0]) -> SyntheticRequest:
+    return SyntheticRequest(id="1", text=text, request_class=label, path=ToolPath(tools=tools))
+
+
+def test_all_judges_are_asked_and_old_verdicts_go(judges: Mapping[str, RequestJudge]) -> None:
+    once = validate(request("what's left on 4711 {x}"), tuple(judges.values()))
+    assert [verdict.check for verdict in once.verdicts] == ["class", "sequence", "error"]
+    assert [verdict.passed for verdict in once.verdicts] == [True, True, False]
+    assert {verdict.by for verdict in once.verdicts} == {"rules.v1"}
+    assert validate(once, tuple(judges.values())) == once
+
+
+@dataclass(frozen=True)
+class DeadJudge:
+    name: str = "llm.v1"
+    check: str = "class"
+
+    def judge(self, request: SyntheticRequest) -> Verdict:
+        raise ModelError("the model is dead", subject=request.id)
+
+
+def test_a_dead_model_is_no_verdict(judges: Mapping[str, RequestJudge]) -> None:
+    with pytest.raises(ModelError):
+        validate(request("what's left on 4711"), (judges["class"], DeadJudge()))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=WORDS, label=st.sampled_from((*CLASSES, "")), tools=st.sampled_from(PATHS))
+def test_no_text_breaks_a_judge(
+    judges: Mapping[str, RequestJudge], text: str, label: str, tools: tuple[str, ...]
+) -> None:
+    for verdict in validate(request(text, label, tools), tuple(judges.values())).verdicts:
+        assert verdict.reason
+        assert not verdict.reason.endswith(".")
+
+
+def test_long_text_is_judged_in_time(judges: Mapping[str, RequestJudge]) -> None:
+    start = time.perf_counter()
+    for text in ("a " * 50_000, "if " * 20_000, "1" * 100_000, "(" * 50_000, "and then, " * 10_000, "x_" * 30_000):
+        validate(request(text), tuple(judges.values()))
+    assert time.perf_counter() - start < 20
+
+
+def test_a_tool_that_the_catalogue_lacks_is_an_error(judges: Mapping[str, RequestJudge]) -> None:
+    with pytest.raises(NotFoundError):
+        judges["sequence"].judge(request("what's left on 4711", tools=("finance/none",)))
+
+
+def test_any_catalogue_can_be_judged() -> None:
+    catalogue = catalogue_of(
+        (
+            tool("find_artist", "name", "artist_id"),
+            tool("list_albums", "artist_id", "albums"),
+            Tool(id="bare", name="bare"),
+            Tool(id="schön", name="schön", parameters=(Parameter(name="größe", type="number", required=True),)),
+        )
+    )
+    judges = rules_judges(catalogue, Links())
+    found = validate(
+        request("Which albums has Mira Sol made?", "implicit-multi-step", ("shop/find_artist", "shop/list_albums")),
+        judges,
+    )
+    assert [verdict.passed for verdict in found.verdicts] == [True, True, True]
+    for tools in (("bare",), ("schön",), ("bare", "schön"), ()):
+        assert len(validate(request("do it for me", tools=tools), judges).verdicts) == 3
+
+
+def test_verdicts_do_not_depend_on_the_hash_seed() -> None:
+    code = (
+        "import json; from pathlib import Path; from scripts.validator_accuracy import *; from datagen.validation.rules_validator import *\n"
+        "c = load_shipped(CATALOG); judges = rules_judges(c, build_rp_graph(c, RulesOutputs(c).find()))\n"
+        f"cases = read_cases(Path({str(FOLDER)!r}))\n"
+        "print(json.dumps([validate(case.request, judges).to_json()['verdicts'] for case in cases]))"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("0", "7")
+    }
+    assert len(said) == 1
+    assert said.pop().strip()
+
+
+def test_judging_takes_little_time(judges: Mapping[str, RequestJudge]) -> None:
+    requests = [case.request for case in read_cases(FOLDER)]
+    for one in requests:
+        validate(one, tuple(judges.values()))
+    fresh = [request(f"{one.text} ", one.request_class, one.path.tools) for one in requests]
+    start = time.process_time()
+    for one in fresh:
+        validate(one, tuple(judges.values()))
+    # Generating and judging together must make 500 a second; a shared machine is several times slower than an idle one.
+    assert len(fresh) / (time.process_time() - start) > 500

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eval.report.lookup import Figures
+from eval.report.figure_lookup import Figures
 from eval.summary import Summary
 from ontology.errors import InvalidArgumentError
 

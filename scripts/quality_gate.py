@@ -62,7 +62,7 @@ def run_gate(sets: Sequence[BenchSet], candidate: str, out: Path) -> int:
 
 def _table(summary: Summary, candidate: str) -> str:
     from eval.gate import GATE_MEASURES
-    from eval.report.lookup import Figures
+    from eval.report.figure_lookup import Figures
 
     figures = Figures(summary)
     lines = [f"{candidate} minus {summary.baseline}, points of CompleteRecall with the paired 95 % interval"]

@@ -30,7 +30,7 @@ from eval.report import (
     table3,
     table_to_markdown,
 )
-from eval.report.lookup import Figures
+from eval.report.figure_lookup import Figures
 from eval.report.numbers import milliseconds, percent, points
 from eval.summary import Figure, Summary
 from ontology.files import write_file

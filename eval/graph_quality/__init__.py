@@ -4,10 +4,10 @@ Bad retrieval starts with a bad graph, so reports show this beside retrieval. Ev
 snapshot; keys and requests are for measuring only and feed nothing.
 """
 
-from eval.graph_quality.account import find_build_report
-from eval.graph_quality.given import GivenEdges, read_given_edges
+from eval.graph_quality.build_report import find_build_report
+from eval.graph_quality.external_edges import GivenEdges, read_given_edges
 from eval.graph_quality.quality import graph_quality
-from eval.graph_quality.tables import GraphTable, graph_quality_tables
+from eval.graph_quality.quality_tables import GraphTable, graph_quality_tables
 
 __all__ = [
     "GivenEdges",

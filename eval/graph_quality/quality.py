@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.graph_quality.account import build_account
-from eval.graph_quality.agreement import edge_agreement
-from eval.graph_quality.census import census
-from eval.graph_quality.given import GivenEdges
-from eval.graph_quality.joined import joined_requests
-from eval.graph_quality.leftovers import duplicates_left
+from eval.graph_quality.build_report import build_account
+from eval.graph_quality.connectivity import joined_requests
+from eval.graph_quality.edge_precision import edge_agreement
+from eval.graph_quality.external_edges import GivenEdges
+from eval.graph_quality.residual_duplicates import duplicates_left
+from eval.graph_quality.statistics import census
 from eval.queries import QuerySet
 from retrieval.snapshot.reader import Snapshot
 
@@ -31,7 +31,7 @@ def graph_quality(
     :param keys: files of true dependencies (JSON lines: ``from`` needs ``to``, ``kind``); never part of the catalogue.
     :param edges: groups of edges found elsewhere, scored by the keys beside the snapshot's own.
     :param queries: requests whose gold tools should be joined.
-    :param report: the build's report (:func:`~eval.graph_quality.account.find_build_report`).
+    :param report: the build's report (:func:`~eval.graph_quality.build_report.find_build_report`).
     :returns: ``census``, ``edges``, ``joined``, ``duplicates`` and ``build``; None where nothing was given to measure by.
     :raises DocumentError: when a key file cannot be read.
     :raises InvalidArgumentError: when the report is of another snapshot.

@@ -4,7 +4,7 @@ They are yardsticks and not dependencies: nothing here is imported by what egoto
 a peer's environment, with the standard library alone; the scripts beside it are one peer each; README.md lists them.
 """
 
+from eval.peers.peer_registry import PEERS, Peer
 from eval.peers.process import measure_peer, peer_environment
-from eval.peers.registry import PEERS, Peer
 
 __all__ = ["PEERS", "Peer", "measure_peer", "peer_environment"]

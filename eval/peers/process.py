@@ -12,7 +12,7 @@ from pathlib import Path
 
 from eval.answers import config_hash, read_header, read_run, run_files, write_header
 from eval.peers import peer as protocol
-from eval.peers.registry import Peer
+from eval.peers.peer_registry import Peer
 from eval.run import Run
 from ontology.errors import DocumentError, StorageError
 

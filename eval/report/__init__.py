@@ -31,7 +31,7 @@ from eval.report.facts import (
     warnings_of,
 )
 from eval.report.failure_page import causes_table, failures_document, helped_and_hurt_section
-from eval.report.graph import graph_section
+from eval.report.graph_page import graph_section
 from eval.report.html import document_to_html
 from eval.report.markdown import document_to_markdown, section_to_markdown, table_to_markdown
 from eval.report.page import report_document

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eval.changes import Change, complete_at
-from eval.compare import Comparison, Point, SetComparison, SystemComparison
+from eval.analysis.changes import Change, complete_at
+from eval.analysis.compare import Comparison, Point, SetComparison, SystemComparison
 from eval.report.document import Block, Cell, Column, Document, Paragraph, Section, Table
 from eval.report.markdown import document_to_markdown
 from eval.report.numbers import counted, p_value, percent, points

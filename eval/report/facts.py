@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from eval.report.document import NOTHING, Cell, Column, Table
-from eval.report.lookup import Figures, chosen
+from eval.report.figure_lookup import Figures, chosen
 from eval.report.numbers import bytes_of, counted, milliseconds
 from eval.summary import MeasuredSet, Summary, SystemFacts
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from eval.failures import CAUSES, Failure, MissingTool, failed_requests
-from eval.helped import Explained, GainedTool, HelpedAndHurt
+from eval.analysis.failures import CAUSES, Failure, MissingTool, failed_requests
+from eval.analysis.wins_losses import Explained, GainedTool, HelpedAndHurt
 from eval.report.document import Block, Cell, Column, Document, Listing, Paragraph, Quotation, Section, Table
 from eval.report.numbers import counted, percent
 from eval.summary import MeasuredSet

@@ -15,8 +15,8 @@ from eval.report.facts import (
     systems_table,
     warnings_of,
 )
-from eval.report.graph import graph_section
-from eval.report.lookup import Figures, chosen
+from eval.report.figure_lookup import Figures, chosen
+from eval.report.graph_page import graph_section
 from eval.report.plots import averages_picture, by_group_picture
 from eval.report.tables import (
     MEASURES,

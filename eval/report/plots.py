@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from eval.report.document import Picture
-from eval.report.lookup import Figures, Group, chosen
+from eval.report.figure_lookup import Figures, Group, chosen
 from eval.report.tables import PAPER_CUTOFFS
 from eval.summary import Summary
 from ontology.errors import MissingExtraError

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eval.report.document import NOTHING, Cell, Column, Table
-from eval.report.lookup import Figures, Group, chosen
+from eval.report.figure_lookup import Figures, Group, chosen
 from eval.report.numbers import p_value, percent, points
 from eval.summary import Figure, Summary
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.changes import complete_at, ranks_of
-from eval.failures import Failure
+from eval.analysis.changes import complete_at, ranks_of
+from eval.analysis.failures import Failure
 from eval.report.document import Block, Document, Picture, Section
 from eval.report.failure_page import failures_document
 from eval.report.html import document_to_html
@@ -26,7 +26,7 @@ def write_report(
     """Write ``report.md``, ``report.html`` and their pictures, ``summary.json``, ``per_query.jsonl``, ``failures.md`` and ``.html``.
 
     :param sets: what the summary was made from.
-    :param failures: what :func:`eval.failures.look_into` found.
+    :param failures: what :func:`eval.analysis.failures.look_into` found.
     :returns: the files written.
     :raises MissingExtraError: when matplotlib is not installed.
     :raises StorageError: when the disk refuses; files that were there before are then untouched or new, never torn.

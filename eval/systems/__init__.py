@@ -1,8 +1,8 @@
 """Systems to measure: retrievers of this process, and running servers, each behind the seam :class:`eval.system.System`."""
 
 from eval.systems.local import LocalSystem
-from eval.systems.registry import DEFAULT_SYSTEMS, GROUPS, PAPER_FOUR, make_systems
 from eval.systems.remote import RemoteSystem
+from eval.systems.system_registry import DEFAULT_SYSTEMS, GROUPS, PAPER_FOUR, make_systems
 
 __all__ = [
     "DEFAULT_SYSTEMS",

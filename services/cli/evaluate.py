@@ -166,7 +166,7 @@ def compare(
     from services.threads import pin_threads
 
     pin_threads()  # before anything numeric is imported
-    from eval.compare import comparison_to_json
+    from eval.analysis.compare import comparison_to_json
     from eval.report import comparison_to_markdown
     from services.jobs.evaluate import compare_results, write_comparison
 

@@ -64,7 +64,7 @@ def tune(
 
 
 def _show(tuned: Tuned) -> None:
-    from eval.tuning.report import basis, changes_table, weights_table
+    from eval.tuning.tuning_report import basis, changes_table, weights_table
 
     _print("Held-out paths", changes_table(tuned.tuning.held_out, caption=""))
     if tuned.tuning.test:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from eval.compare import Comparison, compare, comparison_to_json
-from eval.failures import look_into
+from eval.analysis.compare import Comparison, compare, comparison_to_json
+from eval.analysis.failures import look_into
 from eval.graph_quality import find_build_report, graph_quality, read_given_edges
 from eval.measured import SET_FILE, read_measured, write_measured
 from eval.metrics import CUTOFFS

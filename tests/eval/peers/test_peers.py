@@ -15,8 +15,8 @@ import pytest
 
 from eval.peers import PEERS, Peer, measure_peer, peer_environment
 from eval.peers.peer import PeerTool, read_tools
+from eval.peers.peer_registry import FOLDER
 from eval.peers.process import PeerTask
-from eval.peers.registry import FOLDER
 from eval.peers.unroll import build as build_unroll
 from eval.queries import read_queries
 from eval.run import Run, read_run

@@ -8,10 +8,10 @@ from dataclasses import replace
 import networkx as nx
 import pytest
 
+from eval.analysis.failures import CAUSES, Failure, MissingTool, failed_requests, look_into
+from eval.analysis.graph_evidence import Evidence
+from eval.analysis.wins_losses import helped_and_hurt
 from eval.answers import Answer, Run
-from eval.evidence import Evidence
-from eval.failures import CAUSES, Failure, MissingTool, failed_requests, look_into
-from eval.helped import helped_and_hurt
 from eval.queries import LabelledQuery, QuerySet
 from eval.report import failures_document, helped_and_hurt_section
 from eval.report.markdown import document_to_markdown, section_to_markdown
@@ -178,7 +178,7 @@ def test_a_preset_that_now_answers_otherwise_is_not_asked_why(snapshot: Snapshot
 
 
 def test_a_rank_beyond_what_can_be_asked_for_is_not_known(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("eval.failures.MAX_K", 3)
+    monkeypatch.setattr("eval.analysis.failures.MAX_K", 3)
     items = "procurement/query_purchase_order_items"
     failure = only(snapshot, "semantic", request([ORDER, items], "Order paper from the supplier Acme"), k=2)
     assert [(tool.rank, tool.candidate) for tool in failure.missing] == [(None, None)]

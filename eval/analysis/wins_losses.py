@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from eval.analysis.changes import changed
+from eval.analysis.failures import retriever_named
+from eval.analysis.graph_evidence import Evidence
 from eval.answers import Run
-from eval.changes import changed
-from eval.evidence import Evidence
-from eval.failures import retriever_named
 from eval.queries import LabelledQuery, QuerySet
 from inference.encoder import Encoder
 from retrieval.retriever import EdgeWalked, Reasons, Request

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.graph_quality.baselines import baseline_needs
-from eval.graph_quality.given import GivenEdges, given_needs
-from eval.graph_quality.keys import DependencyKeys, read_keys
+from eval.graph_quality.external_edges import GivenEdges, given_needs
+from eval.graph_quality.gold_edges import DependencyKeys, read_keys
+from eval.graph_quality.lexical_edges import baseline_needs
 from eval.graph_quality.pairs import Pairs, declared_needs, ends, found_needs, mapped_ends, undirected
 from eval.graph_quality.proportion import Proportion
 from retrieval.snapshot.reader import Snapshot

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eval.graph_quality import find_build_report, graph_quality, graph_quality_tables
-from eval.graph_quality.agreement import score
+from eval.graph_quality.edge_precision import score
 from eval.graph_quality.pairs import Pairs, encode
 from eval.graph_quality.proportion import Proportion
 from eval.queries import QuerySet

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.analysis.changes import Change, changed, complete_at, ranks_of
 from eval.answers import Run
 from eval.bootstrap import check, interval, p_value, resampled_means
-from eval.changes import Change, changed, complete_at, ranks_of
 from eval.metrics import is_answered
 from eval.queries import LabelledQuery
 from eval.summary import MeasuredSet

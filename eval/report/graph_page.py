@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from eval.graph_quality.tables import GraphTable, graph_quality_tables
+from eval.graph_quality.quality_tables import GraphTable, graph_quality_tables
 from eval.report.document import Block, Cell, Column, Paragraph, Section, Table
 
 __all__ = ["graph_section"]

@@ -13,9 +13,9 @@ from itertools import zip_longest
 
 import numpy as np
 
+from eval.analysis.changes import complete_at, ranks_of
+from eval.analysis.graph_evidence import Evidence
 from eval.answers import Run
-from eval.changes import complete_at, ranks_of
-from eval.evidence import Evidence
 from eval.queries import LabelledQuery, QuerySet
 from eval.summary import MeasuredSet
 from inference.encoder import Encoder

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval.graph_quality.joined import PARTS
-from eval.graph_quality.leftovers import HOW
+from eval.graph_quality.connectivity import PARTS
+from eval.graph_quality.residual_duplicates import HOW
 
 __all__ = ["GraphTable", "graph_quality_tables"]
 

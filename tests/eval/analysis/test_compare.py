@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from eval.analysis.compare import Comparison, Point, compare, comparison_to_json
 from eval.answers import Answer
-from eval.compare import Comparison, Point, compare, comparison_to_json
 from eval.queries import LabelledQuery
 from eval.report import comparison_to_markdown
 from eval.summary import MeasuredSet

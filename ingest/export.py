@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import quote
 
-from ingest.rows import EDGE_COLUMNS, NODE_COLUMNS, batches, edge_rows, node_rows, relations
+from ingest.graph_rows import EDGE_COLUMNS, NODE_COLUMNS, batches, edge_rows, node_rows, relations
 from ontology.errors import InvalidArgumentError, StorageError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.linking.edge import DerivedEdge
+from ingest.linking.derived_edge import DerivedEdge
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.tool_text import tool_text

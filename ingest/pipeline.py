@@ -15,7 +15,7 @@ from inference.encoder import Encoder
 from ingest.canonical.canonicalize import canonicalize
 from ingest.canonical.merges import Canonicalization
 from ingest.extract.extractor import Extraction, Extractor, RefusedTriple
-from ingest.extract.validate import validate
+from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_edges
 from ontology.ontology import Ontology

@@ -23,11 +23,11 @@ from inference.cache import Cache
 from inference.openai_chat import OpenAIChat
 from ingest.canonical.canonicalize import canonicalize
 from ingest.extract.extractor import Extractor
-from ingest.extract.finish import finish
-from ingest.extract.llm import LlmExtractor
-from ingest.extract.rules import RulesExtractor
+from ingest.extract.llm_extractor import LlmExtractor
+from ingest.extract.rules_extractor import RulesExtractor
 from ingest.extract.structure import structural_triples
-from ingest.extract.validate import validate
+from ingest.extract.triple_rules import finish
+from ingest.extract.triple_validation import validate
 from ingest.sources.catalog import read_catalog
 from ontology import Ontology, Tool, Triple, load_ontology
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datagen.generation.lexicon import Field, Lexicon, Noun
 from ingest.linking.identifiers import type_family
 from ingest.linking.profiles import Profile
-from ingest.linking.subjects import Names
+from ingest.linking.tool_subjects import Names
 from ontology.names import noun_lemma, words
 from ontology.tool import Parameter, Tool
 

@@ -9,7 +9,7 @@ from datagen.catalogue import Catalogue
 from datagen.generation.arguments import Argument, arguments_of
 from datagen.generation.condition_outputs import Output, outputs_of
 from datagen.generation.lexicon import Lexicon, Noun
-from ingest.linking.subjects import local_name, names_of, path_steps
+from ingest.linking.tool_subjects import local_name, names_of, path_steps
 from ontology.names import noun_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool

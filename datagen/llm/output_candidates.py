@@ -7,7 +7,7 @@ from collections import defaultdict
 from datagen.catalogue import Catalogue
 from datagen.paths.extended_profiles import is_page_mark
 from datagen.paths.rules_outputs import available_parameters
-from ingest.linking.subjects import names_of
+from ingest.linking.tool_subjects import names_of
 from ontology.names import canonical_name, identified_entity
 from ontology.tool import Tool
 from retrieval.index.analysis import terms

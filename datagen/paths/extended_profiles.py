@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from datagen.catalogue import Catalogue
-from ingest.linking.draft import VALUE, Need
+from ingest.linking.catalogue_draft import VALUE, Need
 from ingest.linking.identifiers import GENERIC, type_family
 from ingest.linking.profiles import Profile
-from ingest.linking.subjects import Names, names_of
+from ingest.linking.tool_subjects import Names, names_of
 from ontology.tool import Tool
 
 __all__ = ["is_page_mark", "wide_profiles"]

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from datagen.paths.parameter_catalogue import Key, Listing
-from ingest.linking.draft import AUTH, BARE_IDS, VALUE
+from ingest.linking.catalogue_draft import AUTH, BARE_IDS, VALUE
 from ingest.linking.identifiers import GENERIC
-from ingest.linking.inputs import STATES
 from ingest.linking.profiles import Profile
-from ingest.linking.subjects import Names, action_of, local_name
+from ingest.linking.tool_inputs import STATES
+from ingest.linking.tool_subjects import Names, action_of, local_name
 from ontology.names import verb_lemma, words
 from ontology.tool import Tool
 

@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ingest.linking.draft import VALUE
+from ingest.linking.catalogue_draft import VALUE
 from ingest.linking.profiles import Profile
-from ingest.linking.subjects import Names
+from ingest.linking.tool_subjects import Names
 from ontology.tool import Parameter, Tool
 
 __all__ = ["Key", "ListedParameter", "Listing"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from ingest.linking.profiles import Profile
-from ingest.linking.subjects import Names
+from ingest.linking.tool_subjects import Names
 from ontology.tool import Tool
 
 __all__ = ["Part", "parts_of"]

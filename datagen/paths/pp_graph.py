@@ -19,7 +19,7 @@ from datagen.paths.blocking import blocks_of, compared_pairs
 from datagen.tool_path import PathEdge
 from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
-from ingest.linking.subjects import Names, names_of
+from ingest.linking.tool_subjects import Names, names_of
 from ontology.tool import Parameter, Tool
 
 __all__ = ["MAX_NEIGHBOURS", "PpGraph", "build_pp_graph", "choose_threshold"]

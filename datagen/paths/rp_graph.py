@@ -14,13 +14,13 @@ from datagen.paths.part_of import Part, parts_of
 from datagen.paths.rules_outputs import listing_of
 from datagen.seams import ToolOutput, ToolOutputs
 from datagen.tool_path import PathEdge
-from ingest.linking.draft import Offer
-from ingest.linking.edge import DerivedEdge
-from ingest.linking.limits import Limits
-from ingest.linking.links import supplies
-from ingest.linking.offers import Offers
+from ingest.linking.catalogue_draft import Offer
+from ingest.linking.derived_edge import DerivedEdge
+from ingest.linking.link_limits import Limits
+from ingest.linking.output_index import Offers
 from ingest.linking.profiles import Profile
-from ingest.linking.subjects import names_of
+from ingest.linking.rp_edges import supplies
+from ingest.linking.tool_subjects import names_of
 
 __all__ = ["LIMITS", "build_rp_graph"]
 

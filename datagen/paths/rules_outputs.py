@@ -10,10 +10,10 @@ from datagen.paths.infer_outputs import Inference, Inferrer
 from datagen.paths.parameter_catalogue import ListedParameter, Listing
 from datagen.seams import MAX_OUTPUTS, ToolOutput, ToolOutputs
 from datagen.synthetic_request import Refusal
-from ingest.linking.draft import Offer
+from ingest.linking.catalogue_draft import Offer
 from ingest.linking.identifiers import GENERIC
 from ingest.linking.profiles import Profile
-from ingest.linking.subjects import names_of
+from ingest.linking.tool_subjects import names_of
 from ontology.tool import Parameter, Tool
 
 __all__ = ["RulesOutputs", "available_parameters", "listing_of"]

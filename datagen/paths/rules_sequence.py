@@ -11,10 +11,10 @@ from datagen.links import Links
 from datagen.paths.extended_profiles import wide_profiles
 from datagen.synthetic_request import Verdict
 from datagen.tool_path import PathEdge
-from ingest.linking.draft import AUTH, RESOURCE, VALUE, Need
+from ingest.linking.catalogue_draft import AUTH, RESOURCE, VALUE, Need
 from ingest.linking.identifiers import GENERIC
 from ingest.linking.profiles import Profile
-from ingest.linking.subjects import names_of
+from ingest.linking.tool_subjects import names_of
 from ontology.names import noun_lemma
 from ontology.names import words as words_of
 from ontology.tool import Tool

@@ -10,9 +10,9 @@ from functools import lru_cache
 
 from datagen.catalogue import Catalogue
 from datagen.validation.synonyms import PERSONS, called, is_person
-from ingest.linking.draft import VALUE, Need
+from ingest.linking.catalogue_draft import VALUE, Need
 from ingest.linking.identifiers import GENERIC, type_family
-from ingest.linking.subjects import names_of
+from ingest.linking.tool_subjects import names_of
 from ontology.names import words
 from ontology.tool import Parameter, Tool
 

@@ -9,7 +9,7 @@ from datagen.catalogue import Catalogue
 from datagen.validation.slots import PLAIN, Known, Slot, slots_of
 from datagen.validation.synonyms import STOP, is_person, say
 from ingest.linking.identifiers import GENERIC
-from ingest.linking.subjects import Names, local_name, names_of
+from ingest.linking.tool_subjects import Names, local_name, names_of
 from ontology.names import noun_lemma, words
 from ontology.tool import Tool
 

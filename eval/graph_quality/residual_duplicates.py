@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ingest.canonical.duplicates import near_duplicates
-from ingest.canonical.veto import american, veto
+from ingest.canonical.merge_veto import american, veto
 from ontology.names import noun_lemma, verb_lemma
 from retrieval.snapshot.reader import Snapshot
 

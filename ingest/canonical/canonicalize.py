@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from ingest.canonical.abbreviations import Abbreviations, read_abbreviations
 from ingest.canonical.duplicates import Duplicate, near_duplicates
 from ingest.canonical.merges import Canonicalization, Merge
-from ingest.canonical.onetype import one_type
 from ingest.canonical.predicates import Resolution, Signature, resolve_predicates
+from ingest.canonical.single_type import one_type
 from ingest.extract.extractor import RefusedTriple
 from ingest.graph import node_key
 from ontology.names import canonical_name, expansions, verb_lemma, words

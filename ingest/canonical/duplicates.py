@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ingest.canonical.veto import american, edit_distance, veto
+from ingest.canonical.merge_veto import american, edit_distance, veto
 
 if TYPE_CHECKING:
     from inference.encoder import Encoder

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ingest.extract.lexicon import (
+from ingest.extract.word_lists import (
     ATTRIBUTES,
     NO_OBJECTS,
     NOT_IDENTIFIERS,

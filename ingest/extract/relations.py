@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingest.extract.lexicon import LINKING_VERBS, action
-from ingest.extract.phrases import Phrase, noun_phrases, resolve
+from ingest.extract.noun_phrases import Phrase, noun_phrases, resolve
+from ingest.extract.word_lists import LINKING_VERBS, action
 from ontology.names import canonical_name, verb_lemma
 
 __all__ = ["Capability", "Finding", "Relation", "findings"]

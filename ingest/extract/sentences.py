@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ingest.extract.lexicon import ALSO_NOUNS, LINKING_VERBS, MOSTLY_NOUNS, action
+from ingest.extract.word_lists import ALSO_NOUNS, LINKING_VERBS, MOSTLY_NOUNS, action
 from ontology.names import is_noun, noun_lemma, verb_lemma
 
 __all__ = ["MAX_DESCRIPTION_CHARS", "MAX_PARAMETER_CHARS", "Sentence", "is_english", "sentences"]

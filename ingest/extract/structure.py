@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ingest.extract.fields import metadata_texts
+from ingest.extract.document_fields import metadata_texts
 from ingest.extract.parameters import Place, documented_name, identified, place, referred
 from ontology.names import canonical_name
 from ontology.ontology import Ontology

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ingest.extract.lexicon import MOSTLY_NOUNS, STOP_WORDS, TRANSPARENT_HEADS, action
+from ingest.extract.noun_phrases import clean_phrase
 from ingest.extract.parameters import path_things
-from ingest.extract.phrases import clean_phrase
+from ingest.extract.word_lists import MOSTLY_NOUNS, STOP_WORDS, TRANSPARENT_HEADS, action
 from ontology.names import canonical_name, is_noun, words
 from ontology.tool import Tool
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ingest.linking.edge import DerivedEdge
-from ingest.linking.habits import habits
-from ingest.linking.links import supplies
-from ingest.linking.offers import Offers
+from ingest.linking.auth_dependencies import sign_ins
+from ingest.linking.derived_edge import DerivedEdge
+from ingest.linking.device_preconditions import habits
+from ingest.linking.output_index import Offers
 from ingest.linking.profiles import profile_tools
-from ingest.linking.resolvers import resolves
-from ingest.linking.sign_in import sign_ins
+from ingest.linking.resolver_edges import resolves
+from ingest.linking.rp_edges import supplies
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 

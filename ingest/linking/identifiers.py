@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ingest.linking.subjects import Names, PathStep, Subject, names_of, path_steps, subject_of
+from ingest.linking.tool_subjects import Names, PathStep, Subject, names_of, path_steps, subject_of
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ingest.linking.draft import Draft, Known, Need, Offer, draft_tool
-from ingest.linking.inputs import asks, needs_of
-from ingest.linking.outputs import Wanted, learn_shapes, offers_of
-from ingest.linking.shapes import Shapes
-from ingest.linking.subjects import action_of, local_name, systems_of
+from ingest.linking.catalogue_draft import Draft, Known, Need, Offer, draft_tool
+from ingest.linking.object_shapes import Shapes
+from ingest.linking.tool_inputs import asks, needs_of
+from ingest.linking.tool_outputs import Wanted, learn_shapes, offers_of
+from ingest.linking.tool_subjects import action_of, local_name, systems_of
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Tool

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ingest.sources.catalog import Catalog, DocumentReport, read_catalog
 from ingest.sources.detect import SOURCES, source_for, source_named
 from ingest.sources.document import Document
-from ingest.sources.schema import flatten_schema
+from ingest.sources.json_schema.schema import flatten_schema
 from ingest.sources.source import Refusal, Source
 
 __all__ = [

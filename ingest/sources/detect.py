@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from ingest.sources.aws import AwsSource
+from ingest.sources.aws.source import AwsSource
 from ingest.sources.document import Document
 from ingest.sources.function import FunctionSource
 from ingest.sources.google_discovery import GoogleDiscoverySource
-from ingest.sources.mcp import McpSource
-from ingest.sources.odata import ODataSource
-from ingest.sources.openapi import OpenApiSource
-from ingest.sources.python import PythonSource
+from ingest.sources.mcp.source import McpSource
+from ingest.sources.odata.source import ODataSource
+from ingest.sources.openapi.source import OpenApiSource
+from ingest.sources.python.source import PythonSource
 from ingest.sources.source import Source
-from ingest.sources.table import TableSource
+from ingest.sources.table.source import TableSource
 from ontology.errors import DocumentError, InvalidArgumentError, UnknownFormatError
 
 __all__ = ["SOURCES", "source_for", "source_named"]

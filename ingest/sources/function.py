@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ingest.sources.document import Document
+from ingest.sources.json_schema.schema import flatten
 from ingest.sources.parsing import parse_json
 from ingest.sources.prose import plain
-from ingest.sources.schema import flatten
 from ingest.sources.source import Refusal
 from ontology.errors import DocumentError
 from ontology.tool import Tool

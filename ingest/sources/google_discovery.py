@@ -10,10 +10,10 @@ from typing import Any
 
 from ingest.sources.brief import brief
 from ingest.sources.document import Document
-from ingest.sources.odata_fields import words
+from ingest.sources.json_schema.schema import Fields, flatten
+from ingest.sources.odata.fields import words
 from ingest.sources.parsing import parse_json
 from ingest.sources.prose import plain
-from ingest.sources.schema import Fields, flatten
 from ingest.sources.source import Refusal
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Parameter, Tool

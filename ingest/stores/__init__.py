@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from ingest.stores.graph_store import Counts, GraphStore
+from ingest.stores.in_memory import MemoryStore
 from ingest.stores.ladybug import LadybugStore
-from ingest.stores.memory import MemoryStore
 from ingest.stores.neo4j import Neo4jStore
-from ingest.stores.store import Counts, GraphStore
 from ontology.errors import InvalidArgumentError
 
 __all__ = ["STORES", "Counts", "GraphStore", "LadybugStore", "MemoryStore", "Neo4jStore", "open_store"]

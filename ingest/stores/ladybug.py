@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.export import NODE_LABEL
-from ingest.rows import EDGE_COLUMNS, NODE_COLUMNS, edge_rows, node_rows, relations
-from ingest.stores.store import Counts, check_counts, counts_of
+from ingest.graph_rows import EDGE_COLUMNS, NODE_COLUMNS, edge_rows, node_rows, relations
+from ingest.stores.graph_store import Counts, check_counts, counts_of
 from ontology.errors import MissingExtraError, StorageError
 
 if TYPE_CHECKING:

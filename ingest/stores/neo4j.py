@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from ingest.export import NODE_LABEL
-from ingest.rows import batches, edge_rows, node_rows, relations
-from ingest.stores.store import Counts, check_counts, counts_of
+from ingest.graph_rows import batches, edge_rows, node_rows, relations
+from ingest.stores.graph_store import Counts, check_counts, counts_of
 from ontology.errors import InvalidArgumentError, MissingExtraError, StorageError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from ingest.sources.aws import AwsSource
+from ingest.sources.aws.source import AwsSource
 from ingest.sources.document import Document
 from ingest.sources.google_discovery import GoogleDiscoverySource
 from ontology.errors import DocumentError

@@ -115,7 +115,7 @@ def build_snapshot(
     """
     ontology = ontology or load_ontology()
     if extractor is None:
-        from ingest.extract.rules import RulesExtractor
+        from ingest.extract.rules_extractor import RulesExtractor
 
         extractor = RulesExtractor(ontology, workers=workers)
     seconds: dict[str, float] = {}

@@ -36,7 +36,7 @@ def llm_extractor(
     )
     chat = open_chat(endpoint, needed_by="the extractor llm")
     from inference.cache import Cache
-    from ingest.extract.llm import LlmExtractor
+    from ingest.extract.llm_extractor import LlmExtractor
 
     if cache_file is None:
         return LlmExtractor(chat, ontology)

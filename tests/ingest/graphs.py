@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ingest.graph import build_graph
-from ingest.linking.edge import DerivedEdge
+from ingest.linking.derived_edge import DerivedEdge
 from ontology import Provenance, Tool, Triple, load_ontology
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import pytest
 
 from ingest.export import EXPORT_FORMATS, NODE_LABEL, export_graph
 from ingest.graph import build_graph
-from ingest.rows import EDGE_COLUMNS, NODE_COLUMNS, clean, edge_rows, node_rows, relations
+from ingest.graph_rows import EDGE_COLUMNS, NODE_COLUMNS, clean, edge_rows, node_rows, relations
 from ingest.stores import Counts
-from ingest.stores.store import counts_of
+from ingest.stores.graph_store import counts_of
 from ontology import InvalidArgumentError, StorageError, load_ontology
 from tests.ingest.graphs import nasty_graph, small_graph
 

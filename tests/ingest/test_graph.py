@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.graph import MAX_PROVENANCE, build_graph
-from ingest.linking.edge import DerivedEdge
+from ingest.linking.derived_edge import DerivedEdge
 from ontology import Dependency, Provenance, Tool, Triple, load_ontology
 from ontology.tool_text import MAX_TEXT_CHARS, tool_text
 

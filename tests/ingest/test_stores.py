@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ingest.graph import build_graph
-from ingest.linking.edge import DerivedEdge
-from ingest.rows import node_rows
+from ingest.graph_rows import node_rows
+from ingest.linking.derived_edge import DerivedEdge
 from ingest.stores import Counts, GraphStore, LadybugStore, MemoryStore, Neo4jStore, open_store
-from ingest.stores.store import counts_of
+from ingest.stores.graph_store import counts_of
 from ontology import InvalidArgumentError, MissingExtraError, StorageError, Tool, load_ontology
 from tests.ingest.bolt import Bolt, serving
 from tests.ingest.graphs import nasty_graph, small_graph

@@ -21,7 +21,7 @@ from eval.queries import QuerySet
 from inference import HashingEncoder
 from inference.arrays import Floats2d
 from ingest.graph import build_graph
-from ingest.linking.edge import DerivedEdge
+from ingest.linking.derived_edge import DerivedEdge
 from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
 from ontology.errors import DocumentError, InvalidArgumentError
 from retrieval.snapshot.reader import Snapshot, open_snapshot

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from ingest.sources.aws import AwsSource
-from ingest.sources.aws_shapes import text
+from ingest.sources.aws.shapes import text
+from ingest.sources.aws.source import AwsSource
 from ingest.sources.document import Document
 from ingest.sources.source import Refusal
 from ontology.errors import DocumentError, MissingExtraError

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from ingest.sources.document import Document
-from ingest.sources.mcp import McpSource
-from ingest.sources.mcp_live import list_tools
+from ingest.sources.mcp.live import list_tools
+from ingest.sources.mcp.source import McpSource
 from ingest.sources.source import Refusal
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool

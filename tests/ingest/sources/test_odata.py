@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ingest.sources.document import Document
-from ingest.sources.odata import ODataSource
-from ingest.sources.odata_fields import words
+from ingest.sources.odata.fields import words
+from ingest.sources.odata.source import ODataSource
 from ingest.sources.source import Refusal
 from ontology.errors import DocumentError
 from ontology.tool import Dependency, Tool

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ingest.sources import Document, Refusal, read_catalog
-from ingest.sources.openapi import OpenApiSource
+from ingest.sources.openapi.source import OpenApiSource
 from ontology.errors import EgotoolsError
 from ontology.tool import Parameter, Tool
 

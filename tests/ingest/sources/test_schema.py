@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ingest.sources.json_schema.schema import MAX_FIELDS, flatten, flatten_schema
 from ingest.sources.prose import plain, sentences
-from ingest.sources.schema import MAX_FIELDS, flatten, flatten_schema
 from ontology.errors import DocumentError
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ingest.sources import Document, Refusal
-from ingest.sources.table import TableSource
+from ingest.sources.table.source import TableSource
 from ontology.errors import DocumentError
 from ontology.tool import Tool
 

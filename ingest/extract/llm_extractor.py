@@ -1,0 +1,120 @@
+"""The ``llm`` extractor: what the language of a document says, read by a chat model inside the ontology.
+
+What a document declares is never asked of the model: structure is read by the rules that ``rules`` uses too. Answers are
+kept by content hash as they arrive, so that a run after a crash, or with some documents changed, pays for the rest only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator, Sequence
+
+from inference.cache import Cache
+from inference.chat import ChatModel, Message
+from inference.structured_chat import Answer, Asker, FailureRun, Question, in_order
+from ingest.extract.extractor import Extraction
+from ingest.extract.parse_answer import AnswerReader, said_triples
+from ingest.extract.prompt import PROMPT_VERSION, answer_schema, document, instructions, repair
+from ingest.extract.structure import structural_triples
+from ingest.extract.triple_rules import finish
+from ontology.errors import InvalidArgumentError, ModelError
+from ontology.ontology import Ontology
+from ontology.tool import Tool
+
+__all__ = ["CACHE_KIND", "LlmExtractor"]
+
+_LOG = logging.getLogger(__name__)
+_NAME = "llm.v1"
+CACHE_KIND = "llm-answer"
+"""Kind of the cache entries: the model's answers as JSON text."""
+_CONCURRENCY = 4
+
+
+class LlmExtractor:
+    """Reads triples with a chat model.
+
+    A tool whose answer is unusable twice, or whose call fails, keeps what its structure declares and carries the
+    reason as ``Extraction.error``; it is asked again in the next run.
+
+    :param model: does its own retries and keeps its own budget.
+    :param cache: where answers are kept; None keeps none.
+    :param concurrency: calls under way at once, at least 1.
+    :raises MissingExtraError: when jsonschema is not installed.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        ontology: Ontology,
+        *,
+        cache: Cache | None = None,
+        concurrency: int = _CONCURRENCY,
+    ) -> None:
+        if concurrency < 1:
+            raise InvalidArgumentError(
+                f"concurrency must be at least 1, not {concurrency}", subject="concurrency", remedy="Use 1 or more"
+            )
+        self._ontology = ontology
+        self._model = model
+        self._asker = Asker(model, kind=CACHE_KIND, repair=repair, cache=cache)
+        self._concurrency = concurrency
+        self._schema = answer_schema(ontology)
+        self._instructions = instructions(ontology)
+        self._reader = AnswerReader(self._schema)
+
+    @property
+    def name(self) -> str:
+        """Versioned name."""
+        return _NAME
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the ontology, the model, and what is said to it."""
+        said = (_NAME, PROMPT_VERSION, self._ontology.digest, self._model.name)
+        prompt = (self._instructions, json.dumps(self._schema, sort_keys=True))
+        return hashlib.sha256(repr((said, prompt)).encode()).hexdigest()
+
+    def extract(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
+        """One Extraction for each tool, in order.
+
+        :raises ModelError: when three calls in a row failed for good, or all did.
+        :raises BudgetExceededError: when the cap is reached; what was answered is in the cache.
+        """
+        fingerprint = self.fingerprint
+        failures = FailureRun()
+        answered = False
+        last: ModelError | None = None
+        for tool, answer in in_order(
+            tools, lambda tool: self._answer(tool, fingerprint), concurrency=self._concurrency
+        ):
+            if answer.failure is None:
+                answered = True
+            else:
+                last = answer.failure
+                _LOG.warning("%s: the model could not be asked: %s", tool.id, last)
+            failures.note(answer.failure)
+            yield self._extraction(tool, answer)
+        if last is not None and not answered:
+            raise last
+
+    def _answer(self, tool: Tool, fingerprint: str) -> Answer[list[dict[str, str]]]:
+        said = f"{fingerprint}\n{tool.canonical_json()}".encode("utf-8", "surrogatepass")
+        messages = (
+            Message(role="system", content=self._instructions),
+            Message(role="user", content=document(tool)),
+        )
+        question = Question(messages=messages, schema=self._schema, schema_name="triples")
+        return self._asker.ask(question, hashlib.sha256(said).hexdigest(), self._reader.read)
+
+    def _extraction(self, tool: Tool, answer: Answer[list[dict[str, str]]]) -> Extraction:
+        structure = structural_triples(tool, self._ontology, _NAME)
+        said, refused = said_triples(answer.value or [], tool, structure, _NAME)
+        finished = finish(tool, [*structure, *said], self._ontology)
+        return Extraction(
+            tool_id=tool.id,
+            triples=finished.triples,
+            refused=(*refused, *finished.refused),
+            error=answer.problem,
+        )

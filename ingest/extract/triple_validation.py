@@ -1,0 +1,256 @@
+"""Which triples of a tool's document hold: within the ontology, evident in the document, at odds with nothing declared.
+
+The step the paper names as missing. It asks no model: a triple is refused by what the document itself says, and each
+refusal carries a reason that counts can be made of (:class:`TripleReport`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from ingest.extract.document_fields import document_texts, field_texts
+from ingest.extract.extractor import RefusedTriple
+from ingest.extract.parameters import documented_name, place
+from ingest.extract.structure import declared_metadata
+from ontology.names import canonical_name, expand, identified_entity, noun_lemma, verb_lemma, words
+from ontology.ontology import Ontology
+from ontology.tool import Parameter, Tool
+from ontology.triple import Triple
+
+__all__ = ["REASONS", "TripleReport", "validate"]
+
+# Every reason for a refusal, and what it means.
+REASONS = {
+    "unknown-type": "an end has a type that the ontology does not have",
+    "unknown-predicate": "the ontology has no such predicate",
+    "derived-predicate": "egotools derives this predicate between tools; no document states it",
+    "outside-domain": "the predicate may not stand between these types",
+    "confidence-range": "the confidence is not between 0 and 1",
+    "span-outside-field": "the evidence is outside the field that it is said to be in",
+    "no-evidence": "a word of the head or the tail is nowhere in the document",
+    "contradicts-declared": "the document declares otherwise",
+}
+_MAX_EVIDENCE_CHARS = 200_000
+_PIECE = 20_000  # what ontology.names.words reads at a time
+
+
+def validate(tool: Tool, triples: Sequence[Triple], ontology: Ontology) -> tuple[list[Triple], list[RefusedTriple]]:
+    """Split triples read from one tool's document into those that hold and those that do not, in order.
+
+    The first 200,000 characters of the document count as evidence.
+
+    :returns: ``(kept, refused)``; a reason is one of :data:`REASONS`.
+    """
+    kept: list[Triple] = []
+    refused: list[RefusedTriple] = []
+    document = _Document(tool, ontology)
+    for triple in triples:
+        fault = next((fault for check in _CHECKS if (fault := check(triple, document))), None)
+        if fault is None:
+            kept.append(triple)
+        else:
+            refused.append(RefusedTriple(triple=triple, reason=fault[0], detail=fault[1] or REASONS[fault[0]]))
+    return kept, refused
+
+
+@dataclass(kw_only=True)
+class TripleReport:
+    """Counts of what was kept and refused, over as many tools as are added.
+
+    :param kept: predicate → triples kept.
+    :param refused: ``(predicate, reason)`` → triples refused.
+    """
+
+    kept: Counter[str] = field(default_factory=Counter)
+    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, kept: Iterable[Triple], refused: Iterable[RefusedTriple]) -> None:
+        """Count the outcome for one more tool."""
+        self.kept.update(triple.predicate for triple in kept)
+        self.refused.update((one.triple.predicate, one.reason) for one in refused)
+
+    def rows(self) -> list[tuple[str, int, dict[str, int]]]:
+        """``(predicate, kept, refused by reason)``, by predicate."""
+        predicates = sorted({*self.kept, *(predicate for predicate, _ in self.refused)})
+        return [
+            (
+                predicate,
+                self.kept[predicate],
+                {reason: self.refused[predicate, reason] for reason in REASONS if (predicate, reason) in self.refused}
+                | {r: n for (p, r), n in sorted(self.refused.items()) if p == predicate and r not in REASONS},
+            )
+            for predicate in predicates
+        ]
+
+
+class _Document:
+    """One tool's document, prepared once for all of its triples."""
+
+    def __init__(self, tool: Tool, ontology: Ontology) -> None:
+        self.tool = tool
+        self.ontology = ontology
+        self._canonical: dict[str, str] = {}
+        self._allowed: dict[str, frozenset[str]] = {}
+        self.lemmas = _evidence(tool, ontology)
+        where = place(tool)
+        self.inputs = self._named(tool.parameters, [documented_name(one, where) for one in tool.parameters])
+        self.outputs = self._named(tool.returns, [documented_name(one, where, output=True) for one in tool.returns])
+        self.metadata = declared_metadata(tool, ontology)
+
+    def _named(self, parameters: Sequence[Parameter], names: Sequence[str]) -> dict[str, list[Parameter]]:
+        """Canonical name → parameters, by the name in the graph, the whole path and its last segment."""
+        named: dict[str, list[Parameter]] = {}
+        for parameter, name in zip(parameters, names, strict=True):
+            spellings = (name, parameter.name, parameter.name.rpartition(".")[2])
+            for spelling in dict.fromkeys(self.canonical(text) for text in spellings):
+                named.setdefault(spelling, []).append(parameter)
+        return named
+
+    def canonical(self, name: str) -> str:
+        known = self._canonical.get(name)
+        if known is None:
+            known = self._canonical[name] = canonical_name(name, self.ontology.abbreviations)
+        return known
+
+    def allowed(self, name: str, parameters: Sequence[Parameter]) -> frozenset[str]:
+        """The values that the parameters of this name may take; empty where any may."""
+        if name not in self._allowed:
+            values = {self.canonical(value) for parameter in parameters for value in parameter.enum}
+            self._allowed[name] = frozenset(values)
+        return self._allowed[name]
+
+
+_Fault = tuple[str, str] | None
+_Check = Callable[[Triple, _Document], _Fault]
+
+
+def _in_ontology(triple: Triple, document: _Document) -> _Fault:
+    ontology = document.ontology
+    for kind in (triple.head_type, triple.tail_type):
+        if kind not in ontology.entity_types:
+            return "unknown-type", f"the ontology has no entity type {kind!r}"
+    predicate = ontology.predicates.get(triple.predicate)
+    if predicate is None:
+        return "unknown-predicate", f"the ontology has no predicate {triple.predicate!r}"
+    if predicate.derived:
+        return "derived-predicate", ""
+    if not ontology.allows(triple.head_type, triple.predicate, triple.tail_type):
+        return "outside-domain", f"{triple.predicate!r} may not lead from {triple.head_type!r} to {triple.tail_type!r}"
+    return None
+
+
+def _confident(triple: Triple, document: _Document) -> _Fault:
+    return None if 0.0 <= triple.confidence <= 1.0 else ("confidence-range", f"the confidence is {triple.confidence}")
+
+
+def _span_inside(triple: Triple, document: _Document) -> _Fault:
+    at = triple.provenance
+    texts = field_texts(document.tool, at.field)
+    if not texts:
+        return "span-outside-field", f"the tool has no field {at.field!r}"
+    if (at.start, at.end) == (-1, -1):
+        return None
+    if 0 <= at.start < at.end and any(at.end <= len(text) for text in texts):
+        return None
+    return "span-outside-field", f"characters {at.start} to {at.end} are not inside {at.field!r}"
+
+
+def _evident(triple: Triple, document: _Document) -> _Fault:
+    """Every word of both ends, in any inflection and with abbreviations written out, is in the document."""
+    for name, kind in ((triple.head, triple.head_type), (triple.tail, triple.tail_type)):
+        if kind == "tool":
+            continue
+        for word in expand(words(name), document.ontology.abbreviations):
+            if document.lemmas.isdisjoint(_lemmas(word)):
+                return "no-evidence", f"{word!r} of {name!r} is nowhere in the document"
+    return None
+
+
+def _undeclared(triple: Triple, document: _Document) -> _Fault:
+    check = _DECLARED.get(triple.predicate)
+    said = check(triple, document) if check else ""
+    if not said and triple.predicate in document.metadata and triple.predicate in _EXCLUSIVE:
+        if document.canonical(triple.tail) not in document.metadata[triple.predicate]:
+            said = f"the metadata declares another {triple.predicate.removeprefix('has_').replace('_', ' ')}"
+    if not said and "parameter" in (triple.head_type, triple.tail_type) and triple.predicate not in _DECLARED:
+        said = _unknown_parameter(triple, document)
+    return ("contradicts-declared", said) if said else None
+
+
+def _unknown_parameter(triple: Triple, document: _Document) -> str:
+    for name, kind in ((triple.head, triple.head_type), (triple.tail, triple.tail_type)):
+        known = document.canonical(name)
+        if kind == "parameter" and known not in document.inputs and known not in document.outputs:
+            return f"the tool has no input or output {name!r}"
+    return ""
+
+
+def _takes(triple: Triple, document: _Document) -> str:
+    known = document.canonical(triple.tail) in document.inputs
+    return "" if known else f"the tool has no input {triple.tail!r}"
+
+
+def _answers(triple: Triple, document: _Document) -> str:
+    if not document.tool.returns or document.canonical(triple.tail) in document.outputs:
+        return ""
+    return f"the tool declares its outputs, and {triple.tail!r} is none of them"
+
+
+def _values(triple: Triple, document: _Document) -> str:
+    name = document.canonical(triple.head)
+    found = [*document.inputs.get(name, ()), *document.outputs.get(name, ())]
+    if not found:
+        return f"the tool has no input or output {triple.head!r}"
+    allowed = document.allowed(name, found)
+    if allowed and document.canonical(triple.tail) not in allowed:
+        return f"{triple.tail!r} is not among the allowed values of {triple.head!r}"
+    return ""
+
+
+def _needs(triple: Triple, document: _Document) -> str:
+    """A dependency between tools must not turn a declared one round, nor name this tool as another's need of itself."""
+    tool = document.tool
+    if triple.tail_type != "tool" or triple.head_type != "tool":
+        return _unknown_parameter(triple, document)
+    declared = {dependency.tool for dependency in tool.depends_on}
+    if triple.head in declared and triple.tail == tool.id:
+        return f"the tool declares that it needs {triple.head!r}, not the other way round"
+    return ""
+
+
+# Metadata that says where a tool belongs says it completely.
+_EXCLUSIVE = frozenset(("has_line_of_business", "has_department", "has_system"))
+_DECLARED: dict[str, Callable[[Triple, _Document], str]] = {
+    "has_parameter": _takes,
+    "returns": _answers,
+    "has_value": _values,
+    "depends_on": _needs,
+}
+_CHECKS: tuple[_Check, ...] = (_in_ontology, _confident, _span_inside, _undeclared, _evident)
+
+
+def _evidence(tool: Tool, ontology: Ontology) -> frozenset[str]:
+    found: set[str] = set()
+    left = _MAX_EVIDENCE_CHARS
+    for text in document_texts(tool):
+        text = text[:left]
+        left -= len(text)
+        for start in range(0, len(text), _PIECE):
+            for word in expand(words(text[start : start + _PIECE]), ontology.abbreviations):
+                found.update(_lemmas(word))
+            # The abbreviation itself is evidence for itself too.
+            found.update(words(text[start : start + _PIECE]))
+        if left <= 0:
+            break
+    for parameter in (*tool.parameters, *tool.returns):
+        # "sessionid" is evidence of a session.
+        found.update(identified_entity(parameter.name, ontology.abbreviations).split())
+    return frozenset(found)
+
+
+@lru_cache(maxsize=1 << 16)
+def _lemmas(word: str) -> frozenset[str]:
+    return frozenset((word, noun_lemma(word), verb_lemma(word)))

@@ -1,0 +1,275 @@
+"""The source ``odata.v1``: EDMX/CSDL documents of OData v2 and v4 services.
+
+An entity set gives ``query_S``, ``read_S``, ``create_S``, ``update_S`` and ``delete_S`` as its capabilities allow, a singleton
+``read_S`` and ``update_S``, and what these contain one level below the same as ``query_S_N``, …; operations give tools of their own
+(:mod:`ingest.sources.odata.operations`), navigation properties give dependencies (:mod:`ingest.sources.odata.navigation`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from ingest.sources.document import Document
+from ingest.sources.odata.csdl import Property, Service
+from ingest.sources.odata.edmx import parse_edmx
+from ingest.sources.odata.fields import DanglingTypeError, TypeBook, a, words
+from ingest.sources.odata.navigation import declared
+from ingest.sources.odata.operations import operation_tools
+from ingest.sources.odata.resources import Resource, find_resources
+from ingest.sources.prose import sentences
+from ingest.sources.source import Refusal
+from ontology.tool import Parameter, Tool
+
+__all__ = ["ODataSource"]
+
+#: Properties by which a query tool offers to filter.
+MAX_FILTERS = 40
+
+_ROOT = re.compile(r"<(?:[\w.-]+:)?Edmx\b|<Schema\b[^>]*(?:schemas\.microsoft\.com/ado|docs\.oasis-open\.org/odata)")
+
+
+class ODataSource:
+    """Reader of EDMX and CSDL files, and of ``$metadata`` addresses."""
+
+    name = "odata.v1"
+
+    def accepts(self, document: Document) -> bool:
+        """A file ending in ``.edmx`` or ``.csdl``, or one that begins with an Edmx or an OData Schema element."""
+        if not document.has_content:
+            return False
+        return document.suffix in {".edmx", ".csdl"} or bool(_ROOT.search(document.head.replace("\0", "")))
+
+    def read(self, document: Document) -> Iterator[Tool | Refusal]:
+        """Read the tools of all sets, then those of the operations.
+
+        :raises DocumentError: for XML that is invalid or declares entities, and XML without a schema.
+        """
+        service = parse_edmx(document)
+        book = TypeBook(service)
+        resources, beyond = find_resources(book)
+        items: list[Tool | Refusal] = []
+        for resource in resources:
+            items += _tools(book, resource, document.address)
+        items += operation_tools(book, resources, document.address)
+        roads = declared(book, resources, [item for item in items if isinstance(item, Tool)])
+        for item in items:
+            if isinstance(item, Tool):
+                item = replace(
+                    item, depends_on=roads[item.id], metadata={**item.metadata, "service": service.namespace}
+                )
+            yield item
+        yield from _left_out(service, beyond, document.address)
+
+
+def _left_out(service: Service, beyond: list[str], address: str) -> Iterator[Refusal]:
+    for id_ in beyond:
+        detail = "The document contains more nested collections than are read; this one has no tools."
+        yield Refusal(subject=f"{address}#{id_}", reason="too-many-contained", detail=detail)
+    for _ in range(service.nameless):
+        yield Refusal(subject=address, reason="no-name", detail="An element has no Name; it was passed over.")
+
+
+def _tools(book: TypeBook, resource: Resource, address: str) -> Iterator[Tool | Refusal]:
+    for verb, make in _verbs(resource):
+        id_ = f"{verb}_{resource.id}"
+        try:
+            tool = make(book, resource)
+        except DanglingTypeError as error:
+            detail = f"The type {str(error)!r} is named and defined nowhere; define it in the document."
+            yield Refusal(subject=f"{address}#{id_}", reason="dangling-type", detail=detail)
+        else:
+            yield replace(tool, id=id_, name=id_, depends_on=resource.needs)
+
+
+def _verbs(resource: Resource) -> Iterator[tuple[str, Callable[[TypeBook, Resource], Tool]]]:
+    """What can be done with a resource."""
+    readable = resource.allows("ReadRestrictions", "Readable")
+    by_key = resource.says("ReadRestrictions", "ReadByKeyRestrictions")
+    if readable and not resource.single:
+        yield "query", _query
+    if by_key.get("Readable", readable) is not False if isinstance(by_key, dict) else readable:
+        yield "read", _read
+    if resource.allows("InsertRestrictions", "Insertable") and not resource.single:
+        yield "create", _create
+    if resource.allows("UpdateRestrictions", "Updatable"):
+        yield "update", _update
+    if resource.allows("DeleteRestrictions", "Deletable") and not resource.single:
+        yield "delete", _delete
+
+
+def _query(book: TypeBook, resource: Resource) -> Tool:
+    properties = book.properties(resource.type)
+    return _tool(
+        resource,
+        "query",
+        f"Find {_plural(resource)}{_of(resource)}: filter, sort and page through them",
+        parameters=(*resource.inputs, *_options(book, resource, properties), *_filters(book, resource, properties)),
+        returns=book.parameters(properties, prefix="value[]."),
+    )
+
+
+def _read(book: TypeBook, resource: Resource) -> Tool:
+    one = f"the {_one(resource)}" if resource.single else f"one {_one(resource)} by its key"
+    return _tool(
+        resource,
+        "read",
+        f"Read {one}{_of(resource)}",
+        parameters=(*resource.inputs, *_keys(book, resource), *_shape(book, resource)),
+        returns=book.parameters(book.properties(resource.type)),
+    )
+
+
+def _create(book: TypeBook, resource: Resource) -> Tool:
+    properties = book.properties(resource.type)
+    keys = [key.name for key in book.keys(resource.type)]
+    body = [
+        # A lone key is as a rule given by the server (a number, a GUID): it may be said and need not be.
+        replace(p, required=p.required and keys != [p.name])
+        for p in properties
+        if p.creatable
+    ]
+    return _tool(
+        resource,
+        "create",
+        f"Create {a(_one(resource))}{_of(resource)}",
+        parameters=_apart(resource.inputs, book.parameters(body, location="body", needed=True)),
+        returns=book.parameters(properties),
+    )
+
+
+def _update(book: TypeBook, resource: Resource) -> Tool:
+    keys = _keys(book, resource)
+    names = {key.name for key in keys}
+    body = [p for p in book.properties(resource.type) if p.updatable and p.name not in names]
+    one = f"the {_one(resource)}" if resource.single else f"one {_one(resource)}"
+    return _tool(
+        resource,
+        "update",
+        f"Change fields of {one}{_of(resource)}",
+        parameters=_apart((*resource.inputs, *keys), book.parameters(body, location="body")),
+    )
+
+
+def _delete(book: TypeBook, resource: Resource) -> Tool:
+    text = f"Delete one {_one(resource)}{_of(resource)}"
+    return _tool(resource, "delete", text, parameters=(*resource.inputs, *_keys(book, resource)))
+
+
+_METHODS = {"query": "GET", "read": "GET", "create": "POST", "update": "PATCH", "delete": "DELETE"}
+
+
+def _tool(
+    resource: Resource,
+    verb: str,
+    text: str,
+    *,
+    parameters: tuple[Parameter, ...],
+    returns: tuple[Parameter, ...] = (),
+) -> Tool:
+    subject = words(resource.name) if verb == "query" else _one(resource)
+    label = "" if words(resource.label).lower() in text.lower() else resource.label
+    place = resource.path
+    if verb not in {"query", "create"} and not resource.single:
+        keys = [p.name for p in parameters[len(resource.inputs) :] if p.location == "path"]
+        place += "(" + (f"{{{keys[0]}}}" if len(keys) == 1 else ",".join(f"{k}={{{k}}}" for k in keys)) + ")"
+    return Tool(
+        id="",
+        name="",
+        description=sentences(text, label, resource.description),
+        parameters=parameters,
+        returns=returns,
+        metadata={
+            "title": f"{verb.capitalize()} {subject}{_of(resource)}",
+            "entity": resource.noun,
+            "entity_set": resource.id,
+            "entity_type": resource.type,
+            "method": _METHODS[verb],
+            "path": place,
+            "tags": [resource.noun, *([resource.owner] if resource.owner else [])],
+        },
+    )
+
+
+def _plural(resource: Resource) -> str:
+    place = words(resource.name)
+    return f"{place} records" if place == resource.noun else place
+
+
+def _one(resource: Resource) -> str:
+    """One entity; named also by its collection where the two are called differently (*event of calendar view*)."""
+    noun, place = resource.noun, words(resource.name)
+    if resource.single:
+        return place
+    return noun if place.lower().startswith(noun.lower()[:-1]) else f"{noun} of {place}"
+
+
+def _of(resource: Resource) -> str:
+    if not resource.owner:
+        return ""
+    return f" of {a(resource.owner) if resource.inputs else resource.owner}"
+
+
+def _apart(inputs: tuple[Parameter, ...], body: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    """Path inputs and body fields; where both use a name, the path has it."""
+    taken = {parameter.name for parameter in inputs}
+    return (*inputs, *(parameter for parameter in body if parameter.name not in taken))
+
+
+def _keys(book: TypeBook, resource: Resource) -> tuple[Parameter, ...]:
+    if resource.single:
+        return ()
+    keys = (replace(key, required=True) for key in book.keys(resource.type))
+    return tuple(book.parameter(key, location="path", required=True) for key in keys)
+
+
+def _shape(book: TypeBook, resource: Resource) -> Iterator[Parameter]:
+    """The options that choose what of an entity is answered."""
+    if resource.allows("SelectSupport", "Supported"):
+        yield _option("$select", "Properties to return, separated by commas")
+    roads = [navigation.name for navigation in book.navigations(resource.type)][:MAX_FILTERS]
+    if roads and resource.allows("ExpandRestrictions", "Expandable"):
+        yield _option("$expand", "Related entities to return as well: " + ", ".join(roads))
+
+
+def _options(book: TypeBook, resource: Resource, properties: list[Property]) -> Iterator[Parameter]:
+    filters = [p.name for p in _filterable(book, resource, properties)]
+    if filters:
+        yield _option("$filter", "OData filter over: " + ", ".join(filters))
+    if resource.says("SearchRestrictions", "Searchable") is True:
+        yield _option("$search", "Free text to search for")
+    if resource.allows("SortRestrictions", "Sortable"):
+        yield _option("$orderby", "Properties to sort by, each with asc or desc")
+    if resource.says("TopSupported") is not False:
+        yield _option("$top", "How many records to return at most", "integer")
+    if resource.says("SkipSupported") is not False:
+        yield _option("$skip", "How many records to pass over", "integer")
+    yield from _shape(book, resource)
+
+
+def _option(name: str, description: str, type_: str = "string") -> Parameter:
+    return Parameter(name=name, type=type_, description=description, location="query")
+
+
+def _filterable(book: TypeBook, resource: Resource, properties: list[Property]) -> list[Property]:
+    """The plain properties that may stand in a filter."""
+    if not resource.allows("FilterRestrictions", "Filterable"):
+        return []
+    barred = resource.says("FilterRestrictions", "NonFilterableProperties") or ()
+    return [
+        p
+        for p in properties
+        if p.filterable
+        and p.name not in barred
+        and not p.type.startswith("Collection(")
+        and p.type != "Edm.Stream"
+        and not book.is_structured(p.type)
+    ][:MAX_FILTERS]
+
+
+def _filters(book: TypeBook, resource: Resource, properties: list[Property]) -> Iterator[Parameter]:
+    taken = {parameter.name for parameter in resource.inputs}
+    for property_ in _filterable(book, resource, properties):
+        if property_.name not in taken:
+            yield book.parameter(property_, location="query")

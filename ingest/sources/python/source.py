@@ -1,0 +1,179 @@
+"""Python callables by ``python:module:name``, or all public functions of ``python:module``."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+import typing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+from ingest.sources.document import Document
+from ingest.sources.json_schema.schema import flatten
+from ingest.sources.python.docstrings import Docstring, parse_docstring
+from ingest.sources.python.type_hints import definitions_on_top, schema_of
+from ingest.sources.source import Refusal
+from ontology.errors import DocumentError
+from ontology.tool import Parameter, Tool
+
+__all__ = ["PythonSource"]
+
+_SCHEME = "python:"
+_VARIABLE = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
+
+
+class PythonSource:
+    """Callables of an importable module; importing runs the module, so it is done only for what the user names."""
+
+    name = "python.v1"
+
+    def accepts(self, document: Document) -> bool:
+        """Whether the address is ``python:…``."""
+        return document.path is None and document.address.startswith(_SCHEME)
+
+    def read(self, document: Document) -> Iterator[Tool | Refusal]:
+        """Read the named callable, or each public function that the module defines.
+
+        :raises DocumentError: when the module cannot be imported, or has no such callable.
+        """
+        module_name, _, name = document.address.removeprefix(_SCHEME).partition(":")
+        module = _import(module_name.strip(), document.address)
+        found = _named(module, name.strip(), document.address) if name.strip() else _public(module)
+        for id_, function in found:
+            try:
+                yield _tool(id_, function, module)
+            except (TypeError, ValueError) as error:
+                detail = f"Its signature cannot be read: {error}."
+                yield Refusal(subject=f"{document.address}#{id_}", reason="no-signature", detail=detail)
+
+
+def _import(name: str, address: str) -> ModuleType:
+    try:
+        with _current_folder_importable():
+            return importlib.import_module(name)
+    except (Exception, SystemExit) as error:  # importing runs code that may fail in any way
+        raise DocumentError(
+            f"the module cannot be imported: {type(error).__name__}: {' '.join(str(error).split())}",
+            subject=address,
+            remedy="Install it, or run from the folder that holds it",
+        ) from error
+
+
+@contextmanager
+def _current_folder_importable() -> Iterator[None]:
+    """As ``python -m`` does; an installed command has its own folder first instead."""
+    folder = os.getcwd()
+    if folder in sys.path or "" in sys.path:
+        yield
+        return
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        if folder in sys.path:
+            sys.path.remove(folder)
+
+
+def _named(module: ModuleType, name: str, address: str) -> list[tuple[str, Callable[..., Any]]]:
+    target: Any = module
+    for part in name.split("."):
+        if not hasattr(target, part):
+            raise DocumentError(
+                f"the module {module.__name__} has no {name!r}", subject=address, remedy="Name one of its callables"
+            )
+        target = getattr(target, part)
+    if callable(target):
+        return [(name, target)]
+    if isinstance(target, (list, tuple)) and target and all(callable(item) for item in target):
+        return [(getattr(item, "__name__", str(index)), item) for index, item in enumerate(target)]
+    raise DocumentError(f"{name!r} is not callable", subject=address, remedy="Name a function, or a list of functions")
+
+
+def _public(module: ModuleType) -> list[tuple[str, Callable[..., Any]]]:
+    """The functions of ``__all__``, else those defined in the module whose names have no underscore in front."""
+    declared = getattr(module, "__all__", None)
+    names = list(declared) if declared is not None else [name for name in vars(module) if not name.startswith("_")]
+    found = [(name, getattr(module, name, None)) for name in names]
+    return [
+        (name, value)
+        for name, value in found
+        if inspect.isroutine(value) and (declared is not None or value.__module__ == module.__name__)
+    ]
+
+
+def _tool(id_: str, function: Callable[..., Any], module: ModuleType) -> Tool:
+    """One callable as a tool.
+
+    :raises ValueError: when it has no signature that Python can tell (some built-in functions).
+    """
+    signature = inspect.signature(function)
+    hints = _hints(function)
+    words = parse_docstring(inspect.getdoc(function))
+    inputs = flatten(definitions_on_top(_input_schema(signature, hints, words)))
+    outputs = _outputs(hints.get("return", signature.return_annotation), words)
+    return Tool(
+        id=id_,
+        name=id_.rsplit(".", 1)[-1],
+        description=words.description,
+        parameters=inputs.parameters,
+        returns=outputs,
+        metadata={"module": module.__name__},
+    )
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    target = function if inspect.isroutine(function) or inspect.isclass(function) else type(function).__call__
+    target = target.__init__ if inspect.isclass(target) else target
+    try:
+        return typing.get_type_hints(target, include_extras=True)
+    except Exception:  # a hint may name what exists only while type checking; the others still say something
+        annotations = dict(getattr(target, "__annotations__", {}))
+        return {name: _hint(hint, getattr(target, "__globals__", {})) for name, hint in annotations.items()}
+
+
+def _hint(hint: Any, names: dict[str, Any]) -> Any:
+    holder = SimpleNamespace(__annotations__={"hint": hint})
+    try:
+        return typing.get_type_hints(holder, globalns=names, include_extras=True)["hint"]
+    except Exception:
+        return hint.strip("'\"") if isinstance(hint, str) else hint
+
+
+def _input_schema(signature: inspect.Signature, hints: dict[str, Any], words: Docstring) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for index, (name, parameter) in enumerate(signature.parameters.items()):
+        if parameter.kind in _VARIABLE or (index == 0 and name in {"self", "cls"}):
+            continue
+        hint = hints.get(name, parameter.annotation)
+        schema = schema_of(hint) if hint is not inspect.Parameter.empty else _of_default(parameter.default)
+        if words.parameters.get(name):
+            schema["description"] = words.parameters[name]
+        properties[name] = schema
+        if parameter.default is inspect.Parameter.empty:
+            required.append(name)
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _of_default(default: Any) -> dict[str, Any]:
+    """Without a hint, the default tells the type."""
+    return {} if default is None or default is inspect.Parameter.empty else schema_of(type(default))
+
+
+def _outputs(hint: Any, words: Docstring) -> tuple[Parameter, ...]:
+    if hint in {None, type(None)}:
+        return ()
+    schema = {} if hint is inspect.Signature.empty else definitions_on_top(schema_of(hint))
+    fields = flatten(schema, output=True).parameters
+    if fields and fields[0].name != "result":
+        return fields
+    if fields:
+        return (replace(fields[0], description=fields[0].description or words.returns), *fields[1:])
+    if not words.returns and not schema:
+        return ()
+    return (Parameter(name="result", type=str(schema.get("type", "any")), description=words.returns),)

@@ -1,0 +1,99 @@
+"""CSV and TSV rows as the objects that a JSONL table would hold."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ingest.sources.document import Document
+from ingest.sources.parsing import parse_json
+from ingest.sources.source import Refusal
+from ingest.sources.table.cells import parameter_rows
+from ontology.errors import DocumentError
+
+__all__ = ["csv_rows"]
+
+_MAX_CELL_CHARS = 64 * 2**20
+_LISTS = frozenset({"parameters", "inputs", "returns", "outputs"})
+
+
+def csv_rows(document: Document) -> Iterator[tuple[str, Any]]:
+    """Each row with its place ``path:line``, or a Refusal in its stead.
+
+    :raises DocumentError: when the header cannot be read or names a column twice.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), _MAX_CELL_CHARS))
+    lines = list(
+        io.StringIO(document.text, newline="")
+    )  # str.splitlines would also split at a line separator in a cell
+    reader = csv.reader(lines, delimiter=_delimiter(lines), strict=True, skipinitialspace=True)
+    columns: list[str] | None = None
+    while True:
+        line = reader.line_num + 1
+        place = f"{document.address}:{line}"
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield place, Refusal(subject=place, reason="invalid-csv", detail=f"Invalid CSV: {error}.")
+            continue
+        if not any(cell.strip() for cell in cells):
+            continue
+        if columns is None:
+            columns = _columns(cells, place)
+        else:
+            yield place, _row(columns, cells, place)
+
+
+def _delimiter(lines: list[str]) -> str:
+    header = next((line for line in lines if line.strip()), "")
+    return max(",;\t", key=header.count)
+
+
+def _columns(cells: list[str], place: str) -> list[str]:
+    columns = [re.sub(r"\W+", "_", cell.strip().casefold()).strip("_") for cell in cells]
+    named = [column for column in columns if column]
+    if len(set(named)) < len(named):
+        twice = next(column for column in named if named.count(column) > 1)
+        raise DocumentError(f"the header names the column {twice!r} twice", subject=place, remedy="Rename one")
+    return columns
+
+
+def _row(columns: list[str], cells: list[str], place: str) -> Any:
+    if any(cell.strip() for cell in cells[len(columns) :]):
+        detail = f"The row has {len(cells)} cells and the header {len(columns)}; quote cells that hold the separator."
+        return Refusal(subject=place, reason="wrong-columns", detail=detail)
+    row: dict[str, Any] = {}
+    try:
+        for column, cell in zip(columns, cells, strict=False):
+            if column and cell.strip():
+                row[column] = _value(column, cell.strip(), place)
+    except DocumentError as error:
+        return Refusal(subject=place, reason="invalid-json", detail=f"Column {error.subject!r}: {error.problem}.")
+    return row
+
+
+def _value(column: str, cell: str, place: str) -> Any:
+    if column in _LISTS and not cell.startswith("["):
+        return parameter_rows(cell)
+    if column == "depends_on" and not cell.startswith("["):
+        return [part.strip() for part in re.split(r"[;,\n]", cell) if part.strip()]
+    if column in _LISTS or column in {"depends_on", "metadata"}:
+        return _json(column, cell)
+    if cell.startswith("[") and cell.endswith("]"):
+        try:
+            return _json(column, cell)
+        except DocumentError:  # square brackets in plain words
+            return cell
+    return cell
+
+
+def _json(column: str, cell: str) -> Any:
+    try:
+        return parse_json(cell, subject=column)
+    except DocumentError as error:
+        raise DocumentError(error.problem, subject=column) from error

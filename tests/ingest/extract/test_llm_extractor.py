@@ -1,0 +1,425 @@
+from __future__ import annotations
+
+import json
+import re
+import socket
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inference.budget import Budget
+from inference.cache import Cache
+from inference.openai_chat import OpenAIChat
+from inference.retry import RetryPolicy
+from inference.scripted import ScriptedChat
+from ingest.extract.extractor import Extraction, Extractor
+from ingest.extract.llm_extractor import LlmExtractor
+from ingest.extract.parse_answer import AnswerReader, UnusableAnswerError
+from ingest.extract.prompt import answer_schema, asked_predicates, document, instructions
+from ingest.extract.structure import structural_triples
+from ingest.extract.triple_validation import validate
+from ontology import (
+    BudgetExceededError,
+    InvalidArgumentError,
+    ModelError,
+    Ontology,
+    Parameter,
+    Tool,
+    load_ontology,
+)
+from tests.ingest.extract.llm_server import Body, ChatServer, Reply, asked, chat_server
+
+QUICK = RetryPolicy(max_retries=2, base_delay_s=0.01, max_delay_s=0.02)
+RECEIPT = "Posts a goods receipt for a delivery. The delivery belongs to a warehouse."
+
+
+@pytest.fixture(scope="module")
+def ontology() -> Ontology:
+    return load_ontology()
+
+
+def tool(number: int = 1, description: str = RECEIPT) -> Tool:
+    return Tool(
+        id=f"wms/receipt{number}",
+        name=f"receipt{number}",
+        description=description,
+        parameters=(Parameter(name="delivery_id", description="The delivery that came in", required=True),),
+        returns=(Parameter(name="receipt_number"),),
+    )
+
+
+def row(
+    head: str, predicate: str, tail: str, evidence: str, types: str = "business_object business_object"
+) -> dict[str, str]:
+    head_type, tail_type = types.split()
+    return {
+        "head": head,
+        "head_type": head_type,
+        "predicate": predicate,
+        "tail": tail,
+        "tail_type": tail_type,
+        "evidence": evidence,
+    }
+
+
+GOOD = [
+    row("the tool", "has_capability", "post goods receipt", "posts a  goods receipt", "tool capability"),
+    row("goods receipt", "used_for", "delivery", "a goods receipt for a delivery"),
+    row("delivery", "part_of", "warehouse", "The delivery belongs to a warehouse"),
+]
+
+
+def answer(rows: Sequence[dict[str, str]] = GOOD) -> str:
+    return json.dumps({"triples": list(rows)})
+
+
+def good(_request: Body, _number: int) -> Reply:
+    return Reply(text=answer())
+
+
+def chat(server: ChatServer | str, **options: Any) -> OpenAIChat:
+    base_url = server if isinstance(server, str) else server.base_url
+    return OpenAIChat("test", base_url=base_url, api_key="k", **{"policy": QUICK, "timeout_s": 5.0, **options})
+
+
+def said(extraction: Extraction) -> set[tuple[str, str, str]]:
+    """The triples that language gave, in short."""
+    return {
+        (triple.head, triple.predicate, triple.tail)
+        for triple in extraction.triples
+        if triple.provenance.field == "description"
+    }
+
+
+def test_a_good_answer_becomes_triples_with_evidence_beside_the_declared_structure(ontology: Ontology) -> None:
+    with chat_server(good) as server:
+        extractor: Extractor = LlmExtractor(chat(server), ontology)
+        (extraction,) = extractor.extract([tool()])
+    assert extraction.error == ""
+    assert ("delivery", "part_of", "warehouse") in said(extraction)
+    assert ("wms/receipt1", "has_capability", "post goods receipt") in said(extraction)
+    assert ("wms/receipt1", "has_entity", "warehouse") in said(extraction)
+    by_ends = {(triple.head, triple.predicate, triple.tail): triple for triple in extraction.triples}
+    part = by_ends["delivery", "part_of", "warehouse"]
+    assert RECEIPT[part.provenance.start : part.provenance.end] == "The delivery belongs to a warehouse"
+    assert part.provenance.extractor == extractor.name == "llm.v1"
+    for declared in structural_triples(tool(), ontology, "llm.v1"):
+        assert declared in extraction.triples
+    kept, refused = validate(tool(), extraction.triples, ontology)
+    assert not refused
+    assert len(kept) == len(extraction.triples)
+
+
+def test_the_request_carries_the_ontology_as_schema_and_the_document_as_text(ontology: Ontology) -> None:
+    with chat_server(good) as server:
+        list(LlmExtractor(chat(server), ontology).extract([tool()]))
+    (request,) = server.requests
+    assert request["response_format"]["type"] == "json_schema"
+    fields = request["response_format"]["json_schema"]["schema"]["properties"]["triples"]["items"]["properties"]
+    assert "business_object" in fields["head_type"]["enum"]
+    assert "part_of" in fields["predicate"]["enum"]
+    assert not {"supplies", "resolved_by", "has_parameter", "has_topic"} & set(fields["predicate"]["enum"])
+    assert request["temperature"] == 0
+    assert RECEIPT in asked(request)
+    assert "input delivery_id: The delivery that came in" in asked(request)
+
+
+def test_extractions_come_in_the_order_of_the_tools_and_calls_are_bounded(ontology: Ontology) -> None:
+    tools = [tool(number) for number in range(1, 13)]
+    with chat_server(lambda request, n: Reply(text=answer(), delay_s=0.06 if n % 3 else 0.0)) as server:
+        extractions = list(LlmExtractor(chat(server), ontology, concurrency=3).extract(tools))
+    assert [extraction.tool_id for extraction in extractions] == [one.id for one in tools]
+    assert server.hits == 12
+    assert 2 <= server.most_at_once <= 3
+
+
+def test_the_number_of_calls_under_way_changes_nothing(ontology: Ontology) -> None:
+    tools = [tool(number) for number in range(1, 6)]
+    with chat_server(good) as server:
+        one, many = (list(LlmExtractor(chat(server), ontology, concurrency=c).extract(tools)) for c in (1, 4))
+    assert one == many
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        Reply(status=429, headers={"Retry-After": "0.2"}),
+        Reply(status=500),
+        Reply(status=503, raw="<html>busy</html>"),
+    ],
+    ids=["429", "500", "503-html"],
+)
+def test_a_passing_failure_is_retried(first: Reply, ontology: Ontology) -> None:
+    with chat_server(lambda _, number: first if number == 1 else Reply(text=answer())) as server:
+        (extraction,) = LlmExtractor(chat(server), ontology).extract([tool()])
+    assert server.hits == 2
+    assert extraction.error == ""
+    assert ("delivery", "part_of", "warehouse") in said(extraction)
+
+
+def test_an_answer_that_comes_too_late_is_asked_for_again(ontology: Ontology) -> None:
+    with chat_server(lambda _, number: Reply(text=answer(), delay_s=0.6 if number == 1 else 0.0)) as server:
+        (extraction,) = LlmExtractor(chat(server, timeout_s=0.3), ontology).extract([tool()])
+        assert server.hits == 2
+    assert extraction.error == ""
+
+
+OUTSIDE = row("delivery", "is_in", "warehouse", "belongs to a warehouse")
+BAD_ANSWERS = {
+    "half-json": answer()[:-40],
+    "prose": "Here are the triples you asked for: delivery, part_of, warehouse.",
+    "fenced": f"```json\n{answer()}\n```",
+    "unknown-predicate": answer([OUTSIDE]),
+    "unknown-type": answer([{**GOOD[1], "head_type": "thing"}]),
+    "derived-predicate": answer([{**GOOD[1], "predicate": "supplies"}]),
+    "missing-field": json.dumps({"triples": [{"head": "delivery"}]}),
+    "more-fields": answer([{**GOOD[1], "confidence": "1"}]),
+    "list": json.dumps(GOOD),
+    "number-for-name": json.dumps({"triples": [{**GOOD[1], "head": 7}]}),
+    "too-many": answer([row(f"a{n}", "part_of", "b", "c") for n in range(60)]),
+    "deep": "[" * 50_000,
+}
+
+
+@pytest.mark.parametrize("text", BAD_ANSWERS.values(), ids=BAD_ANSWERS.keys())
+def test_an_unusable_answer_is_told_its_fault_and_mended(text: str, ontology: Ontology) -> None:
+    with chat_server(lambda _, number: Reply(text=text if number == 1 else answer())) as server:
+        (extraction,) = LlmExtractor(chat(server), ontology).extract([tool()])
+    assert extraction.error == ""
+    assert ("delivery", "part_of", "warehouse") in said(extraction)
+    assert server.hits == 2
+    again = server.requests[1]["messages"]
+    assert [message["role"] for message in again] == ["system", "user", "assistant", "user"]
+    assert re.search("not one JSON object|outside the schema", again[3]["content"])
+
+
+@pytest.mark.parametrize("text", BAD_ANSWERS.values(), ids=BAD_ANSWERS.keys())
+def test_an_answer_that_stays_unusable_costs_that_tool_s_language_only(text: str, ontology: Ontology) -> None:
+    def script(request: Body, _number: int) -> Reply:
+        return Reply(text=text if "receipt2" in asked(request) or "receipt 2" in asked(request) else answer())
+
+    with chat_server(script) as server:
+        one, two, three = LlmExtractor(chat(server), ontology).extract([tool(1), tool(2), tool(3)])
+    assert server.hits == 4
+    assert one.error == three.error == ""
+    assert "refused twice" in two.error
+    assert said(two) == set()
+    declared = {triple.key for triple in structural_triples(tool(2), ontology, "llm.v1")}
+    assert declared and declared <= {triple.key for triple in two.triples}
+
+
+def test_an_answer_cut_at_the_limit_is_called_so(ontology: Ontology) -> None:
+    with chat_server(lambda _, number: Reply(text=answer()[:-30], finish="length")) as server:
+        (extraction,) = LlmExtractor(chat(server), ontology).extract([tool()])
+    assert "it is cut off" in extraction.error
+    assert "it is cut off" in server.requests[1]["messages"][3]["content"]
+
+
+def test_a_call_that_fails_for_good_costs_that_tool_s_language_only(ontology: Ontology) -> None:
+    def script(request: Body, _number: int) -> Reply:
+        return Reply(status=400) if "Too long" in asked(request) else Reply(text=answer())
+
+    tools = [tool(1, "Too long for this model."), tool(2), tool(3)]
+    with chat_server(script) as server:
+        one, two, three = LlmExtractor(chat(server), ontology).extract(tools)
+    assert server.base_url in one.error
+    assert said(two) and said(three)
+
+
+def test_a_dead_endpoint_is_an_error_with_its_address(ontology: Ontology) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        base_url = f"http://127.0.0.1:{closed.getsockname()[1]}/v1"
+        for count in (1, 5):
+            with pytest.raises(ModelError) as caught:
+                list(LlmExtractor(chat(base_url), ontology).extract([tool(n) for n in range(count)]))
+            assert base_url in str(caught.value)
+
+
+def test_a_server_that_dies_on_the_way_stops_the_run_and_keeps_what_was_answered(
+    tmp_path: Path, ontology: Ontology
+) -> None:
+    tools = [tool(number) for number in range(10)]
+    with Cache(tmp_path / "cache.sqlite") as cache:
+        with chat_server(lambda _, number: Reply(text=answer()) if number <= 4 else Reply(status=400)) as server:
+            model = chat(server)
+            got: list[Extraction] = []
+            with pytest.raises(ModelError):
+                got.extend(LlmExtractor(model, ontology, cache=cache, concurrency=1).extract(tools))
+        assert server.hits < 10
+        with chat_server(good) as second:
+            renamed = _SameName(chat(second), model.name)
+            extractions = list(LlmExtractor(renamed, ontology, cache=cache).extract(tools))
+    assert second.hits == 6
+    assert all(said(extraction) for extraction in extractions)
+
+
+class _SameName:
+    """A chat model that goes by another's name, as one server does after a restart."""
+
+    def __init__(self, model: OpenAIChat, name: str) -> None:
+        self.name = name
+        self.complete = model.complete
+
+
+def test_the_budget_stops_the_run_and_the_next_one_pays_only_for_the_rest(tmp_path: Path, ontology: Ontology) -> None:
+    tools = [tool(number) for number in range(8)]
+    path = tmp_path / "cache.sqlite"
+    reply = Reply(text=answer(), prompt_tokens=2_000, completion_tokens=100)
+    with chat_server(lambda _request, _number: reply) as server:
+        got = []
+        poor = chat(server, budget=Budget(max_tokens=13_000), max_tokens=500)
+        with Cache(path) as cache, pytest.raises(BudgetExceededError):
+            for extraction in LlmExtractor(poor, ontology, cache=cache, concurrency=2).extract(tools):
+                got.append(extraction)
+        paid = server.hits
+        assert 2 <= paid < 8
+        assert poor.budget.spent.tokens <= 13_000
+        with Cache(path) as cache:
+            extractions = list(LlmExtractor(chat(server), ontology, cache=cache).extract(tools))
+        assert server.hits == 8
+    assert extractions[: len(got)] == got
+    assert [extraction.tool_id for extraction in extractions] == [one.id for one in tools]
+
+
+def test_a_rerun_pays_only_for_what_changed(ontology: Ontology) -> None:
+    tools = [tool(number) for number in range(6)]
+    cache = Cache()
+    with chat_server(good) as server:
+        first = list(LlmExtractor(chat(server), ontology, cache=cache).extract(tools))
+        assert list(LlmExtractor(chat(server), ontology, cache=cache).extract(tools)) == first
+        assert server.hits == 6
+        tools[3] = tool(3, f"{RECEIPT} It is checked.")
+        list(LlmExtractor(chat(server), ontology, cache=cache).extract(tools))
+        assert server.hits == 7
+        other = replace(ontology, version=ontology.version + 1)
+        list(LlmExtractor(chat(server), other, cache=cache).extract(tools))
+        assert server.hits == 13
+
+
+def test_what_failed_is_not_kept_and_asked_again(ontology: Ontology) -> None:
+    cache = Cache()
+    with chat_server(lambda _, number: Reply(text="no" if number <= 2 else answer())) as server:
+        extractor = LlmExtractor(chat(server), ontology, cache=cache)
+        (failed,) = extractor.extract([tool()])
+        (mended,) = extractor.extract([tool()])
+    assert failed.error
+    assert not mended.error
+    assert server.hits == 3
+
+
+def test_a_damaged_cache_entry_is_paid_for_again_and_stops_nothing(ontology: Ontology) -> None:
+    class Altered(Cache):
+        def get(self, kind: str, key: str) -> bytes | None:
+            return b'{"triples": [{"head": "\xff'
+
+    with chat_server(good) as server:
+        (extraction,) = LlmExtractor(chat(server), ontology, cache=Altered()).extract([tool()])
+    assert server.hits == 1
+    assert said(extraction)
+
+
+def test_a_consumer_that_stops_early_leaves_no_call_waiting(ontology: Ontology) -> None:
+    with chat_server(good) as server:
+        extractions = LlmExtractor(chat(server), ontology, concurrency=1).extract([tool(n) for n in range(50)])
+        assert isinstance(next(iter(extractions)), Extraction)
+        extractions.close()  # type: ignore[attr-defined]
+        assert server.hits <= 4
+
+
+def test_what_the_model_made_up_is_refused_with_its_reason(ontology: Ontology) -> None:
+    rows = [
+        *GOOD,
+        row("delivery", "managed_by", "stock clerk", "managed by the stock clerk", "business_object user_role"),
+        row("customs_code", "refers_to", "warehouse", "a warehouse", "parameter business_object"),
+        row("delivery", "related_to", "Deliveries", "for a delivery"),
+        row("warehouse", "acts_on", "delivery", "belongs to a warehouse"),
+        row("the tool", "part_of", "warehouse", "a warehouse", "tool business_object"),
+        row("x" * 100, "part_of", "warehouse", "a warehouse"),
+    ]
+    model = ScriptedChat([answer(rows)])
+    (extraction,) = LlmExtractor(model, ontology).extract([tool()])
+    kept, refused = validate(tool(), extraction.triples, ontology)
+    assert {"no-evidence", "unknown-parameter", "self-loop", "outside-domain", "long-name"} <= {
+        one.reason for one in (*extraction.refused, *refused)
+    }
+    assert "stock clerk" not in {triple.tail for triple in kept}
+
+
+def test_parameters_are_called_as_the_structure_calls_them(ontology: Ontology) -> None:
+    rows = [row("Delivery ID", "identifies", "delivery", "The delivery that came in", "parameter business_object")]
+    (extraction,) = LlmExtractor(ScriptedChat([answer(rows)]), ontology).extract([tool()])
+    assert not extraction.refused
+    heads = {
+        triple.head for triple in extraction.triples if triple.tail == "delivery" and triple.head_type == "parameter"
+    }
+    assert heads == {"delivery_id"}
+
+
+def test_evidence_is_found_in_the_fields_and_its_absence_lowers_confidence(ontology: Ontology) -> None:
+    rows = [
+        row("delivery", "related_to", "warehouse", "the delivery THAT came in"),
+        row("goods receipt", "related_to", "warehouse", "it is said somewhere"),
+    ]
+    (extraction,) = LlmExtractor(ScriptedChat([answer(rows)]), ontology).extract([tool()])
+    found = {triple.head: triple for triple in extraction.triples if triple.predicate == "related_to"}
+    assert found["delivery"].provenance.field == "parameters.delivery_id"
+    assert found["delivery"].provenance.start == 0
+    assert found["goods receipt"].provenance.start == -1
+    assert found["goods receipt"].confidence < found["delivery"].confidence
+
+
+def test_the_fingerprint_changes_with_what_could_change_the_answer(ontology: Ontology) -> None:
+    model, other = ScriptedChat([]), ScriptedChat([])
+    other.name = "another"
+    base = LlmExtractor(model, ontology).fingerprint
+    assert LlmExtractor(model, ontology, concurrency=7).fingerprint == base
+    assert LlmExtractor(other, ontology).fingerprint != base
+    assert LlmExtractor(model, replace(ontology, version=9)).fingerprint != base
+
+
+def test_no_calls_at_once_is_an_error(ontology: Ontology) -> None:
+    with pytest.raises(InvalidArgumentError, match="concurrency"):
+        LlmExtractor(ScriptedChat([]), ontology, concurrency=0)
+
+
+def test_no_tools_ask_nothing(ontology: Ontology) -> None:
+    model = ScriptedChat([])
+    assert list(LlmExtractor(model, ontology).extract([])) == []
+    assert not model.calls
+
+
+# --- the prompt ------------------------------------------------------------------------------------------------------
+
+
+def test_instructions_name_every_type_and_predicate_that_may_be_used(ontology: Ontology) -> None:
+    text = instructions(ontology)
+    for predicate in asked_predicates(ontology):
+        assert f"- {predicate.name} (" in text
+    for kind in ontology.entity_types:
+        assert kind == "value" or f"- {kind}" in text
+
+
+def test_the_example_of_the_instructions_is_a_usable_answer(ontology: Ontology) -> None:
+    text = instructions(ontology)
+    shown = text[text.index('{"triples": [{"head": "the tool"') :].splitlines()[0]
+    rows = AnswerReader(answer_schema(ontology)).read(shown)
+    assert rows
+    assert all(ontology.allows(one["head_type"], one["predicate"], one["tail_type"]) for one in rows)
+
+
+def test_an_ontology_without_the_example_s_predicates_gets_no_example(ontology: Ontology) -> None:
+    names = ("has_entity", "has_parameter", "returns", "depends_on", "supplies", "resolved_by", "related_to")
+    small = replace(ontology, predicates={name: ontology.predicates[name] for name in names})
+    assert "For example" not in instructions(small)
+    with pytest.raises(UnusableAnswerError):
+        AnswerReader(answer_schema(small)).read(answer())
+
+
+def test_a_document_of_any_size_is_cut(ontology: Ontology) -> None:
+    wide = tuple(Parameter(name=f"p{n}", description="x" * 5_000) for n in range(500))
+    huge = replace(tool(description="word " * 2_000_000), parameters=wide)
+    assert len(document(huge)) < 30_000

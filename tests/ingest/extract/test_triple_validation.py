@@ -1,0 +1,135 @@
+"""Which triples hold: one test for each reason to refuse, and that nothing true is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ingest.extract.rules_extractor import RulesExtractor
+from ingest.extract.triple_validation import REASONS, TripleReport, validate
+from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
+
+ONTOLOGY = load_ontology()
+TOOL = Tool(
+    id="crm/send_reminder",
+    name="send_reminder",
+    description="Sends reminders to the suppliers of an open PO.",
+    parameters=(
+        Parameter(name="supplier_id", description="The id of the supplier"),
+        Parameter(name="priority", enum=("High", "Low")),
+    ),
+    returns=(Parameter(name="reminder_id"),),
+    depends_on=(Dependency(tool="crm/list_suppliers"),),
+    metadata={"line_of_business": "Procurement"},
+)
+
+
+def triple(
+    ends: tuple[str, str, str, str, str],
+    *,
+    field: str = "description",
+    span: tuple[int, int] = (-1, -1),
+    confidence: float = 0.5,
+) -> Triple:
+    head, head_type, predicate, tail, tail_type = ends
+    return Triple(
+        head=head,
+        head_type=head_type,
+        predicate=predicate,
+        tail=tail,
+        tail_type=tail_type,
+        confidence=confidence,
+        provenance=Provenance(TOOL.id, field, "test.v1", *span),
+    )
+
+
+GOOD = triple(("reminder", "business_object", "sent_to", "supplier", "business_object"))
+
+
+def reason(one: Triple) -> str:
+    kept, refused = validate(TOOL, [one], ONTOLOGY)
+    assert len(kept) + len(refused) == 1
+    return refused[0].reason if refused else ""
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        ("reminder", "business_object", "sent_to", "supplier", "business_object"),
+        ("Reminders", "business_object", "sent_to", "SUPPLIER", "business_object"),
+        ("open purchase order", "business_object", "has_attribute", "supplier", "business_object"),
+        ("open PO", "business_object", "has_attribute", "supplier", "business_object"),
+        (TOOL.id, "tool", "has_capability", "send reminder", "capability"),
+        (TOOL.id, "tool", "has_parameter", "supplier id", "parameter"),
+        (TOOL.id, "tool", "returns", "reminder_id", "parameter"),
+        (TOOL.id, "tool", "has_line_of_business", "procurement", "line_of_business"),
+        (TOOL.id, "tool", "depends_on", "crm/list_suppliers", "tool"),
+        ("priority", "parameter", "has_value", "high", "value"),
+        ("supplier_id", "parameter", "identifies", "supplier", "business_object"),
+    ],
+)
+def test_what_the_document_says_is_kept(ends: tuple[str, str, str, str, str]) -> None:
+    assert reason(triple(ends)) == ""
+
+
+@pytest.mark.parametrize(
+    "ends, expected",
+    [
+        (("reminder", "gizmo", "sent_to", "supplier", "business_object"), "unknown-type"),
+        (("reminder", "business_object", "teleports", "supplier", "business_object"), "unknown-predicate"),
+        ((TOOL.id, "tool", "supplies", "crm/list_suppliers", "tool"), "derived-predicate"),
+        (("reminder", "business_object", "has_parameter", "supplier_id", "parameter"), "outside-domain"),
+        (("reminder", "business_object", "sent_to", "invoice", "business_object"), "no-evidence"),
+        ((TOOL.id, "tool", "has_capability", "cancel reminder", "capability"), "no-evidence"),
+        ((TOOL.id, "tool", "has_parameter", "reminder_id", "parameter"), "contradicts-declared"),
+        ((TOOL.id, "tool", "returns", "supplier_id", "parameter"), "contradicts-declared"),
+        ((TOOL.id, "tool", "has_line_of_business", "open", "line_of_business"), "contradicts-declared"),
+        (("crm/list_suppliers", "tool", "depends_on", TOOL.id, "tool"), "contradicts-declared"),
+        (("priority", "parameter", "has_value", "open", "value"), "contradicts-declared"),
+        (("po", "parameter", "has_value", "open", "value"), "contradicts-declared"),
+        (("order_id", "parameter", "identifies", "supplier", "business_object"), "contradicts-declared"),
+    ],
+)
+def test_each_reason_to_refuse(ends: tuple[str, str, str, str, str], expected: str) -> None:
+    assert reason(triple(ends)) == expected
+    assert expected in REASONS
+
+
+@pytest.mark.parametrize("confidence", [-0.1, 1.1, float("nan")])
+def test_confidence_is_a_share(confidence: float) -> None:
+    assert reason(replace(GOOD, confidence=confidence)) == "confidence-range"
+
+
+@pytest.mark.parametrize(
+    "field, span",
+    [
+        ("description", (0, 10_000)),
+        ("description", (5, 5)),
+        ("description", (-3, 4)),
+        ("parameters.priority", (0, 1)),
+        ("parameters.nothing", (-1, -1)),
+        ("nowhere", (-1, -1)),
+    ],
+)
+def test_evidence_lies_in_its_field(field: str, span: tuple[int, int]) -> None:
+    assert reason(replace(GOOD, provenance=Provenance(TOOL.id, field, "x", *span))) == "span-outside-field"
+
+
+def test_a_tool_that_declares_no_outputs_contradicts_none() -> None:
+    silent = replace(TOOL, returns=())
+    said = triple((TOOL.id, "tool", "returns", "supplier", "parameter"))
+    assert validate(silent, [said], ONTOLOGY)[0] == [said]
+
+
+def test_the_report_counts_by_predicate_and_reason() -> None:
+    bad = triple(("reminder", "business_object", "sent_to", "invoice", "business_object"))
+    report = TripleReport()
+    report.add(*validate(TOOL, [GOOD, bad, bad], ONTOLOGY))
+    assert report.rows() == [("sent_to", 1, {"no-evidence": 2})]
+
+
+def test_nothing_that_the_rules_extract_is_refused() -> None:
+    extraction = next(RulesExtractor(ONTOLOGY).extract([TOOL]))
+    assert len(extraction.triples) > 10
+    assert validate(TOOL, extraction.triples, ONTOLOGY)[1] == []

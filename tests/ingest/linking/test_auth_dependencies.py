@@ -1,0 +1,146 @@
+"""Signing in: who requires a session needs the one tool that opens it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from ingest.linking.auth_dependencies import sign_ins
+from ingest.linking.derive import derive_edges
+from ingest.linking.derived_edge import DerivedEdge
+from ontology import Dependency, Parameter, Tool, load_ontology
+
+ONTOLOGY = load_ontology()
+
+
+def tool(name: str, inputs: str = "", outputs: str = "", *, namespace: str = "bank") -> Tool:
+    """A tool in short: ``"order_id note?"`` are a required and an optional input."""
+    return Tool(
+        id=f"{namespace}/{name}",
+        name=name,
+        description=name.replace("_", " ").capitalize() + ".",
+        parameters=tuple(Parameter(name=word.rstrip("?"), required=not word.endswith("?")) for word in inputs.split()),
+        returns=tuple(Parameter(name=word) for word in outputs.split()),
+        metadata={"namespace": namespace},
+    )
+
+
+LOGIN = tool("login", "username password", "token")
+BALANCE = tool("get_balance", "token account_number", "balance")
+TRANSFER = tool("transfer_money", "account_number amount token", "transfer_id")
+
+
+def derived(tools: Sequence[Tool]) -> list[DerivedEdge]:
+    return list(derive_edges(tools, ONTOLOGY))
+
+
+def needs(tools: Sequence[Tool]) -> list[tuple[str, str, str, str]]:
+    """The ``depends_on`` edges, in order."""
+    return [
+        (edge.source, edge.target, edge.parameter, edge.output)
+        for edge in derived(tools)
+        if edge.predicate == "depends_on"
+    ]
+
+
+def test_the_one_tool_that_opens_a_session_is_needed_by_all_that_require_it() -> None:
+    assert needs([LOGIN, BALANCE, TRANSFER]) == [
+        ("bank/get_balance", "bank/login", "token", "token"),
+        ("bank/transfer_money", "bank/login", "token", "token"),
+    ]
+    edge = next(edge for edge in derived([LOGIN, BALANCE]) if edge.predicate == "depends_on")
+    assert (edge.entity, edge.field, edge.confidence) == ("session", "token", 0.9)
+    assert edge.key == "depends_on:token"
+
+
+def session(source: str, target: str, parameter: str = "token", output: str = "token") -> DerivedEdge:
+    """One tool gives out the session that another takes."""
+    return DerivedEdge(
+        source=source,
+        predicate="supplies",
+        target=target,
+        parameter=parameter,
+        output=output,
+        entity="session",
+        field="token",
+        confidence=0.5,
+    )
+
+
+def test_of_two_that_open_one_neither_is_needed() -> None:
+    one, other = session("bank/login", BALANCE.id), session("bank/login_with_fingerprint", BALANCE.id)
+    assert list(sign_ins([BALANCE], [one, other])) == []
+    assert [edge.target for edge in sign_ins([BALANCE], [one])] == ["bank/login"]
+    assert [edge.target for edge in sign_ins([BALANCE], [other])] == ["bank/login_with_fingerprint"]
+
+
+def test_an_opener_that_gives_it_out_twice_is_one_and_its_first_output_by_name_is_said() -> None:
+    edges = [session("bank/login", BALANCE.id, output=output) for output in ("token", "session_id")]
+    for supplied in (edges, edges[::-1]):
+        (edge,) = sign_ins([BALANCE], supplied)
+        assert (edge.source, edge.target, edge.output) == (BALANCE.id, "bank/login", "session_id")
+
+
+def test_what_fills_any_other_input_is_not_needed() -> None:
+    plain = DerivedEdge(
+        source="bank/find_account",
+        predicate="supplies",
+        target=BALANCE.id,
+        parameter="account_number",
+        output="account_number",
+        entity="account",
+        field="number",
+        confidence=0.9,
+    )
+    assert list(sign_ins([BALANCE], [plain])) == []
+
+
+def test_a_session_that_is_optional_is_not_needed() -> None:
+    assert needs([LOGIN, tool("search_branches", "query token?", "branch_name")]) == []
+
+
+def test_no_session_no_need_and_no_tool_needs_itself() -> None:
+    assert needs([BALANCE, TRANSFER]) == []
+    assert needs([LOGIN, tool("convert_currency", "amount currency", "amount")]) == []
+    assert needs([tool("refresh_session", "token", "token"), BALANCE]) == [
+        ("bank/get_balance", "bank/refresh_session", "token", "token")
+    ]
+
+
+def test_each_application_signs_in_by_itself() -> None:
+    tools = [
+        tool("bank_login", "username password", "token"),
+        tool("get_bank_balance", "token account_number", "balance"),
+        tool("shop_login", "username password", "token", namespace="shop"),
+        tool("list_shop_orders", "token", "order_ids", namespace="shop"),
+    ]
+    assert [(source, target) for source, target, *_ in needs(tools)] == [
+        ("bank/get_bank_balance", "bank/bank_login"),
+        ("shop/list_shop_orders", "shop/shop_login"),
+    ]
+
+
+def test_what_its_documents_declare_stays_beside_it() -> None:
+    said = Tool(
+        id="bank/pay_bill",
+        name="pay_bill",
+        description="Pay a bill.",
+        parameters=(Parameter(name="token", required=True),),
+        depends_on=(Dependency(tool="bank/login", reason="a session"),),
+        metadata={"namespace": "bank"},
+    )
+    assert needs([LOGIN, said]) == [("bank/pay_bill", "bank/login", "token", "token")]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_is_that_of_the_catalogue_and_the_edges_are_the_same_in_any(seed: int) -> None:
+    tools = [LOGIN, BALANCE, TRANSFER, tool("close_account", "token account_number")]
+    expected = needs(tools)
+    assert expected == needs(tools)
+    assert [source for source, *_ in expected] == ["bank/get_balance", "bank/transfer_money", "bank/close_account"]
+    turned = list(tools)
+    random.Random(seed).shuffle(turned)
+    assert [source for source, *_ in needs(turned)] == [each.id for each in turned if each is not LOGIN]
+    assert sorted(needs(turned)) == sorted(expected)

@@ -26,15 +26,15 @@ from typing import Any
 
 from ontology.errors import EgotoolsError, NotFoundError
 from scripts.bench_sets import ROOT
-from scripts.speed.bars import bars
-from scripts.speed.build import built, catalog_tools, store_of
-from scripts.speed.client import LoadPlan
-from scripts.speed.page import block, write_block
-from scripts.speed.plot import write_plot
+from scripts.speed.builds import built, catalog_tools, store_of
+from scripts.speed.load_client import LoadPlan
 from scripts.speed.probe import PRESETS, probed
-from scripts.speed.queries import bench_queries
 from scripts.speed.serving import measure_serving
-from scripts.speed.tables import markdown, one_run
+from scripts.speed.speed_page import block, write_block
+from scripts.speed.speed_plot import write_plot
+from scripts.speed.speed_queries import bench_queries
+from scripts.speed.speed_tables import markdown, one_run
+from scripts.speed.thresholds import bars
 from services.server.settings import ServerSettings
 
 SIZES = (1_000, 10_000, 44_435)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from inference import load_encoder
 from ontology.errors import EgotoolsError
-from scripts.speed.build import catalog_tools
-from scripts.speed.datagen import measure_datagen, table_of
+from scripts.speed.builds import catalog_tools
+from scripts.speed.generation import measure_datagen, table_of
 
 _TOOLS = 10_000
 _ENCODER = "minilm-l6-int8.v1"

@@ -96,7 +96,7 @@ def main() -> int:
 
 def _publish(measured: Sequence[MeasuredSet]) -> int:
     """Put the peers into the published results, and renew the documents."""
-    from scripts.results import DOCS, read_results, with_peers, write_results
+    from scripts.published_results import DOCS, read_results, with_peers, write_results
     from scripts.results_page import renew_documents
 
     if not (DOCS / "results.json").exists() or len(measured) == 1:

@@ -51,7 +51,7 @@ def main() -> int:
     if part or not set(MACRO_SETS) <= {one.queries.name for one in measured}:
         print("A part was measured: the documents stay as they were.")
         return 0
-    from scripts.results import collect, read_results, write_results
+    from scripts.published_results import collect, read_results, write_results
     from scripts.results_page import renew_documents
 
     write_results(collect(measured))

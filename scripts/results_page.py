@@ -36,7 +36,7 @@ from eval.summary import Figure, Summary
 from ontology.files import write_file
 from retrieval.presets import DEFAULT_PRESET
 from scripts.bench_sets import MACRO_SETS, ROOT, SHIPPED
-from scripts.results import BASELINE, DOCS, PAPER_TABLE, Results, read_results, replace_block
+from scripts.published_results import BASELINE, DOCS, PAPER_TABLE, Results, read_results, replace_block
 
 __all__ = ["graph_blocks", "readme_block", "renew_documents", "results_document"]
 

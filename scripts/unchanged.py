@@ -132,7 +132,7 @@ def _record_sources(out: Path) -> None:
     addresses = [*sorted(specs.glob("*.*")), ROOT / "examples" / "enterprise" / "catalog"]
     for address in addresses:
         catalog = read_catalog([str(address)])
-        rows = [tool.to_json() for tool in catalog.tools]
+        rows: list[Any] = [tool.to_json() for tool in catalog.tools]
         rows += [
             [r.subject.replace(str(ROOT.parent), ""), r.reason, r.detail.replace(str(ROOT.parent), "")]
             for r in catalog.refusals
@@ -147,7 +147,7 @@ def _record_datagen(out: Path, encoder: MemoEncoder) -> None:
         plan = service.DatagenPlan(
             store=out.parent / "work" / name / "store", out=out.parent / "work" / f"datagen-{name}", per_class=40
         )
-        service.load_encoder = lambda known: encoder  # type: ignore[assignment,misc]
+        service.load_encoder = lambda known: encoder  # type: ignore[attr-defined,assignment]
         service.generate_requests(plan, lambda stage, done, total: None)
         for file in ("queries.jsonl", "rejected.jsonl", "edges.jsonl", "outputs.jsonl"):
             (out / f"{name}-{file}").parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ A ranking only says which tool is better. Whether the best one is any good is as
 the request: the catalogue itself, and *foreign needs*, 800 vectors of what tools elsewhere do. A request that is nearer to
 needs which this catalogue does not serve than to its best tool is likely served by none of it. What the yardsticks say, and
 where a tool stands in the ranking, become probabilities by two small logistic models, fitted by
-``scripts/fit_confidence.py`` on catalogues that no benchmark uses.
+``research/confidence/fit_confidence.py`` on catalogues that no benchmark uses.
 """
 
 from __future__ import annotations

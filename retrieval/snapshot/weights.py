@@ -29,7 +29,7 @@ class RankingWeights:
     """The parameters of the ranking, each finite and from 0 to 1,000; of the signals only their proportion matters.
 
     They are the middle of a broad top over nine open sets: a search that never sees a set chooses weights that do nearly as
-    well on it (``python -m scripts.unseen``).
+    well on it (``python -m research.leave_one_catalogue_out``).
 
     :param bm25_text: of BM25 of title and description.
     :param bm25_params: of BM25 of the parameters.

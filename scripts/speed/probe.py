@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scripts.bench_sets import ROOT
-from scripts.speed.queries import bench_queries, mixed
+from scripts.speed.speed_queries import bench_queries, mixed
 
 if TYPE_CHECKING:
     from inference.arrays import Floats2d

@@ -13,8 +13,8 @@ from typing import Any
 
 from ontology.errors import EgotoolsError
 from scripts.bench_sets import ROOT
-from scripts.speed.client import LoadPlan
-from scripts.speed.memory import read_memory
+from scripts.speed.load_client import LoadPlan
+from scripts.speed.server_memory import read_memory
 from services.server.server_process import server_process
 
 __all__ = ["measure_serving"]
@@ -37,7 +37,7 @@ def measure_serving(store: Path, presets: Sequence[str], plan: LoadPlan) -> dict
 
 def _load(ready: dict[str, Any], preset: str, plan: LoadPlan) -> list[dict[str, Any]]:
     said = [ready["address"], str(ready["pid"]), preset, json.dumps(asdict(plan))]
-    command = [sys.executable, "-m", "scripts.speed.client", *said]
+    command = [sys.executable, "-m", "scripts.speed.load_client", *said]
     done = subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         raise EgotoolsError("the client process failed", subject=preset, remedy="See what it said before this")

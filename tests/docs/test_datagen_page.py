@@ -13,7 +13,7 @@ from datagen.paths.rules_outputs import RulesOutputs
 from datagen.seams import RequestJudge
 from datagen.synthetic_request import CLASSES
 from datagen.validation.rules_validator import rules_judges
-from scripts.validator_accuracy import CATALOG, INSTRUMENTS, accuracy_of, load_shipped, read_cases
+from research.validator_accuracy import CATALOG, INSTRUMENTS, accuracy_of, load_shipped, read_cases
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "datagen.md").read_text(encoding="utf-8")

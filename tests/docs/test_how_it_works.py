@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 
-from retrieval import clauses, complete, graph_retriever, needs
+from retrieval import graph_retriever
+from retrieval.completion import dependencies, resolvers
+from retrieval.query import decompose
 from retrieval.ranking.rerank import SecondLook
 from retrieval.snapshot.weights import SHIPPED
 from tests.conftest import ROOT
@@ -15,12 +17,12 @@ DEFAULT = PAGE[PAGE.index("### 3. What the preset `default` adds") :]
 
 
 def test_the_numbers_are_those_of_the_code() -> None:
-    assert f"There are at most {clauses.MOST_CLAUSES} clauses" in DEFAULT
-    assert f"a part of fewer than {clauses._LEAST_TERMS} index terms" in DEFAULT
+    assert f"There are at most {decompose.MOST_CLAUSES} clauses" in DEFAULT
+    assert f"a part of fewer than {decompose._LEAST_TERMS} index terms" in DEFAULT
     assert f"the {graph_retriever._POOL} best of each text search" in DEFAULT
     assert f"for each clause the {graph_retriever._CLAUSE_POOL} best of each" in DEFAULT
     assert f"reads the best {inspect.signature(SecondLook).parameters['some'].default} again" in DEFAULT
-    assert complete._PULLING == needs._PULLING == 3, "the page says: the best three"
+    assert resolvers._PULLING == dependencies._PULLING == 3, "the page says: the best three"
 
 
 def test_every_signal_is_named_and_none_that_is_not() -> None:
@@ -30,7 +32,7 @@ def test_every_signal_is_named_and_none_that_is_not() -> None:
 
 def test_its_request_is_cut_into_three() -> None:
     (request,) = re.findall(r"^\*\*Clauses\.\*\* \*(.+?)\* asks for three things", DEFAULT, re.MULTILINE | re.DOTALL)
-    assert len(clauses.clauses(request)) == 3
+    assert len(decompose.clauses(request)) == 3
 
 
 def test_the_order_of_the_steps_is_that_of_the_code() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from eval.summary import MeasuredSet
 from scripts.bench_sets import MACRO_SETS
-from scripts.results import Results, collect, read_results, replace_block, with_peers, write_results
+from scripts.published_results import Results, collect, read_results, replace_block, with_peers, write_results
 from scripts.results_page import graph_blocks, readme_block, renew_documents
 from tests.conftest import ROOT
 from tests.eval.planted import query_set, run_of

@@ -11,7 +11,7 @@ import pytest
 from datagen.synthetic_request import CLASSES, SyntheticRequest
 from eval.queries import read_queries
 from ingest.sources import Catalog
-from scripts.enterprise_benchmark import FOLDER, HALVES, NOTHING, SOURCES, half_of, read_rows
+from research.enterprise_benchmark import FOLDER, HALVES, NOTHING, SOURCES, half_of, read_rows
 
 Rows = list[dict[str, Any]]
 

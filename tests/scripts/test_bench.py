@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from scripts.bench import SIZES
-from scripts.speed.build import built, catalog_tools, earlier, store_of
-from scripts.speed.queries import bench_queries, mixed
-from scripts.speed.tables import STAGES
+from scripts.speed.builds import built, catalog_tools, earlier, store_of
+from scripts.speed.speed_queries import bench_queries, mixed
+from scripts.speed.speed_tables import STAGES
 from tests.conftest import ROOT
 
 CATALOG = [str(ROOT / "examples/enterprise/catalog" / name) for name in ("hr.yaml", "sales.yaml", "finance.json")]

@@ -12,7 +12,7 @@ from datagen.paths.rules_outputs import RulesOutputs
 from datagen.seams import RequestJudge
 from datagen.synthetic_request import SyntheticRequest, Verdict
 from datagen.validation.rules_validator import rules_judges
-from scripts.validator_accuracy import CATALOG, load_shipped
+from research.validator_accuracy import CATALOG, load_shipped
 
 Judged = Callable[[str, str, str, str], Verdict]
 """(check, class, tools in one line, text) → the verdict."""

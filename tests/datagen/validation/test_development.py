@@ -11,7 +11,7 @@ import pytest
 from datagen.catalogue import Catalogue
 from datagen.seams import RequestJudge
 from datagen.synthetic_request import CLASSES
-from scripts.validator_accuracy import Case, accuracy_of, main, read_cases, table
+from research.validator_accuracy import Case, accuracy_of, main, read_cases, table
 
 FOLDER = Path(__file__).parent / "development"
 

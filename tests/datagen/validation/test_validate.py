@@ -20,7 +20,7 @@ from datagen.tool_path import ToolPath
 from datagen.validation.rules_validator import rules_judges, validate
 from ontology.errors import ModelError, NotFoundError
 from ontology.tool import Parameter, Tool
-from scripts.validator_accuracy import read_cases
+from research.validator_accuracy import read_cases
 from tests.conftest import ROOT
 from tests.datagen.catalogues import catalogue_of, tool
 
@@ -107,7 +107,7 @@ def test_any_catalogue_can_be_judged() -> None:
 
 def test_verdicts_do_not_depend_on_the_hash_seed() -> None:
     code = (
-        "import json; from pathlib import Path; from scripts.validator_accuracy import *; from datagen.validation.rules_validator import *\n"
+        "import json; from pathlib import Path; from research.validator_accuracy import *; from datagen.validation.rules_validator import *\n"
         "c = load_shipped(CATALOG); judges = rules_judges(c, build_rp_graph(c, RulesOutputs(c).find()))\n"
         f"cases = read_cases(Path({str(FOLDER)!r}))\n"
         "print(json.dumps([validate(case.request, judges).to_json()['verdicts'] for case in cases]))"

@@ -24,9 +24,9 @@ from ingest.graph import build_graph
 from ingest.linking.derived_edge import DerivedEdge
 from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
 from ontology.errors import DocumentError, InvalidArgumentError
+from research.graph_quality import main
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
-from scripts.graph_quality import main
 from services.jobs.build import build_snapshot
 from tests.eval.planted import query_set
 from tests.retrieval.conftest import published

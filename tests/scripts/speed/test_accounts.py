@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.speed.memory import read_memory
 from scripts.speed.processor import processor_time
+from scripts.speed.server_memory import read_memory
 
 SMAPS = """\
 00400000-00500000 r-xp 00000000 fe:00 11    /usr/bin/python3

@@ -15,8 +15,8 @@ import pytest
 from egotools import AsyncClient, OverloadedError
 from ontology.errors import EgotoolsError
 from retrieval.retriever import Request
-from scripts.speed.client import LoadPlan, measure
 from scripts.speed.load import Arrival, Call, closed_loop, measured_point, open_loop, poisson_schedule
+from scripts.speed.load_client import LoadPlan, measure
 from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
 
 

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from scripts.speed.plot import draw, write_plot
+from scripts.speed.speed_plot import draw, write_plot
 from tests.scripts.speed.results import made_up
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ontology.errors import DocumentError
-from scripts.speed.page import BEGIN, END, block, write_block
-from scripts.speed.tables import markdown, one_run
+from scripts.speed.speed_page import BEGIN, END, block, write_block
+from scripts.speed.speed_tables import markdown, one_run
 from tests.conftest import ROOT
 from tests.scripts.speed.results import made_up
 

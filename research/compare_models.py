@@ -1,0 +1,92 @@
+"""What our own models are worth in ``default``: ``python -m research.compare_models``; renews the table of ``docs/models.md``.
+
+Four ways to serve the same catalogue: the published encoder or the tuned one, each without and with the second look of the
+small reranker. Every set of the macro average is built with both encoders, and all four are asked the same requests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from scripts.bench_sets import BENCH, MACRO_SETS, ROOT, SHIPPED, BenchSet, bench_sets, catalog_address, sampled
+from scripts.published_results import replace_block, slashed
+from services.threads import pin_threads
+
+OUT = ROOT / "out" / "compare-models"
+ENCODERS = ("minilm-l6-int8.v1", "egotools-minilm-int8.v1")
+RERANKER = "egotools-reranker-int8.v1"
+SEEN = ("metatool", "sealtools")
+"""The sets whose tools were in the training of ours, with other requests."""
+CUTOFFS = (3, 5, 10)
+Row = tuple[float, ...]
+
+
+def main() -> int:
+    """Measure, print the table, put it into the page; returns the exit code."""
+    pin_threads()  # before anything numeric is imported
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--sets", default=",".join((*MACRO_SETS, SHIPPED)), help="comma-separated")
+    parser.add_argument("--limit", type=int, default=400, help="requests of each set at most")
+    options = parser.parse_args()
+    if not BENCH.is_dir():
+        print("The open sets are not beside the checkout: nothing is measured.")
+        return 1
+    found: dict[str, list[Row]] = {}
+    for bench_set in bench_sets(options.sets.split(",")):
+        found[bench_set.name] = [row for encoder in ENCODERS for row in measured(bench_set, encoder, options.limit)]
+        print(bench_set.name, *map(slashed, found[bench_set.name]), flush=True)
+    text = table(found)
+    print(text)
+    if set(found) >= {*MACRO_SETS, SHIPPED}:
+        replace_block(ROOT / "docs" / "models.md", "compared", text)
+    return 0
+
+
+def measured(bench_set: BenchSet, encoder: str, limit: int) -> list[Row]:
+    """CompleteRecall (%) at the cutoffs over one encoder: without the second look, and with it."""
+    from inference import load_encoder, load_reranker
+    from retrieval.retriever import Request
+    from retrieval.snapshot_engine import open_engine
+    from services.jobs.build import build_snapshot
+
+    store = OUT / bench_set.name / encoder
+    model = load_encoder(encoder, workers=2)
+    build_snapshot([str(catalog_address(bench_set, OUT / bench_set.name))], store, encoder=model, workers=2)
+    engine = open_engine(store, encoder=model, reranker=load_reranker(RERANKER))
+    rows = []
+    for preset in ("fast", "default"):
+        retriever, done = engine.retriever(preset), []
+        for row in sampled(bench_set.queries, limit):
+            answer = [tool.tool_id for tool in retriever.retrieve(Request(query=row["query"], explain=False)).tools]
+            found = [answer.index(tool) + 1 if tool in answer else sys.maxsize for tool in row["tools"]]
+            done.append(max(found))
+        rows.append(tuple(100 * sum(rank <= cutoff for rank in done) / len(done) for cutoff in CUTOFFS))
+    return rows
+
+
+def table(found: dict[str, list[Row]]) -> str:
+    """A row a set, and the means over those that were seen in training and those that were not."""
+    unseen = [name for name in MACRO_SETS if name in found and name not in SEEN]
+    names = ("published", "published, second look", "tuned", "tuned, second look")
+    lines = [f"| set | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
+    lines += [
+        f"| {name}{' (tools seen)' if name in SEEN else ''} | {' | '.join(map(slashed, rows))} |"
+        for name, rows in found.items()
+    ]
+    for label, chosen in (
+        ("mean of the unseen", unseen),
+        ("mean of all but the shipped", [n for n in MACRO_SETS if n in found]),
+    ):
+        means = [_mean([found[name][column] for name in chosen]) for column in range(len(names))]
+        lines.append(f"| **{label}** ({len(chosen)}) | {' | '.join(map(slashed, means))} |")
+    return "\n".join(lines)
+
+
+def _mean(rows: Sequence[Row]) -> Row:
+    return tuple(sum(values) / len(values) for values in zip(*rows, strict=True))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,174 @@
+"""How well an answer's confidence tells served requests from unserved ones, and how right its probabilities are.
+
+    egotools build examples/enterprise/catalog --out out/benchmark/store
+    python -m research.confidence.abstention
+    python -m research.confidence.abstention --set out/bench-quality/NAME/store=QUERIES --set …
+
+The first prints, for the hand-written requests against the unanswerable ones, the area under the ROC curve (0.5 tells
+nothing, 1 everything) of the best score of two simple presets and of ``fit_probability`` of ``default``; for the latter
+also the false hits where 95 % of the served requests are kept, and what the shipped threshold keeps and hits. With sets,
+each is asked its own requests and those of the others, and its probabilities and ``auto_k`` are checked as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from research.confidence.confidence_evidence import Case, read_cases
+from research.enterprise_benchmark import FOLDER, read_rows
+from retrieval.retriever import Request, Response, Retriever
+from retrieval.snapshot_engine import SnapshotEngine, open_engine
+from scripts.bench_sets import ROOT
+
+__all__ = ["area_under_curve", "calibration_error", "complete_at", "false_hits"]
+
+_PRESETS = ("semantic", "bm25")  # theirs are absolute; the scores of the others are standardised request by request
+_KEPT = 0.95
+_RANKS = 10
+_MOST = 20  # tools of an answer with auto_k
+_FOREIGN = 20  # requests of each other set
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """One set: fit of served and foreign requests, probability and truth of tools, and lengths and completeness of answers."""
+
+    name: str
+    served: list[float]
+    foreign: list[float]
+    chances: list[float]
+    truths: list[bool]
+    lengths: list[int]
+    needed_ranks: list[int]
+
+
+def main() -> int:
+    """Print the figures; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--store", type=Path, default=ROOT / "out" / "benchmark" / "store")
+    parser.add_argument("--set", action="append", default=[], help="STORE=QUERIES")
+    parser.add_argument("--limit", type=int, default=150, help="requests of a set")
+    asked = parser.parse_args()
+    if asked.set:
+        _print_sets(read_cases(asked.set, limit=asked.limit))
+    else:
+        _print_unanswerable(open_engine(asked.store))
+    return 0
+
+
+def _print_unanswerable(engine: SnapshotEngine) -> None:
+    served, unserved = (
+        [row["query"] for row in read_rows(FOLDER / name)] for name in ("hand.jsonl", "unanswerable.jsonl")
+    )
+    for preset in _PRESETS:
+        retriever = engine.retriever(preset)
+        area = area_under_curve(_best_scores(retriever, served), _best_scores(retriever, unserved))
+        print(f"{preset}: {area:.3f}")
+    kept, refused = (_fits(engine.retriever(), queries) for queries in (served, unserved))
+    fits, foreign = (np.asarray([fit for fit, _ in found]) for found in (kept, refused))
+    print(
+        f"default: {area_under_curve(fits, foreign):.3f}, false hits {false_hits(fits, foreign):.2f} at 95 % kept; "
+        f"the shipped threshold keeps {np.mean([not none for _, none in kept]):.2f} "
+        f"and hits {np.mean([not none for _, none in refused]):.2f}"
+    )
+
+
+def _print_sets(cases: Sequence[Case]) -> None:
+    checked = [_check(case, cases) for case in cases]
+    print(
+        "| set | area | false hits | kept | said | true | error | k | complete | complete at k | complete at one k for all |"
+    )
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    mean = float(np.mean([np.mean(one.lengths) for one in checked]))
+    for one in checked:
+        own = float(np.mean(one.lengths))
+        complete = np.mean(np.asarray(one.needed_ranks) <= np.asarray(one.lengths))
+        print(
+            f"| {one.name} | {area_under_curve(one.served, one.foreign):.3f} | {false_hits(one.served, one.foreign):.2f} "
+            f"| {np.mean([bool(length) for length in one.lengths]):.2f} | {np.mean(one.chances):.3f} | {np.mean(one.truths):.3f} "
+            f"| {calibration_error(one.chances, one.truths):.3f} | {own:.1f} | {complete:.3f} "
+            f"| {complete_at(one.needed_ranks, own):.3f} | {complete_at(one.needed_ranks, mean):.3f} |"
+        )
+
+
+def _check(case: Case, cases: Sequence[Case]) -> Checked:
+    retriever = open_engine(case.store).retriever()
+    rng = random.Random(0)
+    others = [other.queries for other in cases if other.store != case.store]
+    strange = [text for queries in others for text, _ in rng.sample(queries, min(_FOREIGN, len(queries)))]
+    served, chances, truths, lengths, needed_ranks = [], [], [], [], []
+    for text, gold in case.queries:
+        full = _ask(retriever, text, k=_MOST)
+        served.append(full.fit_probability or 0.0)
+        chances += [tool.probability or 0.0 for tool in full.tools[:_RANKS]]
+        truths += [tool.tool_id in gold for tool in full.tools[:_RANKS]]
+        ranks = {tool.tool_id: tool.rank for tool in full.tools}
+        needed_ranks.append(max(ranks.get(tool, _MOST + 1) for tool in gold))
+        lengths.append(len(_ask(retriever, text, k=_MOST, auto_k=True).tools))
+    foreign = [fit for fit, _ in _fits(retriever, strange)]
+    return Checked(
+        name=case.name,
+        served=served,
+        foreign=foreign,
+        chances=chances,
+        truths=truths,
+        lengths=lengths,
+        needed_ranks=needed_ranks,
+    )
+
+
+def area_under_curve(
+    positives: Sequence[float] | NDArray[np.float64], negatives: Sequence[float] | NDArray[np.float64]
+) -> float:
+    """The share of pairs in which the positive scores higher; ties count half."""
+    differences = np.subtract.outer(np.asarray(positives), np.asarray(negatives))
+    return float((np.sign(differences) + 1).mean() / 2)
+
+
+def false_hits(
+    served: Sequence[float] | NDArray[np.float64],
+    unserved: Sequence[float] | NDArray[np.float64],
+    *,
+    kept: float = _KEPT,
+) -> float:
+    """The share of unserved requests that reach the threshold which ``kept`` of the served ones reach."""
+    return float((np.asarray(unserved) >= np.quantile(served, 1 - kept)).mean())
+
+
+def calibration_error(chances: Sequence[float], truths: Sequence[bool]) -> float:
+    """Expected calibration error: over tenths of the scale, how far what was said is from what was true, by count."""
+    said, true = np.asarray(chances), np.asarray(truths, dtype=float)
+    tenths = np.minimum((said * 10).astype(int), 9)
+    return float(sum(abs(said[tenths == tenth].sum() - true[tenths == tenth].sum()) for tenth in range(10)) / len(said))
+
+
+def complete_at(needed_ranks: Sequence[int], k: float) -> float:
+    """The share of requests whose last needed tool is in the first ``k``; between two whole numbers, a mean of both."""
+    ranks, whole = np.asarray(needed_ranks), int(k)
+    return float((1 - k + whole) * (ranks <= whole).mean() + (k - whole) * (ranks <= whole + 1).mean())
+
+
+def _best_scores(retriever: Retriever, queries: Sequence[str]) -> list[float]:
+    answers = (_ask(retriever, query, k=1) for query in queries)
+    return [float(answer.tools[0].score) if answer.tools else 0.0 for answer in answers]
+
+
+def _fits(retriever: Retriever, queries: Sequence[str]) -> list[tuple[float, bool]]:
+    answers = (_ask(retriever, query, k=1) for query in queries)
+    return [(answer.fit_probability or 0.0, answer.no_tool_fits) for answer in answers]
+
+
+def _ask(retriever: Retriever, query: str, *, k: int, auto_k: bool = False) -> Response:
+    return retriever.retrieve(Request(query=query, k=k, explain=False, auto_k=auto_k))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

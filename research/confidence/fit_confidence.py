@@ -1,0 +1,198 @@
+"""Fit the two models of ``retrieval/ranking/confidence.py`` and write the calibration that ships.
+
+    python -m research.confidence.fit_confidence --foreign STORE --catalogue STORE=QUERIES --catalogue … --out retrieval/ranking/calibration
+
+The foreign needs are the means of clusters of the tool vectors of one large, mixed catalogue. Each catalogue counts alike
+but for its kind (``--kind NAME_PREFIX``): all catalogues of one kind count as one. Prints a table in which every
+catalogue is judged by a fit on those of the other kinds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inference.arrays import Floats2d
+from research.confidence.confidence_evidence import Case, Evidence, gather, read_cases, remembering
+from retrieval.ranking.confidence import CALIBRATION, need_evidence
+from retrieval.snapshot.reader import open_snapshot
+from retrieval.snapshot_engine import open_engine
+
+__all__ = ["clustered", "fit_logistic", "kept_and_hit"]
+
+_FOREIGN = 800
+_ROUNDS = 10
+_RIDGE = 1.0
+_KEPT = 0.95
+_BEREFT = 0.3  # of the weight of what is unserved: near tools are left, and some of them do
+_FIT_NAMES = ("best", "mean", "foreign", "standing")
+_NEED_NAMES = tuple(need_evidence(np.zeros(1, dtype=np.float32)))
+
+Floats = NDArray[np.float64]
+
+
+def main() -> int:
+    """Fit, print the table, write; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--foreign", type=Path, required=True, help="store whose tools stand for foreign needs")
+    parser.add_argument("--catalogue", action="append", required=True, help="STORE=QUERIES, to fit on")
+    parser.add_argument("--measure", action="append", default=[], help="STORE=QUERIES, only for the table")
+    parser.add_argument("--kind", action="append", default=[], help="catalogues whose name starts so count as one")
+    parser.add_argument("--limit", type=int, default=300, help="requests of a catalogue")
+    parser.add_argument("--out", type=Path, default=CALIBRATION)
+    asked = parser.parse_args()
+
+    foreign = clustered(_tool_vectors(asked.foreign), _FOREIGN)
+    packed = np.round(foreign * 127 / np.abs(foreign).max()).astype(np.int8)
+    foreign = packed / np.linalg.norm(packed.astype(np.float32), axis=1, keepdims=True)
+    cases = read_cases(asked.catalogue, limit=asked.limit)
+    encoder = remembering(open_engine(cases[0].store).encoder)
+    measured = read_cases(asked.measure, limit=asked.limit)
+    # What is fitted sees no request of what is only measured; both are asked what the others of the fit ask.
+    evidence = [gather(case, _foreign(case, cases, asked.kind), foreign, encoder) for case in cases + measured]
+    fitted, rest = evidence[: len(cases)], evidence[len(cases) :]
+    for one in evidence:
+        kind = _kind(one.name, asked.kind)
+        others = [other for other in fitted if _kind(other.name, asked.kind) != kind]
+        if one in rest or one is next(e for e in fitted if _kind(e.name, asked.kind) == kind):
+            print(_row(one, fit_requests(others or fitted, asked.kind), fit_tools(others or fitted, asked.kind)))
+    fit, need = fit_requests(fitted, asked.kind), fit_tools(fitted, asked.kind)
+    low = {one.name: float(np.quantile(_p(fit, one.requests["served"]), 1 - _KEPT)) for one in fitted}
+    kinds = {
+        kind: np.mean([low[name] for name in low if _kind(name, asked.kind) == kind])
+        for kind in _kinds(fitted, asked.kind)
+    }
+    print("threshold of each kind:", ", ".join(f"{kind} {value:.3f}" for kind, value in kinds.items()))
+    least = min(kinds.values())  # that of the kind whose served requests are hardest to tell
+    said: dict[str, Any] = {
+        "catalogues": sorted(e.name for e in fitted),
+        "fit": dict(zip((*_FIT_NAMES, ""), map(_rounded, fit), strict=True)),
+        "need": dict(zip((*_NEED_NAMES, ""), map(_rounded, need), strict=True)),
+        "least_fit": _rounded(float(least)),
+    }
+    folder: Path = asked.out / encoder.name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "confidence.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    np.save(folder / "foreign.npy", packed)
+    print(json.dumps(said))
+    return 0
+
+
+def fit_requests(evidence: Sequence[Evidence], kinds: Sequence[str]) -> Floats:
+    """Weights of the model of requests, the constant last."""
+    rows, labels, weights = [], [], []
+    for one, share in zip(evidence, _shares(evidence, kinds), strict=True):
+        for kind, part in (("served", 1.0), ("bereft", _BEREFT), ("foreign", 1 - _BEREFT)):
+            found = one.requests[kind]
+            rows.append(found)
+            labels.append(np.full(len(found), kind == "served", dtype=float))
+            weights.append(np.full(len(found), 1_000 * part * share / max(1, len(found))))
+    return fit_logistic(np.concatenate(rows), np.concatenate(labels), np.concatenate(weights))
+
+
+def fit_tools(evidence: Sequence[Evidence], kinds: Sequence[str]) -> Floats:
+    """Weights of the model of tools, the constant last."""
+    rows, labels, weights = [], [], []
+    for one, share in zip(evidence, _shares(evidence, kinds), strict=True):
+        for asked in one.asked:
+            rows.append(asked.evidence)
+            labels.append(asked.gold.astype(float))
+            weights.append(np.full(len(asked.gold), 5_000 * share / len(one.asked) / len(asked.gold)))
+    return fit_logistic(np.concatenate(rows), np.concatenate(labels), np.concatenate(weights))
+
+
+def fit_logistic(rows: Floats, labels: Floats, weights: Floats) -> Floats:
+    """Ridge logistic regression by Newton's method: a weight a column of ``rows`` as it is, and the constant last."""
+    mean, spread = rows.mean(axis=0), rows.std(axis=0) + 1e-9
+    scaled = np.column_stack(((rows - mean) / spread, np.ones(len(rows))))
+    ridge = np.diag([_RIDGE] * rows.shape[1] + [1e-6])
+    found = np.zeros(scaled.shape[1])
+    for _ in range(50):
+        chance = 1 / (1 + np.exp(-scaled @ found))
+        slope = scaled.T @ (weights * (chance - labels)) + ridge @ found
+        curve = (scaled * (weights * chance * (1 - chance))[:, None]).T @ scaled + ridge
+        step = np.linalg.solve(curve, slope)
+        found -= step
+        if np.abs(step).max() < 1e-9:
+            break
+    plain = found[:-1] / spread
+    return np.append(plain, found[-1] - plain @ mean)
+
+
+def clustered(vectors_ND: Floats2d, count: int, *, seed: int = 0) -> Floats2d:
+    """The unit means of ``count`` clusters by cosine, float32 [count, D]; deterministic."""
+    rng = np.random.default_rng(seed)
+    centres = vectors_ND[rng.choice(len(vectors_ND), min(count, len(vectors_ND)), replace=False)].copy()
+    for _ in range(_ROUNDS):
+        nearest = (vectors_ND @ centres.T).argmax(axis=1)
+        for number in np.unique(nearest):
+            mean = vectors_ND[nearest == number].mean(axis=0)
+            centres[number] = mean / np.linalg.norm(mean)
+    return centres
+
+
+def kept_and_hit(served: Floats, unserved: Floats, *, kept: float = _KEPT) -> float:
+    """False hits: the share of unserved requests at or above the threshold that keeps ``kept`` of the served ones."""
+    return float((unserved >= np.quantile(served, 1 - kept)).mean())
+
+
+def _tool_vectors(store: Path) -> Floats2d:
+    snapshot = open_snapshot(store)
+    return snapshot.vectors.rows(np.arange(snapshot.tool_count))
+
+
+def _foreign(case: Case, cases: Sequence[Case], kinds: Sequence[str], *, each: int = 60, seed: int = 0) -> list[str]:
+    """Requests of other catalogues, as many of each kind."""
+    rng = random.Random(seed)
+    of_kind: dict[str, list[str]] = {}
+    for other in cases:
+        if other.store != case.store:
+            of_kind.setdefault(_kind(other.name, kinds), []).extend(text for text, _ in other.queries)
+    return [text for texts in of_kind.values() for text in rng.sample(texts, min(each, len(texts)))]
+
+
+def _kind(name: str, kinds: Sequence[str]) -> str:
+    return next((kind for kind in kinds if name.startswith(kind)), name)
+
+
+def _kinds(evidence: Sequence[Evidence], kinds: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(_kind(one.name, kinds) for one in evidence))
+
+
+def _shares(evidence: Sequence[Evidence], kinds: Sequence[str]) -> list[float]:
+    names = [_kind(one.name, kinds) for one in evidence]
+    return [1 / names.count(name) for name in names]
+
+
+def _p(weights: Floats, rows: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-(rows @ weights[:-1] + weights[-1]))))
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), 4)
+
+
+def _row(one: Evidence, fit: Floats, need: Floats) -> str:
+    served = _p(fit, one.requests["served"])
+    said = [f"{one.name:28}"]
+    for kind in ("foreign", "bereft"):
+        unserved = _p(fit, one.requests[kind])
+        area = (np.sign(np.subtract.outer(served, unserved)) + 1).mean() / 2
+        said.append(f"{kind} {area:.3f} {kept_and_hit(served, unserved):.2f}")
+    chances = np.concatenate([_p(need, asked.evidence[:10]) for asked in one.asked])
+    gold = np.concatenate([asked.gold[:10] for asked in one.asked])
+    bins = np.minimum((chances * 10).astype(int), 9)
+    error = sum(abs(chances[bins == b].sum() - gold[bins == b].sum()) for b in range(10)) / len(gold)
+    return "  ".join([*said, f"said {chances.mean():.3f} true {gold.mean():.3f} error {error:.3f}"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

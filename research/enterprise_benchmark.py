@@ -1,0 +1,161 @@
+"""The open benchmark of the shipped catalogue, put together: hand-written and generated requests, judged and split.
+
+    egotools build examples/enterprise/catalog --out out/benchmark/store
+    egotools datagen out/benchmark/store --out out/benchmark/generated --per-class 110
+    python -m research.enterprise_benchmark
+
+``writers/*.jsonl`` are the source of the hand-written ones; everything else in the folder but the datasheet's prose is
+written here. Requests of one tool path are all in one half.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from datagen.catalogue import Catalogue
+from datagen.links import Links
+from datagen.paths.rp_graph import build_rp_graph
+from datagen.paths.rules_outputs import RulesOutputs
+from datagen.synthetic_request import CLASSES, SyntheticRequest
+from datagen.tool_path import MAX_TOOLS, PathEdge, Shape, ToolPath
+from datagen.validation.rules_validator import rules_judges, validate
+from ontology.errors import DocumentError
+from ontology.files import write_file
+from retrieval.snapshot.reader import open_snapshot
+from scripts.bench_sets import ROOT
+
+__all__ = ["FOLDER", "HALVES", "NOTHING", "SOURCES", "half_of", "read_rows"]
+
+FOLDER = ROOT / "examples" / "enterprise" / "benchmark"
+HALVES = ("dev", "test")
+SOURCES = ("hand", "generated")
+NOTHING = "none"
+"""The class of requests that no tool serves."""
+_BLOCK = re.compile(r"<!-- account -->.*?<!-- end -->", re.DOTALL)
+
+
+def main() -> int:
+    """Write the benchmark; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--store", type=Path, default=ROOT / "out" / "benchmark" / "store")
+    parser.add_argument("--generated", type=Path, default=ROOT / "out" / "benchmark" / "generated")
+    options = parser.parse_args()
+    catalogue = Catalogue.of(open_snapshot(options.store))
+    links = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
+    judges = rules_judges(catalogue, links)
+    written = [row for path in sorted((FOLDER / "writers").glob("*.jsonl")) for row in read_rows(path)]
+    hand = [validate(_hand(row, links), judges) for row in written if row["class"] != NOTHING]
+    made = [SyntheticRequest.from_json(row) for row in read_rows(options.generated / "queries.jsonl")]
+    rows = {source: list(map(_row, requests)) for source, requests in zip(SOURCES, (hand, made), strict=True)}
+    for source in SOURCES:
+        write_file(FOLDER / f"{source}.jsonl", _lines(rows[source]))
+    write_file(FOLDER / "unanswerable.jsonl", _lines(_unanswerable(row) for row in written if row["class"] == NOTHING))
+    write_file(FOLDER / "tools.jsonl", _lines(tool.to_json() for tool in catalogue.tools))
+    sheet = FOLDER / "DATASHEET.md"
+    write_file(
+        sheet, _BLOCK.sub("\n".join(["<!-- account -->", *_account(rows), "<!-- end -->"]), sheet.read_text("utf-8"))
+    )
+    return 0
+
+
+def _row(request: SyntheticRequest) -> dict[str, Any]:
+    row = request.to_json()
+    return {**row, "split": half_of(row["path_id"])}
+
+
+def half_of(path_id: str) -> str:
+    """Which half the requests of a tool path are in: by its hash alone, so that it never changes."""
+    return HALVES[hashlib.sha256(path_id.encode()).digest()[0] % len(HALVES)]
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a JSON Lines file.
+
+    :raises DocumentError: naming file and line of a row that is none.
+    """
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise DocumentError(f"it is not JSON ({error})", subject=f"{path}:{number}") from error
+            yield row
+
+
+def _hand(row: Mapping[str, Any], links: Links) -> SyntheticRequest:
+    """A hand-written row with the edges that the R-P graph has between its tools."""
+    tools: Sequence[str] = row["tools"]
+    order = {tool: place for place, tool in enumerate(tools)}
+    edges = [_strongest(links.between(one, other)) for one in tools for other in tools if order[one] < order[other]]
+    known = tuple(edge for edge in edges if edge is not None)
+    path = ToolPath(tools=tuple(tools), edges=known, shape=_shape(tools, known))
+    return replace(SyntheticRequest.from_json({**row, "generator": "hand"}), path=path)
+
+
+def _strongest(edges: Iterable[PathEdge]) -> PathEdge | None:
+    return max(edges, key=lambda edge: (edge.confidence, edge.parameter), default=None)
+
+
+def _shape(tools: Sequence[str], edges: Sequence[PathEdge]) -> Shape:
+    if len(tools) == 1:
+        return "single"
+    if not edges:
+        return "set"
+    fed = [edge.target for edge in edges]
+    feeding = [edge.source for edge in edges]
+    if len(set(feeding)) == len(feeding) and len(set(fed)) == len(fed):
+        return "chain"
+    return "join" if len(set(fed)) < len(fed) else "fan"
+
+
+def _unanswerable(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {"id": row["id"], "query": row["query"], "tools": [], "class": NOTHING, "generator": "hand"}
+
+
+def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _account(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
+    """What is there, as Markdown: counts by class, source and half; paths, tools and lengths by source."""
+    columns = [(source, half) for source in SOURCES for half in HALVES]
+    yield "| class | " + " | ".join(f"{source}, {half}" for source, half in columns) + " |"
+    yield "|---|" + "---:|" * len(columns)
+    for name in (*CLASSES, "all"):
+        counts = (
+            sum(row["split"] == half and name in (row["class"], "all") for row in rows[source])
+            for source, half in columns
+        )
+        yield f"| {name} | " + " | ".join(f"{count:,}" for count in counts) + " |"
+    yield ""
+    yield "| | " + " | ".join(SOURCES) + " |"
+    yield "|---|" + "---:|" * len(SOURCES)
+    for name, count in _COUNTS.items():
+        yield f"| {name} | " + " | ".join(f"{count(rows[source]):,}" for source in SOURCES) + " |"
+
+
+_COUNTS: Mapping[str, Callable[[Sequence[Mapping[str, Any]]], int]] = {
+    "tool paths": lambda rows: len({row["path_id"] for row in rows}),
+    "tools needed by some request": lambda rows: len({tool for row in rows for tool in row["tools"]}),
+    **{
+        f"requests that need {length} {'tools' if length > 1 else 'tool'}": lambda rows, length=length: sum(  # type: ignore[misc]
+            len(row["tools"]) == length for row in rows
+        )
+        for length in range(1, MAX_TOOLS + 1)
+    },
+    "requests that all three checks of the rules pass": lambda rows: sum(
+        all(verdict["passed"] for verdict in row["verdicts"]) for row in rows
+    ),
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+"""How far the judges of labelled requests can be believed: ``python -m research.validator_accuracy [FOLDER]``.
+
+``FOLDER`` holds ``good.jsonl``, requests that are right, and ``bad.jsonl``, requests with one planted fault each
+(``fault.check``, ``fault.kind``). For each check are printed the share of good requests that pass, the share of the bad ones
+of that check that fail, and the mean of both, with 95 % Wilson intervals; then the requests that were judged wrongly, by kind.
+The tools are those of ``--catalog``. With ``--llm-url`` and ``--llm-model`` the judges are a chat model's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from datagen.catalogue import Catalogue
+from datagen.paths.rp_graph import build_rp_graph
+from datagen.paths.rules_outputs import RulesOutputs
+from datagen.seams import RequestJudge
+from datagen.synthetic_request import SyntheticRequest
+from datagen.validation.rules_validator import rules_judges
+from eval.graph_quality.proportion import Proportion
+from ingest.sources import read_catalog
+from ontology.ontology import load_ontology
+
+ROOT = Path(__file__).resolve().parent.parent
+INSTRUMENTS = ROOT / "tests" / "datagen" / "instruments"
+_NONE = Proportion(0, 0)
+CATALOG = ROOT / "examples" / "enterprise" / "catalog"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A request of which it is known whether it is right.
+
+    :param check: the check that must fail it, empty for a good one.
+    :param kind: which fault was planted.
+    """
+
+    request: SyntheticRequest
+    check: str = ""
+    kind: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Accuracy:
+    """What one judge made of all cases.
+
+    :param missed: kind of fault (``good`` for none) → the cases that were judged wrongly, each with the reason given.
+    """
+
+    check: str
+    name: str
+    good: Proportion = _NONE
+    bad: Proportion = _NONE
+    kinds: dict[str, Proportion] = field(default_factory=dict)
+    missed: dict[str, list[tuple[Case, str]]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def balanced(self) -> float | None:
+        """The mean of both shares in [0, 1]; None where good or bad cases are missing."""
+        passed, failed = self.good.value, self.bad.value
+        return None if passed is None or failed is None else (passed + failed) / 2
+
+
+def read_cases(folder: Path) -> list[Case]:
+    """The cases of a folder, good ones first."""
+    return [*_cases(folder / "good.jsonl"), *_cases(folder / "bad.jsonl")]
+
+
+def _cases(path: Path) -> Iterator[Case]:
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            row: Mapping[str, Any] = json.loads(line)
+            fault = row.get("fault") or {}
+            yield Case(
+                request=SyntheticRequest.from_json(row), check=fault.get("check", ""), kind=fault.get("kind", "")
+            )
+
+
+def accuracy_of(judge: RequestJudge, cases: Iterable[Case]) -> Accuracy:
+    """What a judge makes of the good cases and of those with a fault of its check."""
+    found = Accuracy(check=judge.check, name=judge.name)
+    for case in cases:
+        if case.check not in ("", judge.check):
+            continue
+        verdict = judge.judge(case.request)
+        right = verdict.passed == (not case.check)
+        if case.check:
+            found.bad = _counted(found.bad, right)
+            found.kinds[case.kind] = _counted(found.kinds.get(case.kind, _NONE), right)
+        else:
+            found.good = _counted(found.good, right)
+        if not right:
+            found.missed[case.kind or "good"].append((case, verdict.reason))
+    return found
+
+
+def _counted(share: Proportion, hit: bool) -> Proportion:
+    return Proportion(share.hits + hit, share.of + 1)
+
+
+def load_shipped(catalog: Path) -> Catalogue:
+    """The tools of a folder of documents, as a catalogue that no snapshot stands behind."""
+    tools = sorted(read_catalog([str(catalog)]).tools, key=lambda tool: tool.id)
+    return Catalogue(snapshot_id="", tools=tuple(tools), ontology=load_ontology())
+
+
+def table(found: Iterable[Accuracy]) -> str:
+    """The shares of all judges as Markdown."""
+    rows = [
+        f"| {one.check} | {one.name} | {_share(one.good)} | {_share(one.bad)} | "
+        f"{'' if one.balanced is None else format(one.balanced, '.3f')} |"
+        for one in found
+    ]
+    head = ["| check | judge | good that pass | bad that fail | balanced accuracy |", "|---|---|---|---|---|"]
+    return "\n".join([*head, *rows])
+
+
+def _share(share: Proportion) -> str:
+    if share.value is None or share.interval is None:
+        return "none"
+    low, high = share.interval
+    return f"{share.value:.3f} [{low:.3f}, {high:.3f}] ({share.hits}/{share.of})"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table, and the wrongly judged requests by kind."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=INSTRUMENTS, help="with good.jsonl and bad.jsonl")
+    parser.add_argument("--catalog", type=Path, default=CATALOG, help="the documents of the tools")
+    parser.add_argument("--llm-url", default="", help="up to and including /v1: let a chat model judge")
+    parser.add_argument("--llm-model", default="")
+    parser.add_argument("--quiet", action="store_true", help="only the table, not what was judged wrongly")
+    chosen = parser.parse_args(arguments)
+    catalogue = load_shipped(chosen.catalog)
+    cases = read_cases(chosen.folder)
+    judges = _judges(catalogue, chosen.llm_url, chosen.llm_model)
+    start = time.perf_counter()
+    found = [accuracy_of(judge, cases) for judge in judges]
+    seconds = time.perf_counter() - start
+    print(table(found))
+    print(f"\n{len(cases)} requests in {seconds:.2f} s")
+    if not chosen.quiet:
+        print("\n".join(_wrong(found)))
+
+
+def _judges(catalogue: Catalogue, url: str, model: str) -> tuple[RequestJudge, ...]:
+    rp = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
+    if not url:
+        return rules_judges(catalogue, rp)
+    from datagen.llm import llm_judges
+    from inference import OpenAIChat
+
+    return llm_judges(catalogue, rp, OpenAIChat(model, base_url=url))
+
+
+def _wrong(found: Iterable[Accuracy]) -> Iterator[str]:
+    for one in found:
+        shares = {**one.kinds, "good": one.good}
+        for kind, missed in sorted(one.missed.items()):
+            yield f"\n{one.check}, {kind}: {len(missed)} of {shares[kind].of} judged wrongly"
+            for case, reason in missed:
+                yield f"  {case.request.request_class}: {case.request.text!r} {list(case.request.path.tools)}: {reason}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Each bar is met by good figures and missed by bad ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scripts.speed.thresholds import bars
+from tests.scripts.speed.results import made_up
+
+
+def test_good_figures_meet_every_bar() -> None:
+    verdicts = bars(made_up())
+    assert [verdict for verdict in verdicts if not verdict.met] == []
+    assert len({verdict.bar for verdict in verdicts}) == 14
+    order = [verdict.bar for verdict in verdicts]
+    assert sorted(order, key=order.index) == order  # all of one bar stand together
+
+
+POINTS = ("serving", "points", "default")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words", "measured"),
+    [
+        ((0, "seconds", "extract"), 20.0, "beside embedding", "21.0 and 10.0 s"),
+        ((1, "recall"), 0.97, "recall@10", "0.9700"),
+        ((0, "median_ms", "paper", "entry"), 3.0, "1,000 tools: all but encoding", "3.75 of 4.00 ms"),
+        ((1, "median_ms", "default", "ego"), 5.0, "44,000 tools: all but encoding", "6.50 of 4.00 ms"),
+        ((1, "resident_bytes"), 44_000 * 9_000, "in process: at most 8,000 bytes", "9,000"),
+        ((1, "serving", "memory", "private"), 160_000_000 + 44_000 * 4_500, "a server: at most 4,000 bytes", "4,500"),
+        ((1, "load_s"), 2.5, "loads in at most", "2.50 s"),
+        ((0, *POINTS, 0, "p50_ms"), 13.0, "x the retrieval", "1.62"),
+        ((0, *POINTS, 2, "p95_ms"), 41.0, "at half load", "2.05"),
+        ((0, *POINTS, 2, "p95_ms"), None, "at half load", "inf"),
+        ((0, *POINTS, 2, "refused"), {"UNAVAILABLE": 3}, "at half load", "1.20, 3 refused"),
+        ((1, *POINTS, 3, "answered_per_s"), 138.0, "at least 70% of the peak", "69%"),
+        (
+            (1, *POINTS, 3, "refused"),
+            {"INTERNAL": 1, "RESOURCE_EXHAUSTED": 9},
+            "nothing else",
+            "10 refused, some with INTERNAL",
+        ),
+        ((1, *POINTS, 3, "p95_ms"), 530.0, "a full queue", "1.53"),
+        ((1, *POINTS, 0, "server_cpu_ms"), 16.5, "the processor time", "2.06 x"),
+    ],
+)
+def test_each_bar_can_be_missed(path: tuple[Any, ...], value: Any, words: str, measured: str) -> None:
+    results = made_up()
+    place: Any = results["rows"]
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    missed = [verdict for verdict in bars(results) if not verdict.met]
+    assert [(words in verdict.bar, verdict.measured) for verdict in missed] == [(True, measured)]
+
+
+def test_growth_faster_than_the_catalogue_misses_its_bar() -> None:
+    results = made_up()
+    results["rows"][1]["median_ms"]["paper"]["ego"] = 80.0
+    said = {verdict.bar: verdict.measured for verdict in bars(results) if not verdict.met and verdict.of == "paper"}
+    assert said == {
+        "in process, 44,000 tools: all but encoding and ranking takes at most 1 x the encoding": "81.50 of 4.00 ms",
+        "in process, all but encoding and ranking grows less than the tools, 44.0 x": "65.20 x",
+    }
+
+
+def test_one_small_size_is_held_to_no_growth_and_no_memory() -> None:
+    results = made_up()
+    del results["rows"][1]
+    said = " ".join(verdict.bar for verdict in bars(results))
+    assert "grow" not in said
+    assert "bytes" not in said

@@ -13,6 +13,7 @@ for extra in llm mcp aws google ladybug neo4j eval torch; do
 done
 uv pip compile pyproject.toml --extra build --extra llm --extra mcp --extra aws --extra google --extra ladybug --extra neo4j --extra eval \
   --group dev -c requirements/default.txt "${options[@]}" -o requirements/dev.txt
+uv pip compile pyproject.toml --extra build --group docs -c requirements/dev.txt "${options[@]}" -o requirements/docs.txt
 for peer in eval/peers/*.in; do
   uv pip compile "$peer" -c requirements/default.txt "${options[@]}" -o "${peer%.in}.txt"
 done

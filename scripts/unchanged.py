@@ -147,7 +147,7 @@ def _record_datagen(out: Path, encoder: MemoEncoder) -> None:
         plan = service.DatagenPlan(
             store=out.parent / "work" / name / "store", out=out.parent / "work" / f"datagen-{name}", per_class=40
         )
-        service.load_encoder = lambda known: encoder  # type: ignore[attr-defined,assignment]
+        service.load_encoder = lambda known: encoder  # type: ignore
         service.generate_requests(plan, lambda stage, done, total: None)
         for file in ("queries.jsonl", "rejected.jsonl", "edges.jsonl", "outputs.jsonl"):
             (out / f"{name}-{file}").parent.mkdir(parents=True, exist_ok=True)

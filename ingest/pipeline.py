@@ -14,7 +14,7 @@ from inference.cache import Cache
 from inference.encoder import Encoder
 from ingest.canonical.canonicalize import canonicalize
 from ingest.canonical.merges import Canonicalization
-from ingest.extract.extractor import Extraction, Extractor, RefusedTriple
+from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_edges
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GraphBuild", "Progress", "build_tool_graph"]
 
-_CACHE_KIND = "extraction"
+_CACHE_KIND = "extraction.v2"
 _CHUNK = 512  # tools whose extractions are stored together: what a crash may cost
 
 
@@ -47,7 +47,7 @@ class GraphBuild:
     """A tool graph and the account of how it came to be.
 
     :param kept: predicate → triples kept, before equal ones were merged.
-    :param refused: triples refused, with their reasons.
+    :param rejected: triples rejected, with their reasons.
     :param failed: tool id → why its document could not be extracted as a whole.
     :param reused: extractions taken from the cache.
     :param seconds: stage → seconds.
@@ -56,7 +56,7 @@ class GraphBuild:
     graph: nx.MultiDiGraph[str]
     canonical: Canonicalization
     kept: Counter[str] = field(default_factory=Counter)
-    refused: tuple[RefusedTriple, ...] = ()
+    rejected: tuple[RejectedTriple, ...] = ()
     failed: dict[str, str] = field(default_factory=dict)
     reused: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
@@ -80,14 +80,14 @@ def build_tool_graph(
     seconds: dict[str, float] = {}
     started = time.perf_counter()
     kept: list[Triple] = []
-    refused: list[RefusedTriple] = []
+    rejected: list[RejectedTriple] = []
     failed: dict[str, str] = {}
     reused = 0
     extractions = _extractions(tools, extractor, cache)
     for number, (tool, (extraction, cached)) in enumerate(zip(tools, extractions, strict=True), start=1):
         valid, invalid = validate(tool, extraction.triples, ontology)
         kept.extend(valid)
-        refused.extend((*extraction.refused, *invalid))
+        rejected.extend((*extraction.rejected, *invalid))
         reused += cached
         if extraction.error:
             failed[tool.id] = extraction.error
@@ -97,7 +97,7 @@ def build_tool_graph(
     started = time.perf_counter()
     canonical = canonicalize(kept, tools, ontology, encoder=encoder)
     progress("canonicalize", len(canonical.triples), len(kept))
-    refused.extend(canonical.refused)
+    rejected.extend(canonical.rejected)
     seconds["canonicalize"] = time.perf_counter() - started
 
     started = time.perf_counter()
@@ -109,7 +109,7 @@ def build_tool_graph(
         graph=graph,
         canonical=canonical,
         kept=Counter(triple.predicate for triple in canonical.triples),
-        refused=tuple(refused),
+        rejected=tuple(rejected),
         failed=failed,
         reused=reused,
         seconds=seconds,

@@ -55,7 +55,7 @@ def read(extractor: Extractor, tools: Sequence[Tool], ontology: Ontology) -> Rea
     for tool, extraction in zip(tools, extractor.extract(tools), strict=True):
         kept, refused = validate(tool, extraction.triples, ontology)
         reading.kept.extend(kept)
-        reading.refused.update(one.reason for one in (*extraction.refused, *refused))
+        reading.refused.update(one.reason for one in (*extraction.rejected, *refused))
         if extraction.error:
             reading.errors[tool.id] = extraction.error
         print(f"{extractor.name} {tool.id}: {len(kept)} kept", file=sys.stderr, flush=True)

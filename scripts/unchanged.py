@@ -135,7 +135,7 @@ def _record_sources(out: Path) -> None:
         rows: list[Any] = [tool.to_json() for tool in catalog.tools]
         rows += [
             [r.subject.replace(str(ROOT.parent), ""), r.reason, r.detail.replace(str(ROOT.parent), "")]
-            for r in catalog.refusals
+            for r in catalog.rejected
         ]
         _write(out / f"{address.name}.jsonl", rows)
 

@@ -15,7 +15,7 @@ from ingest.canonical.duplicates import Duplicate, near_duplicates
 from ingest.canonical.merges import Canonicalization, Merge
 from ingest.canonical.predicates import Resolution, Signature, resolve_predicates
 from ingest.canonical.single_type import one_type
-from ingest.extract.extractor import RefusedTriple
+from ingest.extract.extractor import RejectedTriple
 from ingest.graph import node_key
 from ontology.names import canonical_name, expansions, verb_lemma, words
 from ontology.ontology import Ontology
@@ -59,14 +59,14 @@ def canonicalize(
     nodes = _Nodes(names)
     nodes.unify_types(raw, predicates, ontology)
     nodes.unify_duplicates(encoder, threshold)
-    kept, refused = _rewritten(raw, names, nodes, predicates)
+    kept, rejected = _rewritten(raw, names, nodes, predicates)
     forms = nodes.surface_forms()
     merges = [*nodes.merges(forms), *_predicate_merges(raw, predicates)]
     return Canonicalization(
         triples=tuple(kept),
         surface_forms=forms,
         merges=tuple(sorted(merges, key=lambda m: (m.kind, m.entity_type, m.canonical, m.surface, m.evidence))),
-        refused=tuple(refused),
+        rejected=tuple(rejected),
         abbreviations=names.abbreviations.everywhere,
         warnings=names.abbreviations.warnings,
     )
@@ -204,20 +204,20 @@ def _signature(triple: Triple) -> Signature:
 
 def _rewritten(
     raw: Iterable[Triple], names: _Names, nodes: _Nodes, predicates: Mapping[Signature, Resolution]
-) -> tuple[list[Triple], list[RefusedTriple]]:
+) -> tuple[list[Triple], list[RejectedTriple]]:
     kept: list[Triple] = []
-    refused: list[RefusedTriple] = []
+    rejected: list[RejectedTriple] = []
     for triple in raw:
         head_surface, tail_surface = names.ends(triple)
         head, tail = nodes.final(names.node(head_surface)), nodes.final(names.node(tail_surface))
         if not head[1] or not tail[1]:
-            refused.append(RefusedTriple(triple=triple, reason="no-name", detail="one end has no letter or digit"))
+            rejected.append(RejectedTriple(triple=triple, reason="no-name", detail="one end has no letter or digit"))
         elif head == tail:
             detail = f"both ends became the {head[0]} {head[1]!r}"
-            refused.append(RefusedTriple(triple=triple, reason="self-loop", detail=detail))
+            rejected.append(RejectedTriple(triple=triple, reason="self-loop", detail=detail))
         else:
             kept.append(_renamed(triple, head, predicates[_signature(triple)].predicate, tail))
-    return kept, refused
+    return kept, rejected
 
 
 def _renamed(triple: Triple, head: Node, predicate: str, tail: Node) -> Triple:

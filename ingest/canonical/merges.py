@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ingest.extract.extractor import RefusedTriple
+from ingest.extract.extractor import RejectedTriple
 from ontology.triple import Triple
 
 __all__ = ["KINDS", "Canonicalization", "Merge"]
@@ -64,7 +64,7 @@ class Canonicalization:
     :param triples: canonical triples in the order of the raw ones; equal keys stay apart, each with its provenance.
     :param surface_forms: node key (``type:name``) → the forms it was read in with their counts, most frequent first.
     :param merges: every merge, sorted by kind, type, canonical name and surface form.
-    :param refused: triples that merging left without meaning (``self-loop``, ``no-name``).
+    :param rejected: triples that merging left without meaning (``self-loop``, ``no-name``).
     :param abbreviations: what abbreviations mean in the whole catalogue: the ontology's and those that documents declare;
         requests must be read with the same ones.
     :param warnings: what was declared and not followed, one sentence each.
@@ -73,6 +73,6 @@ class Canonicalization:
     triples: tuple[Triple, ...]
     surface_forms: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
     merges: tuple[Merge, ...] = ()
-    refused: tuple[RefusedTriple, ...] = ()
+    rejected: tuple[RejectedTriple, ...] = ()
     abbreviations: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

@@ -53,7 +53,7 @@ def resolve_predicates(
 
     A predicate of the ontology stays, but for the fallback with a phrase: that says that nobody could name it, and the
     phrase is tried. What no predicate takes stays as it is when the fallback does not take its types either;
-    validation refuses it with its reason.
+    validation rejects it with its reason.
     """
     resolved: dict[Signature, Resolution] = {}
     unnamed: list[Signature] = []

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 from ontology.tool import Tool
 from ontology.triple import Triple
 
-__all__ = ["Extraction", "Extractor", "RefusedTriple"]
+__all__ = ["Extraction", "Extractor", "RejectedTriple"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedTriple:
+class RejectedTriple:
     """A triple that was not taken into the graph, and why.
 
     :param reason: a slug that counts can be made of: ``outside-domain``, ``no-evidence``, ``self-loop``, …
@@ -34,7 +34,7 @@ class Extraction:
 
     tool_id: str
     triples: tuple[Triple, ...]
-    refused: tuple[RefusedTriple, ...] = ()
+    rejected: tuple[RejectedTriple, ...] = ()
     error: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class Extraction:
         return {
             "tool_id": self.tool_id,
             "triples": [triple.to_json() for triple in self.triples],
-            "refused": [[r.triple.to_json(), r.reason, r.detail] for r in self.refused],
+            "rejected": [[r.triple.to_json(), r.reason, r.detail] for r in self.rejected],
             "error": self.error,
         }
 
@@ -52,9 +52,9 @@ class Extraction:
         return cls(
             tool_id=row["tool_id"],
             triples=tuple(map(Triple.from_json, row["triples"])),
-            refused=tuple(
-                RefusedTriple(triple=Triple.from_json(triple), reason=reason, detail=detail)
-                for triple, reason, detail in row["refused"]
+            rejected=tuple(
+                RejectedTriple(triple=Triple.from_json(triple), reason=reason, detail=detail)
+                for triple, reason, detail in row["rejected"]
             ),
             error=row["error"],
         )

@@ -110,11 +110,11 @@ class LlmExtractor:
 
     def _extraction(self, tool: Tool, answer: Answer[list[dict[str, str]]]) -> Extraction:
         structure = structural_triples(tool, self._ontology, _NAME)
-        said, refused = said_triples(answer.value or [], tool, structure, _NAME)
+        said, rejected = said_triples(answer.value or [], tool, structure, _NAME)
         finished = finish(tool, [*structure, *said], self._ontology)
         return Extraction(
             tool_id=tool.id,
             triples=finished.triples,
-            refused=(*refused, *finished.refused),
+            rejected=(*rejected, *finished.rejected),
             error=answer.problem,
         )

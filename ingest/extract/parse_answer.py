@@ -1,4 +1,4 @@
-"""A model's answer, read strictly: JSON inside the schema, or refused as a whole; then triples with their evidence found."""
+"""A model's answer, read strictly: JSON inside the schema, or rejected as a whole; then triples with their evidence found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from inference.structured_chat import SchemaReader, UnusableAnswerError
 from ingest.extract.document_fields import field_texts
-from ingest.extract.extractor import RefusedTriple
+from ingest.extract.extractor import RejectedTriple
 from ingest.extract.prompt import is_the_tool
 from ontology.names import canonical_name
 from ontology.tool import Tool
@@ -49,7 +49,7 @@ class _Place:
 
 def said_triples(
     rows: Iterable[Mapping[str, str]], tool: Tool, structure: Iterable[Triple], extractor: str
-) -> tuple[list[Triple], list[RefusedTriple]]:
+) -> tuple[list[Triple], list[RejectedTriple]]:
     """The triples of an answer, and those that name what cannot be named.
 
     :param rows: rows inside the schema.
@@ -58,7 +58,7 @@ def said_triples(
     """
     parameters = _parameters(tool, structure)
     kept: list[Triple] = []
-    refused: list[RefusedTriple] = []
+    rejected: list[RejectedTriple] = []
     for row in rows:
         place = _find(row["evidence"], tool)
         triple = Triple(
@@ -74,8 +74,8 @@ def said_triples(
         if fault is None:
             kept.append(triple)
         else:
-            refused.append(RefusedTriple(triple=triple, reason=fault[0], detail=fault[1]))
-    return kept, refused
+            rejected.append(RejectedTriple(triple=triple, reason=fault[0], detail=fault[1]))
+    return kept, rejected
 
 
 def _fault(triple: Triple, parameters: Mapping[str, str]) -> tuple[str, str] | None:

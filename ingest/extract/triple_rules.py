@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 
-from ingest.extract.extractor import Extraction, RefusedTriple
+from ingest.extract.extractor import Extraction, RejectedTriple
 from ingest.extract.word_lists import ACTIONS, ALSO_NOUNS
 from ontology.names import canonical_name, words
 from ontology.ontology import Ontology
@@ -29,14 +29,14 @@ _Key = tuple[str, str, str, str, str]
 def finish(tool: Tool, triples: Iterable[Triple], ontology: Ontology) -> Extraction:
     """Apply the paper's rules to what was read out of one tool's document.
 
-    A triple that breaks a rule goes to ``Extraction.refused`` with one of the reasons ``empty-name``,
+    A triple that breaks a rule goes to ``Extraction.rejected`` with one of the reasons ``empty-name``,
     ``confidence-range``, ``foreign-provenance``, ``tool-misplaced`` and ``self-loop``. Of several triples that say the
     same the most confident stays, at the place of the first; the others are no fault and leave no trace.
 
     :param triples: raw triples in reading order; the tool may stand in them by its id, name or title.
     """
     kept: list[Triple] = []
-    refused: list[RefusedTriple] = []
+    rejected: list[RejectedTriple] = []
     canonical = _canonical(ontology)
     titles = frozenset(canonical(text, "") for text in (tool.id, tool.name, tool.title)) - {""}
     for triple in triples:
@@ -45,10 +45,10 @@ def finish(tool: Tool, triples: Iterable[Triple], ontology: Ontology) -> Extract
         if fault is None:
             kept.append(placed)
         else:
-            refused.append(RefusedTriple(triple=placed, reason=fault[0], detail=fault[1]))
+            rejected.append(RejectedTriple(triple=placed, reason=fault[0], detail=fault[1]))
     unique = _most_confident(kept, canonical)
     named = _most_confident([*unique, *_has_entity(tool, unique, ontology, canonical)], canonical)
-    return Extraction(tool_id=tool.id, triples=tuple(named), refused=tuple(refused))
+    return Extraction(tool_id=tool.id, triples=tuple(named), rejected=tuple(rejected))
 
 
 def canonical_key(triple: Triple, ontology: Ontology) -> tuple[str, str, str, str, str]:

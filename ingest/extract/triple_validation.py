@@ -1,7 +1,7 @@
 """Which triples of a tool's document hold: within the ontology, evident in the document, at odds with nothing declared.
 
-The step the paper names as missing. It asks no model: a triple is refused by what the document itself says, and each
-refusal carries a reason that counts can be made of (:class:`TripleReport`).
+The step the paper names as missing. It asks no model: a triple is rejected by what the document itself says, and each
+rejected triple carries a reason that counts can be made of (:class:`TripleReport`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ingest.extract.document_fields import document_texts, field_texts
-from ingest.extract.extractor import RefusedTriple
+from ingest.extract.extractor import RejectedTriple
 from ingest.extract.parameters import documented_name, place
 from ingest.extract.structure import declared_metadata
 from ontology.names import canonical_name, expand, identified_entity, noun_lemma, verb_lemma, words
@@ -22,7 +22,7 @@ from ontology.triple import Triple
 
 __all__ = ["REASONS", "TripleReport", "validate"]
 
-# Every reason for a refusal, and what it means.
+# Every reason to reject a triple, and what it means.
 REASONS = {
     "unknown-type": "an end has a type that the ontology does not have",
     "unknown-predicate": "the ontology has no such predicate",
@@ -37,50 +37,50 @@ _MAX_EVIDENCE_CHARS = 200_000
 _PIECE = 20_000  # what ontology.names.words reads at a time
 
 
-def validate(tool: Tool, triples: Sequence[Triple], ontology: Ontology) -> tuple[list[Triple], list[RefusedTriple]]:
+def validate(tool: Tool, triples: Sequence[Triple], ontology: Ontology) -> tuple[list[Triple], list[RejectedTriple]]:
     """Split triples read from one tool's document into those that hold and those that do not, in order.
 
     The first 200,000 characters of the document count as evidence.
 
-    :returns: ``(kept, refused)``; a reason is one of :data:`REASONS`.
+    :returns: ``(kept, rejected)``; a reason is one of :data:`REASONS`.
     """
     kept: list[Triple] = []
-    refused: list[RefusedTriple] = []
+    rejected: list[RejectedTriple] = []
     document = _Document(tool, ontology)
     for triple in triples:
         fault = next((fault for check in _CHECKS if (fault := check(triple, document))), None)
         if fault is None:
             kept.append(triple)
         else:
-            refused.append(RefusedTriple(triple=triple, reason=fault[0], detail=fault[1] or REASONS[fault[0]]))
-    return kept, refused
+            rejected.append(RejectedTriple(triple=triple, reason=fault[0], detail=fault[1] or REASONS[fault[0]]))
+    return kept, rejected
 
 
 @dataclass(kw_only=True)
 class TripleReport:
-    """Counts of what was kept and refused, over as many tools as are added.
+    """Counts of what was kept and rejected, over as many tools as are added.
 
     :param kept: predicate → triples kept.
-    :param refused: ``(predicate, reason)`` → triples refused.
+    :param rejected: ``(predicate, reason)`` → triples rejected.
     """
 
     kept: Counter[str] = field(default_factory=Counter)
-    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+    rejected: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def add(self, kept: Iterable[Triple], refused: Iterable[RefusedTriple]) -> None:
+    def add(self, kept: Iterable[Triple], rejected: Iterable[RejectedTriple]) -> None:
         """Count the outcome for one more tool."""
         self.kept.update(triple.predicate for triple in kept)
-        self.refused.update((one.triple.predicate, one.reason) for one in refused)
+        self.rejected.update((one.triple.predicate, one.reason) for one in rejected)
 
     def rows(self) -> list[tuple[str, int, dict[str, int]]]:
-        """``(predicate, kept, refused by reason)``, by predicate."""
-        predicates = sorted({*self.kept, *(predicate for predicate, _ in self.refused)})
+        """``(predicate, kept, rejected by reason)``, by predicate."""
+        predicates = sorted({*self.kept, *(predicate for predicate, _ in self.rejected)})
         return [
             (
                 predicate,
                 self.kept[predicate],
-                {reason: self.refused[predicate, reason] for reason in REASONS if (predicate, reason) in self.refused}
-                | {r: n for (p, r), n in sorted(self.refused.items()) if p == predicate and r not in REASONS},
+                {reason: self.rejected[predicate, reason] for reason in REASONS if (predicate, reason) in self.rejected}
+                | {r: n for (p, r), n in sorted(self.rejected.items()) if p == predicate and r not in REASONS},
             )
             for predicate in predicates
         ]

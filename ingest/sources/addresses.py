@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ingest.sources.document import Document
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 
 __all__ = ["LIVE_PREFIXES", "find_documents", "slug"]
 
@@ -23,23 +23,23 @@ _KINDS = (".openapi", ".swagger", ".odata", ".mcp", ".tools", ".functions")
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 
 
-def find_documents(addresses: Sequence[str]) -> tuple[list[Document], list[Refusal]]:
+def find_documents(addresses: Sequence[str]) -> tuple[list[Document], list[RejectedRecord]]:
     """The documents that the addresses name, each file once, sorted by address, with namespaces of their own.
 
-    What cannot be opened (a missing path, an unreadable folder, a pattern that matches nothing) is a refusal.
+    What cannot be opened (a missing path, an unreadable folder, a pattern that matches nothing) gives a rejected record.
     """
     found: dict[str, Document] = {}
-    refusals: list[Refusal] = []
+    rejected: list[RejectedRecord] = []
     for address in sorted(set(addresses)):
         for item in _expand(address):
-            if isinstance(item, Refusal):
-                refusals.append(item)
+            if isinstance(item, RejectedRecord):
+                rejected.append(item)
             else:
                 identity = os.path.realpath(item.path) if item.path is not None else item.url or item.address
                 found.setdefault(identity, item)
     documents = sorted(found.values(), key=lambda document: document.address)
     _give_namespaces(documents)
-    return documents, refusals
+    return documents, rejected
 
 
 def slug(text: str) -> str:
@@ -47,7 +47,7 @@ def slug(text: str) -> str:
     return re.sub(r"[^\w.]+", "-", text.strip().lower()).strip("-.") or "document"
 
 
-def _expand(address: str) -> Iterator[Document | Refusal]:
+def _expand(address: str) -> Iterator[Document | RejectedRecord]:
     if address.startswith(LIVE_PREFIXES):
         yield Document(address)
         return
@@ -57,11 +57,11 @@ def _expand(address: str) -> Iterator[Document | Refusal]:
     elif glob.has_magic(address):
         matches = sorted(glob.glob(address, recursive=True))
         if not matches:
-            yield Refusal(subject=address, reason="missing", detail="The pattern matches no file.")
+            yield RejectedRecord(subject=address, reason="missing", detail="The pattern matches no file.")
         for match in matches:
             yield from _expand_path(Path(match), set(), root=_fixed_part(address))
     else:
-        yield Refusal(subject=address, reason="missing", detail="There is no such file or folder.")
+        yield RejectedRecord(subject=address, reason="missing", detail="There is no such file or folder.")
 
 
 def _fixed_part(pattern: str) -> Path:
@@ -71,20 +71,22 @@ def _fixed_part(pattern: str) -> Path:
     return Path(*parts[:fixed])
 
 
-def _expand_path(path: Path, open_: set[str], *, root: Path) -> Iterator[Document | Refusal]:
+def _expand_path(path: Path, open_: set[str], *, root: Path) -> Iterator[Document | RejectedRecord]:
     """A file, or all files of a folder and its folders; ``open_`` holds the folders seen, so a loop of links ends."""
     try:
         is_folder = path.is_dir()
         path.stat()
     except OSError as error:
         reason = "missing" if isinstance(error, FileNotFoundError) else "unreadable"
-        yield Refusal(subject=path.as_posix(), reason=reason, detail=f"Cannot be opened: {error.strerror}.")
+        yield RejectedRecord(subject=path.as_posix(), reason=reason, detail=f"Cannot be opened: {error.strerror}.")
         return
     if not is_folder:
         if path.is_file():
             yield Document(path.as_posix(), path=path, root=root)
         else:
-            yield Refusal(subject=path.as_posix(), reason="unreadable", detail="It is neither a file nor a folder.")
+            yield RejectedRecord(
+                subject=path.as_posix(), reason="unreadable", detail="It is neither a file nor a folder."
+            )
         return
     real = os.path.realpath(path)
     if real in open_:
@@ -94,7 +96,7 @@ def _expand_path(path: Path, open_: set[str], *, root: Path) -> Iterator[Documen
         names = sorted(os.listdir(path))
     except OSError as error:
         detail = f"The folder cannot be read: {error.strerror}."
-        yield Refusal(subject=path.as_posix(), reason="unreadable", detail=detail)
+        yield RejectedRecord(subject=path.as_posix(), reason="unreadable", detail=detail)
         return
     for name in names:
         if not name.startswith(".") and name not in _SKIPPED_FOLDERS:

@@ -1,4 +1,4 @@
-"""The Catalog: the tools of all documents, under ids of their own, and a count of everything that was refused."""
+"""The Catalog: the tools of all documents, under ids of their own, and a count of everything that was rejected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ingest.sources.detect import source_for
 from ingest.sources.document import Document
 from ingest.sources.fetch import without_credentials
 from ingest.sources.naming import Read, give_ids
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ingest.sources.tidy import tidy
 from ontology.errors import CatalogError, DocumentError, UnknownFormatError
 from ontology.tool import Tool
@@ -27,13 +27,13 @@ class DocumentReport:
 
     :param format: name of the reader (``openapi.v1``), or empty where none knew it.
     :param tools: how many tools were taken.
-    :param refused: how many things in it were refused.
+    :param rejected: how many things in it were rejected.
     """
 
     address: str
     format: str
     tools: int
-    refused: int
+    rejected: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +44,13 @@ class Catalog:
     """
 
     tools: tuple[Tool, ...]
-    refusals: tuple[Refusal, ...] = ()
+    rejected: tuple[RejectedRecord, ...] = ()
     documents: tuple[DocumentReport, ...] = ()
     renamed: tuple[tuple[str, str], ...] = field(default=())
 
-    def refused_by_reason(self) -> dict[str, int]:
-        """How many refusals there are of each reason, the most frequent first."""
-        counts = Counter(refusal.reason for refusal in self.refusals)
+    def rejected_by_reason(self) -> dict[str, int]:
+        """How many rejected records there are of each reason, the most frequent first."""
+        counts = Counter(record.reason for record in self.rejected)
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -61,11 +61,11 @@ def read_catalog(
 
     :param addresses: paths, patterns, ``python:module:name``, ``mcp:COMMAND``, ``mcp+http(s)://…``, ``http(s)://…``,
         ``aws:SERVICE``, ``google-discovery:NAME``.
-    :param strict: fail when anything was refused.
+    :param strict: fail when anything was rejected.
     :param progress: called with each document's address before it is read.
-    :raises CatalogError: when no tool could be read at all, or under ``strict`` when anything was refused.
+    :raises CatalogError: when no tool could be read at all, or under ``strict`` when anything was rejected.
     """
-    documents, refusals = find_documents(addresses)
+    documents, rejected = find_documents(addresses)
     reads: list[Read] = []
     for document in documents:
         if progress is not None:
@@ -73,15 +73,15 @@ def read_catalog(
         reads.append(_read(document))
         document.forget()  # a catalogue of many documents must not hold them all in memory
     _forgive_referenced(reads)
-    tools, naming_refusals, renamed = give_ids(reads)
-    per_read = [[*read.refusals, *late] for read, late in zip(reads, naming_refusals, strict=True)]
-    refusals += [refusal for group in per_read for refusal in group]
+    tools, naming_rejected, renamed = give_ids(reads)
+    per_read = [[*read.rejected, *late] for read, late in zip(reads, naming_rejected, strict=True)]
+    rejected += [record for group in per_read for record in group]
     catalog = Catalog(
         tools=tuple(tool for group in tools for tool in group),
-        refusals=tuple(refusals),
+        rejected=tuple(rejected),
         documents=tuple(
-            DocumentReport(address=read.document.address, format=read.format, tools=len(group), refused=len(refused))
-            for read, group, refused in zip(reads, tools, per_read, strict=True)
+            DocumentReport(address=read.document.address, format=read.format, tools=len(group), rejected=len(records))
+            for read, group, records in zip(reads, tools, per_read, strict=True)
             if not read.forgiven
         ),
         renamed=tuple(renamed),
@@ -91,22 +91,22 @@ def read_catalog(
 
 
 def _read(document: Document) -> Read:
-    """All tools of a document; one that cannot be read gives its refusal instead."""
+    """All tools of a document; one that cannot be read gives a rejected record instead."""
     read = Read(document=document)
     try:
         source = source_for(document)
         read.format = source.name
         read.keeps_ids = bool(getattr(source, "keeps_ids", False))
         for item in source.read(document):
-            if isinstance(item, Refusal):
-                read.refusals.append(item)
+            if isinstance(item, RejectedRecord):
+                read.rejected.append(item)
             else:
                 read.tools.append(tidy(item))
     except DocumentError as error:
-        read.refusals.append(_refusal(error, document))
+        read.rejected.append(_rejected_record(error, document))
     except RecursionError:
         detail = "The document is nested too deeply."
-        read.refusals.append(Refusal(subject=document.address, reason="too-deep", detail=detail))
+        read.rejected.append(RejectedRecord(subject=document.address, reason="too-deep", detail=detail))
     return read
 
 
@@ -125,7 +125,7 @@ _REASONS = {
 }
 
 
-def _refusal(error: DocumentError, document: Document) -> Refusal:
+def _rejected_record(error: DocumentError, document: Document) -> RejectedRecord:
     if isinstance(error, UnknownFormatError):
         reason = "unknown-format"
     elif " must be " in error.problem:
@@ -133,7 +133,7 @@ def _refusal(error: DocumentError, document: Document) -> Refusal:
     else:
         reason = next((r for start, r in _REASONS.items() if error.problem.startswith(start)), "unreadable")
     remedy = f" {error.remedy}." if error.remedy else ""
-    return Refusal(subject=error.subject or document.address, reason=reason, detail=f"{error.problem}.{remedy}")
+    return RejectedRecord(subject=error.subject or document.address, reason=reason, detail=f"{error.problem}.{remedy}")
 
 
 def _forgive_referenced(reads: list[Read]) -> None:
@@ -143,14 +143,14 @@ def _forgive_referenced(reads: list[Read]) -> None:
         path = read.document.path
         if read.format or path is None or path.resolve() not in referenced:
             continue
-        if [refusal.reason for refusal in read.refusals] == ["unknown-format"]:
-            read.refusals.clear()
+        if [record.reason for record in read.rejected] == ["unknown-format"]:
+            read.rejected.clear()
             read.forgiven = True
 
 
 def _check(catalog: Catalog, addresses: Sequence[str], *, strict: bool) -> None:
-    listed = "; ".join(f"{refusal.subject}: {refusal.detail.rstrip('.')}" for refusal in catalog.refusals[:_SHOWN])
-    more = len(catalog.refusals) - _SHOWN
+    listed = "; ".join(f"{record.subject}: {record.detail.rstrip('.')}" for record in catalog.rejected[:_SHOWN])
+    more = len(catalog.rejected) - _SHOWN
     listed += f"; and {more} more" if more > 0 else ""
     if not catalog.tools:
         tried = _some(addresses) or "no address"
@@ -159,9 +159,9 @@ def _check(catalog: Catalog, addresses: Sequence[str], *, strict: bool) -> None:
             subject=tried,
             remedy="Name files, folders or live addresses that describe tools",
         )
-    if strict and catalog.refusals:
+    if strict and catalog.rejected:
         raise CatalogError(
-            f"{len(catalog.refusals)} refused: {listed}",
+            f"{len(catalog.rejected)} rejected: {listed}",
             subject=_some(addresses),
             remedy="Mend them, or leave strict out to go on without them",
         )

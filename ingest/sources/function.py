@@ -9,7 +9,7 @@ from ingest.sources.document import Document
 from ingest.sources.json_schema.schema import flatten
 from ingest.sources.parsing import parse_json
 from ingest.sources.prose import plain
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError
 from ontology.tool import Tool
 
@@ -44,15 +44,15 @@ class FunctionSource:
             return False
         return any(isinstance(row, Mapping) and _is_definition(row) for row in rows)
 
-    def read(self, document: Document) -> Iterator[Tool | Refusal]:
-        """Read the definitions; a bad one is refused with its line (its index, in a JSON list)."""
+    def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
+        """Read the definitions; a bad one is rejected with its line (its index, in a JSON list)."""
         rows = (
             _json_lines(document, None)
             if document.suffix in _LINES
             else ((f"{document.address}#{index}", row) for index, row in enumerate(_listed(document.data), 1))
         )
         for place, row in rows:
-            yield row if isinstance(row, Refusal) else _tool(place, row)
+            yield row if isinstance(row, RejectedRecord) else _tool(place, row)
 
 
 def _json_lines(document: Document, most: int | None) -> Iterator[tuple[str, Any]]:
@@ -64,7 +64,7 @@ def _json_lines(document: Document, most: int | None) -> Iterator[tuple[str, Any
         try:
             rows = _listed(parse_json(line, subject=document.address, line=number))
         except DocumentError as error:
-            rows = [Refusal(subject=place, reason="invalid-json", detail=f"{error.problem}.")]
+            rows = [RejectedRecord(subject=place, reason="invalid-json", detail=f"{error.problem}.")]
         for row in rows:
             yield place, row
         count += 1
@@ -102,19 +102,19 @@ def _body(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return row
 
 
-def _tool(place: str, row: Any) -> Tool | Refusal:
+def _tool(place: str, row: Any) -> Tool | RejectedRecord:
     if not isinstance(row, Mapping):
-        return Refusal(subject=place, reason="wrong-type", detail="A function definition must be an object.")
+        return RejectedRecord(subject=place, reason="wrong-type", detail="A function definition must be an object.")
     body = _body(row)
     name = body.get("name")
     if not isinstance(name, str) or not name.strip():
-        return Refusal(subject=place, reason="no-name", detail="The function has no name; give it one.")
+        return RejectedRecord(subject=place, reason="no-name", detail="The function has no name; give it one.")
     try:
         inputs = flatten(_input_schema(body))
         outputs = flatten(_schema(body, _OUTPUTS), output=True)
     except DocumentError as error:
         reason = "dangling-ref" if error.problem.startswith("the reference") else "wrong-type"
-        return Refusal(subject=place, reason=reason, detail=f"{name}: {error.problem}.")
+        return RejectedRecord(subject=place, reason=reason, detail=f"{name}: {error.problem}.")
     metadata: dict[str, Any] = dict(body["metadata"]) if isinstance(body.get("metadata"), Mapping) else {}
     for key, value in body.items():
         if key not in _OWN and isinstance(value, (str, int, float, list)) and value != "":

@@ -14,7 +14,7 @@ from ingest.sources.json_schema.schema import Fields, flatten
 from ingest.sources.odata.fields import words
 from ingest.sources.parsing import parse_json
 from ingest.sources.prose import plain
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Parameter, Tool
 
@@ -51,7 +51,7 @@ class GoogleDiscoverySource:
             return False
         return isinstance(data, Mapping) and data.get("kind") == "discovery#restDescription"
 
-    def read(self, document: Document) -> Iterator[Tool | Refusal]:
+    def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Read the methods of all resources; ids are those of the methods.
 
         For ``*``, one API after the other; a version that is not the API's newest stable one has its name put into the ids
@@ -74,7 +74,7 @@ class GoogleDiscoverySource:
                 if not document.address.endswith("*"):
                     raise
                 reason = "no-operation" if error.problem.endswith("no methods") else "unreadable"
-                yield Refusal(subject=address, reason=reason, detail=f"{error.problem}.")
+                yield RejectedRecord(subject=address, reason=reason, detail=f"{error.problem}.")
 
 
 def _apart(tool: Tool, api: str, seen: set[str]) -> Tool:
@@ -128,7 +128,7 @@ def _rank(file: Path) -> tuple[bool, tuple[int, ...], str]:
     return bool(stable), tuple(int(part) for part in re.findall(r"\d+", version)), version
 
 
-def _read_api(api: Any, address: str, version: str = "") -> Iterator[Tool | Refusal]:
+def _read_api(api: Any, address: str, version: str = "") -> Iterator[Tool | RejectedRecord]:
     methods = list(_methods(api, ())) if isinstance(api, Mapping) else []
     if not methods:
         raise DocumentError("the discovery document has no methods", subject=address)
@@ -136,13 +136,13 @@ def _read_api(api: Any, address: str, version: str = "") -> Iterator[Tool | Refu
     for resource, name, method in methods:
         subject = f"{address}#{'.'.join((*resource, name))}"
         if not isinstance(method, Mapping):
-            yield Refusal(subject=subject, reason="wrong-type", detail="A method must be an object.")
+            yield RejectedRecord(subject=subject, reason="wrong-type", detail="A method must be an object.")
             continue
         try:
             yield _tool(api, book, resource, name, method, version)
         except DocumentError as error:
             reason = "dangling-ref" if error.problem.startswith("the reference") else "wrong-type"
-            yield Refusal(subject=subject, reason=reason, detail=f"{error.problem}.")
+            yield RejectedRecord(subject=subject, reason=reason, detail=f"{error.problem}.")
 
 
 def _methods(node: Mapping[str, Any], resource: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ingest.sources.document import Document
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ontology.tool import Dependency, Tool
 
 __all__ = ["Read", "give_ids"]
@@ -27,13 +27,13 @@ class Read:
     keeps_ids: bool = False
     forgiven: bool = False
     tools: list[Tool] = field(default_factory=list)
-    refusals: list[Refusal] = field(default_factory=list)
+    rejected: list[RejectedRecord] = field(default_factory=list)
 
 
-def give_ids(reads: list[Read]) -> tuple[list[list[Tool]], list[list[Refusal]], list[tuple[str, str]]]:
-    """The tools of each document under their final ids, the refusals of each, and what was renamed."""
-    refusals: list[list[Refusal]] = [[] for _ in reads]
-    kept = [_first_of_each_id(read, refusals[index]) for index, read in enumerate(reads)]
+def give_ids(reads: list[Read]) -> tuple[list[list[Tool]], list[list[RejectedRecord]], list[tuple[str, str]]]:
+    """The tools of each document under their final ids, the rejected records of each, and what was renamed."""
+    rejected: list[list[RejectedRecord]] = [[] for _ in reads]
+    kept = [_first_of_each_id(read, rejected[index]) for index, read in enumerate(reads)]
     first = [
         [tool.id if read.keeps_ids else f"{read.document.namespace}/{tool.id}" for tool in tools]
         for read, tools in zip(reads, kept, strict=True)
@@ -47,19 +47,21 @@ def give_ids(reads: list[Read]) -> tuple[list[list[Tool]], list[list[Refusal]], 
     ]
     known = {id_ for ids in final for id_ in ids}
     named = [
-        _with_ids(read, tools, ids, known, refused)
-        for read, tools, ids, refused in zip(reads, kept, final, refusals, strict=True)
+        _with_ids(read, tools, ids, known, late)
+        for read, tools, ids, late in zip(reads, kept, final, rejected, strict=True)
     ]
-    return named, refusals, renamed
+    return named, rejected, renamed
 
 
-def _first_of_each_id(read: Read, refusals: list[Refusal]) -> list[Tool]:
+def _first_of_each_id(read: Read, rejected: list[RejectedRecord]) -> list[Tool]:
     seen: set[str] = set()
     kept: list[Tool] = []
     for tool in read.tools:
         if tool.id in seen:
             detail = f"The id {tool.id!r} is already taken by an earlier tool of this document."
-            refusals.append(Refusal(subject=f"{read.document.address}#{tool.id}", reason="duplicate-id", detail=detail))
+            rejected.append(
+                RejectedRecord(subject=f"{read.document.address}#{tool.id}", reason="duplicate-id", detail=detail)
+            )
         else:
             seen.add(tool.id)
             kept.append(tool)
@@ -84,7 +86,9 @@ def _apart(ids: list[list[str]], namespaces: list[str]) -> list[list[str]]:
     return apart
 
 
-def _with_ids(read: Read, tools: list[Tool], ids: list[str], known: set[str], refusals: list[Refusal]) -> list[Tool]:
+def _with_ids(
+    read: Read, tools: list[Tool], ids: list[str], known: set[str], rejected: list[RejectedRecord]
+) -> list[Tool]:
     by_local = {tool.id: id_ for tool, id_ in zip(tools, ids, strict=True)}
     by_name = {tool.name: id_ for tool, id_ in reversed(list(zip(tools, ids, strict=True)))}
     named: list[Tool] = []
@@ -97,7 +101,7 @@ def _with_ids(read: Read, tools: list[Tool], ids: list[str], known: set[str], re
             target = by_local.get(need.tool) or (need.tool if need.tool in known else by_name.get(need.tool))
             if target is None:
                 detail = f"It depends on {need.tool!r}, which is not in the catalogue; the tool is kept without it."
-                refusals.append(Refusal(subject=id_, reason="unknown-dependency", detail=detail))
+                rejected.append(RejectedRecord(subject=id_, reason="unknown-dependency", detail=detail))
             else:
                 needs.append(replace(need, tool=target))
         named.append(replace(tool, id=id_, depends_on=_without_repeats(needs), metadata=metadata))

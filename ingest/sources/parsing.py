@@ -1,7 +1,7 @@
 """Text to data: JSON and YAML, with the faults of both said in one way.
 
 YAML is read by the rules that OpenAPI asks for (the JSON schema of YAML 1.2): ``no`` and ``2026-01-01`` stay text, keys are text,
-and aliases may not blow up: a document whose aliases expand to more than :data:`MAX_EXPANDED_NODES` nodes is refused.
+and aliases may not blow up: a document whose aliases expand to more than :data:`MAX_EXPANDED_NODES` nodes is rejected.
 """
 
 from __future__ import annotations

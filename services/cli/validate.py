@@ -28,10 +28,10 @@ def check_documents(addresses: Sequence[str]) -> tuple[dict[str, Any], list[dict
     :raises CatalogError: when no tool can be read at all.
     """
     catalog = read_catalog(addresses)
-    reasons = Counter(refusal.reason for refusal in catalog.refusals)
-    summary = {"tools": len(catalog.tools), "refused": len(catalog.refusals), **dict(sorted(reasons.items()))}
+    reasons = Counter(refusal.reason for refusal in catalog.rejected)
+    summary = {"tools": len(catalog.tools), "refused": len(catalog.rejected), **dict(sorted(reasons.items()))}
     return summary, [
-        {"where": refusal.subject, "problem": f"{refusal.reason}: {refusal.detail}"} for refusal in catalog.refusals
+        {"where": refusal.subject, "problem": f"{refusal.reason}: {refusal.detail}"} for refusal in catalog.rejected
     ]
 
 

@@ -53,25 +53,25 @@ class BuildReport:
             "snapshot_id": self.snapshot_id,
             "folder": str(self.folder),
             "documents": [
-                {"address": d.address, "format": d.format, "tools": d.tools, "refused": d.refused}
+                {"address": d.address, "format": d.format, "tools": d.tools, "refused": d.rejected}
                 for d in catalog.documents
             ],
             "tools": len(catalog.tools),
             "renamed": [list(pair) for pair in catalog.renamed],
             "refused_tools": {
-                "by_reason": dict(sorted(Counter(r.reason for r in catalog.refusals).items())),
-                "all": [[r.subject, r.reason, r.detail] for r in catalog.refusals],
+                "by_reason": dict(sorted(Counter(r.reason for r in catalog.rejected).items())),
+                "all": [[r.subject, r.reason, r.detail] for r in catalog.rejected],
             },
             "triples": {
                 "kept": dict(sorted(graph.kept.items())),
-                "refused_by_reason": dict(sorted(Counter(r.reason for r in graph.refused).items())),
+                "refused_by_reason": dict(sorted(Counter(r.reason for r in graph.rejected).items())),
                 "refused_by_predicate_and_reason": [
                     [predicate, reason, count]
                     for (predicate, reason), count in sorted(
-                        Counter((r.triple.predicate, r.reason) for r in graph.refused).items()
+                        Counter((r.triple.predicate, r.reason) for r in graph.rejected).items()
                     )
                 ],
-                "refused_examples": [[*r.triple.key, r.reason, r.detail] for r in graph.refused[:_EXAMPLES]],
+                "refused_examples": [[*r.triple.key, r.reason, r.detail] for r in graph.rejected[:_EXAMPLES]],
                 "tools_failed": graph.failed,
             },
             "merges": {

@@ -155,7 +155,7 @@ def _fields(parameters: tuple[Parameter, ...]) -> set[str]:
 
 
 def test_everything_is_read_and_nothing_refused(catalog: Catalog) -> None:
-    assert catalog.refusals == ()
+    assert catalog.rejected == ()
     assert catalog.renamed == ()
 
 

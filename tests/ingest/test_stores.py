@@ -172,10 +172,10 @@ class TestNeo4j:
         assert caught.value.__cause__ is None
 
     def test_a_refused_statement_is_told(self, bolt: Bolt, monkeypatch: pytest.MonkeyPatch) -> None:
-        def refuse(self: Bolt, statement: str, parameters: object) -> list[list[object]]:
+        def reject(self: Bolt, statement: str, parameters: object) -> list[list[object]]:
             raise ValueError("no writing here")
 
-        monkeypatch.setattr(Bolt, "run", refuse)
+        monkeypatch.setattr(Bolt, "run", reject)
         with pytest.raises(StorageError, match="no writing here"):
             Neo4jStore(f"bolt://neo4j:secret@127.0.0.1:{bolt.port}").write(small_graph())
 

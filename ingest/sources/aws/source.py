@@ -9,7 +9,7 @@ from typing import Any
 from ingest.sources.aws.shapes import DanglingShapeError, ShapeBook, text
 from ingest.sources.document import Document
 from ingest.sources.odata.fields import words
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Parameter, Tool
 
@@ -40,7 +40,7 @@ class AwsSource:
             return False
         return isinstance(data, Mapping) and all(key in data for key in ("metadata", "operations", "shapes"))
 
-    def read(self, document: Document) -> Iterator[Tool | Refusal]:
+    def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Read the operations; for ``aws:*`` those of one service after the other, called ``service.Operation``.
 
         :raises DocumentError: for a model without operations, an unknown service.
@@ -54,7 +54,7 @@ class AwsSource:
                 try:
                     yield from _read_model(_installed(name, document.address), f"{_LIVE}{name}", prefix=f"{name}.")
                 except DocumentError as error:
-                    yield Refusal(subject=f"{_LIVE}{name}", reason="unreadable", detail=f"{error.problem}.")
+                    yield RejectedRecord(subject=f"{_LIVE}{name}", reason="unreadable", detail=f"{error.problem}.")
         else:
             yield from _read_model(_installed(service, document.address), document.address)
 
@@ -87,7 +87,7 @@ def _installed(service: str, address: str) -> Any:
         ) from error
 
 
-def _read_model(model: Any, address: str, prefix: str = "") -> Iterator[Tool | Refusal]:
+def _read_model(model: Any, address: str, prefix: str = "") -> Iterator[Tool | RejectedRecord]:
     operations = model.get("operations") if isinstance(model, Mapping) else None
     if not isinstance(operations, Mapping) or not operations:
         raise DocumentError("the service model has no operations", subject=address)
@@ -98,15 +98,17 @@ def _read_model(model: Any, address: str, prefix: str = "") -> Iterator[Tool | R
     for name, operation in operations.items():
         subject = f"{address}#{name}"
         if not isinstance(operation, Mapping):
-            yield Refusal(subject=subject, reason="wrong-type", detail="An operation must be an object.")
+            yield RejectedRecord(subject=subject, reason="wrong-type", detail="An operation must be an object.")
             continue
         try:
             yield _tool(name, operation, book, service, prefix)
         except DanglingShapeError as error:
             detail = f"The shape {str(error)!r} is named and defined nowhere; define it in the model."
-            yield Refusal(subject=subject, reason="dangling-shape", detail=detail)
+            yield RejectedRecord(subject=subject, reason="dangling-shape", detail=detail)
         except (AttributeError, TypeError) as error:
-            yield Refusal(subject=subject, reason="wrong-type", detail=f"One of its shapes is malformed ({error}).")
+            yield RejectedRecord(
+                subject=subject, reason="wrong-type", detail=f"One of its shapes is malformed ({error})."
+            )
 
 
 def _service(metadata: Mapping[str, Any]) -> str:

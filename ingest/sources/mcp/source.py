@@ -10,7 +10,7 @@ from ingest.sources.document import Document
 from ingest.sources.json_schema.schema import flatten
 from ingest.sources.parsing import parse_json
 from ingest.sources.prose import plain
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError
 from ontology.tool import Parameter, Tool
 
@@ -52,7 +52,7 @@ class McpSource:
         except DocumentError:
             return False
 
-    def read(self, document: Document) -> Iterator[Tool | Refusal]:
+    def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Read the tools, in the server's order.
 
         :raises DocumentError: when the file cannot be parsed, or the server is not there, dies or is too slow.
@@ -69,7 +69,7 @@ class McpSource:
             service, pages = "", [(document.address, document.data)]
         cursor: Any = None
         for place, page in pages:
-            if isinstance(page, Refusal):
+            if isinstance(page, RejectedRecord):
                 yield page
                 continue
             rows, cursor = _page(page, cursor)
@@ -79,7 +79,7 @@ class McpSource:
                 yield _tool(row, f"{place}#{index + 1}", service)
         if cursor:
             detail = "The list goes on after its last page (nextCursor); save the following pages too."
-            yield Refusal(subject=document.address, reason="missing-page", detail=detail)
+            yield RejectedRecord(subject=document.address, reason="missing-page", detail=detail)
 
 
 def _lines(document: Document) -> Iterator[tuple[str, Any]]:
@@ -90,7 +90,7 @@ def _lines(document: Document) -> Iterator[tuple[str, Any]]:
         try:
             yield place, parse_json(line, subject=document.address, line=number)
         except DocumentError as error:
-            yield place, Refusal(subject=place, reason="invalid-json", detail=f"{error.problem}.")
+            yield place, RejectedRecord(subject=place, reason="invalid-json", detail=f"{error.problem}.")
 
 
 def _looks_like_tools(data: Any) -> bool:
@@ -126,30 +126,32 @@ def _page(page: Any, cursor: Any) -> tuple[list[Any] | None, Any]:
     return ([], cursor) if "method" in page else (None, cursor)  # requests and notices in a recorded exchange
 
 
-def _unusable(place: str, page: Any) -> Refusal:
+def _unusable(place: str, page: Any) -> RejectedRecord:
     error = page.get("error") if isinstance(page, Mapping) else None
     if isinstance(error, Mapping):
-        return Refusal(subject=place, reason="rpc-error", detail=f"The server answered: {error.get('message')}.")
-    return Refusal(subject=place, reason="wrong-type", detail="It is neither a tool nor an answer to tools/list.")
+        return RejectedRecord(subject=place, reason="rpc-error", detail=f"The server answered: {error.get('message')}.")
+    return RejectedRecord(
+        subject=place, reason="wrong-type", detail="It is neither a tool nor an answer to tools/list."
+    )
 
 
-def _tool(row: Any, place: str, service: str) -> Tool | Refusal:
+def _tool(row: Any, place: str, service: str) -> Tool | RejectedRecord:
     if not isinstance(row, Mapping):
-        return Refusal(subject=place, reason="wrong-type", detail="A tool must be an object.")
+        return RejectedRecord(subject=place, reason="wrong-type", detail="A tool must be an object.")
     name = row.get("name")
     if not isinstance(name, str) or not name.strip():
-        return Refusal(subject=place, reason="no-name", detail="The tool has no name; give it one.")
+        return RejectedRecord(subject=place, reason="no-name", detail="The tool has no name; give it one.")
     name = name.strip()
     place = f"{place.rpartition('#')[0]}#{name}"
     for key in ("inputSchema", "outputSchema"):
         if not isinstance(row.get(key, {}), (Mapping, type(None))):
-            return Refusal(subject=place, reason="wrong-type", detail=f"Its {key} must be an object.")
+            return RejectedRecord(subject=place, reason="wrong-type", detail=f"Its {key} must be an object.")
     try:
         parameters, cut_inputs = _fields(row.get("inputSchema"))
         returns, cut_outputs = _fields(row.get("outputSchema"), output=True)
     except DocumentError as error:
         reason = "dangling-ref" if error.problem.startswith("the reference") else "wrong-type"
-        return Refusal(subject=place, reason=reason, detail=f"{error.problem}.")
+        return RejectedRecord(subject=place, reason=reason, detail=f"{error.problem}.")
     description = row.get("description")
     cut = [field for field, was_cut in (("parameters", cut_inputs), ("returns", cut_outputs)) if was_cut]
     return Tool(

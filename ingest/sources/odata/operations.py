@@ -10,13 +10,13 @@ from ingest.sources.odata.csdl import Operation, Property
 from ingest.sources.odata.fields import DanglingTypeError, TypeBook, a, item_type, words
 from ingest.sources.odata.resources import Resource, key_name
 from ingest.sources.prose import sentences
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ontology.tool import Dependency, Parameter, Tool
 
 __all__ = ["operation_tools"]
 
 
-def operation_tools(book: TypeBook, resources: Sequence[Resource], address: str) -> Iterator[Tool | Refusal]:
+def operation_tools(book: TypeBook, resources: Sequence[Resource], address: str) -> Iterator[Tool | RejectedRecord]:
     """One tool for each operation; overloads with the same binding are one tool that takes the inputs of all.
 
     A bound operation is called after the entity that it works on, ``message.reply``.
@@ -28,7 +28,7 @@ def operation_tools(book: TypeBook, resources: Sequence[Resource], address: str)
             yield _tool(book, id_, overloads, homes)
         except DanglingTypeError as error:
             detail = f"The type {str(error)!r} is named and defined nowhere; define it in the document."
-            yield Refusal(subject=f"{address}#{id_}", reason="dangling-type", detail=detail)
+            yield RejectedRecord(subject=f"{address}#{id_}", reason="dangling-type", detail=detail)
 
 
 def _labels(book: TypeBook) -> dict[str, str]:

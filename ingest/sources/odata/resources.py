@@ -118,7 +118,7 @@ def _contained(book: TypeBook, top: Resource) -> Iterator[Resource]:
         keys = [] if top.single else book.keys(top.type)
         inputs = tuple(_owner_key(book, key, top) for key in keys)
     except DanglingTypeError:
-        return  # the tools of the owner itself are refused for it
+        return  # the tools of the owner itself are rejected for it
     needs = tuple(
         Dependency(
             tool=f"query_{top.id}",

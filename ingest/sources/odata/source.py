@@ -19,7 +19,7 @@ from ingest.sources.odata.navigation import declared
 from ingest.sources.odata.operations import operation_tools
 from ingest.sources.odata.resources import Resource, find_resources
 from ingest.sources.prose import sentences
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ontology.tool import Parameter, Tool
 
 __all__ = ["ODataSource"]
@@ -41,7 +41,7 @@ class ODataSource:
             return False
         return document.suffix in {".edmx", ".csdl"} or bool(_ROOT.search(document.head.replace("\0", "")))
 
-    def read(self, document: Document) -> Iterator[Tool | Refusal]:
+    def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Read the tools of all sets, then those of the operations.
 
         :raises DocumentError: for XML that is invalid or declares entities, and XML without a schema.
@@ -49,7 +49,7 @@ class ODataSource:
         service = parse_edmx(document)
         book = TypeBook(service)
         resources, beyond = find_resources(book)
-        items: list[Tool | Refusal] = []
+        items: list[Tool | RejectedRecord] = []
         for resource in resources:
             items += _tools(book, resource, document.address)
         items += operation_tools(book, resources, document.address)
@@ -63,22 +63,22 @@ class ODataSource:
         yield from _left_out(service, beyond, document.address)
 
 
-def _left_out(service: Service, beyond: list[str], address: str) -> Iterator[Refusal]:
+def _left_out(service: Service, beyond: list[str], address: str) -> Iterator[RejectedRecord]:
     for id_ in beyond:
         detail = "The document contains more nested collections than are read; this one has no tools."
-        yield Refusal(subject=f"{address}#{id_}", reason="too-many-contained", detail=detail)
+        yield RejectedRecord(subject=f"{address}#{id_}", reason="too-many-contained", detail=detail)
     for _ in range(service.nameless):
-        yield Refusal(subject=address, reason="no-name", detail="An element has no Name; it was passed over.")
+        yield RejectedRecord(subject=address, reason="no-name", detail="An element has no Name; it was passed over.")
 
 
-def _tools(book: TypeBook, resource: Resource, address: str) -> Iterator[Tool | Refusal]:
+def _tools(book: TypeBook, resource: Resource, address: str) -> Iterator[Tool | RejectedRecord]:
     for verb, make in _verbs(resource):
         id_ = f"{verb}_{resource.id}"
         try:
             tool = make(book, resource)
         except DanglingTypeError as error:
             detail = f"The type {str(error)!r} is named and defined nowhere; define it in the document."
-            yield Refusal(subject=f"{address}#{id_}", reason="dangling-type", detail=detail)
+            yield RejectedRecord(subject=f"{address}#{id_}", reason="dangling-type", detail=detail)
         else:
             yield replace(tool, id=id_, name=id_, depends_on=resource.needs)
 

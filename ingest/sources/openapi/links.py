@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from ingest.sources.json_schema.references import References
 from ingest.sources.openapi.fields import success_responses
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError
 from ontology.tool import Dependency
 
@@ -29,12 +29,12 @@ class _Operation(Protocol):
 
 def declared_links(
     operations: Sequence[_Operation], references: References, address: str
-) -> tuple[dict[str, list[Dependency]], list[Refusal]]:
+) -> tuple[dict[str, list[Dependency]], list[RejectedRecord]]:
     """The dependencies by id of the operation that has them, and the links that lead nowhere."""
     by_id = {operation.id: operation.id for operation in operations}
     by_place = {(operation.path, operation.method.lower()): operation.id for operation in operations}
     needs: dict[str, list[Dependency]] = {}
-    faults: list[Refusal] = []
+    faults: list[RejectedRecord] = []
     for operation in operations:
         for name, link in _links(operation, references):
             target = by_id.get(str(link.get("operationId"))) or by_place.get(_place(link.get("operationRef")))
@@ -43,7 +43,9 @@ def declared_links(
                 detail = (
                     f"The link {name!r} names {named}, which this document does not have; the tool is kept without it."
                 )
-                faults.append(Refusal(subject=f"{address}#{operation.id}", reason="dangling-link", detail=detail))
+                faults.append(
+                    RejectedRecord(subject=f"{address}#{operation.id}", reason="dangling-link", detail=detail)
+                )
             elif target != operation.id:
                 needs.setdefault(target, []).extend(_dependencies(operation.id, name, link))
     return needs, faults
@@ -56,7 +58,7 @@ def _links(operation: _Operation, references: References) -> Iterator[tuple[str,
             for name, link in links.items() if isinstance(links, Mapping) else ():
                 yield str(name), references.resolve(link)
     except DocumentError:
-        return  # the operation itself is refused for it
+        return  # the operation itself is rejected for it
 
 
 def _place(ref: Any) -> tuple[str, str]:

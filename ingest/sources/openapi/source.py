@@ -12,7 +12,7 @@ from ingest.sources.json_schema.references import References
 from ingest.sources.openapi.fields import inputs_of, outputs_of
 from ingest.sources.openapi.links import declared_links
 from ingest.sources.prose import plain, sentences
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError
 from ontology.tool import Dependency, Parameter, Tool
 
@@ -55,20 +55,20 @@ class OpenApiSource:
             return False
         return isinstance(data, Mapping) and ("openapi" in data or "swagger" in data)
 
-    def read(self, document: Document) -> Iterator[Tool | Refusal]:
-        """Read the operations; one whose references lead nowhere is refused and the others are kept."""
+    def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
+        """Read the operations; one whose references lead nowhere is rejected and the others are kept."""
         root: Mapping[str, Any] = document.data
         _check_version(root, document)
         references = References(document)
         operations: list[Operation] = []
         for found in _operations(root, document, references):
-            if isinstance(found, Refusal):
+            if isinstance(found, RejectedRecord):
                 yield found
             else:
                 operations.append(found)
         if not root.get("paths") and not any(root.get(key) for key in _LIBRARY):
             detail = "The document has no paths."
-            yield Refusal(subject=document.address, reason="no-operations", detail=detail)
+            yield RejectedRecord(subject=document.address, reason="no-operations", detail=detail)
         needs, faults = declared_links(operations, references, document.address)
         yield from faults
         for operation in operations:
@@ -87,7 +87,9 @@ def _check_version(root: Mapping[str, Any], document: Document) -> None:
         raise DocumentError("paths must be an object", subject=f"{document.address}#/paths")
 
 
-def _operations(root: Mapping[str, Any], document: Document, references: References) -> Iterator[Operation | Refusal]:
+def _operations(
+    root: Mapping[str, Any], document: Document, references: References
+) -> Iterator[Operation | RejectedRecord]:
     """The operations in document order; two of one path and method cannot be, so ids are made of these where none is given."""
     for path, item in (root.get("paths") or {}).items():
         if not str(path).startswith("/"):
@@ -95,7 +97,7 @@ def _operations(root: Mapping[str, Any], document: Document, references: Referen
         try:
             resolved = {**references.resolve(item), **{k: v for k, v in _mapping(item).items() if k != "$ref"}}
         except DocumentError as error:
-            yield _refusal(f"{document.address}#{path}", error)
+            yield _rejected_record(f"{document.address}#{path}", error)
             continue
         for method, body in resolved.items():
             if method.lower() not in METHODS:
@@ -105,7 +107,7 @@ def _operations(root: Mapping[str, Any], document: Document, references: Referen
                 yield Operation(id=id_, method=method.upper(), path=path, item=resolved, body=body)
             else:
                 detail = "An operation must be an object."
-                yield Refusal(subject=f"{document.address}#{method} {path}", reason="wrong-type", detail=detail)
+                yield RejectedRecord(subject=f"{document.address}#{method} {path}", reason="wrong-type", detail=detail)
 
 
 def _id(body: Mapping[str, Any], method: str, path: str) -> str:
@@ -121,12 +123,12 @@ def _tool(
     references: References,
     needs: tuple[Dependency, ...],
     document: Document,
-) -> Tool | Refusal:
+) -> Tool | RejectedRecord:
     try:
         inputs = inputs_of(operation.item, operation.body, references)
         outputs = outputs_of(operation.body, references)
     except DocumentError as error:
-        return _refusal(f"{document.address}#{operation.id}", error)
+        return _rejected_record(f"{document.address}#{operation.id}", error)
     metadata = _metadata(operation, root)
     cut = [name for name, fields in (("parameters", inputs), ("returns", outputs)) if fields.cut]
     if cut:
@@ -142,10 +144,10 @@ def _tool(
     )
 
 
-def _refusal(subject: str, error: DocumentError) -> Refusal:
+def _rejected_record(subject: str, error: DocumentError) -> RejectedRecord:
     reason = "dangling-ref" if error.problem.startswith("the reference") else "wrong-type"
     where = f" at {error.subject}" if error.subject else ""
-    return Refusal(
+    return RejectedRecord(
         subject=subject, reason=reason, detail=f"{error.problem}{where}. {error.remedy}.".replace(". .", ".")
     )
 

@@ -17,7 +17,7 @@ from ingest.sources.document import Document
 from ingest.sources.json_schema.schema import flatten
 from ingest.sources.python.docstrings import Docstring, parse_docstring
 from ingest.sources.python.type_hints import definitions_on_top, schema_of
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError
 from ontology.tool import Parameter, Tool
 
@@ -36,7 +36,7 @@ class PythonSource:
         """Whether the address is ``python:…``."""
         return document.path is None and document.address.startswith(_SCHEME)
 
-    def read(self, document: Document) -> Iterator[Tool | Refusal]:
+    def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Read the named callable, or each public function that the module defines.
 
         :raises DocumentError: when the module cannot be imported, or has no such callable.
@@ -49,7 +49,7 @@ class PythonSource:
                 yield _tool(id_, function, module)
             except (TypeError, ValueError) as error:
                 detail = f"Its signature cannot be read: {error}."
-                yield Refusal(subject=f"{document.address}#{id_}", reason="no-signature", detail=detail)
+                yield RejectedRecord(subject=f"{document.address}#{id_}", reason="no-signature", detail=detail)
 
 
 def _import(name: str, address: str) -> ModuleType:

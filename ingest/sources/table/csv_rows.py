@@ -10,7 +10,7 @@ from typing import Any
 
 from ingest.sources.document import Document
 from ingest.sources.parsing import parse_json
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ingest.sources.table.cells import parameter_rows
 from ontology.errors import DocumentError
 
@@ -21,7 +21,7 @@ _LISTS = frozenset({"parameters", "inputs", "returns", "outputs"})
 
 
 def csv_rows(document: Document) -> Iterator[tuple[str, Any]]:
-    """Each row with its place ``path:line``, or a Refusal in its stead.
+    """Each row with its place ``path:line``, or a RejectedRecord in its stead.
 
     :raises DocumentError: when the header cannot be read or names a column twice.
     """
@@ -39,7 +39,7 @@ def csv_rows(document: Document) -> Iterator[tuple[str, Any]]:
         except StopIteration:
             return
         except csv.Error as error:
-            yield place, Refusal(subject=place, reason="invalid-csv", detail=f"Invalid CSV: {error}.")
+            yield place, RejectedRecord(subject=place, reason="invalid-csv", detail=f"Invalid CSV: {error}.")
             continue
         if not any(cell.strip() for cell in cells):
             continue
@@ -66,14 +66,16 @@ def _columns(cells: list[str], place: str) -> list[str]:
 def _row(columns: list[str], cells: list[str], place: str) -> Any:
     if any(cell.strip() for cell in cells[len(columns) :]):
         detail = f"The row has {len(cells)} cells and the header {len(columns)}; quote cells that hold the separator."
-        return Refusal(subject=place, reason="wrong-columns", detail=detail)
+        return RejectedRecord(subject=place, reason="wrong-columns", detail=detail)
     row: dict[str, Any] = {}
     try:
         for column, cell in zip(columns, cells, strict=False):
             if column and cell.strip():
                 row[column] = _value(column, cell.strip(), place)
     except DocumentError as error:
-        return Refusal(subject=place, reason="invalid-json", detail=f"Column {error.subject!r}: {error.problem}.")
+        return RejectedRecord(
+            subject=place, reason="invalid-json", detail=f"Column {error.subject!r}: {error.problem}."
+        )
     return row
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ingest.sources.document import Document
 from ingest.sources.parsing import parse_json
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ingest.sources.table.cells import enum_of_type
 from ingest.sources.table.csv_rows import csv_rows
 from ontology.errors import DocumentError
@@ -50,15 +50,15 @@ class TableSource:
             return False
         return False
 
-    def read(self, document: Document) -> Iterator[Tool | Refusal]:
-        """Read the rows; a bad row is refused with its line (its index, in a JSON list) and the others are kept."""
+    def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
+        """Read the rows; a bad row is rejected with its line (its index, in a JSON list) and the others are kept."""
         seen: dict[str, str] = {}
         for place, row in _rows(document):
-            item = row if isinstance(row, Refusal) else _tool(place, row, document.namespace)
+            item = row if isinstance(row, RejectedRecord) else _tool(place, row, document.namespace)
             if isinstance(item, Tool):
                 first = seen.setdefault(item.id, place)
                 if first is not place:
-                    item = Refusal(
+                    item = RejectedRecord(
                         subject=place, reason="duplicate-id", detail=f"The id {item.id!r} is already taken at {first}."
                     )
             yield item
@@ -83,7 +83,7 @@ def _json_lines(document: Document) -> Iterator[tuple[str, Any]]:
             yield place, parse_json(line, subject=document.address, line=number)
         except DocumentError as error:
             reason = "not-utf8" if error.problem.startswith("not UTF-8") else "invalid-json"
-            yield place, Refusal(subject=place, reason=reason, detail=f"{error.problem}.")
+            yield place, RejectedRecord(subject=place, reason=reason, detail=f"{error.problem}.")
     if empty:
         raise DocumentError("the file is empty", subject=document.address)
 
@@ -130,13 +130,13 @@ def _is_header(line: str) -> bool:
     return bool({"name", "title"} & cells)
 
 
-def _tool(place: str, row: Any, namespace: str) -> Tool | Refusal:
+def _tool(place: str, row: Any, namespace: str) -> Tool | RejectedRecord:
     """One row as a tool, or why not."""
     try:
         tool = Tool.from_json(_in_own_form(row))
     except DocumentError as error:
         reason = "no-name" if error.problem == "the tool has no name" else "wrong-type"
-        return Refusal(subject=place, reason=reason, detail=_sentence(error))
+        return RejectedRecord(subject=place, reason=reason, detail=_sentence(error))
     given = row.get("id")
     if isinstance(given, str) and given.strip():
         tool = replace(tool, id=given) if given != tool.id else tool  # to the letter: others refer to it

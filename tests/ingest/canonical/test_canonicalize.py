@@ -115,7 +115,7 @@ def test_values_keep_signs_and_are_not_read_as_abbreviations(ontology: Ontology)
 def test_a_name_without_letters_is_refused_and_nothing_else(ontology: Ontology) -> None:
     result = canonicalize([*has("…"), *has("order")], [], ontology)
     assert tails(result) == ["order"]
-    assert [(refused.triple.tail, refused.reason) for refused in result.refused] == [("…", "no-name")]
+    assert [(rejected.triple.tail, rejected.reason) for rejected in result.rejected] == [("…", "no-name")]
 
 
 def test_capabilities_start_with_the_base_form_of_their_verb(ontology: Ontology) -> None:
@@ -376,7 +376,7 @@ def test_derived_predicates_are_never_given(encoder: MiniLmEncoder, ontology: On
 def test_a_loop_that_merging_made_is_refused_with_its_reason(ontology: Ontology) -> None:
     result = canonicalize([between("Orders", "related_to", "order"), *has("order")], [], ontology)
     assert [triple.predicate for triple in result.triples] == ["has_entity"]
-    assert [refused.reason for refused in result.refused] == ["self-loop"]
+    assert [rejected.reason for rejected in result.rejected] == ["self-loop"]
 
 
 def test_the_order_of_triples_changes_the_order_of_the_result_and_nothing_else(
@@ -416,7 +416,7 @@ def test_every_merge_has_a_known_kind_and_evidence(ontology: Ontology) -> None:
 
 def test_nothing_gives_nothing(ontology: Ontology, encoder: MiniLmEncoder) -> None:
     result = canonicalize([], [], ontology, encoder=encoder)
-    assert (result.triples, result.merges, result.refused, dict(result.surface_forms)) == ((), (), (), {})
+    assert (result.triples, result.merges, result.rejected, dict(result.surface_forms)) == ((), (), (), {})
 
 
 _SEEDED = """

@@ -108,8 +108,8 @@ def test_a_good_answer_becomes_triples_with_evidence_beside_the_declared_structu
     assert part.provenance.extractor == extractor.name == "llm.v1"
     for declared in structural_triples(tool(), ontology, "llm.v1"):
         assert declared in extraction.triples
-    kept, refused = validate(tool(), extraction.triples, ontology)
-    assert not refused
+    kept, rejected = validate(tool(), extraction.triples, ontology)
+    assert not rejected
     assert len(kept) == len(extraction.triples)
 
 
@@ -342,9 +342,9 @@ def test_what_the_model_made_up_is_refused_with_its_reason(ontology: Ontology) -
     ]
     model = ScriptedChat([answer(rows)])
     (extraction,) = LlmExtractor(model, ontology).extract([tool()])
-    kept, refused = validate(tool(), extraction.triples, ontology)
+    kept, rejected = validate(tool(), extraction.triples, ontology)
     assert {"no-evidence", "unknown-parameter", "self-loop", "outside-domain", "long-name"} <= {
-        one.reason for one in (*extraction.refused, *refused)
+        one.reason for one in (*extraction.rejected, *rejected)
     }
     assert "stock clerk" not in {triple.tail for triple in kept}
 
@@ -352,7 +352,7 @@ def test_what_the_model_made_up_is_refused_with_its_reason(ontology: Ontology) -
 def test_parameters_are_called_as_the_structure_calls_them(ontology: Ontology) -> None:
     rows = [row("Delivery ID", "identifies", "delivery", "The delivery that came in", "parameter business_object")]
     (extraction,) = LlmExtractor(ScriptedChat([answer(rows)]), ontology).extract([tool()])
-    assert not extraction.refused
+    assert not extraction.rejected
     heads = {
         triple.head for triple in extraction.triples if triple.tail == "delivery" and triple.head_type == "parameter"
     }

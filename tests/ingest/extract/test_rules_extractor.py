@@ -75,7 +75,7 @@ def test_the_worked_example_of_the_paper(rules: RulesExtractor) -> None:
     assert {(tool, "has_parameter", "priority filter"), (tool, "has_parameter", "recipient list")} <= found
     assert {("priority filter", "has_value", value) for value in ("high", "medium", "low")} <= found
     assert ("recipient list", "refers_to", "recipient") in found
-    assert not extraction.refused
+    assert not extraction.rejected
     assert validate(REMINDER, extraction.triples, ONTOLOGY)[1] == []
 
 
@@ -285,13 +285,13 @@ def test_the_tool_may_be_written_by_its_title() -> None:
 def test_what_breaks_a_rule_is_refused_with_its_reason(bad: Triple, reason: str) -> None:
     extraction = finish(REMINDER, [bad], ONTOLOGY)
     assert extraction.triples == ()
-    assert [one.reason for one in extraction.refused] == [reason]
+    assert [one.reason for one in extraction.rejected] == [reason]
 
 
 def test_provenance_must_be_of_this_tool() -> None:
     elsewhere = Tool(id="elsewhere", name="elsewhere")
     extraction = finish(elsewhere, [triple("task", BO, "contains", "deadline", BO)], ONTOLOGY)
-    assert [one.reason for one in extraction.refused] == ["foreign-provenance"]
+    assert [one.reason for one in extraction.rejected] == ["foreign-provenance"]
 
 
 def test_a_parameter_may_refer_to_the_thing_it_is_named_after() -> None:
@@ -447,6 +447,6 @@ def test_real_documents_give_triples_that_hold(rules: RulesExtractor, shared: Pa
         row["returns"] = [output for output in row.get("returns", ()) if output["name"]]
     catalog = [Tool.from_json(row) for row in rows]
     for tool, extraction in zip(catalog, rules.extract(catalog), strict=True):
-        kept, refused = validate(tool, extraction.triples, ONTOLOGY)
+        kept, rejected = validate(tool, extraction.triples, ONTOLOGY)
         assert kept
-        assert refused == []
+        assert rejected == []

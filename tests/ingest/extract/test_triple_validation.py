@@ -1,4 +1,4 @@
-"""Which triples hold: one test for each reason to refuse, and that nothing true is refused."""
+"""Which triples hold: one test for each reason to reject, and that nothing true is rejected."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ GOOD = triple(("reminder", "business_object", "sent_to", "supplier", "business_o
 
 
 def reason(one: Triple) -> str:
-    kept, refused = validate(TOOL, [one], ONTOLOGY)
-    assert len(kept) + len(refused) == 1
-    return refused[0].reason if refused else ""
+    kept, rejected = validate(TOOL, [one], ONTOLOGY)
+    assert len(kept) + len(rejected) == 1
+    return rejected[0].reason if rejected else ""
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from ingest.sources.aws.shapes import text
 from ingest.sources.aws.source import AwsSource
 from ingest.sources.document import Document
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool
 
@@ -59,19 +59,19 @@ MODEL: dict[str, Any] = {
 }
 
 
-def read(path: Path, model: Any) -> tuple[dict[str, Tool], list[Refusal]]:
+def read(path: Path, model: Any) -> tuple[dict[str, Tool], list[RejectedRecord]]:
     raw = json.dumps(model).encode()
     path.write_bytes(gzip.compress(raw) if path.suffix == ".gz" else raw)
     document = Document(path.name, path=path)
     assert AwsSource().accepts(document)
     items = list(AwsSource().read(document))
-    return {i.id: i for i in items if isinstance(i, Tool)}, [i for i in items if isinstance(i, Refusal)]
+    return {i.id: i for i in items if isinstance(i, Tool)}, [i for i in items if isinstance(i, RejectedRecord)]
 
 
 @pytest.mark.parametrize("name", ["service-2.json", "service-2.json.gz"])
 def test_operations_become_tools(tmp_path: Path, name: str) -> None:
-    tools, refusals = read(tmp_path / name, MODEL)
-    assert refusals == []
+    tools, rejected = read(tmp_path / name, MODEL)
+    assert rejected == []
     send = tools["SendParcel"]
     assert send.description == "Sends a parcel. Weights < 5 kg."
     assert send.title == "Send parcel"
@@ -98,21 +98,21 @@ def test_operations_become_tools(tmp_path: Path, name: str) -> None:
 
 def test_a_shape_defined_nowhere_refuses_its_operation_only(tmp_path: Path) -> None:
     shapes = {name: shape for name, shape in MODEL["shapes"].items() if name != "When"}
-    tools, refusals = read(tmp_path / "m.json", {**MODEL, "shapes": shapes})
+    tools, rejected = read(tmp_path / "m.json", {**MODEL, "shapes": shapes})
     assert list(tools) == ["ListParcels"]
-    assert [(r.subject, r.reason) for r in refusals] == [("m.json#SendParcel", "dangling-shape")]
-    assert "'When'" in refusals[0].detail
+    assert [(r.subject, r.reason) for r in rejected] == [("m.json#SendParcel", "dangling-shape")]
+    assert "'When'" in rejected[0].detail
 
 
 def test_malformed_operations_are_refused(tmp_path: Path) -> None:
     operations = {**MODEL["operations"], "A": 1, "B": {"input": {"shape": "Odd"}}}
-    tools, refusals = read(
+    tools, rejected = read(
         tmp_path / "m.json",
         {**MODEL, "operations": operations, "shapes": {**MODEL["shapes"], "Odd": {"type": "structure", "required": 3}}},
     )
     assert {"SendParcel", "ListParcels"} <= set(tools)
-    assert "m.json#A" in {r.subject for r in refusals}
-    assert {r.reason for r in refusals} == {"wrong-type"}
+    assert "m.json#A" in {r.subject for r in rejected}
+    assert {r.reason for r in rejected} == {"wrong-type"}
 
 
 def test_a_model_without_operations_is_refused(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_all_installed_services_load() -> None:
             counts["tools"] += 1
         else:
             counts[item.reason] += 1
-    assert set(counts) == {"tools"}  # nothing is refused
+    assert set(counts) == {"tools"}  # nothing is rejected
     assert len(ids) == counts["tools"] > 10_000
     assert {"s3.PutObject", "dynamodb.Query", "ec2.RunInstances"} <= ids
 

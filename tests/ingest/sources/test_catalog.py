@@ -1,4 +1,4 @@
-"""The catalogue: mixed documents, ids, refusals, strictness."""
+"""The catalogue: mixed documents, ids, rejected, strictness."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def write(path: Path, content: object) -> Path:
 
 
 def reasons(catalog: Catalog) -> list[tuple[str, str]]:
-    return [(Path(refusal.subject).name, refusal.reason) for refusal in catalog.refusals]
+    return [(Path(record.subject).name, record.reason) for record in catalog.rejected]
 
 
 def test_a_folder_of_mixed_formats(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_folder_of_mixed_formats(tmp_path: Path) -> None:
     catalog = read_catalog([str(tmp_path)], progress=seen.append)
     assert [tool.id for tool in catalog.tools] == ["a/one", "own id", "orders/listOrders", "c/three"]
     assert reasons(catalog) == [("README.md", "unknown-format")]
-    assert [(Path(d.address).name, d.format, d.tools, d.refused) for d in catalog.documents] == [
+    assert [(Path(d.address).name, d.format, d.tools, d.rejected) for d in catalog.documents] == [
         ("README.md", "", 0, 1),
         ("a.jsonl", "table.v1", 2, 0),
         ("orders.json", "openapi.v1", 1, 0),
@@ -72,7 +72,7 @@ def test_one_id_from_two_documents_is_kept_apart_and_said(tmp_path: Path) -> Non
     assert [tool.id for tool in catalog.tools] == ["a/get", "use", "b/b/get", "b/get"]
     assert catalog.renamed == (("get", "a/get"), ("get", "b/b/get"))
     assert catalog.tools[1].depends_on[0].tool == "a/get"
-    assert catalog.refusals == ()
+    assert catalog.rejected == ()
 
 
 def test_one_id_twice_in_a_document_is_refused(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_dependency_on_a_tool_of_another_document_and_one_on_none(tmp_path: Pa
     write(tmp_path / "orders.json", OPENAPI)
     catalog = read_catalog([str(tmp_path)])
     assert [need.tool for need in catalog.tools[0].depends_on] == ["orders/listOrders"]
-    assert [(refusal.subject, refusal.reason) for refusal in catalog.refusals] == [("a/x", "unknown-dependency")]
+    assert [(record.subject, record.reason) for record in catalog.rejected] == [("a/x", "unknown-dependency")]
 
 
 BAD = {
@@ -132,8 +132,8 @@ def test_a_bad_document_stops_nothing_else(tmp_path: Path, name: str) -> None:
     write(tmp_path / "good.jsonl", [{"name": "kept"}])
     catalog = read_catalog([str(tmp_path)])
     assert [tool.name for tool in catalog.tools][-1] == "kept"
-    assert [refusal.reason for refusal in catalog.refusals] == [reason]
-    assert name in catalog.refusals[0].subject
+    assert [record.reason for record in catalog.rejected] == [reason]
+    assert name in catalog.rejected[0].subject
     with pytest.raises(CatalogError) as caught:
         read_catalog([str(tmp_path)], strict=True)
     assert name in str(caught.value)
@@ -154,7 +154,7 @@ def test_yaml_aliases(tmp_path: Path) -> None:
     catalog = read_catalog([str(tmp_path)])
     assert reasons(catalog)[:2] == [("bomb.yaml", "invalid-yaml"), ("loop.yaml", "invalid-yaml")]
     assert [tool.id for tool in catalog.tools][:2] == ["shared/get_a", "shared/get_b"]
-    assert len(catalog.tools) + len(catalog.refusals) == 5
+    assert len(catalog.tools) + len(catalog.rejected) == 5
 
 
 def test_paths_that_are_not_there(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_loop_of_folders_ends(tmp_path: Path) -> None:
     (tmp_path / "a" / "up").symlink_to(tmp_path, target_is_directory=True)
     catalog = read_catalog([str(tmp_path)])
     assert [tool.id for tool in catalog.tools] == ["x/x"]
-    assert catalog.refusals == ()
+    assert catalog.rejected == ()
 
 
 def test_an_unreadable_folder_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +199,7 @@ def test_an_unreadable_folder_and_file(tmp_path: Path, monkeypatch: pytest.Monke
     catalog = read_catalog([str(tmp_path)])
     assert [tool.name for tool in catalog.tools] == ["kept"]
     assert reasons(catalog) == [("locked", "unreadable"), ("shut.json", "unreadable")]
-    assert all("Permission denied" in refusal.detail for refusal in catalog.refusals)
+    assert all("Permission denied" in record.detail for record in catalog.rejected)
 
 
 def test_a_description_of_ten_megabytes_is_cut_and_the_cut_is_said(tmp_path: Path) -> None:
@@ -249,4 +249,4 @@ def test_gzipped_documents(tmp_path: Path) -> None:
 
 def test_refusals_are_counted_by_reason(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", '{"name": "a"}\n{\n{\n{"description": "x"}\n')
-    assert read_catalog([str(tmp_path)]).refused_by_reason() == {"invalid-json": 2, "no-name": 1}
+    assert read_catalog([str(tmp_path)]).rejected_by_reason() == {"invalid-json": 2, "no-name": 1}

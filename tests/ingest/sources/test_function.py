@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ingest.sources import Document, Refusal, source_for
+from ingest.sources import Document, RejectedRecord, source_for
 from ingest.sources.function import FunctionSource
 from ontology.tool import Tool
 
@@ -36,18 +36,18 @@ FORMS: dict[str, Any] = {
 }
 
 
-def read(path: Path, text: str) -> tuple[list[Tool], list[Refusal]]:
+def read(path: Path, text: str) -> tuple[list[Tool], list[RejectedRecord]]:
     path.write_text(text, encoding="utf-8")
     document = Document(path.name, path=path)
     items = list(FunctionSource().read(document))
-    return [i for i in items if isinstance(i, Tool)], [i for i in items if isinstance(i, Refusal)]
+    return [i for i in items if isinstance(i, Tool)], [i for i in items if isinstance(i, RejectedRecord)]
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("ending", ["json", "jsonl"])
 def test_each_form(tmp_path: Path, form: str, ending: str) -> None:
-    tools, refusals = read(tmp_path / f"f.{ending}", json.dumps(FORMS[form]))
-    assert refusals == []
+    tools, rejected = read(tmp_path / f"f.{ending}", json.dumps(FORMS[form]))
+    assert rejected == []
     (tool,) = tools
     assert (tool.id, tool.name, tool.description) == ("weather", "weather", "Tells the weather.")
     assert [(p.name, p.type, p.required, p.enum) for p in tool.parameters] == [
@@ -94,9 +94,9 @@ def test_bad_definitions_are_refused_one_by_one(tmp_path: Path) -> None:
         '{"name": "list", "parameters": []}',
         "7",
     ]
-    tools, refusals = read(tmp_path / "f.jsonl", "\n".join(rows))
+    tools, rejected = read(tmp_path / "f.jsonl", "\n".join(rows))
     assert [tool.name for tool in tools] == ["weather"]
-    assert [(refusal.subject, refusal.reason) for refusal in refusals] == [
+    assert [(record.subject, record.reason) for record in rejected] == [
         ("f.jsonl:2", "no-name"),
         ("f.jsonl:3", "invalid-json"),
         ("f.jsonl:4", "dangling-ref"),

@@ -11,7 +11,7 @@ import pytest
 
 from ingest.sources.document import Document
 from ingest.sources.google_discovery import GoogleDiscoverySource
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool
 
@@ -63,17 +63,17 @@ API: dict[str, Any] = {
 }
 
 
-def read(path: Path, api: Any) -> tuple[dict[str, Tool], list[Refusal]]:
+def read(path: Path, api: Any) -> tuple[dict[str, Tool], list[RejectedRecord]]:
     path.write_text(json.dumps(api), encoding="utf-8")
     document = Document(path.name, path=path)
     assert GoogleDiscoverySource().accepts(document)
     items = list(GoogleDiscoverySource().read(document))
-    return {i.id: i for i in items if isinstance(i, Tool)}, [i for i in items if isinstance(i, Refusal)]
+    return {i.id: i for i in items if isinstance(i, Tool)}, [i for i in items if isinstance(i, RejectedRecord)]
 
 
 def test_methods_of_nested_resources_become_tools(tmp_path: Path) -> None:
-    tools, refusals = read(tmp_path / "library.json", API)
-    assert refusals == []
+    tools, rejected = read(tmp_path / "library.json", API)
+    assert rejected == []
     assert list(tools) == ["library.ping", "library.shelves.books.create", "library.shelves.books.list"]
     create = tools["library.shelves.books.create"]
     assert create.description == "Puts a book on a shelf."
@@ -96,18 +96,18 @@ def test_methods_of_nested_resources_become_tools(tmp_path: Path) -> None:
 
 
 def test_a_schema_defined_nowhere_refuses_its_methods_only(tmp_path: Path) -> None:
-    tools, refusals = read(tmp_path / "l.json", {**API, "schemas": {"List": API["schemas"]["List"]}})
+    tools, rejected = read(tmp_path / "l.json", {**API, "schemas": {"List": API["schemas"]["List"]}})
     assert list(tools) == ["library.ping"]
-    assert [(r.subject, r.reason) for r in refusals] == [
+    assert [(r.subject, r.reason) for r in rejected] == [
         ("l.json#shelves.books.create", "dangling-ref"),
         ("l.json#shelves.books.list", "dangling-ref"),
     ]
 
 
 def test_a_method_that_is_no_object_is_refused(tmp_path: Path) -> None:
-    tools, refusals = read(tmp_path / "l.json", {**API, "methods": {"odd": 3}})
+    tools, rejected = read(tmp_path / "l.json", {**API, "methods": {"odd": 3}})
     assert len(tools) == 2
-    assert [(r.subject, r.reason) for r in refusals] == [("l.json#odd", "wrong-type")]
+    assert [(r.subject, r.reason) for r in rejected] == [("l.json#odd", "wrong-type")]
 
 
 def test_a_document_without_methods_is_refused(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_all_versions_are_kept_apart(client: Path, monkeypatch: pytest.MonkeyPat
     assert len(set(ids)) == len(ids)
     assert {"drive.files.list", "drive.v2.files.list"} <= set(ids)
     assert {"webmasters.sites.list", "searchconsole.urlInspection.index.inspect"} <= set(ids)
-    assert [(i.subject, i.reason) for i in items if isinstance(i, Refusal)] == [
+    assert [(i.subject, i.reason) for i in items if isinstance(i, RejectedRecord)] == [
         ("google-discovery:broken.v1", "unreadable"),
         ("google-discovery:empty.v1", "no-operation"),
     ]

@@ -18,7 +18,7 @@ import pytest
 from ingest.sources.document import Document
 from ingest.sources.mcp.live import list_tools
 from ingest.sources.mcp.source import McpSource
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool
 
@@ -46,16 +46,16 @@ FIND: dict[str, Any] = {
 PING: dict[str, Any] = {"name": "ping", "inputSchema": {"type": "object"}}
 
 
-def read(path: Path, data: Any) -> tuple[list[Tool], list[Refusal]]:
+def read(path: Path, data: Any) -> tuple[list[Tool], list[RejectedRecord]]:
     path.write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
     document = Document(path.name, path=path)
     assert McpSource().accepts(document)
     return split(McpSource().read(document))
 
 
-def split(items: Iterator[Tool | Refusal]) -> tuple[list[Tool], list[Refusal]]:
+def split(items: Iterator[Tool | RejectedRecord]) -> tuple[list[Tool], list[RejectedRecord]]:
     all_ = list(items)
-    return [i for i in all_ if isinstance(i, Tool)], [i for i in all_ if isinstance(i, Refusal)]
+    return [i for i in all_ if isinstance(i, Tool)], [i for i in all_ if isinstance(i, RejectedRecord)]
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def split(items: Iterator[Tool | Refusal]) -> tuple[list[Tool], list[Refusal]]:
     ids=["tools", "json-rpc", "list", "batch"],
 )
 def test_a_saved_list_in_every_wrapping(tmp_path: Path, wrapped: Any) -> None:
-    tools, refusals = read(tmp_path / "saved.json", wrapped)
-    assert refusals == []
+    tools, rejected = read(tmp_path / "saved.json", wrapped)
+    assert rejected == []
     assert [tool.id for tool in tools] == ["find_orders", "ping"]
     find = tools[0]
     assert [(p.name, p.required, p.enum) for p in find.parameters] == [
@@ -94,34 +94,34 @@ def test_pages_in_lines_and_the_page_that_is_missing(tmp_path: Path) -> None:
         {"jsonrpc": "2.0", "id": 1, "result": {"tools": [FIND], "nextCursor": "2"}},
         {"jsonrpc": "2.0", "id": 2, "result": {"tools": [PING]}},
     ]
-    tools, refusals = read(tmp_path / "pages.jsonl", "\n".join(map(json.dumps, pages)))
+    tools, rejected = read(tmp_path / "pages.jsonl", "\n".join(map(json.dumps, pages)))
     assert [tool.id for tool in tools] == ["find_orders", "ping"]
-    assert refusals == []
-    tools, refusals = read(tmp_path / "torn.jsonl", "\n".join(map(json.dumps, pages[:2])))
+    assert rejected == []
+    tools, rejected = read(tmp_path / "torn.jsonl", "\n".join(map(json.dumps, pages[:2])))
     assert [tool.id for tool in tools] == ["find_orders"]
-    assert [refusal.reason for refusal in refusals] == ["missing-page"]
+    assert [record.reason for record in rejected] == ["missing-page"]
 
 
 def test_a_bad_tool_or_line_is_refused_and_stops_nothing(tmp_path: Path) -> None:
     dangling = {"name": "lost", "inputSchema": {"properties": {"a": {"$ref": "#/$defs/Gone"}}}}
     rows = [{**PING, "name": " "}, 7, {"name": "odd", "inputSchema": []}, dangling, PING]
-    tools, refusals = read(tmp_path / "saved.json", {"tools": rows})
+    tools, rejected = read(tmp_path / "saved.json", {"tools": rows})
     assert [tool.id for tool in tools] == ["ping"]
-    assert [(r.subject, r.reason) for r in refusals] == [
+    assert [(r.subject, r.reason) for r in rejected] == [
         ("saved.json#1", "no-name"),
         ("saved.json#2", "wrong-type"),
         ("saved.json#odd", "wrong-type"),
         ("saved.json#lost", "dangling-ref"),
     ]
     error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "no such method"}}
-    tools, refusals = read(tmp_path / "l.jsonl", "\n".join([json.dumps(error), '{"half', "3", json.dumps(PING)]))
+    tools, rejected = read(tmp_path / "l.jsonl", "\n".join([json.dumps(error), '{"half', "3", json.dumps(PING)]))
     assert [tool.id for tool in tools] == ["ping"]
-    assert [(r.subject, r.reason) for r in refusals] == [
+    assert [(r.subject, r.reason) for r in rejected] == [
         ("l.jsonl:1", "rpc-error"),
         ("l.jsonl:2", "invalid-json"),
         ("l.jsonl:3", "wrong-type"),
     ]
-    assert "no such method" in refusals[0].detail
+    assert "no such method" in rejected[0].detail
 
 
 @pytest.mark.parametrize(
@@ -208,8 +208,8 @@ def sdk() -> None:
 def test_a_live_server_over_stdio(tmp_path: Path) -> None:
     document = Document(command(tmp_path / "server.py", SERVER))
     assert McpSource().accepts(document)
-    tools, refusals = split(McpSource().read(document))
-    assert refusals == []
+    tools, rejected = split(McpSource().read(document))
+    assert rejected == []
     assert [tool.id for tool in tools] == ["find_stock", "book"]
     find = tools[0]
     assert [(p.name, p.type, p.required) for p in find.parameters] == [
@@ -240,11 +240,11 @@ def test_a_live_server_over_http(tmp_path: Path) -> None:
     ) as server:
         try:
             wait_for(port, server)
-            tools, refusals = split(McpSource().read(Document(f"mcp+http://127.0.0.1:{port}/mcp")))
+            tools, rejected = split(McpSource().read(Document(f"mcp+http://127.0.0.1:{port}/mcp")))
         finally:
             server.terminate()
             server.communicate(timeout=20)
-    assert refusals == []
+    assert rejected == []
     assert [tool.id for tool in tools] == ["find_stock", "book"]
 
 

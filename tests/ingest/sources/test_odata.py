@@ -12,7 +12,7 @@ import pytest
 from ingest.sources.document import Document
 from ingest.sources.odata.fields import words
 from ingest.sources.odata.source import ODataSource
-from ingest.sources.source import Refusal
+from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError
 from ontology.tool import Dependency, Tool
 
@@ -116,7 +116,7 @@ V4 = """<?xml version="1.0"?>
 </edmx:Edmx>"""
 
 
-def read(folder: Path, text: str | bytes, name: str = "service.edmx") -> tuple[dict[str, Tool], list[Refusal]]:
+def read(folder: Path, text: str | bytes, name: str = "service.edmx") -> tuple[dict[str, Tool], list[RejectedRecord]]:
     path = folder / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     document = Document(name, path=path)
@@ -124,7 +124,7 @@ def read(folder: Path, text: str | bytes, name: str = "service.edmx") -> tuple[d
     items = list(ODataSource().read(document))
     tools = [item for item in items if isinstance(item, Tool)]
     assert len({tool.id for tool in tools}) == len(tools)
-    return {tool.id: tool for tool in tools}, [item for item in items if isinstance(item, Refusal)]
+    return {tool.id: tool for tool in tools}, [item for item in items if isinstance(item, RejectedRecord)]
 
 
 def inputs(tool: Tool) -> dict[str, bool]:
@@ -136,8 +136,8 @@ def outputs(tool: Tool) -> list[str]:
 
 
 def test_v2_sets_give_the_tools_that_their_capabilities_allow(tmp_path: Path) -> None:
-    tools, refusals = read(tmp_path, V2)
-    assert refusals == []
+    tools, rejected = read(tmp_path, V2)
+    assert rejected == []
     assert list(tools) == [
         "query_A_StockOrder",
         "read_A_StockOrder",
@@ -205,8 +205,8 @@ def test_v2_navigation_becomes_dependencies(tmp_path: Path) -> None:
 
 
 def test_v4_sets_singletons_and_contained_collections(tmp_path: Path) -> None:
-    tools, refusals = read(tmp_path, V4)
-    assert refusals == []
+    tools, rejected = read(tmp_path, V4)
+    assert rejected == []
     assert list(tools) == [
         *(f"{verb}_customers" for verb in ("query", "read", "create", "update", "delete")),
         *(f"{verb}_customers_notes" for verb in ("query", "read", "update", "delete")),
@@ -269,17 +269,17 @@ def test_v4_operations(tmp_path: Path) -> None:
 
 def test_a_base_type_that_is_its_own_ancestor_is_cut(tmp_path: Path) -> None:
     text = V4.replace('Name="entity" Abstract="true"', 'Name="entity" BaseType="self.order"')
-    tools, refusals = read(tmp_path, text)
-    assert refusals == []
+    tools, rejected = read(tmp_path, text)
+    assert rejected == []
     assert "read_orders" in tools
 
 
 def test_a_type_defined_nowhere_refuses_only_the_tools_that_need_it(tmp_path: Path) -> None:
-    tools, refusals = read(
+    tools, rejected = read(
         tmp_path, V4.replace('Name="chain" Type="Collection(self.Node)"', 'Name="chain" Type="self.Gone"')
     )
-    assert Counter(refusal.reason for refusal in refusals) == {"dangling-type": 6}
-    assert {refusal.subject.partition("#")[2] for refusal in refusals} == {
+    assert Counter(record.reason for record in rejected) == {"dangling-type": 6}
+    assert {record.subject.partition("#")[2] for record in rejected} == {
         "query_orders",
         "read_orders",
         "create_orders",
@@ -287,20 +287,20 @@ def test_a_type_defined_nowhere_refuses_only_the_tools_that_need_it(tmp_path: Pa
         "order.cancel",
         "order.recent",
     }
-    assert "shop.sales.Gone" in refusals[0].detail
+    assert "shop.sales.Gone" in rejected[0].detail
     assert "read_customers" in tools
 
 
 def test_a_set_without_a_type_is_refused(tmp_path: Path) -> None:
-    tools, refusals = read(tmp_path, V4.replace('EntityType="self.customer"', ""))
-    assert {refusal.reason for refusal in refusals} == {"dangling-type"}
-    assert {refusal.subject.partition("_")[2] for refusal in refusals} == {"customers"}
+    tools, rejected = read(tmp_path, V4.replace('EntityType="self.customer"', ""))
+    assert {record.reason for record in rejected} == {"dangling-type"}
+    assert {record.subject.partition("_")[2] for record in rejected} == {"customers"}
     assert "read_orders" in tools
 
 
 def test_elements_without_a_name_are_counted(tmp_path: Path) -> None:
-    tools, refusals = read(tmp_path, V4.replace('<EntitySet Name="customers"', '<EntitySet Label="customers"'))
-    assert [refusal.reason for refusal in refusals] == ["no-name"]
+    tools, rejected = read(tmp_path, V4.replace('<EntitySet Name="customers"', '<EntitySet Label="customers"'))
+    assert [record.reason for record in rejected] == ["no-name"]
     assert "read_orders" in tools
     assert tools["read_orders"].depends_on == ()
 
@@ -375,7 +375,7 @@ def test_sap_services_match_the_measured_catalogue(shared: Path) -> None:
         path = shared / "specs" / f"{stem}.edmx"
         items = list(ODataSource().read(Document(path.name, path=path)))
         tools = [item for item in items if isinstance(item, Tool)]
-        assert len(tools) == len(items)  # nothing is refused
+        assert len(tools) == len(items)  # nothing is rejected
         ids |= {f"{service}:{_as_measured(tool.id)}" for tool in tools}
         roads |= {
             (f"{service}:{_as_measured(tool.id)}", f"{service}:{_as_measured(need.tool)}")

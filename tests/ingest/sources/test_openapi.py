@@ -11,7 +11,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.sources import Document, Refusal, read_catalog
+from ingest.sources import Document, RejectedRecord, read_catalog
 from ingest.sources.openapi.source import OpenApiSource
 from ontology.errors import EgotoolsError
 from ontology.tool import Parameter, Tool
@@ -100,12 +100,12 @@ components:
 """
 
 
-def read(path: Path, content: object) -> tuple[dict[str, Tool], list[Refusal]]:
+def read(path: Path, content: object) -> tuple[dict[str, Tool], list[RejectedRecord]]:
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     document = Document(path.name, path=path)
     assert OpenApiSource().accepts(document)
     items = list(OpenApiSource().read(document))
-    return {i.id: i for i in items if isinstance(i, Tool)}, [i for i in items if isinstance(i, Refusal)]
+    return {i.id: i for i in items if isinstance(i, Tool)}, [i for i in items if isinstance(i, RejectedRecord)]
 
 
 def named(parameters: tuple[Parameter, ...]) -> dict[str, tuple[str, bool, str]]:
@@ -114,8 +114,8 @@ def named(parameters: tuple[Parameter, ...]) -> dict[str, tuple[str, bool, str]]
 
 @pytest.fixture
 def orders(tmp_path: Path) -> dict[str, Tool]:
-    tools, refusals = read(tmp_path / "orders.yaml", ORDERS)
-    assert [(refusal.subject, refusal.reason) for refusal in refusals] == [("orders.yaml#getOrder", "dangling-link")]
+    tools, rejected = read(tmp_path / "orders.yaml", ORDERS)
+    assert [(record.subject, record.reason) for record in rejected] == [("orders.yaml#getOrder", "dangling-link")]
     return tools
 
 
@@ -246,8 +246,8 @@ def test_openapi_31(tmp_path: Path) -> None:
         },
         "components": {"schemas": {"D": {"type": "integer", "description": "behind it"}}},
     }
-    tools, refusals = read(tmp_path / "a.json", spec)
-    assert refusals == []
+    tools, rejected = read(tmp_path / "a.json", spec)
+    assert rejected == []
     (tool,) = tools.values()
     assert [(p.name, p.type, p.enum) for p in tool.parameters] == [
         ("a", "string", ()),
@@ -283,8 +283,8 @@ def test_swagger_2(tmp_path: Path) -> None:
         },
         "definitions": {"Pet": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}},
     }
-    tools, refusals = read(tmp_path / "old.json", spec)
-    assert refusals == []
+    tools, rejected = read(tmp_path / "old.json", spec)
+    assert rejected == []
     tool = tools["addPet"]
     assert named(tool.parameters) == {
         "limit": ("integer", True, "query"),
@@ -360,12 +360,12 @@ def test_a_reference_to_nowhere_refuses_its_operation_alone(tmp_path: Path, ref:
     (folder / "broken.yaml").write_text("x: [", encoding="utf-8")
     (folder / "list.json").write_text("[[1]]", encoding="utf-8")
     text = json.dumps(minimal(answer({"$ref": ref})), indent=1)
-    tools, refusals = read(folder / "a.json", text)
+    tools, rejected = read(folder / "a.json", text)
     assert list(tools) == ["get_ok"]
-    (refusal,) = refusals
-    assert (refusal.subject, refusal.reason) == ("a.json#get_a", "dangling-ref")
+    (record,) = rejected
+    assert (record.subject, record.reason) == ("a.json#get_a", "dangling-ref")
     line = next(number for number, row in enumerate(text.split("\n"), 1) if "$ref" in row)
-    assert f"a.json:{line}" in refusal.detail
+    assert f"a.json:{line}" in record.detail
 
 
 def test_circles_are_cut(tmp_path: Path) -> None:
@@ -383,8 +383,8 @@ def test_circles_are_cut(tmp_path: Path) -> None:
         },
         "parameters": {"P": {"name": "q", "in": "query", "schema": {"$ref": "#/components/schemas/Self"}}},
     }
-    tools, refusals = read(tmp_path / "a.json", spec)
-    assert refusals == []
+    tools, rejected = read(tmp_path / "a.json", spec)
+    assert rejected == []
     assert [output.name for output in tools["get_a"].returns] == ["id", "b", "b.id", "b.b", "b.as"]
     assert [parameter.name for parameter in tools["get_a"].parameters] == ["q"]
 
@@ -394,9 +394,9 @@ def test_references_that_only_go_round_are_refused(tmp_path: Path) -> None:
     spec["components"] = {
         "responses": {"R": {"$ref": "#/components/responses/S"}, "S": {"$ref": "#/components/responses/R"}}
     }
-    tools, refusals = read(tmp_path / "a.json", spec)
+    tools, rejected = read(tmp_path / "a.json", spec)
     assert list(tools) == ["get_ok"]
-    assert [refusal.reason for refusal in refusals] == ["dangling-ref"]
+    assert [record.reason for record in rejected] == ["dangling-ref"]
 
 
 def test_a_large_schema_is_cut_and_the_cut_is_said(tmp_path: Path) -> None:
@@ -426,8 +426,8 @@ def test_schemas_that_multiply_end_soon(tmp_path: Path) -> None:
         }
         | {"S40": {"type": "object"}}
     }
-    tools, refusals = read(tmp_path / "a.json", spec)
-    assert len(tools) + len(refusals) == 2
+    tools, rejected = read(tmp_path / "a.json", spec)
+    assert len(tools) + len(rejected) == 2
 
 
 @pytest.mark.parametrize(
@@ -443,9 +443,9 @@ def test_schemas_that_multiply_end_soon(tmp_path: Path) -> None:
 )
 def test_operations_of_the_wrong_shape_stop_nothing(tmp_path: Path, operation: object) -> None:
     spec = {"openapi": "3.0.0", "paths": {"/a": {"get": operation}, "/ok": {"get": {}}, "/null": None, "/text": "x"}}
-    tools, refusals = read(tmp_path / "a.json", spec)
+    tools, rejected = read(tmp_path / "a.json", spec)
     assert "get_ok" in tools
-    assert len(tools) + len(refusals) == 2
+    assert len(tools) + len(rejected) == 2
 
 
 JSON = st.recursive(
@@ -479,4 +479,4 @@ def test_whatever_stands_in_a_document_only_our_own_errors_come_out(tmp_path: Pa
         items = list(OpenApiSource().read(Document("a.json", path=path)))
     except EgotoolsError:
         return
-    assert all(isinstance(found, (Tool, Refusal)) for found in items)
+    assert all(isinstance(found, (Tool, RejectedRecord)) for found in items)

@@ -1,4 +1,4 @@
-"""The public documents that people have: all must load, with a count of what was refused."""
+"""The public documents that people have: all must load, with a count of what was rejected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.sources import SOURCES, Document, Refusal, read_catalog, source_for, source_named
+from ingest.sources import SOURCES, Document, RejectedRecord, read_catalog, source_for, source_named
 from ingest.sources.tidy import tidy
 from ontology.errors import InvalidArgumentError, UnknownFormatError
 from ontology.tool import Tool
@@ -56,7 +56,7 @@ def test_every_public_table_loads_whole(shared: Path) -> None:
 def test_a_folder_with_more_than_tools_in_it(shared: Path) -> None:
     catalog = read_catalog([str(shared / "bench" / "toollinkos")])
     assert [document.tools for document in catalog.documents if document.tools] == [573]
-    assert set(catalog.refused_by_reason()) == {"unknown-format"}
+    assert set(catalog.rejected_by_reason()) == {"unknown-format"}
 
 
 LINKED = {
@@ -141,7 +141,7 @@ def test_whatever_a_row_holds_it_is_a_tool_or_a_refusal(tmp_path: Path, name: st
             if isinstance(item, Tool):
                 assert tidy(item).canonical_json().encode("utf-8")
             else:
-                assert isinstance(item, Refusal)
+                assert isinstance(item, RejectedRecord)
 
 
 def test_the_hash_seed_changes_nothing(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.sources import Document, Refusal
+from ingest.sources import Document, RejectedRecord
 from ingest.sources.table.source import TableSource
 from ontology.errors import DocumentError
 from ontology.tool import Tool
@@ -24,17 +24,17 @@ REMINDER = {
 }
 
 
-def read(path: Path, text: str | bytes) -> tuple[list[Tool], list[Refusal]]:
+def read(path: Path, text: str | bytes) -> tuple[list[Tool], list[RejectedRecord]]:
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     document = Document(path.name, path=path, namespace="ns")
     assert TableSource().accepts(document)
     items = list(TableSource().read(document))
-    return [i for i in items if isinstance(i, Tool)], [i for i in items if isinstance(i, Refusal)]
+    return [i for i in items if isinstance(i, Tool)], [i for i in items if isinstance(i, RejectedRecord)]
 
 
 def test_a_row_in_the_papers_form(tmp_path: Path) -> None:
-    tools, refusals = read(tmp_path / "t.jsonl", json.dumps(REMINDER))
-    assert refusals == []
+    tools, rejected = read(tmp_path / "t.jsonl", json.dumps(REMINDER))
+    assert rejected == []
     (tool,) = tools
     assert tool.name == tool.title == "Send Task Deadline Reminder"
     assert tool.id == "ns/Send Task Deadline Reminder"
@@ -88,10 +88,10 @@ def test_each_bad_line_is_refused_with_its_number_and_the_rest_is_kept(tmp_path:
         b'{"name": "a"}',
         b'{"name": "z", "score": NaN}',
     ]
-    tools, refusals = read(tmp_path / "t.jsonl", b"\n".join(lines))
+    tools, rejected = read(tmp_path / "t.jsonl", b"\n".join(lines))
     assert [tool.name for tool in tools] == ["a", "z"]
     assert tools[1].metadata["score"] is None
-    assert [(refusal.subject, refusal.reason) for refusal in refusals] == [
+    assert [(record.subject, record.reason) for record in rejected] == [
         ("t.jsonl:2", "invalid-json"),
         ("t.jsonl:4", "no-name"),
         ("t.jsonl:5", "wrong-type"),
@@ -102,13 +102,13 @@ def test_each_bad_line_is_refused_with_its_number_and_the_rest_is_kept(tmp_path:
         ("t.jsonl:10", "wrong-type"),
         ("t.jsonl:11", "duplicate-id"),
     ]
-    assert "t.jsonl:1" in refusals[-1].detail
-    assert all(refusal.detail.endswith(".") for refusal in refusals)
+    assert "t.jsonl:1" in rejected[-1].detail
+    assert all(record.detail.endswith(".") for record in rejected)
 
 
 def test_a_file_of_nothing_but_torn_lines_says_so_line_by_line(tmp_path: Path) -> None:
-    _, refusals = read(tmp_path / "t.jsonl", '{"name": "a"\n{"name": "b"\n')
-    assert [refusal.reason for refusal in refusals] == ["invalid-json", "invalid-json"]
+    _, rejected = read(tmp_path / "t.jsonl", '{"name": "a"\n{"name": "b"\n')
+    assert [record.reason for record in rejected] == ["invalid-json", "invalid-json"]
 
 
 def test_a_file_of_blank_lines_is_empty(tmp_path: Path) -> None:
@@ -131,8 +131,8 @@ po.get,Get one,Reads one,"[{""name"": ""order_id"", ""type"": ""string"", ""requ
 
 
 def test_csv_with_both_forms_of_cells(tmp_path: Path) -> None:
-    tools, refusals = read(tmp_path / "orders.csv", "\ufeff" + CSV)
-    assert refusals == []
+    tools, rejected = read(tmp_path / "orders.csv", "\ufeff" + CSV)
+    assert rejected == []
     first, second = tools
     assert first.id == "po.list"
     assert [(p.name, p.type, p.required, p.enum) for p in first.parameters] == [
@@ -156,16 +156,16 @@ def test_csv_with_another_separator(tmp_path: Path, separator: str) -> None:
 
 
 def test_a_line_separator_in_a_cell_ends_no_row(tmp_path: Path) -> None:
-    tools, refusals = read(tmp_path / "t.csv", 'name,description\r\na,one\u2028two\r\nb,"three\nfour"\r\n')
-    assert refusals == []
+    tools, rejected = read(tmp_path / "t.csv", 'name,description\r\na,one\u2028two\r\nb,"three\nfour"\r\n')
+    assert rejected == []
     assert [tool.description for tool in tools] == ["one\u2028two", "three\nfour"]
 
 
 def test_bad_csv_rows_are_refused_with_their_line(tmp_path: Path) -> None:
     text = 'name,description,parameters\na,ok,\nb,x,y,z,\n,nothing,\nc,"two\nlines",[{broken\nd,ok,\n'
-    tools, refusals = read(tmp_path / "t.csv", text)
+    tools, rejected = read(tmp_path / "t.csv", text)
     assert [tool.name for tool in tools] == ["a", "d"]
-    assert [(refusal.subject, refusal.reason) for refusal in refusals] == [
+    assert [(record.subject, record.reason) for record in rejected] == [
         ("t.csv:3", "wrong-columns"),
         ("t.csv:4", "no-name"),
         ("t.csv:5", "invalid-json"),
@@ -173,9 +173,9 @@ def test_bad_csv_rows_are_refused_with_their_line(tmp_path: Path) -> None:
 
 
 def test_a_quote_that_never_closes_is_refused(tmp_path: Path) -> None:
-    tools, refusals = read(tmp_path / "t.csv", 'name,description\na,ok\nb,"never closed\nc,ok\n')
+    tools, rejected = read(tmp_path / "t.csv", 'name,description\na,ok\nb,"never closed\nc,ok\n')
     assert [tool.name for tool in tools] == ["a"]
-    assert [(refusal.subject, refusal.reason) for refusal in refusals] == [("t.csv:3", "invalid-csv")]
+    assert [(record.subject, record.reason) for record in rejected] == [("t.csv:3", "invalid-csv")]
 
 
 def test_a_header_that_names_a_column_twice_is_an_error(tmp_path: Path) -> None:
@@ -187,9 +187,9 @@ def test_a_header_that_names_a_column_twice_is_an_error(tmp_path: Path) -> None:
 def test_json_lists(tmp_path: Path, form: str) -> None:
     rows = [REMINDER] if form == "one" else [REMINDER, {"name": "x", "parameters": [3]}]
     data = {"list": rows, "object": {"tools": rows}, "one": rows[0]}[form]
-    tools, refusals = read(tmp_path / "t.json", json.dumps(data))
+    tools, rejected = read(tmp_path / "t.json", json.dumps(data))
     assert [tool.name for tool in tools] == ["Send Task Deadline Reminder"]
-    assert [refusal.subject for refusal in refusals] == ([] if form == "one" else ["t.json#2"])
+    assert [record.subject for record in rejected] == ([] if form == "one" else ["t.json#2"])
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_a_live_document_makes_nothing_else_be_fetched(server: tuple[str, list[s
     url, asked = server
     catalog = read_catalog([f"{url}/openapi.json"])
     assert asked == ["/openapi.json"]
-    assert [refusal.reason for refusal in catalog.refusals] == ["dangling-ref"]
+    assert [record.reason for record in catalog.rejected] == ["dangling-ref"]
 
 
 @pytest.mark.parametrize("path", ["/gone", "/away"])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ingest.linking.profiles import Profile, profile_tools
+from ingest.linking import ToolProfile, profile_tools
 from ontology.errors import NotFoundError
 from ontology.ontology import Ontology, load_ontology
 from ontology.tool import Tool
@@ -48,7 +48,7 @@ class Catalogue:
     def __contains__(self, tool_id: str) -> bool:
         return tool_id in self._by_id
 
-    def profile(self, tool_id: str) -> Profile:
+    def profile(self, tool_id: str) -> ToolProfile:
         """What that tool does, to what, what it needs and what it offers.
 
         :raises NotFoundError: when there is no such tool.
@@ -67,7 +67,7 @@ class Catalogue:
         return tool.namespace or self.profiles[tool_id].system.strip("|")
 
     @cached_property
-    def profiles(self) -> Mapping[str, Profile]:
+    def profiles(self) -> Mapping[str, ToolProfile]:
         """Tool id → profile."""
         return {profile.id: profile for profile in profile_tools(self.tools, self.ontology)}
 

@@ -8,9 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from datagen.generation.lexicon import Field, Lexicon, Noun
-from ingest.linking.identifiers import type_family
-from ingest.linking.profiles import Profile
-from ingest.linking.tool_subjects import Names
+from ingest.linking import CanonicalNames, ToolProfile, type_family
 from ontology.names import noun_lemma, words
 from ontology.tool import Parameter, Tool
 
@@ -52,11 +50,11 @@ class Argument:
     pattern: str = ""
 
 
-def arguments_of(tool: Tool, profile: Profile, lexicon: Lexicon, names: Names) -> tuple[Argument, ...]:
+def arguments_of(tool: Tool, profile: ToolProfile, lexicon: Lexicon, names: CanonicalNames) -> tuple[Argument, ...]:
     """The arguments of a tool in the order of its inputs; what no one would say is left out."""
     ids = {
         need.parameter: need.key[0]
-        for need in profile.needs
+        for need in profile.consumes
         if need.identifier and need.confidence >= 0.5 and need.key[0] not in ("session", "token")
     }
     structures = {parameter.name for parameter in tool.parameters if _is_structure(parameter, tool)}
@@ -106,7 +104,7 @@ def number_pattern(noun: Noun | None, key: str) -> str:
     return _LONG_NUMBERS[digest[0] % len(_LONG_NUMBERS)].replace("@@", letters).replace("@", letters)
 
 
-def _identified(parameter: Parameter, entity: str, lexicon: Lexicon, names: Names) -> str:
+def _identified(parameter: Parameter, entity: str, lexicon: Lexicon, names: CanonicalNames) -> str:
     """What an input identifies: what the linker found, or a thing with a number that it is called as."""
     last = parameter.name.replace("[]", "").rsplit(".", 1)[-1]
     tokens = words(last)

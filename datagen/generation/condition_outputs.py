@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from datagen.generation.arguments import canonical, in_words
 from datagen.generation.lexicon import Lexicon
-from ingest.linking.identifiers import type_family
+from ingest.linking import type_family
 from ontology.names import is_noun
 from ontology.tool import Parameter, Tool
 

@@ -9,7 +9,7 @@ from datagen.catalogue import Catalogue
 from datagen.generation.arguments import Argument, arguments_of
 from datagen.generation.condition_outputs import Output, outputs_of
 from datagen.generation.lexicon import Lexicon, Noun
-from ingest.linking.tool_subjects import local_name, names_of, path_steps
+from ingest.linking import canonical_names, local_name, path_steps
 from ontology.names import noun_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
@@ -84,7 +84,7 @@ def read_tool(catalogue: Catalogue, tool_id: str, lexicon: Lexicon) -> Reading |
     if not _is_latin(tool):
         return "its documents are not in English"
     verb, candidates, before, tail = _parse(tool, lexicon, catalogue.ontology)
-    arguments = arguments_of(tool, profile, lexicon, names_of(catalogue.ontology))
+    arguments = arguments_of(tool, profile, lexicon, canonical_names(catalogue.ontology))
     names = [
         *_shorter(candidates, arguments, lexicon),
         profile.entity,
@@ -154,7 +154,7 @@ def _is_latin(tool: Tool) -> bool:
 
 def _parse(tool: Tool, lexicon: Lexicon, ontology: Ontology) -> tuple[str, list[str], list[str], str]:
     """The verb of a tool's name, names for its object, the words of the object, and a tail (``for signature``)."""
-    steps = path_steps(tool, names_of(ontology))
+    steps = path_steps(tool, canonical_names(ontology))
     tokens = [word for segment in local_name(tool).split(".")[-1:] for word in words(segment)]
     if steps and tokens and tokens[0] in _METHODS and _is_path(tokens[1:], tool):
         collections = [step.text for step in steps if not step.placeholder and step.text not in _LISTS]
@@ -171,7 +171,7 @@ def _parse(tool: Tool, lexicon: Lexicon, ontology: Ontology) -> tuple[str, list[
     tail = f"for {after[0]}" if here == [] and after and rest[cut] == "for" and len(after) == 1 else ""
     if not here and not tail:
         here, after = after, []
-    names = names_of(ontology)
+    names = canonical_names(ontology)
     whole = [names.join(rest)] if cut < len(rest) else []
     title = _content([word for word in words(tool.title) if word != verb and not lexicon.verb(word)])
     return verb, [*whole, *(names.join(phrase) for phrase in (here, title, after) if phrase)], rest[:cut], tail
@@ -223,7 +223,7 @@ def _noun_of(candidates: Sequence[str], lexicon: Lexicon) -> tuple[Noun | None, 
 
 
 def _path_quality(tool: Tool, ontology: Ontology, lexicon: Lexicon) -> tuple[str, ...]:
-    steps = [step.text for step in path_steps(tool, names_of(ontology)) if not step.placeholder]
+    steps = [step.text for step in path_steps(tool, canonical_names(ontology)) if not step.placeholder]
     return next((lexicon.qualities[step] for step in reversed(steps) if step in lexicon.qualities), ())
 
 

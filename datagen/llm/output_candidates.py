@@ -7,7 +7,7 @@ from collections import defaultdict
 from datagen.catalogue import Catalogue
 from datagen.paths.extended_profiles import is_page_mark
 from datagen.paths.rules_outputs import available_parameters
-from ingest.linking.tool_subjects import names_of
+from ingest.linking import canonical_names
 from ontology.names import canonical_name, identified_entity
 from ontology.tool import Tool
 from retrieval.index.analysis import terms
@@ -28,7 +28,7 @@ class Candidates:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        names = names_of(catalogue.ontology)
+        names = canonical_names(catalogue.ontology)
         self._listed = {
             name: listed
             for name, listed in available_parameters(catalogue).items()

@@ -87,7 +87,9 @@ class Follows:
 
     def _along(self, first: PathEdge, edges: list[PathEdge]) -> list[PathEdge]:
         profile = self._catalogue.profile(first.target)
-        required = {need.parameter for need in profile.needs if need.required and need.identifier} - {first.parameter}
+        required = {need.parameter for need in profile.consumes if need.required and need.identifier} - {
+            first.parameter
+        }
         best: dict[str, PathEdge] = {}
         for edge in edges:
             if edge.parameter in required:

@@ -7,10 +7,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from datagen.catalogue import Catalogue
-from ingest.linking.catalogue_draft import VALUE, Need
-from ingest.linking.identifiers import GENERIC, type_family
-from ingest.linking.profiles import Profile
-from ingest.linking.tool_subjects import Names, names_of
+from ingest.linking import (
+    GENERIC_NAMES,
+    PLAIN_VALUE,
+    CanonicalNames,
+    ConsumedValue,
+    ToolProfile,
+    canonical_names,
+    type_family,
+)
 from ontology.tool import Tool
 
 __all__ = ["is_page_mark", "wide_profiles"]
@@ -24,29 +29,29 @@ _PAGING = frozenset(
 _KEYED = re.compile(r"^(?P<collection>[^(/]+)\([^)]+\)$")
 
 
-def wide_profiles(catalogue: Catalogue) -> dict[str, Profile]:
+def wide_profiles(catalogue: Catalogue) -> dict[str, ToolProfile]:
     """The profiles with the inputs that a build does not link because their names say too little.
 
     Marks of a page (``nextToken``) lead nowhere but to the next page, so they are no needs. What reads one record of a
     collection by an OData key (``Orders({OrderId})``) is a get of an order.
     """
-    names = names_of(catalogue.ontology)
+    names = canonical_names(catalogue.ontology)
     found = {}
     for tool in catalogue.tools:
         profile = catalogue.profiles[tool.id]
-        needs = (*profile.needs, *_generic_needs(tool, profile, names))
+        needs = (*profile.consumes, *_generic_needs(tool, profile, names))
         kept = tuple(need for need in needs if not is_page_mark(need.parameter, names))
-        offers = tuple(offer for offer in profile.offers if not is_page_mark(offer.output, names))
-        found[tool.id] = _keyed(tool, replace(profile, needs=kept, offers=offers), names)
+        offers = tuple(offer for offer in profile.produces if not is_page_mark(offer.output, names))
+        found[tool.id] = _keyed(tool, replace(profile, consumes=kept, produces=offers), names)
     return found
 
 
-def is_page_mark(name: str, names: Names) -> bool:
+def is_page_mark(name: str, names: CanonicalNames) -> bool:
     """Whether an input or output only marks a page of a list."""
     return names.canonical(name.rsplit(".", 1)[-1]) in _PAGING
 
 
-def _keyed(tool: Tool, profile: Profile, names: Names) -> Profile:
+def _keyed(tool: Tool, profile: ToolProfile, names: CanonicalNames) -> ToolProfile:
     path = tool.metadata.get("path")
     match = _KEYED.match(path.rstrip("/").rsplit("/", 1)[-1]) if isinstance(path, str) else None
     if match is None:
@@ -55,14 +60,14 @@ def _keyed(tool: Tool, profile: Profile, names: Names) -> Profile:
     return replace(profile, action=action, entity=names.canonical(match["collection"]))
 
 
-def _generic_needs(tool: Tool, profile: Profile, names: Names) -> Iterator[Need]:
+def _generic_needs(tool: Tool, profile: ToolProfile, names: CanonicalNames) -> Iterator[ConsumedValue]:
     """The inputs that linking leaves out because their names say too little (``email``): what is called just that fills them."""
-    known = {need.parameter for need in profile.needs}
+    known = {need.parameter for need in profile.consumes}
     for parameter in tool.parameters:
         text = names.canonical(parameter.name)
-        takes = text in GENERIC and "." not in parameter.name and parameter.name not in known
+        takes = text in GENERIC_NAMES and "." not in parameter.name and parameter.name not in known
         if takes and not parameter.enum and type_family(parameter.type) != "boolean":
-            yield Need(
-                parameter=parameter.name, type=parameter.type, key=(VALUE, text), confidence=_GENERIC_NEED,
+            yield ConsumedValue(
+                parameter=parameter.name, type=parameter.type, key=(PLAIN_VALUE, text), confidence=_GENERIC_NEED,
                 required=parameter.required, identifier=False,
             )  # fmt: skip

@@ -10,11 +10,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from datagen.paths.parameter_catalogue import Key, Listing
-from ingest.linking.catalogue_draft import AUTH, BARE_IDS, VALUE
-from ingest.linking.identifiers import GENERIC
-from ingest.linking.profiles import Profile
-from ingest.linking.tool_inputs import STATES
-from ingest.linking.tool_subjects import Names, action_of, local_name
+from ingest.linking import (
+    AUTH_KEY,
+    BARE_IDENTIFIERS,
+    GENERIC_NAMES,
+    PLAIN_VALUE,
+    QUALIFIERS,
+    CanonicalNames,
+    ToolProfile,
+    action_of,
+    local_name,
+)
 from ontology.names import verb_lemma, words
 from ontology.tool import Tool
 
@@ -53,42 +59,42 @@ class Inference:
 class Inferrer:
     """Concludes outputs of the tools of one catalogue."""
 
-    def __init__(self, listing: Listing, names: Names) -> None:
+    def __init__(self, listing: Listing, names: CanonicalNames) -> None:
         self._listing = listing
         self._names = names
 
-    def own(self, profile: Profile) -> Iterator[Inference]:
+    def own(self, profile: ToolProfile) -> Iterator[Inference]:
         """The identifiers of the tool's own entity, where it makes or finds it and is not told which one."""
         base = _OWN_IDENTIFIER.get(profile.action, 0.0)
-        told = {need.key[0] for need in profile.needs if need.identifier}
+        told = {need.key[0] for need in profile.consumes if need.identifier}
         if not base or not profile.entity or profile.entity in told:
             return
-        if profile.action == "get" and profile.asks:
+        if profile.action == "get" and profile.free_text:
             base = 0.85  # words in, the thing out
         for key in self._listing.identifiers(profile.entity):
             if name := self._listing.name_of(key, profile.system):
-                confidence = base - (0.1 if name.lower() in BARE_IDS or key[1] != "id" else 0.0)
+                confidence = base - (0.1 if name.lower() in BARE_IDENTIFIERS or key[1] != "id" else 0.0)
                 yield Inference(
                     name,
                     round(confidence, 2),
                     f"it {_does(profile.action)} a {profile.entity}, which is asked for by {name}",
                 )
 
-    def silent(self, tool: Tool, profile: Profile) -> Iterator[Inference]:
+    def silent(self, tool: Tool, profile: ToolProfile) -> Iterator[Inference]:
         """Everything that can be concluded where the documents state no output."""
         yield from self.own(profile)
         yield from self._opened(tool, profile)
         yield from self._object(tool, profile)
         yield from self._told(tool, profile)
 
-    def _opened(self, tool: Tool, profile: Profile) -> Iterator[Inference]:
+    def _opened(self, tool: Tool, profile: ToolProfile) -> Iterator[Inference]:
         said = words(local_name(tool))
         tokens = set(said)
         if tokens & _LOGIN or {"log", "in"} <= tokens or {"sign", "in"} <= tokens:
-            if name := self._listing.name_of(AUTH, profile.system):
+            if name := self._listing.name_of(AUTH_KEY, profile.system):
                 yield Inference(name, 0.95, f"who logs in gets the {name} that other tools ask for")
 
-    def _object(self, tool: Tool, profile: Profile) -> Iterator[Inference]:
+    def _object(self, tool: Tool, profile: ToolProfile) -> Iterator[Inference]:
         """What the name says is had, made or checked: ``get_exchange_rate`` gives an exchange_rate."""
         verb, phrase = _said(tool)
         passes = verb in _PASSING
@@ -104,11 +110,11 @@ class Inferrer:
     def _texts(self, phrase: Sequence[str]) -> Iterator[str]:
         """The phrase, then without words of state, then without its first words."""
         yield self._names.join(list(phrase))
-        plain = [token for token in phrase if token not in STATES]
+        plain = [token for token in phrase if token not in QUALIFIERS]
         for start in range(len(plain)):
             yield self._names.join(plain[start:])
 
-    def _told(self, tool: Tool, profile: Profile) -> Iterator[Inference]:
+    def _told(self, tool: Tool, profile: ToolProfile) -> Iterator[Inference]:
         """What the description says it returns, as far as that is an input somewhere."""
         if profile.action in ("delete", "update"):
             return
@@ -116,7 +122,7 @@ class Inferrer:
         for match in _RETURNS.finditer(tool.description[:600]):
             for text in self._phrases(match["what"]):
                 name = self._listing.named(text)
-                if name and text not in taken and text not in GENERIC:
+                if name and text not in taken and text not in GENERIC_NAMES:
                     confidence = 0.7 if " " in text else 0.55
                     yield Inference(name, confidence, f"its description says that it gives the {text}")
 
@@ -137,13 +143,13 @@ class Inferrer:
         return self._names.canonical(name.rsplit(".", 1)[-1])
 
 
-def offered_keys(name: str, profile: Profile, listing: Listing) -> tuple[Key, ...]:
+def offered_keys(name: str, profile: ToolProfile, listing: Listing) -> tuple[Key, ...]:
     """What an inferred output gives, by what the inputs of its name take: of a bare ``id`` only the tool's own."""
     keys = listing.keys(name)
-    own = tuple(key for key in keys if key[0] == profile.entity and key[0] != VALUE)
+    own = tuple(key for key in keys if key[0] == profile.entity and key[0] != PLAIN_VALUE)
     if own:
         return own
-    if name.lower() in BARE_IDS:
+    if name.lower() in BARE_IDENTIFIERS:
         return ()
     return keys[:3]
 
@@ -166,8 +172,8 @@ def _is_verb(token: str) -> bool:
 
 
 def _object_confidence(text: str, phrase: Sequence[str], *, passes: bool) -> tuple[float, str]:
-    whole = len(text.split()) == len([token for token in phrase if token not in STATES])
-    confidence = (0.9 if whole else 0.72) - 0.15 * (text in GENERIC) - 0.2 * passes
+    whole = len(text.split()) == len([token for token in phrase if token not in QUALIFIERS])
+    confidence = (0.9 if whole else 0.72) - 0.15 * (text in GENERIC_NAMES) - 0.2 * passes
     said = f"what it checks goes on as {text}" if passes else f"its name says that it gives the {text}"
     return round(confidence, 2), f"{said}, an input of other tools"
 

@@ -6,9 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ingest.linking.catalogue_draft import VALUE
-from ingest.linking.profiles import Profile
-from ingest.linking.tool_subjects import Names
+from ingest.linking import PLAIN_VALUE, CanonicalNames, ToolProfile
 from ontology.tool import Parameter, Tool
 
 __all__ = ["Key", "ListedParameter", "Listing"]
@@ -39,7 +37,7 @@ class ListedParameter:
 class Listing:
     """The inputs of a catalogue, found by name, by what they take, and by the words of their names."""
 
-    def __init__(self, tools: Sequence[Tool], profiles: Mapping[str, Profile], names: Names) -> None:
+    def __init__(self, tools: Sequence[Tool], profiles: Mapping[str, ToolProfile], names: CanonicalNames) -> None:
         takers: dict[str, list[tuple[Tool, Parameter]]] = defaultdict(list)
         for tool in tools:
             for parameter in tool.parameters:
@@ -49,7 +47,7 @@ class Listing:
         self._names: dict[Key, Counter[str]] = defaultdict(Counter)
         self._local: dict[tuple[Key, str], Counter[str]] = defaultdict(Counter)
         for profile in profiles.values():
-            for need in profile.needs:
+            for need in profile.consumes:
                 self._keys[need.parameter][need.key] += 1
                 self._names[need.key][need.parameter] += 1
                 self._local[need.key, profile.system][need.parameter] += 1
@@ -59,7 +57,7 @@ class Listing:
                 self._texts[text].append(name)
         self._fields: dict[str, list[Key]] = defaultdict(list)
         for key in sorted(self._names):
-            if key[0] != VALUE:
+            if key[0] != PLAIN_VALUE:
                 self._fields[key[0]].append(key)
 
     def keys(self, name: str) -> tuple[Key, ...]:

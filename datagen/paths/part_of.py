@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from ingest.linking.profiles import Profile
-from ingest.linking.tool_subjects import Names
+from ingest.linking import CanonicalNames, ToolProfile
 from ontology.tool import Tool
 
 __all__ = ["Part", "parts_of"]
@@ -32,9 +31,9 @@ class Part:
     shared: tuple[str, ...]
 
 
-def parts_of(tools: Sequence[Tool], profiles: Sequence[Profile], names: Names) -> Iterator[Part]:
+def parts_of(tools: Sequence[Tool], profiles: Sequence[ToolProfile], names: CanonicalNames) -> Iterator[Part]:
     """Each part with the nearest of its wholes in its own system: those with which it shares most of its key."""
-    readers: dict[tuple[str, frozenset[str]], list[Profile]] = defaultdict(list)
+    readers: dict[tuple[str, frozenset[str]], list[ToolProfile]] = defaultdict(list)
     keys: dict[str, frozenset[str]] = {}
     for tool, profile in zip(tools, profiles, strict=True):
         key = frozenset(names.canonical(one.name) for one in tool.parameters if one.required and not one.enum)
@@ -47,7 +46,7 @@ def parts_of(tools: Sequence[Tool], profiles: Sequence[Profile], names: Names) -
 
 
 def _wholes(
-    part: Profile, key: frozenset[str], readers: dict[tuple[str, frozenset[str]], list[Profile]]
+    part: ToolProfile, key: frozenset[str], readers: dict[tuple[str, frozenset[str]], list[ToolProfile]]
 ) -> Iterator[Part]:
     for size in range(len(key), 0, -1):
         found = [
@@ -62,7 +61,7 @@ def _wholes(
             return
 
 
-def _is_whole(whole: Profile, part: Profile, shared: frozenset[str], key: frozenset[str]) -> bool:
+def _is_whole(whole: ToolProfile, part: ToolProfile, shared: frozenset[str], key: frozenset[str]) -> bool:
     """A record with the very same key belongs to the one that the key is called as."""
     if shared == key:
         return any(whole.entity in name for name in shared) and whole.entity != part.entity

@@ -10,7 +10,7 @@ from datagen.links import Links
 from datagen.paths.edge_filter import Follows
 from datagen.paths.usage import Usage
 from datagen.tool_path import PathEdge, Shape, ToolPath
-from ingest.linking.profiles import Profile
+from ingest.linking import ToolProfile
 
 __all__ = ["READS", "Builder", "Rules"]
 
@@ -42,7 +42,7 @@ class Builder:
 
     def __init__(
         self,
-        profiles: Mapping[str, Profile],
+        profiles: Mapping[str, ToolProfile],
         follows: Follows,
         pp: Links,
         usage: Usage,

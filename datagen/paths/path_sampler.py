@@ -19,7 +19,7 @@ from datagen.paths.usage import Anchors, Usage, ranked
 from datagen.seams import SequenceJudge
 from datagen.synthetic_request import CLASSES, Refusal
 from datagen.tool_path import ToolPath
-from ingest.linking.profiles import Profile
+from ingest.linking import ToolProfile
 from ontology.errors import InvalidArgumentError
 
 __all__ = ["FoundPaths", "Progress", "find_paths"]
@@ -117,7 +117,7 @@ class _Finder:
 
     def __init__(self, catalogue: Catalogue, rp: Links, pp: Links, judge: SequenceJudge, seed: int) -> None:
         self._catalogue = catalogue
-        self._profiles: Mapping[str, Profile] = wide_profiles(catalogue)
+        self._profiles: Mapping[str, ToolProfile] = wide_profiles(catalogue)
         self._pp = pp
         self._seed = seed
         self._usage = Usage(catalogue)

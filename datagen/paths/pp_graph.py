@@ -19,7 +19,7 @@ from datagen.paths.blocking import blocks_of, compared_pairs
 from datagen.tool_path import PathEdge
 from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
-from ingest.linking.tool_subjects import Names, names_of
+from ingest.linking import CanonicalNames, canonical_names
 from ontology.tool import Parameter, Tool
 
 __all__ = ["MAX_NEIGHBOURS", "PpGraph", "build_pp_graph", "choose_threshold"]
@@ -63,7 +63,7 @@ def build_pp_graph(catalogue: Catalogue, encoder: Encoder) -> PpGraph:
 
     Tools without inputs have no edges.
     """
-    inputs = _Inputs(catalogue.tools, names_of(catalogue.ontology))
+    inputs = _Inputs(catalogue.tools, canonical_names(catalogue.ontology))
     parameters = inputs.vectors(encoder)
     tools = inputs.means(parameters)
     entities = [catalogue.profiles[tool.id].entity for tool in catalogue.tools]
@@ -98,7 +98,7 @@ def choose_threshold(cosines: Floats1d) -> tuple[float, str]:
 class _Inputs:
     """The inputs of the tools as distinct texts."""
 
-    def __init__(self, tools: Sequence[Tool], names: Names) -> None:
+    def __init__(self, tools: Sequence[Tool], names: CanonicalNames) -> None:
         self._numbers: dict[str, int] = {}
         self.of: list[NDArray[np.int64]] = []
         self.words: list[frozenset[str]] = []
@@ -136,11 +136,11 @@ class _Inputs:
         return _normal(found)
 
 
-def _name(parameter: Parameter, names: Names) -> str:
+def _name(parameter: Parameter, names: CanonicalNames) -> str:
     return names.canonical(parameter.name.rsplit(".", 1)[-1])
 
 
-def _text(parameter: Parameter, names: Names) -> str:
+def _text(parameter: Parameter, names: CanonicalNames) -> str:
     said = " ".join(parameter.description[:200].split()[:_DESCRIPTION_WORDS])
     return f"{_name(parameter, names) or parameter.name}: {said}" if said else _name(parameter, names) or parameter.name
 

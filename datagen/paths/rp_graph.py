@@ -14,17 +14,19 @@ from datagen.paths.part_of import Part, parts_of
 from datagen.paths.rules_outputs import listing_of
 from datagen.seams import ToolOutput, ToolOutputs
 from datagen.tool_path import PathEdge
-from ingest.linking.catalogue_draft import Offer
-from ingest.linking.derived_edge import DerivedEdge
-from ingest.linking.link_limits import Limits
-from ingest.linking.output_index import Offers
-from ingest.linking.profiles import Profile
-from ingest.linking.rp_edges import supplies
-from ingest.linking.tool_subjects import names_of
+from ingest.linking import (
+    DerivedEdge,
+    LinkLimits,
+    OutputIndex,
+    ProducedValue,
+    ToolProfile,
+    canonical_names,
+    derive_rp_edges,
+)
 
 __all__ = ["LIMITS", "build_rp_graph"]
 
-LIMITS = Limits(
+LIMITS = LinkLimits(
     max_providers=32,
     min_confidence=0.2,
     min_value_providers=12,
@@ -50,29 +52,29 @@ def build_rp_graph(catalogue: Catalogue, outputs: ToolOutputs) -> Links:
     listing = listing_of(catalogue, wide)
     profiles = [_offering(wide[tool.id], outputs.by_tool.get(tool.id, ()), listing) for tool in catalogue.tools]
     inferred = {(one.tool, one.name): one for found in outputs.by_tool.values() for one in found if not one.documented}
-    derived = supplies(profiles, Offers(profiles), LIMITS)
+    derived = derive_rp_edges(profiles, OutputIndex(profiles), LIMITS)
     edges = tuple(_edges(derived, inferred))
     known = {(edge.source, edge.target) for edge in edges}
-    parts = parts_of(catalogue.tools, profiles, names_of(catalogue.ontology))
+    parts = parts_of(catalogue.tools, profiles, canonical_names(catalogue.ontology))
     return Links((*edges, *(edge for edge in _part_edges(parts, catalogue) if (edge.source, edge.target) not in known)))
 
 
-def _offering(profile: Profile, outputs: Iterable[ToolOutput], listing: Listing) -> Profile:
+def _offering(profile: ToolProfile, outputs: Iterable[ToolOutput], listing: Listing) -> ToolProfile:
     """The profile with the offers of these outputs and no other."""
     documented: set[str] = set()
-    inferred: list[Offer] = []
+    inferred: list[ProducedValue] = []
     for output in outputs:
         if output.documented:
             documented.add(output.name)
         else:
             inferred.extend(_inferred(output, profile, listing))
-    kept = (offer for offer in profile.offers if offer.output in documented)
-    return replace(profile, offers=(*kept, *inferred))
+    kept = (offer for offer in profile.produces if offer.output in documented)
+    return replace(profile, produces=(*kept, *inferred))
 
 
-def _inferred(output: ToolOutput, profile: Profile, listing: Listing) -> Iterator[Offer]:
+def _inferred(output: ToolOutput, profile: ToolProfile, listing: Listing) -> Iterator[ProducedValue]:
     for key in offered_keys(output.name, profile, listing):
-        yield Offer(output=output.name, type="", key=key, confidence=output.confidence)
+        yield ProducedValue(output=output.name, type="", key=key, confidence=output.confidence)
 
 
 def _edges(derived: Iterable[DerivedEdge], inferred: Mapping[tuple[str, str], ToolOutput]) -> Iterator[PathEdge]:
@@ -93,7 +95,7 @@ def _edges(derived: Iterable[DerivedEdge], inferred: Mapping[tuple[str, str], To
 
 def _part_edges(parts: Iterable[Part], catalogue: Catalogue) -> Iterator[PathEdge]:
     """Both ways: the whole's key is a part of its part's key, and the part holds the key of its whole."""
-    names = names_of(catalogue.ontology)
+    names = canonical_names(catalogue.ontology)
     for part in parts:
         for source, target in ((part.whole, part.part), (part.part, part.whole)):
             gives = {names.canonical(one.name): one.name for one in reversed(catalogue.tool(source).returns)}

@@ -10,10 +10,7 @@ from datagen.paths.infer_outputs import Inference, Inferrer
 from datagen.paths.parameter_catalogue import ListedParameter, Listing
 from datagen.seams import MAX_OUTPUTS, ToolOutput, ToolOutputs
 from datagen.synthetic_request import Refusal
-from ingest.linking.catalogue_draft import Offer
-from ingest.linking.identifiers import GENERIC
-from ingest.linking.profiles import Profile
-from ingest.linking.tool_subjects import names_of
+from ingest.linking import GENERIC_NAMES, ProducedValue, ToolProfile, canonical_names
 from ontology.tool import Parameter, Tool
 
 __all__ = ["RulesOutputs", "available_parameters", "listing_of"]
@@ -22,9 +19,9 @@ _LEAST = 0.5
 _DOCUMENTED = 1.0
 
 
-def listing_of(catalogue: Catalogue, profiles: Mapping[str, Profile]) -> Listing:
+def listing_of(catalogue: Catalogue, profiles: Mapping[str, ToolProfile]) -> Listing:
     """The fixed list of the catalogue's inputs, with what they take."""
-    return Listing(catalogue.tools, profiles, names_of(catalogue.ontology))
+    return Listing(catalogue.tools, profiles, canonical_names(catalogue.ontology))
 
 
 def available_parameters(catalogue: Catalogue) -> Mapping[str, ListedParameter]:
@@ -41,7 +38,7 @@ class RulesOutputs:
         self._catalogue = catalogue
         self._profiles = wide_profiles(catalogue)
         self._listing = listing_of(catalogue, self._profiles)
-        self._names = names_of(catalogue.ontology)
+        self._names = canonical_names(catalogue.ontology)
         self._inferrer = Inferrer(self._listing, self._names)
 
     def find(self) -> ToolOutputs:
@@ -56,20 +53,20 @@ class RulesOutputs:
                 )
         return ToolOutputs(by_tool=found, refused=tuple(refused))
 
-    def _outputs(self, tool: Tool, profile: Profile) -> tuple[ToolOutput, ...]:
+    def _outputs(self, tool: Tool, profile: ToolProfile) -> tuple[ToolOutput, ...]:
         documented = list(self._documented(tool, profile))
         if tool.returns:
-            gives = {offer.key[0] for offer in profile.offers if offer.output}
+            gives = {offer.key[0] for offer in profile.produces if offer.output}
             inferred = () if profile.entity in gives else self._inferrer.own(profile)
         else:
             inferred = self._inferrer.silent(tool, profile)
         documented.extend(_kept(tool, inferred, {output.name for output in documented}))
         return tuple(documented[:MAX_OUTPUTS])
 
-    def _documented(self, tool: Tool, profile: Profile) -> Iterator[ToolOutput]:
+    def _documented(self, tool: Tool, profile: ToolProfile) -> Iterator[ToolOutput]:
         """Documented outputs, those that inputs want before others."""
         offers = sorted(
-            (offer for offer in profile.offers if offer.output), key=lambda offer: self._worth(offer, profile)
+            (offer for offer in profile.produces if offer.output), key=lambda offer: self._worth(offer, profile)
         )
         wanted = dict.fromkeys(offers)
         seen_keys, seen_names = set(), set()
@@ -83,7 +80,7 @@ class RulesOutputs:
             if output.name not in seen_names:
                 yield _documented(tool, output.name, "documented")
 
-    def _worth(self, offer: Offer, profile: Profile) -> tuple[bool, bool, int, int, str]:
+    def _worth(self, offer: ProducedValue, profile: ToolProfile) -> tuple[bool, bool, int, int, str]:
         """Sorts the tool's own identifiers first, then others, then what few want before what many do."""
         identifier = bool(offer.key[0])
         own = identifier and offer.key[0] == profile.entity
@@ -91,7 +88,7 @@ class RulesOutputs:
 
     def _telling(self, output: Parameter) -> tuple[bool, bool, int]:
         page_mark = is_page_mark(output.name, self._names)
-        return page_mark, self._names.canonical(output.name.rsplit(".", 1)[-1]) in GENERIC, output.name.count(".")
+        return page_mark, self._names.canonical(output.name.rsplit(".", 1)[-1]) in GENERIC_NAMES, output.name.count(".")
 
 
 def _documented(tool: Tool, name: str, reason: str) -> ToolOutput:
@@ -108,7 +105,7 @@ def _kept(tool: Tool, inferred: Iterable[Inference], known: set[str]) -> Iterato
             )
 
 
-def _why_none(tool: Tool, profile: Profile) -> str:
+def _why_none(tool: Tool, profile: ToolProfile) -> str:
     if profile.action in ("delete", "update"):
         return f"nothing is documented, and what a tool that {profile.action}s leaves behind fills no input"
     return "nothing is documented, and no input of the catalogue is called as what it gives"

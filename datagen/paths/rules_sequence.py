@@ -11,10 +11,15 @@ from datagen.links import Links
 from datagen.paths.extended_profiles import wide_profiles
 from datagen.synthetic_request import Verdict
 from datagen.tool_path import PathEdge
-from ingest.linking.catalogue_draft import AUTH, RESOURCE, VALUE, Need
-from ingest.linking.identifiers import GENERIC
-from ingest.linking.profiles import Profile
-from ingest.linking.tool_subjects import names_of
+from ingest.linking import (
+    AUTH_KEY,
+    GENERIC_NAMES,
+    PLAIN_VALUE,
+    TYPED_RESOURCE,
+    ConsumedValue,
+    ToolProfile,
+    canonical_names,
+)
 from ontology.names import noun_lemma
 from ontology.names import words as words_of
 from ontology.tool import Tool
@@ -38,9 +43,9 @@ class _Step:
     """An edge with what its ends do and what passes between them."""
 
     edge: PathEdge
-    first: Profile
-    second: Profile
-    need: Need | None
+    first: ToolProfile
+    second: ToolProfile
+    need: ConsumedValue | None
     about: str  # canonical words of what is passed
 
     @property
@@ -86,7 +91,7 @@ class RulesSequence:
         self._catalogue = catalogue
         self._rp = rp
         self._profiles = wide_profiles(catalogue)
-        self._names = names_of(catalogue.ontology)
+        self._names = canonical_names(catalogue.ontology)
         self._subjects = {profile.entity for profile in self._profiles.values()}
         self._makers = _makers(self._profiles.values())
 
@@ -99,7 +104,7 @@ class RulesSequence:
 
     def _step(self, edge: PathEdge) -> _Step:
         first, second = self._profiles[edge.source], self._profiles[edge.target]
-        need = next((need for need in second.needs if need.parameter == edge.parameter), None)
+        need = next((need for need in second.consumes if need.parameter == edge.parameter), None)
         about = self._names.canonical(edge.parameter.rsplit(".", 1)[-1])
         return _Step(edge=edge, first=first, second=second, need=need, about=about)
 
@@ -132,22 +137,22 @@ class RulesSequence:
                     return f"the {thing} of another tool is meant, {edge.source}"
         return ""
 
-    def _tool(self, profile: Profile) -> Tool:
+    def _tool(self, profile: ToolProfile) -> Tool:
         return self._catalogue.tool(profile.id)
 
 
-def _makers(profiles: Iterable[Profile]) -> dict[str, set[str]]:
+def _makers(profiles: Iterable[ToolProfile]) -> dict[str, set[str]]:
     """Entity → the systems that make it."""
     found: dict[str, set[str]] = defaultdict(set)
     for profile in profiles:
         if profile.action == "create":
-            for offer in profile.offers:
+            for offer in profile.produces:
                 if offer.key[0] and _is_a(offer.key[0], profile.entity):
                     found[offer.key[0]].add(profile.system)
     return found
 
 
-def _lemmas(profile: Profile) -> frozenset[str]:
+def _lemmas(profile: ToolProfile) -> frozenset[str]:
     return frozenset(noun_lemma(word) for word in profile.words)
 
 
@@ -157,7 +162,7 @@ def _repeats(step: _Step) -> str:
         return "what is deleted gives nothing to go on with"
     if second.action == "create" and _lemmas(first) == _lemmas(second) != frozenset(step.identified.split()):
         return f"a new {' '.join(first.words)} does not come from another one's {step.about}"
-    if not step.same_entity or (step.need is not None and step.need.key[0] == RESOURCE):
+    if not step.same_entity or (step.need is not None and step.need.key[0] == TYPED_RESOURCE):
         return ""
     thing = first.entity
     if first.action == second.action and first.action != "act":
@@ -177,7 +182,7 @@ def _unfit(step: _Step) -> str:
     """Why the value does not lead from the one to the other."""
     if step.edge.confidence < _LEAST:
         return "that the one gives what the other takes is too unsure"
-    if step.need is not None and (step.need.key == AUTH or step.need.key[0] == RESOURCE):
+    if step.need is not None and (step.need.key == AUTH_KEY or step.need.key[0] == TYPED_RESOURCE):
         return ""
     if not step.identified:
         return _unfit_value(step)
@@ -196,7 +201,7 @@ def _unfit_value(step: _Step) -> str:
     words = set(step.about.split())
     if _is_of(step.about, step.first):
         return ""
-    if step.about in GENERIC or words & _TEXTS or (step.need is not None and step.need.key[0] != VALUE):
+    if step.about in GENERIC_NAMES or words & _TEXTS or (step.need is not None and step.need.key[0] != PLAIN_VALUE):
         return f"a {step.about} of the one is not the {step.about} of the other"
     if "new" in words_of(step.edge.parameter):
         return f"what is to become of the {step.about} is not what it was"
@@ -209,7 +214,7 @@ def _unfit_value(step: _Step) -> str:
     return ""
 
 
-def _is_of(about: str, profile: Profile) -> bool:
+def _is_of(about: str, profile: ToolProfile) -> bool:
     """Whether a value is what the tool is there to give: named by it, or a handle of its entity (``queue url`` of a queue)."""
     entity = profile.entity
     if entity and (about in entity or _named_in(about, profile)):
@@ -226,7 +231,7 @@ def _is_id(step: _Step) -> bool:
     return step.need is not None and step.need.key[1] == "id"
 
 
-def _named_in(about: str, profile: Profile) -> bool:
+def _named_in(about: str, profile: ToolProfile) -> bool:
     """Whether the tool's name speaks of it: as a word of its own, in singular or plural."""
     words = _lemmas(profile)
     return bool(about) and "of" not in words and set(about.split()) <= words
@@ -245,7 +250,7 @@ def _verb(action: str) -> str:
 
 def _why(step: _Step) -> str:
     what = step.about or step.edge.parameter
-    if step.need is not None and step.need.key == AUTH:
+    if step.need is not None and step.need.key == AUTH_KEY:
         return f"the first opens the {what} without which the second does nothing"
     how = "finds" if step.first.action in _FINDS else "gives"
     ends = f"the second works on that {step.second.entity}" if step.of_second else "the second needs it"

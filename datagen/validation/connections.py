@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datagen.validation.slots import Slot
 from datagen.validation.synonyms import PERSONS
 from datagen.validation.tool_slots import ToolSlots
-from ingest.linking.identifiers import GENERIC
+from ingest.linking import GENERIC_NAMES
 
 __all__ = ["Edges", "apart", "idle", "strangers", "supplies"]
 
@@ -75,7 +75,7 @@ def _related(one: ToolSlots, other: ToolSlots, edges: Edges) -> bool:
 
 def _takes(one: ToolSlots, other: ToolSlots) -> bool:
     """Whether a tool has an input for what another is about, or is told."""
-    if (one.keys | ({one.entity} - GENERIC)) & (other.takes | other.keys):
+    if (one.keys | ({one.entity} - GENERIC_NAMES)) & (other.takes | other.keys):
         return True
     head = one.entity.split()[-1:]
     return one.resolves and bool(head) and any(head[0] in name.split() for name in other.takes)

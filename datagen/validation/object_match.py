@@ -11,7 +11,7 @@ from datagen.validation.parsed_request import Reading
 from datagen.validation.path_fit import Fit
 from datagen.validation.synonyms import say
 from datagen.validation.tool_slots import ToolSlots
-from ingest.linking.tool_subjects import action_of
+from ingest.linking import action_of
 from ontology.names import is_verb, noun_lemma
 
 __all__ = ["Objects"]

@@ -10,9 +10,7 @@ from functools import lru_cache
 
 from datagen.catalogue import Catalogue
 from datagen.validation.synonyms import PERSONS, called, is_person
-from ingest.linking.catalogue_draft import VALUE, Need
-from ingest.linking.identifiers import GENERIC, type_family
-from ingest.linking.tool_subjects import names_of
+from ingest.linking import GENERIC_NAMES, PLAIN_VALUE, ConsumedValue, canonical_names, type_family
 from ontology.names import words
 from ontology.tool import Parameter, Tool
 
@@ -91,26 +89,26 @@ class Known:
     def of(cls, catalogue: Catalogue) -> Known:
         """What the profiles of its tools tell."""
         profiles = catalogue.profiles.values()
-        times = Counter(need.key[1] for profile in profiles for need in profile.needs if _is_key(need))
-        given = {offer.key[0] or offer.key[1] for profile in profiles for offer in profile.offers}
+        times = Counter(need.key[1] for profile in profiles for need in profile.consumes if _is_key(need))
+        given = {offer.key[0] or offer.key[1] for profile in profiles for offer in profile.produces}
         entities = {profile.entity for profile in profiles if profile.entity}
         return cls(
             keys=frozenset(name for name, count in times.items() if count > 1),
-            entities=frozenset(entities - GENERIC),
+            entities=frozenset(entities - GENERIC_NAMES),
             given=frozenset(name.split()[-1] for name in given | entities if name),
         )
 
 
-def _is_key(need: Need) -> bool:
+def _is_key(need: ConsumedValue) -> bool:
     parts = need.key[1].split()
     plain = set(parts) & PLAIN or parts[-1:] in ([word] for word in _NO_KEYS)
-    return need.key[0] == VALUE and need.required and len(parts) == 2 and not plain
+    return need.key[0] == PLAIN_VALUE and need.required and len(parts) == 2 and not plain
 
 
 def slots_of(catalogue: Catalogue, tool: Tool, known: Known) -> Iterator[Slot]:
     """The slots of a tool; an object counts as its fields."""
-    needs = {need.parameter: need for need in catalogue.profile(tool.id).needs}
-    names = names_of(catalogue.ontology)
+    needs = {need.parameter: need for need in catalogue.profile(tool.id).consumes}
+    names = canonical_names(catalogue.ontology)
     required = {parameter.name for parameter in tool.parameters if parameter.required}
     for parameter in tool.parameters:
         whole = f"{parameter.name}."
@@ -134,12 +132,12 @@ def slots_of(catalogue: Catalogue, tool: Tool, known: Known) -> Iterator[Slot]:
         )
 
 
-def _entity(parameter: Parameter, name: str, need: Need | None, known: Known) -> str:
+def _entity(parameter: Parameter, name: str, need: ConsumedValue | None, known: Known) -> str:
     """The entity that an input identifies, or empty."""
     part = words(parameter.name.rpartition(".")[2])[-1:] in ([word] for word in _PARTS)
     if need is not None and need.identifier and need.key[1] in _KEYS and need.confidence >= 0.5 and not part:
         return need.key[0]
-    is_key = name in known.keys and name not in GENERIC
+    is_key = name in known.keys and name not in GENERIC_NAMES
     return name if is_key and type_family(parameter.type) in ("string", "integer", "array") else ""
 
 

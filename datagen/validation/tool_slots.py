@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from datagen.catalogue import Catalogue
 from datagen.validation.slots import PLAIN, Known, Slot, slots_of
 from datagen.validation.synonyms import STOP, is_person, say
-from ingest.linking.identifiers import GENERIC
-from ingest.linking.tool_subjects import Names, local_name, names_of
+from ingest.linking import GENERIC_NAMES, CanonicalNames, canonical_names, local_name
 from ontology.names import noun_lemma, words
 from ontology.tool import Tool
 
@@ -85,14 +84,14 @@ class Slots:
 
 def _tool_slots(catalogue: Catalogue, tool: Tool, known: Known) -> ToolSlots:
     profile = catalogue.profile(tool.id)
-    names = names_of(catalogue.ontology)
+    names = canonical_names(catalogue.ontology)
     slots = tuple(slots_of(catalogue, tool, known))
     required = [slot for slot in slots if slot.required and slot.kind == "id"]
     reads = _only_reads(tool, profile.action)
     own = {names.canonical(word) for word in (profile.entity,) if word}
     gives = {
         name
-        for offer in profile.offers
+        for offer in profile.produces
         if (name := offer.key[0] or offer.key[1]) and (offer.key[0] or name in known.keys | known.entities)
     } | own
     name_words = words(local_name(tool))
@@ -101,7 +100,7 @@ def _tool_slots(catalogue: Catalogue, tool: Tool, known: Known) -> ToolSlots:
         id=tool.id,
         slots=slots,
         reads=reads,
-        resolves=reads and not required and (profile.action == "search" or profile.asks > 0),
+        resolves=reads and not required and (profile.action == "search" or profile.free_text > 0),
         knowledge=reads and not required and bool(_KNOWLEDGE & {*name_words, *words(tool.title), *parameters}),
         silent=not tool.returns,
         own=not slots and any(map(is_person, filter(None, gives))),
@@ -119,16 +118,16 @@ def _tool_slots(catalogue: Catalogue, tool: Tool, known: Known) -> ToolSlots:
             for slot in slots
             if slot.kind == "id" and (slot.required or not slot.person) and "." not in slot.parameter
         ),
-        takes=frozenset(names.canonical(slot.parameter) for slot in slots if "." not in slot.parameter) - GENERIC,
+        takes=frozenset(names.canonical(slot.parameter) for slot in slots if "." not in slot.parameter) - GENERIC_NAMES,
         outputs=frozenset(_telling_outputs(tool, names)),
         vocabulary=_vocabulary((*name_words, *words(tool.title), *parameters), profile.entity),
     )
 
 
-def _telling_outputs(tool: Tool, names: Names) -> Iterator[str]:
+def _telling_outputs(tool: Tool, names: CanonicalNames) -> Iterator[str]:
     for output in tool.returns:
         name = names.canonical(output.name.rsplit(".", 1)[-1])
-        if name not in GENERIC and not set(name.split()) <= PLAIN:
+        if name not in GENERIC_NAMES and not set(name.split()) <= PLAIN:
             yield name
 
 

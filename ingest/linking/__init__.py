@@ -1,7 +1,50 @@
-"""What egotools concludes between tools: which output fills which input (R-P edges), and who resolves an identifier."""
+"""Links between the tools of a catalogue, derived without a model.
 
+:func:`profile_tools` describes each tool by the entities and fields that it consumes and produces. From these profiles
+:func:`derive_edges` derives R-P edges (an output of one tool can fill an input of another), resolver edges (a tool that turns
+words into an identifier) and dependencies on a sign-in or on a state of a device.
+"""
+
+from ingest.linking.catalogue_draft import (
+    AUTH_KEY,
+    BARE_IDENTIFIERS,
+    PLAIN_VALUE,
+    TYPED_RESOURCE,
+    ConsumedValue,
+    ProducedValue,
+)
 from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
-from ingest.linking.identifiers import Identifier, identifier_of
+from ingest.linking.identifiers import GENERIC_NAMES, Identifier, identifier_of, type_family
+from ingest.linking.link_limits import LinkLimits
+from ingest.linking.output_index import OutputIndex
+from ingest.linking.profiles import ToolProfile, profile_tools
+from ingest.linking.rp_edges import derive_rp_edges
+from ingest.linking.tool_inputs import QUALIFIERS
+from ingest.linking.tool_subjects import CanonicalNames, action_of, canonical_names, local_name, path_steps
 
-__all__ = ["DerivedEdge", "Identifier", "derive_edges", "identifier_of"]
+__all__ = [
+    "AUTH_KEY",
+    "BARE_IDENTIFIERS",
+    "GENERIC_NAMES",
+    "PLAIN_VALUE",
+    "QUALIFIERS",
+    "TYPED_RESOURCE",
+    "CanonicalNames",
+    "ConsumedValue",
+    "DerivedEdge",
+    "Identifier",
+    "LinkLimits",
+    "OutputIndex",
+    "ProducedValue",
+    "ToolProfile",
+    "action_of",
+    "canonical_names",
+    "derive_edges",
+    "derive_rp_edges",
+    "identifier_of",
+    "local_name",
+    "path_steps",
+    "profile_tools",
+    "type_family",
+]

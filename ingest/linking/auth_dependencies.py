@@ -11,23 +11,23 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ingest.linking.catalogue_draft import AUTH
+from ingest.linking.catalogue_draft import AUTH_KEY
 from ingest.linking.derived_edge import DerivedEdge
 from ontology.tool import Tool
 
-__all__ = ["sign_ins"]
+__all__ = ["derive_auth_edges"]
 
 _CONFIDENCE = 0.9
 
 
-def sign_ins(tools: Sequence[Tool], supplied: Iterable[DerivedEdge]) -> Iterator[DerivedEdge]:
+def derive_auth_edges(tools: Sequence[Tool], supplied: Iterable[DerivedEdge]) -> Iterator[DerivedEdge]:
     """The ``depends_on`` edges from the tools that require a session to the one tool that opens it, in order of ``tools``.
 
     :param supplied: the ``supplies`` edges of the catalogue.
     """
     openers: dict[tuple[str, str], set[DerivedEdge]] = defaultdict(set)
     for edge in supplied:
-        if (edge.entity, edge.field) == AUTH:
+        if (edge.entity, edge.field) == AUTH_KEY:
             openers[edge.target, edge.parameter].add(edge)
     for tool in tools:
         for parameter in tool.parameters:

@@ -11,26 +11,26 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ingest.linking.identifiers import GENERIC, Identifier, Reader, type_family
+from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader, type_family
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 
 __all__ = [
-    "AUTH",
+    "AUTH_KEY",
     "AUTH_NAMES",
-    "BARE_IDS",
+    "BARE_IDENTIFIERS",
     "ID_FIELDS",
-    "RESOURCE",
-    "VALUE",
-    "Draft",
-    "Known",
-    "Need",
-    "Offer",
+    "PLAIN_VALUE",
+    "TYPED_RESOURCE",
+    "ConsumedValue",
+    "KnownEntities",
+    "ProducedValue",
+    "ToolDraft",
     "draft_tool",
     "is_resource",
 ]
 
-AUTH = ("session", "token")
+AUTH_KEY = ("session", "token")
 """The key under which session ids and tokens are needed, and offered by what logs in."""
 AUTH_NAMES = frozenset(
     (
@@ -44,21 +44,21 @@ AUTH_NAMES = frozenset(
         "user token",
     )
 )
-VALUE = ""
+PLAIN_VALUE = ""
 """Stands for the entity in the key of a plain value."""
-RESOURCE = "a"
+TYPED_RESOURCE = "a"
 """Stands for the entity in the key of a typed resource (``image``)."""
-BARE_IDS = frozenset(("id", "uuid", "guid", "identifier"))
+BARE_IDENTIFIERS = frozenset(("id", "uuid", "guid", "identifier"))
 """Canonical names of identifiers that say not of what."""
 ID_FIELDS = frozenset(("id", "uuid", "_id", "Id", "ID"))
 _GENERIC_SLOT = re.compile(r"^(?:input|output|in|out|result|arg|data|value|file|source|return)?[_ ]?\d*$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
+class ConsumedValue:
     """An input, as what it takes.
 
-    :param key: (entity, field); for plain values and typed resources see ``VALUE`` and ``RESOURCE``.
+    :param key: (entity, field); for plain values and typed resources see ``PLAIN_VALUE`` and ``TYPED_RESOURCE``.
     :param confidence: that it takes this, in [0, 1].
     :param identifier: whether it identifies the entity.
     """
@@ -72,11 +72,11 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class ProducedValue:
     """An output, as what it gives.
 
     :param output: empty where it is concluded from the tool's name.
-    :param belongs: how much the tool is about the entity: 1 wholly, less for a kind of it (popular movies), least where it
+    :param relevance: how much the tool is about the entity: 1 wholly, less for a kind of it (popular movies), least where it
         merely speaks of it.
     """
 
@@ -84,22 +84,22 @@ class Offer:
     type: str
     key: tuple[str, str]
     confidence: float
-    belongs: float = 1.0
+    relevance: float = 1.0
 
 
 @dataclass(slots=True, kw_only=True)
-class Draft:
+class ToolDraft:
     """A tool while the catalogue is read.
 
     :param entity: its own entity, once the catalogue's entities are known.
     """
 
-    reader: Reader
+    reader: IdentifierReader
     system: str
     inputs: list[tuple[Parameter, Identifier | None]]
     outputs: list[tuple[Parameter, Identifier | None]]
     entity: str = ""
-    needs: tuple[Need, ...] = ()
+    consumes: tuple[ConsumedValue, ...] = ()
 
     @property
     def tool(self) -> Tool:
@@ -108,7 +108,7 @@ class Draft:
 
 
 @dataclass(slots=True)
-class Known:
+class KnownEntities:
     """The entities that a catalogue has identifiers of.
 
     :param entities: entity → in how many tools an identifier of it is asked for.
@@ -119,14 +119,14 @@ class Known:
     keys: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, drafts: Sequence[Draft]) -> Known:
+    def of(cls, drafts: Sequence[ToolDraft]) -> KnownEntities:
         """What the inputs of all tools say."""
         entities: Counter[str] = Counter()
         named: dict[str, Counter[str]] = defaultdict(Counter)
         for draft in drafts:
             found = [one for _, one in draft.inputs if one is not None and one.confidence >= 0.5]
             entities.update({one.entity for one in found if one.evidence != ("tool",)})
-            named[draft.system].update({one.entity for one in found if one.evidence == ("tool",)} - GENERIC)
+            named[draft.system].update({one.entity for one in found if one.evidence == ("tool",)} - GENERIC_NAMES)
         keys = {
             system: frozenset(entity for entity, count in counts.items() if count > 1)
             for system, counts in named.items()
@@ -140,10 +140,10 @@ class Known:
         return name in self.keys.get(system, ())
 
 
-def draft_tool(tool: Tool, system: str, ontology: Ontology) -> Draft:
+def draft_tool(tool: Tool, system: str, ontology: Ontology) -> ToolDraft:
     """The draft of a tool: each of its parameters with what it identifies."""
-    reader = Reader(tool, ontology)
-    return Draft(
+    reader = IdentifierReader(tool, ontology)
+    return ToolDraft(
         reader=reader,
         system=system,
         inputs=[(parameter, reader.identifier(parameter)) for parameter in tool.parameters],

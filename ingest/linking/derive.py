@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ingest.linking.auth_dependencies import sign_ins
+from ingest.linking.auth_dependencies import derive_auth_edges
 from ingest.linking.derived_edge import DerivedEdge
-from ingest.linking.device_preconditions import habits
-from ingest.linking.output_index import Offers
+from ingest.linking.device_preconditions import derive_preconditions
+from ingest.linking.output_index import OutputIndex
 from ingest.linking.profiles import profile_tools
-from ingest.linking.resolver_edges import resolves
-from ingest.linking.rp_edges import supplies
+from ingest.linking.resolver_edges import derive_resolver_edges
+from ingest.linking.rp_edges import derive_rp_edges
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 
@@ -23,11 +23,11 @@ def derive_edges(tools: Sequence[Tool], ontology: Ontology) -> Iterator[DerivedE
     Time and memory grow with the number of parameters, not with pairs of tools.
     """
     profiles = profile_tools(tools, ontology)
-    offers = Offers(profiles)
-    supplied = list(supplies(profiles, offers))
+    offers = OutputIndex(profiles)
+    supplied = list(derive_rp_edges(profiles, offers))
     yield from supplied
-    yield from resolves(profiles, offers)
-    habitual = list(habits(tools))
+    yield from derive_resolver_edges(profiles, offers)
+    habitual = list(derive_preconditions(tools))
     yield from habitual
     needed = {(edge.source, edge.target) for edge in habitual}
-    yield from (edge for edge in sign_ins(tools, supplied) if (edge.source, edge.target) not in needed)
+    yield from (edge for edge in derive_auth_edges(tools, supplied) if (edge.source, edge.target) not in needed)

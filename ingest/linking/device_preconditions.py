@@ -21,7 +21,7 @@ from ingest.linking.tool_subjects import action_of, local_name
 from ontology.names import words
 from ontology.tool import Tool
 
-__all__ = ["habits"]
+__all__ = ["derive_preconditions"]
 
 _LEAST_STATES = 2
 # How sure a habit is. Without its connection a tool online does nothing; the other radios of a device are second to it.
@@ -85,7 +85,7 @@ class _Named:
         return not any(parameter.required for parameter in self.tool.parameters)
 
 
-def habits(tools: Sequence[Tool]) -> Iterator[DerivedEdge]:
+def derive_preconditions(tools: Sequence[Tool]) -> Iterator[DerivedEdge]:
     """The ``depends_on`` edges of the devices of a catalogue, tool by tool in its order, the surest first.
 
     :param tools: with distinct ids; those of one namespace are one device, or none.
@@ -99,7 +99,7 @@ def habits(tools: Sequence[Tool]) -> Iterator[DerivedEdge]:
             device = _Device(named)
             if len(device.switches) >= _LEAST_STATES:
                 for each in named:
-                    yield from device.needs_of(each)
+                    yield from device.preconditions_of(each)
 
 
 class _Device:
@@ -133,7 +133,7 @@ class _Device:
             if _logs_in(each.name):
                 self._logins.append(each)
 
-    def needs_of(self, each: _Named) -> list[DerivedEdge]:
+    def preconditions_of(self, each: _Named) -> list[DerivedEdge]:
         """What one tool needs, the surest first, each need once."""
         best: dict[str, DerivedEdge] = {}
         for target, confidence, parameter, entity in self._needs(each):

@@ -10,12 +10,20 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ingest.linking.tool_subjects import Names, PathStep, Subject, names_of, path_steps, subject_of
+from ingest.linking.tool_subjects import CanonicalNames, PathStep, Subject, canonical_names, path_steps, subject_of
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 
-__all__ = ["CONTAINERS", "GENERIC", "Identifier", "Reader", "identifier_of", "split_identifier", "type_family"]
+__all__ = [
+    "CONTAINER_NAMES",
+    "GENERIC_NAMES",
+    "Identifier",
+    "IdentifierReader",
+    "identifier_of",
+    "split_identifier",
+    "type_family",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +63,11 @@ _ROLES = frozenset(
     "default primary related associated main previous next initial final desired requested given specified this "
     "list all include exclude excluded included with without start end unique".split()
 )
-CONTAINERS = frozenset(
+CONTAINER_NAMES = frozenset(
     "result item data entry list record response value object element content node edge payload body output row hit "
     "page embedded d metadata attribute property meta resource info detail collection set array resultset".split()
 )
-GENERIC = frozenset(
+GENERIC_NAMES = frozenset(
     "id name status page limit offset size type count total date time message result data success error value format "
     "language text description title content code number key input output response detail info information order sort "
     "filter query q search keyword term url link domain path state mode unit amount price currency category note "
@@ -113,15 +121,15 @@ def type_family(type_: str) -> str:
 
 def identifier_of(tool: Tool, parameter: Parameter, ontology: Ontology) -> Identifier | None:
     """What the input or output ``parameter`` of ``tool`` identifies, or None when it identifies nothing."""
-    return Reader(tool, ontology).identifier(parameter)
+    return IdentifierReader(tool, ontology).identifier(parameter)
 
 
-class Reader:
+class IdentifierReader:
     """Reads the identifiers of one tool: what all its parameters share is looked up once."""
 
     def __init__(self, tool: Tool, ontology: Ontology) -> None:
         self.tool = tool
-        self.names: Names = names_of(ontology)
+        self.names: CanonicalNames = canonical_names(ontology)
         self.subject: Subject = subject_of(tool, ontology)
         self.steps: tuple[PathStep, ...] = path_steps(tool, self.names)
         self._lists = any("[]" in output.name for output in tool.returns)
@@ -193,7 +201,7 @@ class Reader:
     def _plain(self, parameter: Parameter, tokens: list[str]) -> Identifier | None:
         """No word for an identifier in the name: the description, the format or the tool's own subject may tell."""
         name = self.names.join(tokens)
-        if tokens[-1] in _NOT_KEYS or name in GENERIC or name in CONTAINERS or "." in parameter.name:
+        if tokens[-1] in _NOT_KEYS or name in GENERIC_NAMES or name in CONTAINER_NAMES or "." in parameter.name:
             return None
         if _SAID_ID.match(_plainly(parameter.description[:120])):
             return Identifier(entity=name, field="id", confidence=0.6, evidence=("description",))
@@ -217,7 +225,7 @@ class Reader:
         """The entity of the nearest enclosing object whose name is more than a container."""
         for segment in reversed(name.replace("[]", "").split(".")[:-1]):
             parent = self.names.canonical(segment)
-            if parent and parent not in CONTAINERS:
+            if parent and parent not in CONTAINER_NAMES:
                 return parent
         return ""
 
@@ -229,7 +237,7 @@ class Reader:
         return before.collection if before.placeholder and not last.placeholder else ""
 
 
-def split_identifier(name: str, names: Names) -> tuple[str, str]:
+def split_identifier(name: str, names: CanonicalNames) -> tuple[str, str]:
     """The entity and the field that an identifier's name says: ``from_account_id`` → account, id; empty when it says none."""
     tokens = [token for token in words(name.rsplit(".", 1)[-1]) if token not in ("in", "eq", "ne")]
     if len(tokens) == 1:
@@ -246,7 +254,7 @@ def split_identifier(name: str, names: Names) -> tuple[str, str]:
     return names.join(entity), field
 
 
-def described(description: str, names: Names) -> str:
+def described(description: str, names: CanonicalNames) -> str:
     """The entity that a description says an identifier is of: "The ID of the customer who owns it" → customer."""
     match = _DESCRIBED.search(_plainly(description[:300]))
     if match is None:

@@ -1,14 +1,14 @@
-"""Limits: how far the search for suppliers goes."""
+"""LinkLimits: how far the search for suppliers goes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Limits"]
+__all__ = ["LinkLimits"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class LinkLimits:
     """Trade-off between finding more edges and finding true ones; the defaults are those of a build.
 
     :param max_providers: at most so many tools supply one input.

@@ -1,4 +1,4 @@
-"""Shapes: an object without a telling name is of the entity whose fields it has.
+"""ObjectShapes: an object without a telling name is of the entity whose fields it has.
 
 ``cast[]`` of a film's credits has a gender and a profile picture like what ``/person/{person_id}`` returns: its ``id`` is a
 person's. Fields that many entities have count for little.
@@ -10,14 +10,14 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-__all__ = ["Shapes"]
+__all__ = ["ObjectShapes"]
 
 _MIN_SHARE = 0.55
 _MIN_TELLING = 2
 _MAX_FIELDS = 200
 
 
-class Shapes:
+class ObjectShapes:
     """What the objects of each entity look like, system by system."""
 
     def __init__(self) -> None:

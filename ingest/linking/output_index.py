@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ingest.linking.catalogue_draft import VALUE, Need, Offer
+from ingest.linking.catalogue_draft import PLAIN_VALUE, ConsumedValue, ProducedValue
 from ingest.linking.identifiers import type_family
-from ingest.linking.profiles import Profile
+from ingest.linking.profiles import ToolProfile
 
-__all__ = ["Found", "Offers"]
+__all__ = ["OutputIndex", "ProducerMatch"]
 
 MAX_OF_SYSTEM = 64
 """So many of the best offers of a key are looked at within the asking tool's own system."""
@@ -33,7 +33,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ProducerMatch:
     """An offer that meets a need.
 
     :param fit: how well key, type and system meet, in [0, 1].
@@ -41,18 +41,18 @@ class Found:
     :param near: the share of the asking tool's name that the offering tool's name has, weighed by rarity, in [0, 1].
     """
 
-    profile: Profile
-    offer: Offer
+    profile: ToolProfile
+    offer: ProducedValue
     fit: float
     near: float
     same_system: bool
     apart: bool = False
 
 
-class Offers:
+class OutputIndex:
     """The offers of a catalogue by key."""
 
-    def __init__(self, profiles: Sequence[Profile]) -> None:
+    def __init__(self, profiles: Sequence[ToolProfile]) -> None:
         self._profiles = profiles
         self.tools = len(profiles)
         self._total = max(len(profiles), 2)
@@ -61,8 +61,8 @@ class Offers:
         self._rarity = {word: math.log(self._total / count) for word, count in frequency.items()}
         everything: dict[Key, list[tuple[float, int, int]]] = defaultdict(list)
         for profile in profiles:
-            for place, offer in enumerate(profile.offers):
-                quality = offer.confidence * _ACTION_WEIGHT[profile.action] * offer.belongs
+            for place, offer in enumerate(profile.produces):
+                quality = offer.confidence * _ACTION_WEIGHT[profile.action] * offer.relevance
                 everything[offer.key].append((-quality, profile.position, place))
         self.count: dict[Key, int] = {}
         self._best: dict[Key, list[tuple[int, int]]] = {}
@@ -72,7 +72,7 @@ class Offers:
         self._heads: dict[tuple[str, str, str], set[Key]] = defaultdict(set)
         speaking: dict[Key, set[str]] = defaultdict(set)
         for profile in profiles:
-            for need in profile.needs:
+            for need in profile.consumes:
                 speaking[need.key].add(profile.system)
         for key, found in everything.items():
             self._index(key, sorted(found), speaking[key])
@@ -90,7 +90,7 @@ class Offers:
                 self._heads[key[0].rsplit(" ", 1)[1], key[1], profile.system].add(key)
         self._systems[key] = len(systems)
 
-    def find(self, need: Need, asking: Profile) -> Iterator[Found]:
+    def find(self, need: ConsumedValue, asking: ToolProfile) -> Iterator[ProducerMatch]:
         """The offers that may meet a need, none of the asking tool itself, in no particular order."""
         exact = list(self._of_key(need.key, asking))
         yield from self._fitting(exact, need, asking, 1.0)
@@ -103,7 +103,7 @@ class Offers:
         for key in near[:4]:
             yield from self._fitting(self._of_key(key, asking), need, asking, _HEAD_ONLY)
 
-    def _of_key(self, key: Key, asking: Profile) -> Iterable[tuple[int, int]]:
+    def _of_key(self, key: Key, asking: ToolProfile) -> Iterable[tuple[int, int]]:
         places = dict.fromkeys(self._of_system.get((key, asking.system), ()))
         for word in asking.words:
             places.update(dict.fromkeys(self._of_word.get((key, asking.system, word), ())))
@@ -113,32 +113,32 @@ class Offers:
         return places
 
     def _fitting(
-        self, places: Iterable[tuple[int, int]], need: Need, asking: Profile, factor: float
-    ) -> Iterator[Found]:
+        self, places: Iterable[tuple[int, int]], need: ConsumedValue, asking: ToolProfile, factor: float
+    ) -> Iterator[ProducerMatch]:
         for position, place in places:
             profile = self._profiles[position]
-            offer = profile.offers[place]
+            offer = profile.produces[place]
             types = type_fit(offer.type, need.type, identifier=need.identifier)
             if position == asking.position or types == 0.0:
                 continue
             same = profile.system == asking.system
-            fit = factor * types * _ACTION_WEIGHT[profile.action] * offer.belongs
+            fit = factor * types * _ACTION_WEIGHT[profile.action] * offer.relevance
             if not same:
                 fit *= self._elsewhere(offer.key)
             apart = bool(asking.groups and profile.groups and not asking.groups & profile.groups)
             if apart:
                 fit *= _NO_COMMON_GROUP
             near = self.nearness(asking, profile)
-            yield Found(profile=profile, offer=offer, fit=fit, near=near, same_system=same, apart=apart)
+            yield ProducerMatch(profile=profile, offer=offer, fit=fit, near=near, same_system=same, apart=apart)
 
     def _elsewhere(self, key: Key) -> float:
         """What a key keeps of its worth between systems; a plain word means another thing in each."""
-        if key[0] == VALUE and " " not in key[1]:
+        if key[0] == PLAIN_VALUE and " " not in key[1]:
             return 0.0
         crowd = min(1.0, MANY_SYSTEMS / max(len(self._all_systems), 1))
         return crowd * _ELSEWHERE / math.sqrt(max(self._systems.get(key, 1) - 1, 1))
 
-    def nearness(self, asking: Profile, other: Profile) -> float:
+    def nearness(self, asking: ToolProfile, other: ToolProfile) -> float:
         """The share of the asking tool's name that the other's has, by rarity of the words."""
         weights = {word: self._rarity[word] for word in asking.words}
         whole = sum(weights.values())

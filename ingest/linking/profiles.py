@@ -1,26 +1,26 @@
-"""The Profile of a tool: what it needs and what it offers, as entities and fields instead of parameter names."""
+"""The ToolProfile of a tool: what it needs and what it offers, as entities and fields instead of parameter names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ingest.linking.catalogue_draft import Draft, Known, Need, Offer, draft_tool
-from ingest.linking.object_shapes import Shapes
-from ingest.linking.tool_inputs import asks, needs_of
-from ingest.linking.tool_outputs import Wanted, learn_shapes, offers_of
+from ingest.linking.catalogue_draft import ConsumedValue, KnownEntities, ProducedValue, ToolDraft, draft_tool
+from ingest.linking.object_shapes import ObjectShapes
+from ingest.linking.tool_inputs import consumed_values, free_text_score
+from ingest.linking.tool_outputs import ConsumedKeys, learn_shapes, produced_values
 from ingest.linking.tool_subjects import action_of, local_name, systems_of
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 
-__all__ = ["Profile", "profile_tools"]
+__all__ = ["ToolProfile", "profile_tools"]
 
 _GROUPED_BY = frozenset(("has_line_of_business", "has_department", "has_topic", "has_process"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class ToolProfile:
     """What a tool needs and offers.
 
     :param position: its place in the catalogue.
@@ -34,34 +34,34 @@ class Profile:
     system: str
     action: str
     entity: str
-    needs: tuple[Need, ...]
-    offers: tuple[Offer, ...]
-    asks: float
+    consumes: tuple[ConsumedValue, ...]
+    produces: tuple[ProducedValue, ...]
+    free_text: float
     words: tuple[str, ...]
     groups: frozenset[str] = frozenset()
 
 
-def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[Profile]:
+def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[ToolProfile]:
     """The profiles of all tools of a catalogue, in its order."""
     systems = systems_of(tools, ontology)
     drafts = [draft_tool(tool, system, ontology) for tool, system in zip(tools, systems, strict=True)]
-    known = Known.of(drafts)
-    shapes = Shapes()
+    known = KnownEntities.of(drafts)
+    shapes = ObjectShapes()
     for draft in drafts:
         draft.entity = _entity(draft, known)
-        draft.needs = needs_of(draft, known)
+        draft.consumes = consumed_values(draft, known)
         learn_shapes(shapes, draft, known)
-    wanted = Wanted([draft.needs for draft in drafts])
+    wanted = ConsumedKeys([draft.consumes for draft in drafts])
     return [
-        Profile(
+        ToolProfile(
             position=position,
             id=draft.tool.id,
             system=draft.system,
             action=draft.reader.subject.action,
             entity=draft.entity,
-            needs=draft.needs,
-            offers=offers_of(draft, known, shapes, wanted),
-            asks=asks(draft),
+            consumes=draft.consumes,
+            produces=produced_values(draft, known, shapes, wanted),
+            free_text=free_text_score(draft),
             words=tuple(dict.fromkeys(_telling(draft.tool))),
             groups=frozenset(_groups(draft.tool, ontology)),
         )
@@ -69,7 +69,7 @@ def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[Profile]:
     ]
 
 
-def _entity(draft: Draft, known: Known) -> str:
+def _entity(draft: ToolDraft, known: KnownEntities) -> str:
     """The tool's own entity: of those it speaks of, the first that identifiers are known of.
 
     What follows a placeholder in a path is a collection of its own (``/tv/{tv_id}/keywords``), known or not.

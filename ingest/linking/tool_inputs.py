@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ingest.linking.catalogue_draft import AUTH, AUTH_NAMES, BARE_IDS, RESOURCE, VALUE, Draft, Known, Need, is_resource
-from ingest.linking.identifiers import GENERIC, Identifier, type_family
+from ingest.linking.catalogue_draft import (
+    AUTH_KEY,
+    AUTH_NAMES,
+    BARE_IDENTIFIERS,
+    PLAIN_VALUE,
+    TYPED_RESOURCE,
+    ConsumedValue,
+    KnownEntities,
+    ToolDraft,
+    is_resource,
+)
+from ingest.linking.identifiers import GENERIC_NAMES, Identifier, type_family
 from ontology.names import words
 from ontology.tool import Parameter
 
-__all__ = ["STATES", "asks", "needs_of"]
+__all__ = ["QUALIFIERS", "consumed_values", "free_text_score"]
 
-STATES = frozenset("current present latest new updated given desired target selected my".split())
+QUALIFIERS = frozenset("current present latest new updated given desired target selected my".split())
 """Words before a value's name that do not change what it is: ``current_location`` is a location."""
 _QUERY = frozenset(
     "query q search keyword keywords term terms filter filters phrase searchterm searchtext searchquery".split()
@@ -20,9 +30,9 @@ _NOT_TEXT = frozenset("type mode id ids language limit size count date by field 
 _NAMING = frozenset("name title label surname lastname firstname email phone username text description".split())
 
 
-def needs_of(draft: Draft, known: Known) -> tuple[Need, ...]:
+def consumed_values(draft: ToolDraft, known: KnownEntities) -> tuple[ConsumedValue, ...]:
     """The needs of a tool, input by input; inputs that say nothing of what they take are left out."""
-    needs: dict[str, Need] = {}
+    needs: dict[str, ConsumedValue] = {}
     for parameter, found in draft.inputs:
         for need in _needs(draft, parameter, found, known):
             # One name may stand in the query and in the body: it is one input to those who read the edge.
@@ -32,33 +42,35 @@ def needs_of(draft: Draft, known: Known) -> tuple[Need, ...]:
     return tuple(needs.values())
 
 
-def asks(draft: Draft) -> float:
+def free_text_score(draft: ToolDraft) -> float:
     """How well the inputs take free text, in [0, 1]: 1 for a query, 0.8 for a name, 0.6 for some other text."""
     return max((_takes_text(parameter) for parameter, found in draft.inputs if found is None), default=0.0)
 
 
-def _needs(draft: Draft, parameter: Parameter, found: Identifier | None, known: Known) -> Iterator[Need]:
+def _needs(
+    draft: ToolDraft, parameter: Parameter, found: Identifier | None, known: KnownEntities
+) -> Iterator[ConsumedValue]:
     name = draft.reader.names.canonical(parameter.name.rsplit(".", 1)[-1])
     tokens = name.split()
-    while len(tokens) > 1 and tokens[0] in STATES:
+    while len(tokens) > 1 and tokens[0] in QUALIFIERS:
         tokens = tokens[1:]
     name = " ".join(tokens)
     family = type_family(parameter.type)
-    key, confidence, identifier = (VALUE, name), 0.7, False
+    key, confidence, identifier = (PLAIN_VALUE, name), 0.7, False
     if name in AUTH_NAMES:
-        key, confidence = AUTH, 0.8
+        key, confidence = AUTH_KEY, 0.8
     elif found is not None:
         # The catalogue knows the tool's own entity better than its name alone.
-        entity = draft.entity if found.evidence == ("tool",) and name in BARE_IDS else found.entity
+        entity = draft.entity if found.evidence == ("tool",) and name in BARE_IDENTIFIERS else found.entity
         key, confidence, identifier = (entity, found.field), found.confidence, True
     elif is_resource(parameter):
-        key, confidence = (RESOURCE, parameter.type.lower()), 0.8
+        key, confidence = (TYPED_RESOURCE, parameter.type.lower()), 0.8
     elif parameter.required and family in ("string", "integer") and known.is_key(draft.system, name):
         # "SalesOrder" of an item's tools: the key of another tool's object, by its very name.
         key, confidence, identifier = (name, "id"), 0.65, True
-    elif not name or name in GENERIC or parameter.enum or family == "boolean":
+    elif not name or name in GENERIC_NAMES or parameter.enum or family == "boolean":
         return
-    yield Need(
+    yield ConsumedValue(
         parameter=parameter.name,
         type=parameter.type,
         key=key,

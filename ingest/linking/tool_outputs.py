@@ -6,25 +6,25 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from ingest.linking.catalogue_draft import (
-    AUTH,
+    AUTH_KEY,
     AUTH_NAMES,
     ID_FIELDS,
-    RESOURCE,
-    VALUE,
-    Draft,
-    Known,
-    Need,
-    Offer,
+    PLAIN_VALUE,
+    TYPED_RESOURCE,
+    ConsumedValue,
+    KnownEntities,
+    ProducedValue,
+    ToolDraft,
     is_resource,
 )
-from ingest.linking.identifiers import CONTAINERS, GENERIC, Identifier, split_identifier, type_family
-from ingest.linking.object_shapes import Shapes
-from ingest.linking.tool_inputs import STATES, asks
+from ingest.linking.identifiers import CONTAINER_NAMES, GENERIC_NAMES, Identifier, split_identifier, type_family
+from ingest.linking.object_shapes import ObjectShapes
+from ingest.linking.tool_inputs import QUALIFIERS, free_text_score
 from ingest.linking.tool_subjects import local_name
 from ontology.names import words
 from ontology.tool import Parameter
 
-__all__ = ["Wanted", "learn_shapes", "offers_of"]
+__all__ = ["ConsumedKeys", "learn_shapes", "produced_values"]
 
 _LOGIN = frozenset(("login", "signin", "authenticate", "authorize", "logon", "auth"))
 _TYPE_WORDS = re.compile(r"[A-Z][A-Za-z0-9]+|[a-z_]+")
@@ -34,10 +34,10 @@ _SPEAKS_OF = 0.75
 _CONCLUDED = {"search": 0.6, "list": 0.55, "get": 0.45, "create": 0.4}
 
 
-class Wanted:
+class ConsumedKeys:
     """The keys that some tool needs: an offer of another key links nothing and is not kept."""
 
-    def __init__(self, needs: Sequence[tuple[Need, ...]]) -> None:
+    def __init__(self, needs: Sequence[tuple[ConsumedValue, ...]]) -> None:
         wanted = sorted({(need.key, need.identifier) for group in needs for need in group})
         self._keys = {key for key, _ in wanted}
         self._fields: dict[str, list[str]] = {}
@@ -55,7 +55,7 @@ class Wanted:
         return self._fields.get(entity, ("id",))
 
 
-def learn_shapes(shapes: Shapes, draft: Draft, known: Known) -> None:
+def learn_shapes(shapes: ObjectShapes, draft: ToolDraft, known: KnownEntities) -> None:
     """Learn what the objects in the outputs look like whose entity is beyond doubt."""
     for output, found in draft.outputs:
         prefix, _, last = output.name.rpartition(".")
@@ -66,12 +66,14 @@ def learn_shapes(shapes: Shapes, draft: Draft, known: Known) -> None:
             shapes.learn(draft.system, owner, _fields(draft, prefix))
 
 
-def offers_of(draft: Draft, known: Known, shapes: Shapes, wanted: Wanted) -> tuple[Offer, ...]:
+def produced_values(
+    draft: ToolDraft, known: KnownEntities, shapes: ObjectShapes, wanted: ConsumedKeys
+) -> tuple[ProducedValue, ...]:
     """The offers of a tool that some tool needs, the best of each output and key."""
-    own = {need.key for need in draft.needs if need.identifier}
+    own = {need.key for need in draft.consumes if need.identifier}
     documented = [offer for offer in _documented(draft, known, shapes, own) if offer.key in wanted]
     gives_own = any(offer.key[0] == draft.entity for offer in documented)
-    best: dict[tuple[tuple[str, str], str], Offer] = {}
+    best: dict[tuple[tuple[str, str], str], ProducedValue] = {}
     for offer in (*documented, *_concluded(draft, known, wanted, own, silent=not gives_own)):
         before = best.get((offer.key, offer.output))
         if offer.key in wanted and (before is None or before.confidence < offer.confidence):
@@ -84,17 +86,19 @@ def _head(entity: str) -> str:
     return entity.rsplit(" ", 1)[-1]
 
 
-def _fields(draft: Draft, prefix: str) -> list[str]:
+def _fields(draft: ToolDraft, prefix: str) -> list[str]:
     start = f"{prefix}." if prefix else ""
     rests = (output.name[len(start) :] for output, _ in draft.outputs if output.name.startswith(start))
     return [rest for rest in rests if "." not in rest]
 
 
-def _documented(draft: Draft, known: Known, shapes: Shapes, own: Collection[tuple[str, str]]) -> Iterator[Offer]:
+def _documented(
+    draft: ToolDraft, known: KnownEntities, shapes: ObjectShapes, own: Collection[tuple[str, str]]
+) -> Iterator[ProducedValue]:
     owners: dict[str, tuple[str, float]] = {}
     for output, found in draft.outputs:
         if is_resource(output):
-            yield _offer(output, (RESOURCE, output.type.lower()), 0.8)
+            yield _offer(output, (TYPED_RESOURCE, output.type.lower()), 0.8)
         prefix, _, last = output.name.rpartition(".")
         if found is None:
             yield from _plain(draft, output, known, own)
@@ -106,31 +110,35 @@ def _documented(draft: Draft, known: Known, shapes: Shapes, own: Collection[tupl
             owner, confidence = owners[prefix]
         # What the caller gave it comes back as an echo, unless it stands in a list of others.
         if owner and ("[]" in prefix or (owner, found.field) not in own):
-            yield _offer(output, (owner, found.field), confidence, belongs=_belongs(draft, owner))
+            yield _offer(output, (owner, found.field), confidence, relevance=_relevance(draft, owner))
 
 
-def _plain(draft: Draft, output: Parameter, known: Known, own: Collection[tuple[str, str]]) -> Iterator[Offer]:
+def _plain(
+    draft: ToolDraft, output: Parameter, known: KnownEntities, own: Collection[tuple[str, str]]
+) -> Iterator[ProducedValue]:
     """The offers of an output that is no identifier."""
     family = type_family(output.type)
     if family == "boolean":
         return
     for entity in _type_entities(draft, output, known):
         if (entity, "id") not in own:
-            yield _offer(output, (entity, "id"), 0.65, belongs=_belongs(draft, entity))
+            yield _offer(output, (entity, "id"), 0.65, relevance=_relevance(draft, entity))
     name = draft.reader.names.canonical(output.name.rsplit(".", 1)[-1])
     listed = "[]" in output.name
     if name in AUTH_NAMES:
-        yield _offer(output, AUTH, 0.9)
+        yield _offer(output, AUTH_KEY, 0.9)
     elif known.is_key(draft.system, name) and family in ("string", "integer"):
         if listed or (name, "id") not in own:
-            yield _offer(output, (name, "id"), 0.65, belongs=_belongs(draft, name))
-    elif name and name not in GENERIC and name not in CONTAINERS:
-        yield _offer(output, (VALUE, name), 0.8)
+            yield _offer(output, (name, "id"), 0.65, relevance=_relevance(draft, name))
+    elif name and name not in GENERIC_NAMES and name not in CONTAINER_NAMES:
+        yield _offer(output, (PLAIN_VALUE, name), 0.8)
     elif name and draft.entity:
-        yield _offer(output, (VALUE, f"{draft.entity} {name}"), 0.7)
+        yield _offer(output, (PLAIN_VALUE, f"{draft.entity} {name}"), 0.7)
 
 
-def _owner(draft: Draft, prefix: str, found: Identifier, known: Known, shapes: Shapes) -> tuple[str, float]:
+def _owner(
+    draft: ToolDraft, prefix: str, found: Identifier, known: KnownEntities, shapes: ObjectShapes
+) -> tuple[str, float]:
     """Whose the ``id`` of the object at ``prefix`` is: what its parent or tool says, else what its fields look like."""
     said = draft.entity if "tool" in found.evidence else found.entity
     if said in known.entities:
@@ -139,7 +147,7 @@ def _owner(draft: Draft, prefix: str, found: Identifier, known: Known, shapes: S
     return alike if alike is not None else (said, found.confidence)
 
 
-def _belongs(draft: Draft, entity: str) -> float:
+def _relevance(draft: ToolDraft, entity: str) -> float:
     """How much the tool is about the entity; a search that names none is about all it finds."""
     subject = draft.reader.subject
     if subject.entity == entity or (subject.action == "search" and not draft.entity):
@@ -147,7 +155,7 @@ def _belongs(draft: Draft, entity: str) -> float:
     return _A_KIND_OF if draft.entity == entity else _SPEAKS_OF
 
 
-def _type_entities(draft: Draft, output: Parameter, known: Known) -> Iterator[str]:
+def _type_entities(draft: ToolDraft, output: Parameter, known: KnownEntities) -> Iterator[str]:
     """The entities that the type of an output names: ``list[Order]``."""
     if type_family(output.type) not in ("", "array", "object") or not any(char.isupper() for char in output.type):
         return
@@ -158,8 +166,8 @@ def _type_entities(draft: Draft, output: Parameter, known: Known) -> Iterator[st
 
 
 def _concluded(
-    draft: Draft, known: Known, wanted: Wanted, own: Collection[tuple[str, str]], *, silent: bool
-) -> Iterator[Offer]:
+    draft: ToolDraft, known: KnownEntities, wanted: ConsumedKeys, own: Collection[tuple[str, str]], *, silent: bool
+) -> Iterator[ProducedValue]:
     """What a tool gives by its name.
 
     :param silent: whether its documented outputs do not hold its own entity.
@@ -167,28 +175,30 @@ def _concluded(
     subject, tool = draft.reader.subject, draft.tool
     tokens = set(words(local_name(tool)))
     if tokens & _LOGIN or {"log", "in"} <= tokens or {"sign", "in"} <= tokens:
-        yield Offer(output="", type="string", key=AUTH, confidence=0.7)
+        yield ProducedValue(output="", type="string", key=AUTH_KEY, confidence=0.7)
     if subject.action not in _CONCLUDED:
         return
     name = next(iter(subject.entities), "")
     identified, field = split_identifier(name, draft.reader.names)
     if identified and (identified, field) not in own and subject.action != "create":
-        yield Offer(output="", type="string", key=(identified, field), confidence=0.85)
+        yield ProducedValue(output="", type="string", key=(identified, field), confidence=0.85)
         return
     if silent and _may_hide(draft) and draft.entity in known.entities:
         confidence = _CONCLUDED[subject.action]
-        if subject.action == "get" and asks(draft):
+        if subject.action == "get" and free_text_score(draft):
             confidence = 0.6  # get customer by phone: words in, the customer out
         for field in wanted.fields(draft.entity):
             if (draft.entity, field) not in own:
                 key = (draft.entity, field)
-                yield Offer(output="", type="", key=key, confidence=confidence, belongs=_belongs(draft, draft.entity))
+                yield ProducedValue(
+                    output="", type="", key=key, confidence=confidence, relevance=_relevance(draft, draft.entity)
+                )
     if subject.action == "get" and not tool.returns and name:
-        value = [token for token in name.split() if token not in STATES]
-        yield Offer(output="", type="", key=(VALUE, " ".join(value)), confidence=0.7)
+        value = [token for token in name.split() if token not in QUALIFIERS]
+        yield ProducedValue(output="", type="", key=(PLAIN_VALUE, " ".join(value)), confidence=0.7)
 
 
-def _may_hide(draft: Draft) -> bool:
+def _may_hide(draft: ToolDraft) -> bool:
     """Whether the outputs leave room for what they do not say: none, few, or an object or list without its fields."""
     names = [output.name for output, _ in draft.outputs]
     if len(names) <= 2:
@@ -197,5 +207,5 @@ def _may_hide(draft: Draft) -> bool:
     return any(not any(name.startswith((f"{o.name}.", f"{o.name}[")) for name in names) for o in opaque)
 
 
-def _offer(output: Parameter, key: tuple[str, str], confidence: float, *, belongs: float = 1.0) -> Offer:
-    return Offer(output=output.name, type=output.type, key=key, confidence=confidence, belongs=belongs)
+def _offer(output: Parameter, key: tuple[str, str], confidence: float, *, relevance: float = 1.0) -> ProducedValue:
+    return ProducedValue(output=output.name, type=output.type, key=key, confidence=confidence, relevance=relevance)

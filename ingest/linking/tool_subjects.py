@@ -13,12 +13,12 @@ from ontology.ontology import Ontology
 from ontology.tool import Tool
 
 __all__ = [
-    "Names",
+    "CanonicalNames",
     "PathStep",
     "Subject",
     "action_of",
+    "canonical_names",
     "local_name",
-    "names_of",
     "path_steps",
     "subject_of",
     "systems_of",
@@ -55,7 +55,7 @@ _SHARED_ENOUGH = 0.5
 _MAX_CACHED = 500_000
 
 
-class Names:
+class CanonicalNames:
     """Canonical names under one list of abbreviations, remembered: catalogues use few names very often."""
 
     def __init__(self, abbreviations: Mapping[str, str]) -> None:
@@ -78,11 +78,11 @@ class Names:
 
 
 @lru_cache(maxsize=4)
-def _names(digest: str, abbreviations: tuple[tuple[str, str], ...]) -> Names:
-    return Names(dict(abbreviations))
+def _names(digest: str, abbreviations: tuple[tuple[str, str], ...]) -> CanonicalNames:
+    return CanonicalNames(dict(abbreviations))
 
 
-def names_of(ontology: Ontology) -> Names:
+def canonical_names(ontology: Ontology) -> CanonicalNames:
     """The remembered canonical names of an ontology."""
     return _names(ontology.digest, tuple(sorted(ontology.abbreviations.items())))
 
@@ -110,7 +110,7 @@ class Subject:
     entities: tuple[str, ...] = ()
 
 
-def path_steps(tool: Tool, names: Names) -> tuple[PathStep, ...]:
+def path_steps(tool: Tool, names: CanonicalNames) -> tuple[PathStep, ...]:
     """The segments of the tool's HTTP path without versions and prefixes; none where it has no path."""
     path = tool.metadata.get("path")
     if not isinstance(path, str) or "/" not in path:
@@ -130,7 +130,7 @@ def path_steps(tool: Tool, names: Names) -> tuple[PathStep, ...]:
 
 def subject_of(tool: Tool, ontology: Ontology) -> Subject:
     """What the tool does, and to what."""
-    names = names_of(ontology)
+    names = canonical_names(ontology)
     steps = path_steps(tool, names)
     action, objects = _from_name(local_name(tool), names)
     method = _METHODS.get(str(tool.metadata.get("method", "")).lower(), "")
@@ -192,7 +192,7 @@ def action_of(word: str) -> str:
     return _VERBS.get(word) or _VERBS.get(verb_lemma(word), "")
 
 
-def _from_name(name: str, names: Names) -> tuple[str, list[str]]:
+def _from_name(name: str, names: CanonicalNames) -> tuple[str, list[str]]:
     segments = [found for segment in re.split(r"[./]", name) if (found := words(segment))] or [[]]
     tokens = segments[-1]
     before = segments[-2] if len(segments) > 1 else []
@@ -205,7 +205,7 @@ def _from_name(name: str, names: Names) -> tuple[str, list[str]]:
     return action_of(tokens[place]), here + _objects(before, names)
 
 
-def _objects(tokens: list[str], names: Names) -> list[str]:
+def _objects(tokens: list[str], names: CanonicalNames) -> list[str]:
     """Names for the object of a phrase, the whole first: ``order status by id`` → order status, order."""
     while tokens and (tokens[0] in _LEADING or (tokens[0] in _FILLERS and len(tokens) > 1)):
         tokens = tokens[1:]

@@ -39,7 +39,7 @@ def links() -> Links:
     takers: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     profiles = [enterprise().profiles[tool.id] for tool in enterprise().tools]
     for profile in profiles:
-        for need in profile.needs:
+        for need in profile.consumes:
             if need.identifier and need.confidence >= 0.5:
                 takers[need.key].append((profile.id, need.parameter))
     edges = [
@@ -52,8 +52,8 @@ def links() -> Links:
             confidence=offer.confidence,
         )
         for profile in profiles
-        for offer in profile.offers
-        if offer.output and offer.belongs >= 0.9
+        for offer in profile.produces
+        if offer.output and offer.relevance >= 0.9
         for tool, parameter in takers[offer.key]
         if tool != profile.id
     ]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ingest.linking.auth_dependencies import sign_ins
+from ingest.linking.auth_dependencies import derive_auth_edges
 from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
 from ontology import Dependency, Parameter, Tool, load_ontology
@@ -71,15 +71,15 @@ def session(source: str, target: str, parameter: str = "token", output: str = "t
 
 def test_of_two_that_open_one_neither_is_needed() -> None:
     one, other = session("bank/login", BALANCE.id), session("bank/login_with_fingerprint", BALANCE.id)
-    assert list(sign_ins([BALANCE], [one, other])) == []
-    assert [edge.target for edge in sign_ins([BALANCE], [one])] == ["bank/login"]
-    assert [edge.target for edge in sign_ins([BALANCE], [other])] == ["bank/login_with_fingerprint"]
+    assert list(derive_auth_edges([BALANCE], [one, other])) == []
+    assert [edge.target for edge in derive_auth_edges([BALANCE], [one])] == ["bank/login"]
+    assert [edge.target for edge in derive_auth_edges([BALANCE], [other])] == ["bank/login_with_fingerprint"]
 
 
 def test_an_opener_that_gives_it_out_twice_is_one_and_its_first_output_by_name_is_said() -> None:
     edges = [session("bank/login", BALANCE.id, output=output) for output in ("token", "session_id")]
     for supplied in (edges, edges[::-1]):
-        (edge,) = sign_ins([BALANCE], supplied)
+        (edge,) = derive_auth_edges([BALANCE], supplied)
         assert (edge.source, edge.target, edge.output) == (BALANCE.id, "bank/login", "session_id")
 
 
@@ -94,7 +94,7 @@ def test_what_fills_any_other_input_is_not_needed() -> None:
         field="number",
         confidence=0.9,
     )
-    assert list(sign_ins([BALANCE], [plain])) == []
+    assert list(derive_auth_edges([BALANCE], [plain])) == []
 
 
 def test_a_session_that_is_optional_is_not_needed() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ingest.linking.derive import derive_edges
-from ingest.linking.device_preconditions import habits
+from ingest.linking.device_preconditions import derive_preconditions
 from ontology import Dependency, Parameter, Tool, load_ontology
 
 
@@ -35,7 +35,7 @@ def needs(tools: tuple[Tool, ...], name: str) -> dict[str, float]:
     """What one tool of the device needs, by name."""
     return {
         edge.target.removeprefix("handheld/"): edge.confidence
-        for edge in habits(tools)
+        for edge in derive_preconditions(tools)
         if edge.source == f"handheld/{name}"
     }
 
@@ -68,7 +68,7 @@ def test_a_tool_named_after_an_input_gives_it_and_one_that_validates_it_checks_i
     tools = (*DEVICE, tool("get_postal_code", "town"), tool("verify_phone", "text"), tool("ship", "postal_code phone"))
     named = (*tools, tool("ship_parcel", "postal_code phone"))
     assert set(needs(named, "ship_parcel")) == {"get_postal_code", "verify_phone", "read_internet_status"}
-    [filled] = [edge for edge in habits(named) if edge.target == "handheld/get_postal_code"]
+    [filled] = [edge for edge in derive_preconditions(named) if edge.target == "handheld/get_postal_code"]
     assert (filled.predicate, filled.parameter, filled.source) == ("depends_on", "postal_code", "handheld/ship_parcel")
 
 
@@ -80,21 +80,21 @@ def test_an_application_is_opened_by_its_own_login() -> None:
 
 def test_without_two_states_that_are_read_and_switched_there_is_no_device() -> None:
     rest = (tool("get_current_date"), tool("book_room", "date"), tool("order_taxi", "passengers"))
-    assert list(habits((*INTERNET, *rest))) == []
-    assert list(habits((*INTERNET, POSITIONING[0], *rest))) == []
+    assert list(derive_preconditions((*INTERNET, *rest))) == []
+    assert list(derive_preconditions((*INTERNET, POSITIONING[0], *rest))) == []
     elsewhere = tuple(replace(each, metadata={"namespace": "other"}) for each in POSITIONING)
-    assert list(habits((*INTERNET, *elsewhere, *rest))) == []
+    assert list(derive_preconditions((*INTERNET, *elsewhere, *rest))) == []
 
 
 def test_a_source_that_declares_dependencies_is_believed() -> None:
     declared = replace(tool("order_taxi", "passengers"), depends_on=(Dependency(tool="handheld/toggle_internet"),))
-    assert list(habits((*DEVICE, declared))) == []
+    assert list(derive_preconditions((*DEVICE, declared))) == []
 
 
 def test_edges_do_not_depend_on_the_order_of_the_catalogue_and_no_tool_needs_itself() -> None:
     tools = (*DEVICE, tool("get_current_date"), tool("get_date", "year?"), tool("book_room", "date position"))
-    found = list(habits(tools))
-    assert sorted(found, key=repr) == sorted(habits(tools[::-1]), key=repr)
+    found = list(derive_preconditions(tools))
+    assert sorted(found, key=repr) == sorted(derive_preconditions(tools[::-1]), key=repr)
     assert all(edge.source != edge.target and 0 < edge.confidence <= 1 for edge in found)
     derived = [edge for edge in derive_edges(tools, load_ontology()) if edge.predicate == "depends_on"]
     assert derived == found

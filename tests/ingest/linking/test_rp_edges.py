@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
-from ingest.linking.link_limits import Limits
+from ingest.linking.link_limits import LinkLimits
 from ingest.linking.output_index import type_fit
 from ingest.linking.resolver_edges import MAX_RESOLVERS
 from ingest.sources import read_catalog
@@ -140,7 +140,7 @@ def test_fan_out_is_bounded_and_the_own_system_comes_first() -> None:
     tools = [tool(f"list_users_{n:03}", "", "users[].user_id", namespace=f"s{n % 4}") for n in range(60)]
     tools.append(tool("block_user", "user_id", namespace="s2"))
     edges = [edge for edge in links(tools) if edge.target == "s2/block_user"]
-    assert len(edges) == Limits().max_providers
+    assert len(edges) == LinkLimits().max_providers
     assert {edge.source.split("/")[0] for edge in edges} == {"s2"}
     assert [edge.source for edge in edges] == sorted(edge.source for edge in edges)
 
@@ -222,7 +222,7 @@ def test_edges_are_those_of_comparing_all_pairs(reads: list[tuple[str, str]]) ->
     linked = {(edge.source, edge.target) for edge in found}
     assert linked <= expected
     for target, count in Counter(target for _, target in expected).items():
-        assert sum(edge.target == target for edge in found) == min(count, Limits().max_providers)
+        assert sum(edge.target == target for edge in found) == min(count, LinkLimits().max_providers)
     assert all(0 < edge.confidence <= 1 for edge in found)
 
 
@@ -268,6 +268,6 @@ def test_real_sets_reach_the_figures_on_record(shared: Path) -> None:
             for edge in found(name)
         )
         assert all(
-            count <= (MAX_RESOLVERS if key[0] == "resolved_by" else Limits().max_providers)
+            count <= (MAX_RESOLVERS if key[0] == "resolved_by" else LinkLimits().max_providers)
             for key, count in fan_in.items()
         )

@@ -1,47 +1,70 @@
 # The two commands of the README are `make demo` and `make test`. Everything they need is made here.
 PYTHON ?= python3
+JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
-LOCKS := default dev llm mcp aws google ladybug neo4j eval torch
+COVERAGE ?=
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) $(if $(COVERAGE),--cov --cov-report=term:skip-covered --cov-report=html)
 
-.PHONY: demo test check gate bench bench-quality bench-peers stubs locks clean
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast coverage format lint types check gate docs bench bench-quality bench-peers stubs locks clean
+
+help: ## list the targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  \1\t\2/p' Makefile | expand -t 18
 
 demo: $(VENV)/.default ## build the shipped catalogue, serve it, ask it, show the answers
 	$(BIN)/python -m services.cli.demo
 
-test: $(VENV)/.dev ## every test
-	$(BIN)/python -m pytest
+test: $(VENV)/.dev ## every test, in JOBS processes; COVERAGE=1 also measures coverage
+	$(PYTEST)
 
-check: $(VENV)/.dev ## what CI checks beside the tests: lint, types, stubs
+test-fast: $(VENV)/.dev ## the tests without those marked slow
+	$(PYTEST) -m "not slow"
+
+coverage: ## every test, and the coverage of the packages; fails below the floor in pyproject.toml
+	$(MAKE) test COVERAGE=1
+
+format: $(VENV)/.dev ## format the code, and repair what the linter can repair
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lint: $(VENV)/.dev ## linter and format, changing nothing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev ## mypy --strict over packages, scripts, research and tests
 	$(BIN)/mypy
+
+check: lint types ## lint, types, and the stubs: what CI checks beside the tests
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/generate_stubs.sh --check
 
-gate: $(VENV)/.dev ## CI's five minutes of quality: default must not lose to the flat hybrid on any set
+gate: $(VENV)/.dev ## the quality gate: default must not be below the flat hybrid on any set
 	$(BIN)/python -m scripts.quality_gate $(GATE)
 
-bench-quality: $(VENV)/.dev ## every system on every set; renews docs/results.md
-	$(BIN)/python -m scripts.bench_quality $(BENCH)
-
-bench-peers: $(VENV)/.dev ## other retrievers on the same sets, beside ours; renews docs/results.md
-	$(BIN)/python -m scripts.bench_peers $(BENCH)
+docs: $(VENV)/.docs ## build the documentation site; a broken link is an error
+	$(BIN)/mkdocs build --strict --site-dir out/site
 
 bench: $(VENV)/.dev ## speed and size, compared within one run
 	$(BIN)/python -m scripts.bench $(BENCH)
 	$(BIN)/python -m scripts.bench_datagen
 
+bench-quality: $(VENV)/.dev ## every system on every set; rewrites docs/results.md
+	$(BIN)/python -m scripts.bench_quality $(BENCH)
+
+bench-peers: $(VENV)/.dev ## other retrievers on the same sets, beside ours; rewrites docs/results.md
+	$(BIN)/python -m scripts.bench_peers $(BENCH)
+
 stubs: $(VENV)/.dev ## generate egotools/v1 from proto/
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/generate_stubs.sh
 
-locks: $(VENV)/.dev ## resolve requirements/*.txt anew
+locks: $(VENV)/.dev ## resolve requirements/*.txt again
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/lock.sh
 
-clean:
+clean: ## remove the environment and everything under out/
 	rm -rf $(VENV) out
 
 $(BIN)/python:
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "egotools needs Python 3.11 or newer; say: make PYTHON=python3.12 …")'
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "egotools needs Python 3.11 or newer: make PYTHON=python3.12 …")'
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.default: requirements/default.txt pyproject.toml | $(BIN)/python
@@ -51,4 +74,8 @@ $(VENV)/.default: requirements/default.txt pyproject.toml | $(BIN)/python
 
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.default
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	touch $@
+
+$(VENV)/.docs: requirements/docs.txt $(VENV)/.default
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
 	touch $@

@@ -1,6 +1,7 @@
 """From the tool graph to labelled requests: tool paths, requests of six classes over them, and checks that the labels hold.
 
-:mod:`datagen.paths.path_sampler` finds the paths, :mod:`datagen.generation.rules_generator` words them, :mod:`datagen.validation.rules_validator` judges what was worded,
+:mod:`datagen.paths.path_sampler` finds the paths, :mod:`datagen.generation.rules_generator` generates requests over them,
+:mod:`datagen.validation.rules_validator` validates the requests,
 and :mod:`datagen.run.make_requests` runs the three over a catalogue. Each step that a language model could take has a twin made
 of rules, and the rules are the default. After "Planning Agents on an Ego-Trip", section 4.
 """

@@ -14,7 +14,7 @@ from datagen.tool_path import PathEdge, ToolPath
 
 __all__ = [
     "MAX_OUTPUTS",
-    "Draft",
+    "GeneratedText",
     "Generator",
     "OutputFinder",
     "RequestJudge",
@@ -80,30 +80,30 @@ class SequenceJudge(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """A worded request before it is judged."""
+class GeneratedText:
+    """The text of a request and the values in it, before validation."""
 
     text: str
     values: tuple[SampleValue, ...]
 
 
 class Generator(Protocol):
-    """Words requests."""
+    """Generates the text of a request."""
 
     @property
     def name(self) -> str:
         """Versioned name."""
 
-    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> Draft | Refusal:
-        """Word one request of this class over this path, or say why it cannot be. Equal arguments, equal result.
+    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | Refusal:
+        """The text of one request of this class over this path, or the reason why there is none. Equal arguments, equal result.
 
-        :param seed: another seed, another wording.
+        :param seed: another seed, another text.
         :raises ModelError: when a model is needed and dead.
         """
 
 
 class RequestJudge(Protocol):
-    """One check of worded requests."""
+    """One check of generated requests."""
 
     @property
     def name(self) -> str:

@@ -61,7 +61,7 @@ class SyntheticRequest:
     :param id: unique in its set.
     :param request_class: one of :data:`CLASSES`.
     :param values: what the request says for inputs; at least one, unless no tool of the path has an input.
-    :param generator: versioned name of who worded it; ``hand`` for a writer.
+    :param generator: versioned name of what generated it; ``hand`` for a writer.
     """
 
     id: str
@@ -113,7 +113,7 @@ class Refusal:
     :param stage: ``outputs``, ``path``, ``sequence``, ``generate``, ``validate`` or ``diversity``.
     :param subject: the tools it was about, in their order.
     :param reason: one sentence without a full stop.
-    :param text: what was worded, where something was.
+    :param text: the generated text, if there is one.
     """
 
     stage: str

@@ -15,7 +15,7 @@ from datagen.generation.sampler import Speech
 from datagen.generation.template_context import Scene, Unwordable
 from datagen.generation.templates import conditional, explicit, implicit, knowledge, multi, single
 from datagen.generation.tool_frame import Reading, read_tool
-from datagen.seams import Draft
+from datagen.seams import GeneratedText
 from datagen.synthetic_request import CLASSES, Refusal, SampleValue
 from datagen.tool_path import ToolPath
 from ontology.errors import InvalidArgumentError
@@ -61,7 +61,7 @@ class RulesGenerator:
         self._lexicon = load_lexicon()
         self._readings: dict[str, Reading | str] = {}
 
-    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> Draft | Refusal:
+    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | Refusal:
         """Word one request of this class over this path, or say why it cannot be.
 
         :raises InvalidArgumentError: for a class that is none of the six.
@@ -92,10 +92,10 @@ class RulesGenerator:
         readings: Mapping[str, Reading],
         request_class: str,
         seed: int,
-    ) -> Draft | Refusal:
+    ) -> GeneratedText | Refusal:
         """Of the first few wordings that are right, the one that repeats least of what all requests say."""
         reason, text = "", ""
-        drafts: list[Draft] = []
+        drafts: list[GeneratedText] = []
         for attempt in range(_ATTEMPTS):
             talkative = not drafts and attempt >= _ATTEMPTS // 2
             speech = Speech(rng=_random(path, request_class, seed, attempt), lexicon=self._lexicon, talkative=talkative)
@@ -107,7 +107,7 @@ class RulesGenerator:
             values = tuple(dict.fromkeys(speech.values))
             reason = _fault(text, values, request_class, path, readings)
             if not reason:
-                drafts.append(Draft(text=text, values=values))
+                drafts.append(GeneratedText(text=text, values=values))
             if len(drafts) == _CHOICES:
                 break
         if drafts:

@@ -11,7 +11,7 @@ from datagen.llm.chat_step import NAME, Asking, answer_schema, question, reader
 from datagen.llm.class_prompts import KINDS, persona
 from datagen.llm.parse_generated import draft_of
 from datagen.llm.tool_prompt import inputs_of, steps
-from datagen.seams import Draft
+from datagen.seams import GeneratedText
 from datagen.synthetic_request import CLASSES, Refusal
 from datagen.tool_path import ToolPath
 from inference.cache import Cache
@@ -66,7 +66,7 @@ class LlmGenerator:
         """Versioned name."""
         return NAME
 
-    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> Draft | Refusal:
+    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | Refusal:
         """The model's wording, or why there is none; see :class:`datagen.seams.Generator`.
 
         :param seed: picks who writes and how.
@@ -82,7 +82,7 @@ class LlmGenerator:
             return _refusal(path, request_class, fault)
         tools = tuple(map(self._catalogue.tool, path.tools))
 
-        def read(text: str) -> Draft:
+        def read(text: str) -> GeneratedText:
             row: dict[str, Any] = self._reader.read(text)
             return draft_of(row, path, tools, example=KINDS[request_class].example)
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from datagen.seams import Draft
+from datagen.seams import GeneratedText
 from datagen.synthetic_request import SampleValue
 from datagen.tool_path import ToolPath
 from inference.structured_chat import UnusableAnswerError
@@ -30,7 +30,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _NO_CONTENT = frozenset("a an the my our your this that these those of for to in on with some any".split())
 
 
-def draft_of(row: Mapping[str, Any], path: ToolPath, tools: Sequence[Tool], *, example: str) -> Draft:
+def draft_of(row: Mapping[str, Any], path: ToolPath, tools: Sequence[Tool], *, example: str) -> GeneratedText:
     """The draft that an answer inside the schema makes.
 
     :param tools: those of the path, in its order.
@@ -46,7 +46,7 @@ def draft_of(row: Mapping[str, Any], path: ToolPath, tools: Sequence[Tool], *, e
             "no value stands word for word in the message and is for an input that the person tells "
             f"(values: {given}; message: {text!r})"
         )
-    return Draft(text=text, values=values)
+    return GeneratedText(text=text, values=values)
 
 
 def check_text(text: str, tools: Sequence[Tool], *, example: str) -> None:

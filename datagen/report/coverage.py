@@ -70,7 +70,7 @@ def measure_coverage(
 ) -> Coverage:
     """The coverage of a catalogue by its requests.
 
-    :param paths: all that were found, worded or not.
+    :param paths: all that were found, used or not.
     :param refused: what did not become a request; a tool that none needs is explained by them.
     """
     used = {tool for request in requests for tool in request.path.tools}

@@ -30,7 +30,7 @@ def made_figures(made: Made, encoder: Encoder) -> dict[str, Any]:
 
     :param encoder: tells how close requests are.
     """
-    requests = made.worded.requests
+    requests = made.generated.requests
     diversity = measure_diversity([request.text for request in requests], encoder)
     leakage = measure_leakage(
         (request.text, [made.catalogue.tool(tool) for tool in request.path.tools]) for request in requests
@@ -46,7 +46,7 @@ def made_figures(made: Made, encoder: Encoder) -> dict[str, Any]:
         "snapshot_id": made.catalogue.snapshot_id,
         "seed": made.seed,
         "by": {step: list(names) for step, names in made.names.items()},
-        "stopped": str(made.worded.stopped or ""),
+        "stopped": str(made.generated.stopped or ""),
         "classes": _classes(made),
         "gold_set_sizes": _by_class(requests, lambda request: str(len(request.path.tools))),
         "shapes": _by_class(requests, lambda request: request.path.shape),
@@ -63,7 +63,7 @@ def made_figures(made: Made, encoder: Encoder) -> dict[str, Any]:
 
 
 def _classes(made: Made) -> dict[str, dict[str, int]]:
-    kept = Counter(request.request_class for request in made.worded.requests)
+    kept = Counter(request.request_class for request in made.generated.requests)
     return {
         name: {"wanted": wanted, "paths": len(made.paths.by_class.get(name, ())), "made": kept[name]}
         for name, wanted in made.wanted.items()

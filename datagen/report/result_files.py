@@ -29,7 +29,7 @@ def write_result(folder: Path, made: Made, encoder: Encoder) -> dict[str, Any]:
     :raises StorageError: when the disk refuses.
     """
     figures = made_figures(made, encoder)
-    requests = made.worded.requests
+    requests = made.generated.requests
     outputs = (output for outputs in made.outputs.by_tool.values() for output in outputs)
     _write_rows(folder / "tools.jsonl", (tool.to_json() for tool in made.catalogue.tools))
     _write_rows(folder / "outputs.jsonl", map(asdict, outputs))

@@ -1,4 +1,4 @@
-"""The loop that words, judges and chooses: until each class has what is wanted, or paths and attempts run out."""
+"""The loop that generates, validates and selects: until each class has what is wanted, or paths and attempts run out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datagen.run.dedup import KeptTexts
 from datagen.run.journal import Journal, Outcome
 from datagen.run.queue import Queue, Unit
-from datagen.seams import Draft, Generator, RequestJudge
+from datagen.seams import GeneratedText, Generator, RequestJudge
 from datagen.synthetic_request import Refusal, SyntheticRequest, Verdict
 from datagen.tool_path import ToolPath
 from datagen.validation.rules_validator import validate
@@ -17,7 +17,7 @@ from inference.structured_chat import in_order
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from retrieval.retriever import Request
 
-__all__ = ["Progress", "Worded", "Worder", "word_requests"]
+__all__ = ["GeneratedRequests", "Progress", "RequestGenerator", "generate_all"]
 
 _WAVE = 16  # units of one class before the next has its turn: a run that stops early has requests of all
 
@@ -25,7 +25,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Worded:
+class GeneratedRequests:
     """What came of it.
 
     :param requests: by class in the order of the classes, then in the order they were kept.
@@ -39,8 +39,8 @@ class Worded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Worder:
-    """Words requests and has them judged; asks nobody for what the journal has.
+class RequestGenerator:
+    """Generates requests and has them validated; an outcome that the journal has is not computed again.
 
     :param judges: in rounds; a request that fails in one is not put before the next.
     :param concurrency: how many requests are worked on at once.
@@ -51,7 +51,7 @@ class Worder:
     journal: Journal
     concurrency: int = 1
 
-    def word(self, units: Sequence[Unit]) -> Iterator[tuple[Unit, Outcome]]:
+    def generate(self, units: Sequence[Unit]) -> Iterator[tuple[Unit, Outcome]]:
         """Each unit with its outcome, written down, in order.
 
         :raises ModelError: when a model is needed and dead.
@@ -64,19 +64,19 @@ class Worder:
 
     def request(self, unit: Unit, outcome: Outcome) -> SyntheticRequest | Refusal:
         """What a unit became by its outcome."""
-        if isinstance(outcome.worded, Refusal):
-            return outcome.worded
-        request = self._made(unit, outcome.worded, outcome.verdicts)
+        if isinstance(outcome.generated, Refusal):
+            return outcome.generated
+        request = self._made(unit, outcome.generated, outcome.verdicts)
         failed = next((verdict for verdict in outcome.verdicts if not verdict.passed), None)
         return request if failed is None else _refusal(request, "validate", f"{failed.check}: {failed.reason}")
 
-    def _made(self, unit: Unit, draft: Draft, verdicts: tuple[Verdict, ...] = ()) -> SyntheticRequest:
+    def _made(self, unit: Unit, generated: GeneratedText, verdicts: tuple[Verdict, ...] = ()) -> SyntheticRequest:
         return SyntheticRequest(
             id=unit.id,
-            text=draft.text,
+            text=generated.text,
             request_class=unit.request_class,
             path=unit.path,
-            values=draft.values,
+            values=generated.values,
             generator=self.generator.name,
             verdicts=verdicts,
         )
@@ -85,68 +85,68 @@ class Worder:
         return self.journal.get(unit.key) or self._asked(unit)
 
     def _asked(self, unit: Unit) -> Outcome:
-        worded = self.generator.generate(unit.path, unit.request_class, seed=unit.wording_seed)
-        if isinstance(worded, Refusal):
-            return Outcome(worded=worded)
-        request = self._made(unit, worded)
+        generated = self.generator.generate(unit.path, unit.request_class, seed=unit.generation_seed)
+        if isinstance(generated, Refusal):
+            return Outcome(generated=generated)
+        request = self._made(unit, generated)
         try:
-            Request(query=worded.text)
+            Request(query=generated.text)
         except InvalidArgumentError as error:
-            return Outcome(worded=_refusal(request, "generate", error.problem))
+            return Outcome(generated=_refusal(request, "generate", error.problem))
         for judges in self.judges:
             judged = validate(request, judges).verdicts
             request = replace(request, verdicts=request.verdicts + judged)
             if not all(verdict.passed for verdict in judged):
                 break
-        return Outcome(worded=worded, verdicts=request.verdicts)
+        return Outcome(generated=generated, verdicts=request.verdicts)
 
 
-def word_requests(
+def generate_all(
     paths: Mapping[str, Sequence[ToolPath]],
     wanted: Mapping[str, int],
-    worder: Worder,
+    generator: RequestGenerator,
     encoder: Encoder,
     *,
     seed: int,
     progress: Progress,
-) -> Worded:
-    """Word requests of each class over its paths.
+) -> GeneratedRequests:
+    """Generate requests of each class over its paths.
 
     :param paths: class → paths in order of preference, more than are wanted.
     :param wanted: class → how many requests.
     :param encoder: tells requests that are alike.
-    :param seed: another seed, other wordings.
+    :param seed: another seed, other texts.
     """
     queues = [Queue(name, paths.get(name, ()), wanted=count, seed=seed) for name, count in wanted.items() if count]
-    choice = _Choice(worder=worder, kept=KeptTexts(encoder), requests=[], refused=[])
+    choice = _Choice(generator=generator, kept=KeptTexts(encoder), requests=[], refused=[])
     stopped: EgotoolsError | None = None
     total = sum(wanted.values())
     progress("requests", 0, total)
     while stopped is None and any(waves := [queue.take(_WAVE) for queue in queues]):
         for queue, wave in zip(queues, waves, strict=True):
-            outcomes, stopped = _outcomes(wave, worder)
+            outcomes, stopped = _outcomes(wave, generator)
             choice.choose(queue, outcomes)
             progress("requests", len(choice.requests), total)
             if stopped is not None:
                 break
     if stopped is None:
-        worder.journal.settle()
+        generator.journal.settle()
     order = list(wanted)
     requests = sorted(choice.requests, key=lambda request: order.index(request.request_class))
-    return Worded(requests=tuple(requests), refused=tuple(dict.fromkeys(choice.refused)), stopped=stopped)
+    return GeneratedRequests(requests=tuple(requests), refused=tuple(dict.fromkeys(choice.refused)), stopped=stopped)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Choice:
     """Keeps what passed and adds something."""
 
-    worder: Worder
+    generator: RequestGenerator
     kept: KeptTexts
     requests: list[SyntheticRequest]
     refused: list[Refusal]
 
     def choose(self, queue: Queue, outcomes: Sequence[tuple[Unit, Outcome]]) -> None:
-        made = [(unit, self.worder.request(unit, outcome)) for unit, outcome in outcomes]
+        made = [(unit, self.generator.request(unit, outcome)) for unit, outcome in outcomes]
         texts = [request.text for _, request in made if isinstance(request, SyntheticRequest)]
         vectors = iter(self.kept.encode(texts))
         for unit, request in made:
@@ -163,11 +163,13 @@ class _Choice:
             queue.refuse(unit)
 
 
-def _outcomes(wave: Sequence[Unit], worder: Worder) -> tuple[list[tuple[Unit, Outcome]], EgotoolsError | None]:
+def _outcomes(
+    wave: Sequence[Unit], generator: RequestGenerator
+) -> tuple[list[tuple[Unit, Outcome]], EgotoolsError | None]:
     """The outcomes of a wave up to the one that could not be had, and why not."""
     outcomes: list[tuple[Unit, Outcome]] = []
     try:
-        for each in worder.word(wave):
+        for each in generator.generate(wave):
             outcomes.append(each)  # one by one: what came before an error is kept
     except EgotoolsError as error:
         return outcomes, error

@@ -1,4 +1,4 @@
-"""The journal: what was worded and judged, appended row by row, so that a run that stops goes on and asks nothing twice.
+"""The journal: the texts that were generated and their verdicts, appended row by row, so that a run that stops goes on and asks nothing twice.
 
 One file a configuration, ``journal/<hash>.jsonl`` in the folder of results, its first row the configuration itself. Whoever
 changes the configuration starts another file, and finds the old one as it was when changing back. A last line without its
@@ -21,7 +21,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from datagen.seams import Draft
+from datagen.seams import GeneratedText
 from datagen.synthetic_request import Refusal, SampleValue, Verdict
 from ontology.errors import StorageError
 from ontology.files import disk_errors, write_file
@@ -37,25 +37,25 @@ _UNSETTLED = 8  # refusals in a row: more than a model that dies gives before it
 class Outcome:
     """What came of one attempt at one request.
 
-    :param worded: the draft, or why there is none.
-    :param verdicts: of the judges that were asked; none where nothing was worded.
+    :param generated: the text, or why there is none.
+    :param verdicts: of the judges that were asked; none where no text was generated.
     """
 
-    worded: Draft | Refusal
+    generated: GeneratedText | Refusal
     verdicts: tuple[Verdict, ...] = ()
 
     @property
     def accepted(self) -> bool:
-        """Whether something was worded, and every judge passed it."""
-        return not isinstance(self.worded, Refusal) and all(verdict.passed for verdict in self.verdicts)
+        """Whether a text was generated, and every judge passed it."""
+        return not isinstance(self.generated, Refusal) and all(verdict.passed for verdict in self.verdicts)
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""
-        if isinstance(self.worded, Refusal):
-            return {"refusal": self.worded.to_json()}
-        values = [asdict(value) for value in self.worded.values]
+        if isinstance(self.generated, Refusal):
+            return {"refusal": self.generated.to_json()}
+        values = [asdict(value) for value in self.generated.values]
         return {
-            "text": self.worded.text,
+            "text": self.generated.text,
             "values": values,
             "verdicts": [verdict.to_json() for verdict in self.verdicts],
         }
@@ -65,10 +65,10 @@ class Outcome:
         """Read the JSON form that :meth:`to_json` writes."""
         if "refusal" in row:
             said = dict(row["refusal"])
-            return cls(worded=Refusal(**{**said, "subject": tuple(said["subject"])}))
+            return cls(generated=Refusal(**{**said, "subject": tuple(said["subject"])}))
         values = tuple(SampleValue(**value) for value in row["values"])
         verdicts = tuple(Verdict(**verdict) for verdict in row["verdicts"])
-        return cls(worded=Draft(text=row["text"], values=values), verdicts=verdicts)
+        return cls(generated=GeneratedText(text=row["text"], values=values), verdicts=verdicts)
 
 
 class Journal:
@@ -190,7 +190,7 @@ def _mended(path: Path, header: str) -> dict[str, Outcome]:
     if not lines or lines[0] + b"\n" != header.encode() or lines[-1] or len(whole) != len(lines) - 1:
         if lines:
             lost = max(len(lines) - 1 - len(whole), 0)
-            _log.warning("%s: the last line is torn or %d others are damaged; they are worded again", path, lost)
+            _log.warning("%s: the last line is torn or %d others are damaged; they are generated again", path, lost)
         write_file(path, "".join(whole))
     return known
 

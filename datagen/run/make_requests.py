@@ -13,7 +13,7 @@ from datagen.links import Links
 from datagen.paths.path_sampler import FoundPaths, find_paths
 from datagen.paths.pp_graph import PpGraph, build_pp_graph
 from datagen.paths.rp_graph import build_rp_graph
-from datagen.run.generate_loop import Progress, Worded, Worder, word_requests
+from datagen.run.generate_loop import GeneratedRequests, Progress, RequestGenerator, generate_all
 from datagen.run.journal import code_digest, open_journal
 from datagen.seams import Generator, OutputFinder, RequestJudge, SequenceJudge, ToolOutputs
 from datagen.synthetic_request import Refusal
@@ -31,7 +31,7 @@ class Steps:
 
     :param judges: in rounds; a request that fails in one is not put before the next.
     :param encoder: of the catalogue's snapshot; compares inputs, and requests.
-    :param concurrency: how many requests are worded at once; what comes of it is the same.
+    :param concurrency: how many requests are generated at once; what comes of it is the same.
     :param model: name of the chat model behind the steps, empty for rules: another model, another journal.
     """
 
@@ -60,12 +60,12 @@ class Made:
     rp: Links
     pp: PpGraph
     paths: FoundPaths
-    worded: Worded
+    generated: GeneratedRequests
 
     @property
     def refused(self) -> tuple[Refusal, ...]:
         """What did not become a request, of all steps in their order, each thing once."""
-        return tuple(dict.fromkeys((*self.outputs.refused, *self.paths.refused, *self.worded.refused)))
+        return tuple(dict.fromkeys((*self.outputs.refused, *self.paths.refused, *self.generated.refused)))
 
 
 def make_requests(
@@ -75,7 +75,7 @@ def make_requests(
 
     :param wanted: class → how many requests.
     :param folder: the folder of results, which keeps the journal.
-    :raises EgotoolsError: for what happens before the first request is worded; what stops it later is in the result.
+    :raises EgotoolsError: for what happens before the first request is generated; what stops it later is in the result.
     """
     progress("outputs", 0, 0)
     outputs = steps.outputs.find()
@@ -93,8 +93,8 @@ def make_requests(
         "encoder": (steps.encoder.name,),
     }
     with open_journal(folder, _configuration(catalogue, names, steps.model)) as journal:
-        worder = Worder(generator=generator, judges=judges, journal=journal, concurrency=steps.concurrency)
-        worded = word_requests(paths.by_class, wanted, worder, steps.encoder, seed=seed, progress=progress)
+        requests = RequestGenerator(generator=generator, judges=judges, journal=journal, concurrency=steps.concurrency)
+        generated = generate_all(paths.by_class, wanted, requests, steps.encoder, seed=seed, progress=progress)
     return Made(
         catalogue=catalogue,
         seed=seed,
@@ -104,7 +104,7 @@ def make_requests(
         rp=rp,
         pp=pp,
         paths=paths,
-        worded=worded,
+        generated=generated,
     )
 
 

@@ -1,4 +1,4 @@
-"""The queue of one class: which path is worded next, and how often it is tried."""
+"""The queue of one class: which path is tried next, and how often it is tried."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from datagen.tool_path import ToolPath
 __all__ = ["ATTEMPTS", "MOST_A_PATH", "Queue", "Unit"]
 
 ATTEMPTS = 3
-"""How many wordings of a path may be refused in a row before it is left."""
+"""How many texts of a path may be refused in a row before it is left."""
 MOST_A_PATH = 3
 """How many requests of one class a path may get, where a class has too few paths."""
 
@@ -44,14 +44,14 @@ class Unit:
         return hashlib.sha256(json.dumps([*said, edges], sort_keys=True).encode()).hexdigest()[:16]
 
     @property
-    def wording_seed(self) -> int:
+    def generation_seed(self) -> int:
         """What the generator is seeded with, 32 bits: another path, class, attempt or seed of the run, another number."""
         said = f"{self.seed}\n{self.id}\n{' '.join(self.path.tools)}"
         return int.from_bytes(hashlib.sha256(said.encode()).digest()[:4], "big")
 
 
 class Queue:
-    """The paths of one class in the order they are worded.
+    """The paths of one class in the order they are tried.
 
     A refused path is tried again before another takes its place, for the paths were chosen to cover the catalogue; and a
     path gets a second request only when all have had their turn.

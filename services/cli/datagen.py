@@ -26,7 +26,7 @@ def datagen(
             "--out",
             "-o",
             help="Folder for tools.jsonl, queries.jsonl, rejected.jsonl, edges.jsonl, outputs.jsonl and the report. What was "
-            "worded in it already, of the same snapshot by the same generator, is not worded again.",
+            "generated in it already, of the same snapshot by the same generator, is not generated again.",
         ),
     ],
     per_class: Annotated[int, typer.Option(help="How many requests of each of the six classes.")] = 50,

@@ -39,7 +39,7 @@ class DatagenPlan:
     """What to make, of what, and where it goes.
 
     :param store: folder of the published snapshot.
-    :param out: folder of the results; what was worded in it already is not worded again.
+    :param out: folder of the results; what was generated in it already is not generated again.
     :param per_class: how many requests of each class, or a sixth of all where the mix has shares.
     :param generator: one of :data:`GENERATORS`.
     :param mix: file of counts or shares by class.
@@ -76,7 +76,7 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
 
     :raises InvalidArgumentError: for options that cannot be served, before anything is written.
     :raises CatalogError: when no request could be made at all; the report then says why.
-    :raises EgotoolsError: for what stops it before the first request is worded.
+    :raises EgotoolsError: for what stops it before the first request is generated.
     """
     wanted = equal_mix(plan.per_class) if plan.mix is None else read_mix(plan.mix, plan.per_class)
     if plan.generator not in GENERATORS:
@@ -100,11 +100,11 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
         progress("report", 0, 0)
         figures = write_result(plan.out, made, encoder)
     report = plan.out / "report.md"
-    if not made.worded.requests and made.worded.stopped is None:
+    if not made.generated.requests and made.generated.stopped is None:
         raise CatalogError(
             "no request could be made of this catalogue", subject=str(plan.store), remedy=f"{report} says why"
         )
-    return Generation(figures=figures, report=report, stopped=made.worded.stopped)
+    return Generation(figures=figures, report=report, stopped=made.generated.stopped)
 
 
 def _steps(catalogue: Catalogue, encoder: Encoder) -> Steps:

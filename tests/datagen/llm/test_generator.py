@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from datagen.llm import LlmGenerator
-from datagen.seams import Draft, Generator
+from datagen.seams import GeneratedText, Generator
 from datagen.synthetic_request import CLASSES, Refusal, SampleValue
 from datagen.tool_path import ToolPath
 from inference.budget import Budget
@@ -43,7 +43,7 @@ def test_a_good_answer_becomes_a_draft_whose_values_stand_in_it() -> None:
         generator: Generator = LlmGenerator(catalogue(), chat(server))
         draft = generator.generate(CHAIN, CLASS, seed=1)
     assert generator.name == "llm.v1"
-    assert draft == Draft(
+    assert draft == GeneratedText(
         text="Put whatever Ada Wren ordered on the road for Friday, please.",
         values=(
             SampleValue(tool=FIND.id, parameter="customer_name", value="Ada Wren"),
@@ -64,7 +64,7 @@ def test_a_good_answer_becomes_a_draft_whose_values_stand_in_it() -> None:
 def test_each_class_is_told_as_what_it_is(request_class: str) -> None:
     model = ScriptedChat([GOOD])
     path = ONE if request_class == "single-intent" else CHAIN
-    assert isinstance(LlmGenerator(catalogue(), model).generate(path, request_class, seed=0), Draft)
+    assert isinstance(LlmGenerator(catalogue(), model).generate(path, request_class, seed=0), GeneratedText)
     instructions = model.calls[0][0].content
     others = ScriptedChat([GOOD])
     LlmGenerator(catalogue(), others).generate(CHAIN, "multi-intent", seed=0)
@@ -85,14 +85,14 @@ def test_values_that_the_request_does_not_say_are_dropped() -> None:
         (1, "customer_name", "Ada"),  # said already
     )
     draft = LlmGenerator(catalogue(), ScriptedChat([answer])).generate(CHAIN, CLASS, seed=0)
-    assert isinstance(draft, Draft)
+    assert isinstance(draft, GeneratedText)
     assert [(value.parameter, value.value) for value in draft.values] == [("customer_name", "Ada Wren")]
 
 
 def test_a_whole_number_may_be_written_with_a_point() -> None:
     answer = GOOD.replace('"tool": 1', '"tool": 1.0')
     draft = LlmGenerator(catalogue(), ScriptedChat([answer])).generate(CHAIN, CLASS, seed=0)
-    assert isinstance(draft, Draft)
+    assert isinstance(draft, GeneratedText)
     assert len(draft.values) == 2
 
 
@@ -111,7 +111,7 @@ def test_the_whole_message_is_no_value() -> None:
 def test_a_tool_without_inputs_needs_no_value() -> None:
     model = ScriptedChat([worded("Is the shop up at the moment?")])
     draft = LlmGenerator(catalogue(), model).generate(ToolPath(tools=(PING.id,)), "single-intent", seed=0)
-    assert draft == Draft(text="Is the shop up at the moment?", values=())
+    assert draft == GeneratedText(text="Is the shop up at the moment?", values=())
 
 
 ADA = (1, "customer_name", "Ada")
@@ -147,7 +147,7 @@ def test_an_answer_that_is_no_request_is_refused_with_its_reason(answer: str, re
 def test_its_fault_is_told_and_it_may_be_mended(answer: str, reason: str) -> None:
     with chat_server(lambda _, number: Reply(text=answer if number == 1 else GOOD)) as server:
         draft = LlmGenerator(catalogue(), chat(server)).generate(CHAIN, CLASS, seed=0)
-    assert isinstance(draft, Draft)
+    assert isinstance(draft, GeneratedText)
     assert reason in bodies(server.requests)[1]
 
 
@@ -216,11 +216,11 @@ def test_a_model_that_dies_on_the_way_is_an_error_and_the_next_run_asks_only_the
             found = [generator.generate(CHAIN, CLASS, seed=seed) for seed in range(6)]
             with pytest.raises(ModelError, match="400"):
                 generator.generate(CHAIN, CLASS, seed=6)
-        assert [isinstance(one, Draft) for one in found] == [True] * 4 + [False] * 2
+        assert [isinstance(one, GeneratedText) for one in found] == [True] * 4 + [False] * 2
         assert server.hits == 7
         with chat_server(lambda *_: Reply(text=GOOD)) as second:
             again = LlmGenerator(catalogue(), Named(chat(second), model.name), cache)
-            assert all(isinstance(again.generate(CHAIN, CLASS, seed=seed), Draft) for seed in range(10))
+            assert all(isinstance(again.generate(CHAIN, CLASS, seed=seed), GeneratedText) for seed in range(10))
     assert second.hits == 6
 
 
@@ -228,7 +228,7 @@ def test_one_failed_call_among_good_ones_costs_one_request() -> None:
     with chat_server(lambda _, number: Reply(status=400) if number % 2 else Reply(text=GOOD)) as server:
         generator = LlmGenerator(catalogue(), chat(server))
         found = [generator.generate(CHAIN, CLASS, seed=seed) for seed in range(8)]
-    assert sum(isinstance(one, Draft) for one in found) == 4
+    assert sum(isinstance(one, GeneratedText) for one in found) == 4
 
 
 def test_the_budget_stops_the_run_and_the_next_one_pays_only_for_the_rest() -> None:
@@ -242,7 +242,7 @@ def test_the_budget_stops_the_run_and_the_next_one_pays_only_for_the_rest() -> N
         paid = server.hits
         assert 2 <= paid < 8
         rich = LlmGenerator(catalogue(), chat(server), cache)
-        assert all(isinstance(rich.generate(CHAIN, CLASS, seed=seed), Draft) for seed in range(8))
+        assert all(isinstance(rich.generate(CHAIN, CLASS, seed=seed), GeneratedText) for seed in range(8))
         assert server.hits == 8
 
 
@@ -250,4 +250,4 @@ def test_what_was_refused_is_not_kept() -> None:
     cache = Cache()
     model = ScriptedChat(["no", "no", GOOD])
     assert isinstance(LlmGenerator(catalogue(), model, cache).generate(CHAIN, CLASS, seed=0), Refusal)
-    assert isinstance(LlmGenerator(catalogue(), model, cache).generate(CHAIN, CLASS, seed=0), Draft)
+    assert isinstance(LlmGenerator(catalogue(), model, cache).generate(CHAIN, CLASS, seed=0), GeneratedText)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from datagen.run.generate_loop import Worded, Worder, word_requests
+from datagen.run.generate_loop import GeneratedRequests, RequestGenerator, generate_all
 from datagen.run.journal import open_journal
 from datagen.run.queue import ATTEMPTS, MOST_A_PATH
-from datagen.seams import Draft, RequestJudge
+from datagen.seams import GeneratedText, RequestJudge
 from datagen.synthetic_request import Refusal, SyntheticRequest, Verdict
 from datagen.tool_path import ToolPath
 from inference import HashingEncoder
@@ -28,13 +28,13 @@ class Scripted:
     asked: list[tuple[str, int]] = field(default_factory=list)
     name: str = "scripted.v1"
 
-    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> Draft | Refusal:
+    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | Refusal:
         before = sum(tool == path.tools[0] for tool, _ in self.asked)
         self.asked.append((path.tools[0], before))
         said = self.say(path, before)
         if isinstance(said, Exception):
             raise said
-        return said if isinstance(said, Refusal) else Draft(text=said, values=())
+        return said if isinstance(said, Refusal) else GeneratedText(text=said, values=())
 
 
 @dataclass(kw_only=True)
@@ -61,30 +61,30 @@ def paths(count: int) -> list[ToolPath]:
     return [ToolPath(tools=(f"t{number}",)) for number in range(count)]
 
 
-def worded(
+def generated(
     folder: Path,
     generator: Scripted,
     judges: Sequence[Sequence[RequestJudge]] = (),
     *,
     wanted: Mapping[str, int],
     count: int = 12,
-) -> Worded:
+) -> GeneratedRequests:
     with open_journal(folder, {"test": 1}) as journal:
-        worder = Worder(generator=generator, judges=judges, journal=journal)
+        requests = RequestGenerator(generator=generator, judges=judges, journal=journal)
         found = {name: paths(count) for name in wanted}
-        return word_requests(found, wanted, worder, HashingEncoder(), seed=0, progress=lambda *_: None)
+        return generate_all(found, wanted, requests, HashingEncoder(), seed=0, progress=lambda *_: None)
 
 
 def test_as_many_are_made_as_are_wanted_by_class_in_order(tmp_path: Path) -> None:
     generator = Scripted(say=own_words)
-    made = worded(tmp_path, generator, wanted={"multi-intent": 3, "single-intent": 2})
+    made = generated(tmp_path, generator, wanted={"multi-intent": 3, "single-intent": 2})
     assert [request.request_class for request in made.requests] == ["multi-intent"] * 3 + ["single-intent"] * 2
     assert (len(generator.asked), made.refused, made.stopped) == (5 + len(made.refused), made.refused, None)
 
 
 def test_a_request_that_fails_a_round_is_not_put_before_the_next(tmp_path: Path) -> None:
     first, second = Judge(without="amber"), Judge(without="birch", check="error")
-    made = worded(tmp_path, Scripted(say=own_words), [(first,), (second,)], wanted={"single-intent": 8})
+    made = generated(tmp_path, Scripted(say=own_words), [(first,), (second,)], wanted={"single-intent": 8})
     assert second.asked < first.asked
     assert all(len(request.verdicts) == 2 for request in made.requests)
     assert {refusal.reason for refusal in made.refused} == {"class: it says 'amber'", "error: it says 'birch'"}
@@ -95,7 +95,7 @@ def test_what_says_the_same_is_refused_and_another_takes_its_place(tmp_path: Pat
     def say(path: ToolPath, attempt: int) -> str:
         return "Pay the rent, please" if path.tools[0] in ("t1", "t2") else own_words(path, attempt)
 
-    made = worded(tmp_path, Scripted(say=say), wanted={"single-intent": 6})
+    made = generated(tmp_path, Scripted(say=say), wanted={"single-intent": 6})
     assert len(made.requests) == 6
     assert [refusal.subject for refusal in made.refused] == [("t2",)]
     assert made.refused[0].stage == "diversity" and "says the same as single-intent-" in made.refused[0].reason
@@ -103,20 +103,20 @@ def test_what_says_the_same_is_refused_and_another_takes_its_place(tmp_path: Pat
 
 def test_a_generator_that_always_says_the_same_ends_with_one(tmp_path: Path) -> None:
     generator = Scripted(say=lambda path, attempt: "Pay the rent")
-    made = worded(tmp_path, generator, wanted={"single-intent": 50}, count=5)
+    made = generated(tmp_path, generator, wanted={"single-intent": 50}, count=5)
     assert len(made.requests) == 1
     assert len(generator.asked) <= 5 * ATTEMPTS * MOST_A_PATH
 
 
 @pytest.mark.parametrize("text", ["", "?!", "\ud83d half", "long " * 5_000])
 def test_what_eval_could_not_ask_is_refused(tmp_path: Path, text: str) -> None:
-    made = worded(tmp_path, Scripted(say=lambda path, attempt: text), wanted={"single-intent": 1}, count=1)
+    made = generated(tmp_path, Scripted(say=lambda path, attempt: text), wanted={"single-intent": 1}, count=1)
     assert made.requests == ()
     assert {refusal.stage for refusal in made.refused} == {"generate"}
 
 
-def test_few_paths_are_worded_more_than_once(tmp_path: Path) -> None:
-    made = worded(tmp_path, Scripted(say=own_words), wanted={"single-intent": 100}, count=4)
+def test_few_paths_get_more_than_one_request(tmp_path: Path) -> None:
+    made = generated(tmp_path, Scripted(say=own_words), wanted={"single-intent": 100}, count=4)
     assert 4 < len(made.requests) <= 4 * MOST_A_PATH
     assert len({request.id for request in made.requests}) == len(made.requests)
 
@@ -128,15 +128,15 @@ def test_what_stops_it_is_told_and_the_rest_is_made_when_it_runs_again(tmp_path:
         return own_words(path, attempt)
 
     wanted = {"single-intent": 8}
-    stopped = worded(tmp_path / "a", Scripted(say=dying), wanted=wanted)
+    stopped = generated(tmp_path / "a", Scripted(say=dying), wanted=wanted)
     assert str(stopped.stopped).startswith("http://h: the model is dead")
     assert [request.path.tools[0] for request in stopped.requests] == ["t0", "t1", "t2", "t3"]
     generator = Scripted(say=own_words)
-    resumed = worded(tmp_path / "a", generator, wanted=wanted)
-    assert resumed == worded(tmp_path / "b", Scripted(say=own_words), wanted=wanted)
+    resumed = generated(tmp_path / "a", generator, wanted=wanted)
+    assert resumed == generated(tmp_path / "b", Scripted(say=own_words), wanted=wanted)
     assert not {tool for tool, _ in generator.asked} & {"t0", "t1", "t2", "t3"}, "nothing is asked twice"
 
 
 def test_a_class_without_paths_has_none(tmp_path: Path) -> None:
-    made = worded(tmp_path, Scripted(say=own_words), wanted={"single-intent": 3}, count=0)
-    assert made == Worded(requests=(), refused=())
+    made = generated(tmp_path, Scripted(say=own_words), wanted={"single-intent": 3}, count=0)
+    assert made == GeneratedRequests(requests=(), refused=())

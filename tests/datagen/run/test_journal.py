@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from datagen.run.journal import Outcome, code_digest, config_digest, only_writer, open_journal
-from datagen.seams import Draft
+from datagen.seams import GeneratedText
 from datagen.synthetic_request import Refusal, SampleValue, Verdict
 from ontology.errors import StorageError
 
 CONFIG = {"snapshot": "s1", "steps": {"generator": ["rules.v1"]}}
 DRAFT = Outcome(
-    worded=Draft(text="Who’s paid? \ud83d", values=(SampleValue(tool="a", parameter="p", value="Ann"),)),
+    generated=GeneratedText(text="Who’s paid? \ud83d", values=(SampleValue(tool="a", parameter="p", value="Ann"),)),
     verdicts=(Verdict(check="class", passed=True, reason="it asks one thing", by="rules.v1"),),
 )
 REFUSED = Outcome(
-    worded=Refusal(stage="generate", subject=("a", "b"), reason="nothing joins them", request_class="multi-intent")
+    generated=Refusal(stage="generate", subject=("a", "b"), reason="nothing joins them", request_class="multi-intent")
 )
 
 
@@ -35,7 +35,7 @@ def keep(folder: Path, **outcomes: Outcome) -> None:
         journal.settle()
 
 
-@pytest.mark.parametrize("outcome", [DRAFT, REFUSED], ids=["draft", "refusal"])
+@pytest.mark.parametrize("outcome", [DRAFT, REFUSED], ids=["text", "refusal"])
 def test_what_was_kept_is_found_again(tmp_path: Path, outcome: Outcome) -> None:
     keep(tmp_path, one=outcome)
     with open_journal(tmp_path, CONFIG) as journal:

@@ -1,4 +1,4 @@
-"""Queues: which path is worded next, how often, and when a class is done."""
+"""Queues: which path is tried next, how often, and when a class is done."""
 
 from __future__ import annotations
 
@@ -69,5 +69,5 @@ def test_another_class_path_attempt_or_seed_is_another_unit() -> None:
         for attempt in (0, 1)
         for seed in (0, 1)
     ]
-    assert len({unit.key for unit in units}) == len({unit.wording_seed for unit in units}) == len(units)
-    assert all(0 <= unit.wording_seed < 2**32 for unit in units)
+    assert len({unit.key for unit in units}) == len({unit.generation_seed for unit in units}) == len(units)
+    assert all(0 <= unit.generation_seed < 2**32 for unit in units)

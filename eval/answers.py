@@ -28,7 +28,6 @@ __all__ = [
     "Fault",
     "Run",
     "answer_line",
-    "config_hash",
     "read_answers",
     "read_header",
     "read_run",
@@ -40,7 +39,6 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
-_HASH_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +78,6 @@ class Run:
     answers: Mapping[str, Answer]
     resources: Mapping[str, float] = field(default_factory=dict)
     died: str = ""
-
-
-def config_hash(config: Mapping[str, Any]) -> str:
-    """SHA-256 of a configuration's canonical JSON, 12 hex digits."""
-    text = json.dumps(config, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:_HASH_DIGITS]
 
 
 def run_files(folder: Path, system: str) -> tuple[Path, Path]:

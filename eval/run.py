@@ -7,10 +7,9 @@ Whoever measures a system that can hang for good puts it behind a process bounda
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from eval.answers import (
     Answer,
     Run,
     answer_line,
-    config_hash,
     read_answers,
     read_header,
     read_run,
@@ -28,6 +26,7 @@ from eval.answers import (
 )
 from eval.queries import QuerySet
 from eval.system import Ranked, System
+from ontology.digests import config_hash
 from ontology.errors import (
     DeadlineError,
     DocumentError,
@@ -35,21 +34,15 @@ from ontology.errors import (
     InvalidArgumentError,
     ModelError,
     NotReadyError,
-    StorageError,
 )
-from ontology.files import disk_errors, write_file
+from ontology.files import only_writer, write_file
+from ontology.progress import Progress, no_progress
 
-__all__ = ["Answer", "Run", "config_hash", "keep_resources", "read_run", "read_runs", "run_system"]
+__all__ = ["Answer", "Run", "keep_resources", "read_run", "read_runs", "run_system"]
 
 _log = logging.getLogger(__name__)
 _GONE_AFTER = 3  # requests in a row that the system itself failed: then it is gone
 _GONE = (ModelError, NotReadyError)
-
-Progress = Callable[[str, int, int], None]
-
-
-def _unseen(stage: str, done: int, total: int) -> None:
-    """Progress that nobody watches."""
 
 
 def run_system(
@@ -60,7 +53,7 @@ def run_system(
     snapshot_id: str,
     k: int,
     timeout_s: float,
-    progress: Progress = _unseen,
+    progress: Progress = no_progress,
     resources: Mapping[str, float] | None = None,
     known: Collection[str] | None = None,
 ) -> Run:
@@ -92,7 +85,7 @@ def run_system(
         resources=dict(resources or {}),
     )
     asker = _Asker(system=system, k=k, timeout_s=timeout_s, known=None if known is None else frozenset(known))
-    with _only_writer(folder):
+    with only_writer(folder / "runs"):
         return _run(asker, queries, fresh, run_files(folder, system.name), progress)
 
 
@@ -213,20 +206,3 @@ class _Asker:
 def _said(error: Exception) -> str:
     kind = type(error).__name__
     return f"{kind}: {error}" if str(error) else kind
-
-
-@contextlib.contextmanager
-def _only_writer(folder: Path) -> Iterator[None]:
-    """Hold the folder for one process: answers of two at once would be mixed."""
-    with disk_errors(folder):
-        (folder / "runs").mkdir(parents=True, exist_ok=True)
-        with open(folder / "runs" / ".lock", "w", encoding="utf-8") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise StorageError(
-                    "another evaluation is writing here",
-                    subject=str(folder),
-                    remedy="Wait for it, or name another folder",
-                ) from error
-            yield

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import quote
 
 from ingest.graph_rows import EDGE_COLUMNS, NODE_COLUMNS, batches, edge_rows, node_rows, relations
-from ontology.errors import InvalidArgumentError, StorageError
+from ontology.errors import InvalidArgumentError
+from ontology.files import disk_errors, replacing
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -41,29 +40,13 @@ def export_graph(graph: nx.MultiDiGraph[str], path: Path, format: str) -> None:
             subject="format",
             remedy=f"Choose one of: {', '.join(EXPORT_FORMATS)}",
         )
-    with _replacing(path) as file:
+    remedy = "Check that the folder exists, can be written and has free space"
+    with (
+        disk_errors(path, remedy=remedy),
+        replacing(path) as aside,
+        aside.open("w", encoding="utf-8", newline="\n") as file,
+    ):
         write(graph, file)
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[TextIO]:
-    """A text file that takes the place of ``path`` when it is complete and on the disk."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with aside.open("w", encoding="utf-8", newline="\n") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    except OSError as error:
-        raise StorageError(
-            f"the graph cannot be written: {error.strerror or error}",
-            subject=str(path),
-            remedy="Check that the folder exists, is writable and has room",
-        ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
 
 
 def _graphml(graph: nx.MultiDiGraph[str], file: TextIO) -> None:

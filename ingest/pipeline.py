@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from inference.cache import Cache
 from inference.encoder import Encoder
@@ -19,27 +19,17 @@ from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_edges
 from ontology.ontology import Ontology
+from ontology.progress import Progress, no_progress
 from ontology.tool import Tool
 from ontology.triple import Triple
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["GraphBuild", "Progress", "build_tool_graph"]
+__all__ = ["GraphBuild", "build_tool_graph"]
 
 _CACHE_KIND = "extraction.v2"
 _CHUNK = 512  # tools whose extractions are stored together: what a crash may cost
-
-
-class Progress(Protocol):
-    """Told how far a stage is; ``total`` is 0 where it is not known."""
-
-    def __call__(self, stage: str, done: int, total: int, /) -> None:
-        """Stage ``stage`` has done ``done`` of ``total``."""
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +59,7 @@ def build_tool_graph(
     *,
     encoder: Encoder | None = None,
     cache: Cache | None = None,
-    progress: Progress = _silent,
+    progress: Progress = no_progress,
 ) -> GraphBuild:
     """Build the tool graph of a catalogue.
 

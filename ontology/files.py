@@ -1,46 +1,91 @@
-"""Files of results: whole or not there, and the disk's refusals as errors of ours."""
+"""Files that are written whole: aside, flushed to the disk, then renamed over the old one. Errors of the disk are typed."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from ontology.errors import StorageError
 
-__all__ = ["disk_errors", "write_file"]
+__all__ = ["disk_errors", "flush_to_disk", "only_writer", "replacing", "write_file"]
 
 
 def write_file(path: Path, content: str | bytes) -> Path:
-    """Write a file aside and move it to its place: whoever reads it sees the old or the new one, whole.
+    """Write a file whole, with the folders above it. A reader sees the old content or the new one, never a part.
 
-    Text is written as UTF-8; half a character, which someone's answer may hold, as its escape.
+    Text is written as UTF-8. A lone surrogate, which an answer of a model may hold, is written as its escape.
 
-    :raises StorageError: when the disk refuses.
+    :raises StorageError: when the file cannot be written.
     """
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with open(aside, "wb") as file:
-                file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
-                file.flush()
-                os.fsync(file.fileno())
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
+        with replacing(path) as aside:
+            aside.write_bytes(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
     return path
 
 
 @contextlib.contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """Raise StorageError where the operating system refuses what is done to this path."""
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a path in the same folder to write to; it takes the place of ``path`` when the block ends without an error.
+
+    :raises OSError: when the disk fails; ``path`` is then as it was.
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield aside
+        flush_to_disk(aside)
+        aside.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+def flush_to_disk(path: Path) -> None:
+    """Wait until the content of a file, or the entries of a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Hold a folder of results for one process, because the rows of two processes would be mixed.
+
+    :raises StorageError: when another process holds it, or it cannot be written.
+    """
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = open(folder / ".lock", "w", encoding="utf-8")
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StorageError(
+                "another process writes to this folder",
+                subject=str(folder),
+                remedy="Wait until it has ended, or choose another folder",
+            ) from error
+        yield
+
+
+@contextlib.contextmanager
+def disk_errors(
+    path: Path, *, remedy: str = "Check permissions and free space, and run the command again"
+) -> Iterator[None]:
+    """Raise StorageError for an error of the disk in this block. Errors of a network connection pass as they are.
+
+    :param path: the subject of the error where the operating system names no file.
+    """
     try:
         yield
+    except (ConnectionError, TimeoutError):
+        raise
     except OSError as error:
         raise StorageError(
-            f"the disk refused: {error.strerror or error}",
-            subject=str(error.filename or path),
-            remedy="Free space or mend the permissions, and run again; finished answers are kept",
+            f"the disk refused a write: {error.strerror or error}", subject=str(error.filename or path), remedy=remedy
         ) from error

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.files import write_file
+from ontology.progress import no_progress
 from scripts.bench_sets import BENCH, MACRO_SETS, ROOT, bench_sets, sampled
 from scripts.published_results import slashed
 from services.threads import pin_threads
@@ -128,7 +129,7 @@ def collected(store: Path, queries: Path, limit: int) -> tuple[Cases, NDArray[np
     engine = open_engine(store)
     chosen = {row["id"] for row in sampled(queries, limit)}
     asked = [query for query in read_queries([queries]).queries if query.id in chosen]
-    cases = collect(GraphRetriever(engine.snapshot, engine.encoder), engine.snapshot, asked, lambda *_: None)
+    cases = collect(GraphRetriever(engine.snapshot, engine.encoder), engine.snapshot, asked, no_progress)
     flat = engine.retriever("rrf")
     ranks = np.full(len(asked), NEVER, dtype=np.int64)
     for row, query in enumerate(asked):

@@ -8,6 +8,7 @@ from pathlib import Path
 from eval.measured import read_measured
 from eval.summary import MeasuredSet
 from inference import DEFAULT_ENCODER, load_encoder
+from ontology.progress import no_progress
 from scripts.bench_sets import BenchSet, catalog_address
 from services.jobs.build import build_snapshot
 from services.jobs.evaluate import EvaluationPlan, evaluate
@@ -36,5 +37,5 @@ def measure(
         keys=bench_set.keys,
         footprint=False,
     )
-    done = evaluate(plan, lambda stage, finished, total: None)
+    done = evaluate(plan, no_progress)
     return read_measured(plan.out), [run.system for run in done.died]

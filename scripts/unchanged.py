@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ontology.progress import no_progress
 from scripts.bench_sets import BENCH, ROOT, bench_sets, catalog_address, reduced
 from services.threads import pin_threads
 
@@ -148,7 +149,7 @@ def _record_datagen(out: Path, encoder: MemoEncoder) -> None:
             store=out.parent / "work" / name / "store", out=out.parent / "work" / f"datagen-{name}", per_class=40
         )
         service.load_encoder = lambda known: encoder  # type: ignore
-        service.generate_requests(plan, lambda stage, done, total: None)
+        service.generate_requests(plan, no_progress)
         for file in ("queries.jsonl", "rejected.jsonl", "edges.jsonl", "outputs.jsonl"):
             (out / f"{name}-{file}").parent.mkdir(parents=True, exist_ok=True)
             (out / f"{name}-{file}").write_bytes((plan.out / file).read_bytes())

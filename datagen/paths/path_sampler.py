@@ -21,10 +21,10 @@ from datagen.synthetic_request import CLASSES, Refusal
 from datagen.tool_path import ToolPath
 from ingest.linking import ToolProfile
 from ontology.errors import InvalidArgumentError
+from ontology.progress import Progress
 
 __all__ = ["FoundPaths", "Progress", "find_paths"]
 
-Progress = Callable[[str, int, int], None]
 
 _LENGTHS = {2: 0.40, 3: 0.35, 4: 0.15, 5: 0.10}
 _WITH_QUESTION = "ir-multi-intent"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from datagen.run.dedup import KeptTexts
@@ -15,13 +15,12 @@ from datagen.validation.rules_validator import validate
 from inference.encoder import Encoder
 from inference.structured_chat import in_order
 from ontology.errors import EgotoolsError, InvalidArgumentError
+from ontology.progress import Progress
 from retrieval.retriever import Request
 
 __all__ = ["GeneratedRequests", "Progress", "RequestGenerator", "generate_all"]
 
 _WAVE = 16  # units of one class before the next has its turn: a run that stops early has requests of all
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)

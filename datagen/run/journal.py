@@ -8,28 +8,22 @@ end is what a killed process leaves, and is dropped.
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import hashlib
 import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 from datagen.seams import GeneratedText
 from datagen.synthetic_request import Refusal, SampleValue, Verdict
-from ontology.errors import StorageError
+from ontology.digests import config_hash
 from ontology.files import disk_errors, write_file
 
-__all__ = ["Journal", "Outcome", "code_digest", "config_digest", "only_writer", "open_journal"]
+__all__ = ["Journal", "Outcome", "open_journal"]
 
 _log = logging.getLogger(__name__)
-_DIGITS = 12
 _UNSETTLED = 8  # refusals in a row: more than a model that dies gives before it is given up, several threads asking
 
 
@@ -121,7 +115,7 @@ def open_journal(folder: Path, config: Mapping[str, Any]) -> Iterator[Journal]:
 
     :raises StorageError: when the disk refuses.
     """
-    path = folder / "journal" / f"{config_digest(config)}.jsonl"
+    path = folder / "journal" / f"{config_hash(config)}.jsonl"
     known = _mended(path, _line({"config": dict(config)}))
     with disk_errors(path):
         file = os.open(path, os.O_WRONLY | os.O_APPEND)  # without a buffer, which would try again when it is closed
@@ -129,49 +123,6 @@ def open_journal(folder: Path, config: Mapping[str, Any]) -> Iterator[Journal]:
         yield Journal(known, path, file)
     finally:
         os.close(file)
-
-
-@contextlib.contextmanager
-def only_writer(folder: Path) -> Iterator[None]:
-    """Hold a folder of results for one process: what two write at once would be mixed.
-
-    :raises StorageError: when another process holds it, or the disk refuses.
-    """
-    with disk_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = open(folder / ".lock", "w", encoding="utf-8")
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StorageError(
-                "another run is writing here", subject=str(folder), remedy="Wait for it, or name another folder"
-            ) from error
-        yield
-
-
-def config_digest(config: Mapping[str, Any]) -> str:
-    """12 hex digits of the SHA-256 over a configuration."""
-    said = json.dumps(config, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(said.encode()).hexdigest()[:_DIGITS]
-
-
-@cache
-def code_digest() -> str:
-    """12 hex digits of the SHA-256 over this package's sources: other code, other requests."""
-    digest = hashlib.sha256()
-    for name, content in sorted(_sources(files("datagen"), "")):
-        digest.update(f"{name}\n{len(content)}\n".encode())
-        digest.update(content)
-    return digest.hexdigest()[:_DIGITS]
-
-
-def _sources(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
-    for entry in folder.iterdir():
-        if entry.is_dir() and entry.name != "__pycache__":
-            yield from _sources(entry, f"{prefix}{entry.name}/")
-        elif entry.is_file() and not entry.name.endswith(".pyc"):
-            yield f"{prefix}{entry.name}", entry.read_bytes()
 
 
 def _mended(path: Path, header: str) -> dict[str, Outcome]:

@@ -13,11 +13,13 @@ from datagen.links import Links
 from datagen.paths.path_sampler import FoundPaths, find_paths
 from datagen.paths.pp_graph import PpGraph, build_pp_graph
 from datagen.paths.rp_graph import build_rp_graph
-from datagen.run.generate_loop import GeneratedRequests, Progress, RequestGenerator, generate_all
-from datagen.run.journal import code_digest, open_journal
+from datagen.run.generate_loop import GeneratedRequests, RequestGenerator, generate_all
+from datagen.run.journal import open_journal
 from datagen.seams import Generator, OutputFinder, RequestJudge, SequenceJudge, ToolOutputs
 from datagen.synthetic_request import Refusal
 from inference.encoder import Encoder
+from ontology.digests import code_digest
+from ontology.progress import Progress
 
 __all__ = ["Made", "Steps", "make_requests"]
 
@@ -123,5 +125,5 @@ def _configuration(catalogue: Catalogue, names: Mapping[str, Sequence[str]], mod
         "ontology": catalogue.ontology.digest,
         "steps": {step: list(each) for step, each in names.items()},
         "model": model,
-        "code": code_digest(),
+        "code": code_digest("datagen"),
     }

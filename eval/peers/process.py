@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from eval.answers import config_hash, read_header, read_run, run_files, write_header
+from eval.answers import read_header, read_run, run_files, write_header
 from eval.peers import peer as protocol
 from eval.peers.peer_registry import Peer
 from eval.run import Run
+from ontology.digests import config_hash
 from ontology.errors import DocumentError, StorageError
 
 __all__ = ["PeerTask", "measure_peer", "peer_environment"]

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-import inference
-import ontology
-import retrieval
 from eval.system import Ranked
 from inference.encoder import Encoder, encoder_digest
+from ontology.digests import code_digest
 from retrieval.retriever import Request, Retriever
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["LocalSystem", "code_digest"]
+__all__ = ["LocalSystem"]
 
-_PACKAGES = (inference, ontology, retrieval)
+_PACKAGES = ("inference", "ontology", "retrieval")
 
 
 class LocalSystem:
@@ -50,7 +45,7 @@ class LocalSystem:
             "encoder_sha256": encoder_digest(encoder),
             "reranker": reranker,
             "egotools": version("egotools"),
-            "code_sha256": code_digest(),
+            "code_sha256": code_digest(*_PACKAGES),
         }
 
     @property
@@ -75,15 +70,3 @@ class LocalSystem:
             ms=response.timings_ms,
             degraded=response.degraded,
         )
-
-
-@cache
-def code_digest() -> str:
-    """SHA-256 (hex) of the code that makes answers: a constant changed there is another configuration."""
-    digest = hashlib.sha256()
-    files: list[Path] = []
-    for package in _PACKAGES:
-        files += sorted(Path(str(package.__file__)).parent.rglob("*.py"))
-    for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()

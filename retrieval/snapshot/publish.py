@@ -21,7 +21,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ontology.errors import NotFoundError, SnapshotError, StorageError
+from ontology.errors import NotFoundError, SnapshotError
+from ontology.files import disk_errors, flush_to_disk, replacing
 
 __all__ = [
     "MANIFEST",
@@ -38,6 +39,7 @@ MANIFEST = "manifest.json"
 _CURRENT = "CURRENT"
 SNAPSHOTS = "snapshots"
 _PREFIX = ".building-"
+_REMEDY = "Check permissions and free space, and build again. The published snapshot is unchanged"
 
 
 @contextlib.contextmanager
@@ -46,20 +48,14 @@ def staging_folder(store: Path) -> Iterator[Path]:
 
     :raises StorageError: when the store cannot be written, or an operating-system error ends the build.
     """
-    try:
+    with disk_errors(store, remedy=_REMEDY):
         store.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(store)
         folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=store))
-    except OSError as error:
-        raise _refused(store, error) from error
-    try:
-        yield folder
-    except (ConnectionError, TimeoutError):  # errors of the operating system, but not of the disk
-        raise
-    except OSError as error:
-        raise _refused(store, error) from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_manifest(folder: Path, said: dict[str, Any]) -> str:
@@ -91,18 +87,18 @@ def publish(store: Path, folder: Path, snapshot_id: str) -> Path:
     :raises StorageError: when the disk refuses; the pointer is then untouched.
     """
     target = store / SNAPSHOTS / snapshot_id
-    try:
+    with disk_errors(store, remedy=_REMEDY):
         target.parent.mkdir(exist_ok=True)
         if not _same(target, folder):
             for path in sorted(folder.iterdir()):
-                _sync(path)
-            _sync(folder)
+                flush_to_disk(path)
+            flush_to_disk(folder)
             shutil.rmtree(target, ignore_errors=True)  # only ever a damaged one: its content is its name
             folder.rename(target)
-        _sync(target.parent)
-        _point(store, snapshot_id)
-    except OSError as error:
-        raise _refused(store, error) from error
+        flush_to_disk(target.parent)
+        with replacing(store / _CURRENT) as aside:
+            aside.write_text(f"{snapshot_id}\n", encoding="utf-8")
+        flush_to_disk(store)
     return target
 
 
@@ -143,27 +139,6 @@ def _same(target: Path, folder: Path) -> bool:
     return all(file_digest(target / name) == file_digest(folder / name) for name in names)
 
 
-def _point(store: Path, snapshot_id: str) -> None:
-    aside = store / f"{_CURRENT}.{os.getpid()}"
-    try:
-        with open(aside, "w", encoding="utf-8") as file:
-            file.write(snapshot_id + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        aside.rename(store / _CURRENT)
-    finally:
-        aside.unlink(missing_ok=True)
-    _sync(store)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _remove_leftovers(store: Path) -> None:
     for folder in store.glob(f"{_PREFIX}*"):
         pid = folder.name.removeprefix(_PREFIX).split("-")[0]
@@ -179,11 +154,3 @@ def _alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
-
-
-def _refused(store: Path, error: OSError) -> StorageError:
-    return StorageError(
-        f"the disk refused a write: {error.strerror or error}",
-        subject=str(error.filename or store),
-        remedy="Free space or mend the permissions, and build again; what was published before still serves",
-    )

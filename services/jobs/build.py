@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,10 +16,12 @@ from inference.cache import Cache
 from inference.cached_encoder import CachedEncoder
 from inference.encoder import Encoder
 from ingest.extract.extractor import Extractor
-from ingest.pipeline import GraphBuild, Progress, build_tool_graph
+from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import Catalog, read_catalog
-from ontology.errors import CatalogError
+from ontology.errors import CatalogError, StorageError
+from ontology.files import write_file
 from ontology.ontology import Ontology, load_ontology
+from ontology.progress import Progress, no_progress
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 
@@ -102,7 +103,7 @@ def build_snapshot(
     strict: bool = False,
     cached: bool = True,
     workers: int = 1,
-    progress: Progress = lambda stage, done, total: None,
+    progress: Progress = no_progress,
 ) -> BuildReport:
     """Read the documents, build the tool graph, write the snapshot and publish it in ``store``.
 
@@ -182,11 +183,8 @@ def _fill(graph_store: GraphStore | None, graph: GraphBuild) -> dict[str, Any]:
 
 def _keep(store: Path, report: BuildReport) -> None:
     """Keep the report beside the snapshots; it is no part of them, since it holds times, and it stops nothing."""
-    folder = store / "reports"
-    aside = folder / f".{report.snapshot_id}.{os.getpid()}"
+    text = json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n"
     try:
-        folder.mkdir(exist_ok=True)
-        aside.write_text(json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        aside.rename(folder / f"{report.snapshot_id}.json")
-    except OSError as error:
+        write_file(store / "reports" / f"{report.snapshot_id}.json", text)
+    except StorageError as error:
         _LOG.warning("the snapshot is published, but its report could not be kept: %s", error)

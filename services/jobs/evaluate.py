@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +22,7 @@ from eval.systems import DEFAULT_SYSTEMS, LocalSystem, make_systems
 from eval.systems.footprint import measure_footprint
 from ontology.errors import InvalidArgumentError, MissingExtraError
 from ontology.files import write_file
+from ontology.progress import Progress
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.retriever import MAX_K
 from retrieval.snapshot.reader import Snapshot
@@ -35,8 +36,6 @@ _BASELINE = "rrf"
 _FAILURES = 60  # as many as one reads
 _FAILURES_AT = 10
 _PAGE = "report.html"
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

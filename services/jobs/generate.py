@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from datagen.paths.rules_outputs import RulesOutputs
 from datagen.paths.rules_sequence import RulesSequence
 from datagen.report.result_files import write_result
 from datagen.run.class_mix import equal_mix, read_mix
-from datagen.run.journal import only_writer
 from datagen.run.make_requests import Steps, make_requests
 from datagen.validation.rules_validator import rules_judges
 from inference import load_encoder
@@ -22,7 +21,9 @@ from inference.cached_encoder import CachedEncoder
 from inference.chat import ChatModel
 from inference.encoder import Encoder
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError
+from ontology.files import only_writer
 from ontology.ontology import load_ontology
+from ontology.progress import Progress
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.model_factory import ChatEndpoint, open_chat
 
@@ -30,8 +31,6 @@ __all__ = ["GENERATORS", "DatagenPlan", "Generation", "generate_requests"]
 
 GENERATORS = ("rules", "llm")
 _CONCURRENCY = 4  # requests that a model works on at once
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from eval.tuning.tuning_report import tuning_document, tuning_to_json
 from inference.encoder import Encoder
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file
+from ontology.progress import Progress
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.retriever import MAX_K
@@ -36,8 +36,6 @@ NOT_BETTER = 15
 _FORMS = (".json", ".md")
 _REPORTS = "reports"
 _LOG = logging.getLogger(__name__)
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,8 @@ from grpc_reflection.v1alpha import reflection
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from ontology.errors import InvalidArgumentError, StorageError
+from ontology.errors import InvalidArgumentError
+from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
 from retrieval.retriever import Request
 from retrieval.snapshot_engine import open_engine
@@ -228,11 +229,5 @@ def _join(host: str, port: int) -> str:
 def _write_ready_file(path: Path, address: str, snapshot_id: str) -> None:
     host, _, port = address.rpartition(":")
     ready = {"address": address, "host": host, "port": int(port), "pid": os.getpid(), "snapshot_id": snapshot_id}
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with disk_errors(path, remedy="Choose a folder that exists and can be written"), replacing(path) as aside:
         aside.write_text(json.dumps(ready) + "\n", encoding="utf-8")
-        aside.replace(path)  # whoever waits for the file never reads half of it
-    except OSError as error:
-        raise StorageError(
-            f"the ready file cannot be written ({error.strerror})", subject=str(path), remedy="Name a writable place"
-        ) from error

@@ -15,9 +15,10 @@ import pytest
 from eval.answers import run_files
 from eval.measured import read_measured, write_measured
 from eval.queries import LabelledQuery, QuerySet
-from eval.run import Run, config_hash, keep_resources, read_run, read_runs, run_system
+from eval.run import Run, keep_resources, read_run, read_runs, run_system
 from eval.summary import MeasuredSet
 from eval.system import Ranked
+from ontology.digests import config_hash
 from ontology.errors import (
     DeadlineError,
     DocumentError,
@@ -250,7 +251,7 @@ def test_damaged_files_are_named_when_they_are_read(tmp_path: Path) -> None:
 
 def test_two_processes_do_not_write_in_one_folder(tmp_path: Path) -> None:
     def second() -> Ranked:
-        with pytest.raises(StorageError, match="another evaluation"):
+        with pytest.raises(StorageError, match="another process"):
             run(Planted(name="other"), tmp_path)
         return ranked("t2")
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from datagen.run.journal import Outcome, code_digest, config_digest, only_writer, open_journal
+from datagen.run.journal import Outcome, open_journal
 from datagen.seams import GeneratedText
 from datagen.synthetic_request import Refusal, SampleValue, Verdict
+from ontology.digests import config_hash
 from ontology.errors import StorageError
 
 CONFIG = {"snapshot": "s1", "steps": {"generator": ["rules.v1"]}}
@@ -25,7 +26,7 @@ REFUSED = Outcome(
 
 
 def journal_file(folder: Path) -> Path:
-    return folder / "journal" / f"{config_digest(CONFIG)}.jsonl"
+    return folder / "journal" / f"{config_hash(CONFIG)}.jsonl"
 
 
 def keep(folder: Path, **outcomes: Outcome) -> None:
@@ -118,27 +119,9 @@ def test_a_disk_that_refuses_is_a_typed_error(tmp_path: Path, monkeypatch: pytes
         assert journal.get("one") is None
 
 
-def test_a_folder_that_is_a_file_is_a_typed_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(StorageError), only_writer(tmp_path / "file"):
-        raise AssertionError("it must not be held")
-
-
-def test_two_writers_of_one_folder_are_one_too_many(tmp_path: Path) -> None:
-    with only_writer(tmp_path), pytest.raises(StorageError, match="another run"), only_writer(tmp_path):
-        raise AssertionError("it must not be held twice")
-    with only_writer(tmp_path):
-        pass
-
-
 def test_a_fault_of_the_caller_is_not_called_a_fault_of_the_disk(tmp_path: Path) -> None:
     def broken() -> Any:
         raise FileNotFoundError("somebody else's")
 
     with pytest.raises(FileNotFoundError, match="somebody"), open_journal(tmp_path, CONFIG):
         broken()
-
-
-def test_the_code_has_one_digest() -> None:
-    assert len(code_digest()) == 12
-    assert code_digest() == code_digest()

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from eval.queries import LabelledQuery, QuerySet
-from eval.run import Run, config_hash, run_system
+from eval.run import Run, run_system
 from eval.system import Ranked, System
 from eval.systems import DEFAULT_SYSTEMS, GROUPS, LocalSystem, RemoteSystem, make_systems
 from eval.systems.footprint import measure_footprint
 from inference import HashingEncoder
 from inference.reranker import Reranker
+from ontology.digests import config_hash
 from ontology.errors import (
     DeadlineError,
     InvalidArgumentError,

@@ -14,6 +14,7 @@ import pytest
 
 from inference import HashingEncoder
 from ontology.errors import StorageError
+from ontology.progress import no_progress
 from retrieval.retriever import Request
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.weights import SHIPPED
@@ -100,7 +101,7 @@ def engine(store: Path) -> SnapshotEngine:
 
 def tune(store: Path, labels: Path, **others: Any) -> Tuned:
     plan: dict[str, Any] = {"snapshot": store, "labels": labels, "k": 3}
-    return tune_snapshot(TuningPlan(**plan | others), lambda stage, done, total: None)
+    return tune_snapshot(TuningPlan(**plan | others), no_progress)
 
 
 def completed(asked: SnapshotEngine, rows: Sequence[dict[str, Any]]) -> float:

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ontology.errors import StorageError
+from ontology.files import disk_errors, only_writer, replacing, write_file
+
+
+def test_a_file_is_written_whole_with_its_folders(tmp_path: Path) -> None:
+    file = write_file(tmp_path / "a" / "b" / "text", "old")
+    assert write_file(file, "né \ud800") == file
+    assert file.read_bytes() == b"n\xc3\xa9 \\ud800"
+    assert [entry.name for entry in file.parent.iterdir()] == ["text"]
+
+
+def test_a_write_that_fails_leaves_the_old_content_and_nothing_else(tmp_path: Path) -> None:
+    file = write_file(tmp_path / "text", b"old")
+    with pytest.raises(RuntimeError), replacing(file) as aside:
+        aside.write_text("new", encoding="utf-8")
+        raise RuntimeError
+    assert file.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["text"]
+
+
+def test_an_error_of_the_disk_names_the_file_and_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="File exists") as caught:
+        write_file(tmp_path / "file" / "text", "new")
+    assert caught.value.subject.startswith(str(tmp_path / "file"))
+    with pytest.raises(StorageError) as caught, disk_errors(tmp_path, remedy="Buy a disk"):
+        raise OSError(28, "No space left on device")
+    assert str(caught.value) == f"{tmp_path}: the disk refused a write: No space left on device. Buy a disk."
+
+
+def test_an_error_of_the_network_is_not_called_an_error_of_the_disk(tmp_path: Path) -> None:
+    with pytest.raises(ConnectionResetError), disk_errors(tmp_path):
+        raise ConnectionResetError
+
+
+def test_a_folder_that_is_a_file_is_a_typed_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(StorageError), only_writer(tmp_path / "file"):
+        raise AssertionError("it must not be held")
+
+
+def test_two_writers_of_one_folder_are_one_too_many(tmp_path: Path) -> None:
+    with only_writer(tmp_path), pytest.raises(StorageError, match="another process"), only_writer(tmp_path):
+        raise AssertionError("it must not be held twice")
+    with only_writer(tmp_path):
+        pass

@@ -8,7 +8,7 @@ of rules, and the rules are the default. After "Planning Agents on an Ego-Trip",
 
 from datagen.catalogue import Catalogue
 from datagen.links import Links
-from datagen.synthetic_request import CLASSES, Refusal, SampleValue, SyntheticRequest, Verdict
+from datagen.synthetic_request import CLASSES, RejectedRequest, SampleValue, SyntheticRequest, Verdict
 from datagen.tool_path import PathEdge, ToolPath
 
 __all__ = [
@@ -16,7 +16,7 @@ __all__ = [
     "Catalogue",
     "Links",
     "PathEdge",
-    "Refusal",
+    "RejectedRequest",
     "SampleValue",
     "SyntheticRequest",
     "ToolPath",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from datagen.synthetic_request import Refusal, SampleValue, SyntheticRequest, Verdict
+from datagen.synthetic_request import RejectedRequest, SampleValue, SyntheticRequest, Verdict
 from datagen.tool_path import PathEdge, ToolPath
 
 __all__ = [
@@ -17,8 +17,8 @@ __all__ = [
     "GeneratedText",
     "Generator",
     "OutputFinder",
-    "RequestJudge",
-    "SequenceJudge",
+    "RequestValidator",
+    "SequenceValidator",
     "ToolOutput",
     "ToolOutputs",
 ]
@@ -45,10 +45,10 @@ class ToolOutput:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolOutputs:
-    """Tool id → its outputs, the best first, at most :data:`MAX_OUTPUTS`; and what was refused on the way."""
+    """Tool id → its outputs, the best first, at most :data:`MAX_OUTPUTS`; and what was rejected on the way."""
 
     by_tool: Mapping[str, tuple[ToolOutput, ...]]
-    refused: tuple[Refusal, ...] = ()
+    rejected: tuple[RejectedRequest, ...] = ()
 
 
 class OutputFinder(Protocol):
@@ -65,14 +65,14 @@ class OutputFinder(Protocol):
         """
 
 
-class SequenceJudge(Protocol):
+class SequenceValidator(Protocol):
     """Says whether one tool can follow another: same entity or flow, builds on its result, repeats nothing."""
 
     @property
     def name(self) -> str:
         """Versioned name."""
 
-    def judge(self, edge: PathEdge) -> Verdict:
+    def validate(self, edge: PathEdge) -> Verdict:
         """The verdict (check ``sequence``) on the two tools that an R-P edge joins.
 
         :raises ModelError: when a model is needed and dead.
@@ -94,7 +94,7 @@ class Generator(Protocol):
     def name(self) -> str:
         """Versioned name."""
 
-    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | Refusal:
+    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         """The text of one request of this class over this path, or the reason why there is none. Equal arguments, equal result.
 
         :param seed: another seed, another text.
@@ -102,7 +102,7 @@ class Generator(Protocol):
         """
 
 
-class RequestJudge(Protocol):
+class RequestValidator(Protocol):
     """One check of generated requests."""
 
     @property
@@ -113,7 +113,7 @@ class RequestJudge(Protocol):
     def check(self) -> str:
         """What is checked: ``class``, ``sequence`` or ``error``."""
 
-    def judge(self, request: SyntheticRequest) -> Verdict:
+    def validate(self, request: SyntheticRequest) -> Verdict:
         """The verdict on a request; its class, tools and text are read, never its generator.
 
         :raises ModelError: when a model is needed and dead.

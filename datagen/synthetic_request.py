@@ -1,4 +1,4 @@
-"""The SyntheticRequest: what somebody might type, the tools it needs, and what was judged of it."""
+"""The SyntheticRequest: what somebody might type, the tools it needs, and what was validated of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from datagen.tool_path import PathEdge, ToolPath
 
-__all__ = ["CLASSES", "Refusal", "SampleValue", "SyntheticRequest", "Verdict"]
+__all__ = ["CLASSES", "RejectedRequest", "SampleValue", "SyntheticRequest", "Verdict"]
 
 CLASSES = (
     "single-intent",
@@ -41,7 +41,7 @@ class Verdict:
 
     :param check: ``class``, ``sequence`` or ``error``.
     :param reason: one sentence without a full stop, for passed ones too.
-    :param by: versioned name of the judge, ``rules.v1``.
+    :param by: versioned name of the validator, ``rules.v1``.
     """
 
     check: str
@@ -107,7 +107,7 @@ class SyntheticRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class RejectedRequest:
     """What did not become a request: a row of ``rejected.jsonl``.
 
     :param stage: ``outputs``, ``path``, ``sequence``, ``generate``, ``validate`` or ``diversity``.

@@ -2,7 +2,7 @@
 
     python -m research.datagen_llm --llm-url http://127.0.0.1:8000/v1 --llm-model NAME --paths 60 --out DIR
 
-Four parts: outputs of tools whose documents are hidden, sequences, requests, and the judges on those requests and on a
+Four parts: outputs of tools whose documents are hidden, sequences, requests, and the validators on those requests and on a
 sample of the instruments (which measure and never tune). DIR keeps the answers, so a run that stops goes on where it
 was, and what each part cost over all runs; ``account.json`` and ``account.md`` are written anew after each part.
 """
@@ -20,16 +20,16 @@ from typing import Any, TypeVar
 
 from datagen.catalogue import Catalogue
 from datagen.links import Links
-from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_judges
+from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_validators
 from datagen.paths.path_sampler import find_paths
 from datagen.paths.pp_graph import build_pp_graph
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs, available_parameters
 from datagen.paths.rules_sequence import RulesSequence
-from datagen.seams import RequestJudge, ToolOutputs
-from datagen.synthetic_request import CLASSES, Refusal, SyntheticRequest
+from datagen.seams import RequestValidator, ToolOutputs
+from datagen.synthetic_request import CLASSES, RejectedRequest, SyntheticRequest
 from datagen.tool_path import PathEdge
-from datagen.validation.rules_validator import rules_judges
+from datagen.validation.rules_validator import rules_validators
 from inference import OpenAIChat, load_encoder
 from inference.cache import Cache
 from ingest.sources import read_catalog
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     results.update(model=chat.name, tools=len(tools))
     with Cache(chosen.out / "cache.sqlite") as cache:
         run = _Run(catalogue, chat, cache, chosen)
-        for part in ("outputs", "sequence", "requests", "judges", "instruments"):
+        for part in ("outputs", "sequence", "requests", "validators", "instruments"):
             if part in chosen.parts:
                 account.part = part
                 results[part] = getattr(run, part)()
@@ -79,13 +79,16 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--paths", type=int, default=60, help="requests to word, spread over the classes")
     parser.add_argument("--hidden", type=int, default=40, help="tools whose documented outputs are hidden")
-    parser.add_argument("--edges", type=int, default=60, help="sequences to judge")
+    parser.add_argument("--edges", type=int, default=60, help="sequences to validate")
     parser.add_argument("--sample", type=int, default=40, help="good and bad requests of the instruments, each")
     parser.add_argument("--minutes", type=float, default=60.0, help="of the model's time, over all runs into DIR")
     parser.add_argument("--timeout-s", type=float, default=600.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--parts", nargs="+", default=["outputs", "sequence", "requests", "judges", "instruments"], help="only these"
+        "--parts",
+        nargs="+",
+        default=["outputs", "sequence", "requests", "validators", "instruments"],
+        help="only these",
     )
     return parser.parse_args(arguments)
 
@@ -117,26 +120,26 @@ class _Run:
             "hidden": len(hidden),
             "rules.v1": self._scored(by_rules, hidden),
             "llm.v1": self._scored(by_model, hidden),
-            "refused": reasons(one for one in by_model.refused if one.subject[0] in hidden),
+            "rejected": reasons(one for one in by_model.rejected if one.subject[0] in hidden),
             "examples": [self._shown(tool, by_rules, by_model) for tool in spread(sorted(hidden), _SHOWN)],
         }
 
     def sequence(self) -> dict[str, Any]:
         """Verdicts on edges, half of them edges that the rules let pass."""
         rules, model = RulesSequence(self.catalogue, self.rp), LlmSequence(self.catalogue, self.chat, self.cache)
-        judged = [(edge, rules.judge(edge)) for edge in _one_each(self.rp)]
+        validated = [(edge, rules.validate(edge)) for edge in _one_each(self.rp)]
         half = self.chosen.edges // 2
         chosen = [
             pair
             for passed in (True, False)
-            for pair in spread([(edge, verdict) for edge, verdict in judged if verdict.passed is passed], half)
+            for pair in spread([(edge, verdict) for edge, verdict in validated if verdict.passed is passed], half)
         ]
         table: Counter[str] = Counter()
         rows = []
         stopped = ""
         for edge, by_rules in chosen:
             try:
-                by_model = model.judge(edge)
+                by_model = model.validate(edge)
             except ModelError as error:
                 stopped = str(error)
                 break
@@ -160,14 +163,14 @@ class _Run:
         wanted = {name: each for name in CLASSES}
         paths = find_paths(self.catalogue, self.rp, pp.links, rules, wanted=wanted, seed=self.chosen.seed)
         generator = LlmGenerator(self.catalogue, self.chat, self.cache)
-        refused: list[Refusal] = []
+        rejected: list[RejectedRequest] = []
         stopped = ""
         try:
             for name in CLASSES:
                 for number, path in enumerate(paths.by_class[name][:each], 1):
                     made = generator.generate(path, name, seed=self.chosen.seed)
-                    if isinstance(made, Refusal):
-                        refused.append(made)
+                    if isinstance(made, RejectedRequest):
+                        rejected.append(made)
                     else:
                         self.worded.append(
                             SyntheticRequest(
@@ -178,62 +181,62 @@ class _Run:
         except ModelError as error:
             stopped = str(error)
         return {
-            "asked": len(self.worded) + len(refused),
+            "asked": len(self.worded) + len(rejected),
             "worded": dict(Counter(one.request_class for one in self.worded)),
-            "refused": reasons(refused),
-            "refused by class": dict(Counter(one.request_class for one in refused)),
+            "rejected by reason": reasons(rejected),
+            "rejected by class": dict(Counter(one.request_class for one in rejected)),
             "requests": [one.to_json() for one in self.worded],
-            "rejected": [one.to_json() for one in refused],
+            "rejected": [one.to_json() for one in rejected],
             "stopped": stopped,
         }
 
-    def judges(self) -> dict[str, Any]:
+    def validators(self) -> dict[str, Any]:
         """What the model says of its own requests, and what the rules say of them."""
         if not self.worded:
             self.requests()
         found: dict[str, Any] = {"requests": len(self.worded)}
-        for judge in self._judges():
-            found[f"{judge.name} {judge.check}"] = self._passed(judge, self.worded)
+        for validator in self._validators():
+            found[f"{validator.name} {validator.check}"] = self._passed(validator, self.worded)
         return found
 
     def instruments(self) -> dict[str, Any]:
-        """Balanced accuracy of the model's judges on a sample of the instruments, check by check."""
+        """Balanced accuracy of the model's validators on a sample of the instruments, check by check."""
         cases = [case for case in read_cases(INSTRUMENTS) if all(t in self.catalogue for t in case.request.path.tools)]
         good = spread([case for case in cases if not case.check], self.chosen.sample)
         faulty = sum(bool(case.check) for case in cases)
         found: dict[str, Any] = {}
-        for judge in llm_judges(self.catalogue, self.rp, self.chat, self.cache):
-            planted = [case for case in cases if case.check == judge.check]
+        for validator in llm_validators(self.catalogue, self.rp, self.chat, self.cache):
+            planted = [case for case in cases if case.check == validator.check]
             sample = spread(planted, self.chosen.sample * len(planted) // max(1, faulty) + 1)
             try:
-                accuracy = accuracy_of(judge, [*good, *sample])
+                accuracy = accuracy_of(validator, [*good, *sample])
             except ModelError as error:
-                found[judge.check] = {"stopped": str(error)}
+                found[validator.check] = {"stopped": str(error)}
                 continue
-            found[judge.check] = {
+            found[validator.check] = {
                 "good that pass": f"{accuracy.good.hits} of {accuracy.good.of}",
                 "bad that fail": f"{accuracy.bad.hits} of {accuracy.bad.of}",
                 "balanced accuracy": accuracy.balanced and round(accuracy.balanced, 3),
             }
         return found
 
-    def _judges(self) -> list[RequestJudge]:
+    def _validators(self) -> list[RequestValidator]:
         return [
-            *rules_judges(self.catalogue, self.rp),
-            *llm_judges(self.catalogue, self.rp, self.chat, self.cache),
+            *rules_validators(self.catalogue, self.rp),
+            *llm_validators(self.catalogue, self.rp, self.chat, self.cache),
         ]
 
-    def _passed(self, judge: RequestJudge, requests: Iterable[SyntheticRequest]) -> dict[str, Any]:
+    def _passed(self, validator: RequestValidator, requests: Iterable[SyntheticRequest]) -> dict[str, Any]:
         verdicts = []
         stopped = ""
         try:
             for request in requests:
-                verdicts.append(judge.judge(request))
+                verdicts.append(validator.validate(request))
         except ModelError as error:
             stopped = str(error)
         unusable = sum("no usable verdict" in verdict.reason for verdict in verdicts)
         passed = sum(verdict.passed for verdict in verdicts)
-        return {"judged": len(verdicts), "passed": passed, "unusable": unusable, "stopped": stopped}
+        return {"validated": len(verdicts), "passed": passed, "unusable": unusable, "stopped": stopped}
 
     def _wanted(self, tool_id: str) -> set[str]:
         """The documented outputs that can be picked from the list: inputs of other tools, and not the tool's own."""
@@ -276,9 +279,9 @@ def spread(items: Sequence[T], count: int) -> list[T]:
     return [items[number * len(items) // count] for number in range(count)] if len(items) > count else list(items)
 
 
-def reasons(refused: Iterable[Refusal]) -> dict[str, int]:
+def reasons(rejected: Iterable[RejectedRequest]) -> dict[str, int]:
     """How often each reason, without what it was about."""
-    return dict(Counter(re.split(r" \(|:? '", one.reason)[0] for one in refused).most_common())
+    return dict(Counter(re.split(r" \(|:? '", one.reason)[0] for one in rejected).most_common())
 
 
 def _one_each(links: Links) -> list[PathEdge]:

@@ -1,4 +1,4 @@
-"""The open benchmark of the shipped catalogue, put together: hand-written and generated requests, judged and split.
+"""The open benchmark of the shipped catalogue, put together: hand-written and generated requests, validated and split.
 
     egotools build examples/enterprise/catalog --out out/benchmark/store
     egotools datagen out/benchmark/store --out out/benchmark/generated --per-class 110
@@ -26,7 +26,7 @@ from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.synthetic_request import CLASSES, SyntheticRequest
 from datagen.tool_path import MAX_TOOLS, PathEdge, Shape, ToolPath
-from datagen.validation.rules_validator import rules_judges, validate
+from datagen.validation.rules_validator import rules_validators, validate
 from ontology.errors import DocumentError
 from ontology.files import write_file
 from retrieval.snapshot.reader import open_snapshot
@@ -50,9 +50,9 @@ def main() -> int:
     options = parser.parse_args()
     catalogue = Catalogue.of(open_snapshot(options.store))
     links = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
-    judges = rules_judges(catalogue, links)
+    validators = rules_validators(catalogue, links)
     written = [row for path in sorted((FOLDER / "writers").glob("*.jsonl")) for row in read_rows(path)]
-    hand = [validate(_hand(row, links), judges) for row in written if row["class"] != NOTHING]
+    hand = [validate(_hand(row, links), validators) for row in written if row["class"] != NOTHING]
     made = [SyntheticRequest.from_json(row) for row in read_rows(options.generated / "queries.jsonl")]
     rows = {source: list(map(_row, requests)) for source, requests in zip(SOURCES, (hand, made), strict=True)}
     for source in SOURCES:

@@ -1,9 +1,9 @@
-"""How far the judges of labelled requests can be believed: ``python -m research.validator_accuracy [FOLDER]``.
+"""How far the validators of labelled requests can be believed: ``python -m research.validator_accuracy [FOLDER]``.
 
 ``FOLDER`` holds ``good.jsonl``, requests that are right, and ``bad.jsonl``, requests with one planted fault each
 (``fault.check``, ``fault.kind``). For each check are printed the share of good requests that pass, the share of the bad ones
-of that check that fail, and the mean of both, with 95 % Wilson intervals; then the requests that were judged wrongly, by kind.
-The tools are those of ``--catalog``. With ``--llm-url`` and ``--llm-model`` the judges are a chat model's.
+of that check that fail, and the mean of both, with 95 % Wilson intervals; then the requests that were validated wrongly, by kind.
+The tools are those of ``--catalog``. With ``--llm-url`` and ``--llm-model`` the validators are a chat model's.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Any
 from datagen.catalogue import Catalogue
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
-from datagen.seams import RequestJudge
+from datagen.seams import RequestValidator
 from datagen.synthetic_request import SyntheticRequest
-from datagen.validation.rules_validator import rules_judges
+from datagen.validation.rules_validator import rules_validators
 from eval.graph_quality.proportion import Proportion
 from ingest.sources import read_catalog
 from ontology.ontology import load_ontology
@@ -48,9 +48,9 @@ class Case:
 
 @dataclass(slots=True, kw_only=True)
 class Accuracy:
-    """What one judge made of all cases.
+    """What one validator made of all cases.
 
-    :param missed: kind of fault (``good`` for none) → the cases that were judged wrongly, each with the reason given.
+    :param missed: kind of fault (``good`` for none) → the cases that were validated wrongly, each with the reason given.
     """
 
     check: str
@@ -82,13 +82,13 @@ def _cases(path: Path) -> Iterator[Case]:
             )
 
 
-def accuracy_of(judge: RequestJudge, cases: Iterable[Case]) -> Accuracy:
-    """What a judge makes of the good cases and of those with a fault of its check."""
-    found = Accuracy(check=judge.check, name=judge.name)
+def accuracy_of(validator: RequestValidator, cases: Iterable[Case]) -> Accuracy:
+    """What a validator makes of the good cases and of those with a fault of its check."""
+    found = Accuracy(check=validator.check, name=validator.name)
     for case in cases:
-        if case.check not in ("", judge.check):
+        if case.check not in ("", validator.check):
             continue
-        verdict = judge.judge(case.request)
+        verdict = validator.validate(case.request)
         right = verdict.passed == (not case.check)
         if case.check:
             found.bad = _counted(found.bad, right)
@@ -111,13 +111,13 @@ def load_shipped(catalog: Path) -> Catalogue:
 
 
 def table(found: Iterable[Accuracy]) -> str:
-    """The shares of all judges as Markdown."""
+    """The shares of all validators as Markdown."""
     rows = [
         f"| {one.check} | {one.name} | {_share(one.good)} | {_share(one.bad)} | "
         f"{'' if one.balanced is None else format(one.balanced, '.3f')} |"
         for one in found
     ]
-    head = ["| check | judge | good that pass | bad that fail | balanced accuracy |", "|---|---|---|---|---|"]
+    head = ["| check | validator | good that pass | bad that fail | balanced accuracy |", "|---|---|---|---|---|"]
     return "\n".join([*head, *rows])
 
 
@@ -129,19 +129,19 @@ def _share(share: Proportion) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the table, and the wrongly judged requests by kind."""
+    """Print the table, and the wrongly validated requests by kind."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?", default=INSTRUMENTS, help="with good.jsonl and bad.jsonl")
     parser.add_argument("--catalog", type=Path, default=CATALOG, help="the documents of the tools")
-    parser.add_argument("--llm-url", default="", help="up to and including /v1: let a chat model judge")
+    parser.add_argument("--llm-url", default="", help="up to and including /v1: let a chat model validate")
     parser.add_argument("--llm-model", default="")
-    parser.add_argument("--quiet", action="store_true", help="only the table, not what was judged wrongly")
+    parser.add_argument("--quiet", action="store_true", help="only the table, not what was validated wrongly")
     chosen = parser.parse_args(arguments)
     catalogue = load_shipped(chosen.catalog)
     cases = read_cases(chosen.folder)
-    judges = _judges(catalogue, chosen.llm_url, chosen.llm_model)
+    validators = _validators(catalogue, chosen.llm_url, chosen.llm_model)
     start = time.perf_counter()
-    found = [accuracy_of(judge, cases) for judge in judges]
+    found = [accuracy_of(validator, cases) for validator in validators]
     seconds = time.perf_counter() - start
     print(table(found))
     print(f"\n{len(cases)} requests in {seconds:.2f} s")
@@ -149,21 +149,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print("\n".join(_wrong(found)))
 
 
-def _judges(catalogue: Catalogue, url: str, model: str) -> tuple[RequestJudge, ...]:
+def _validators(catalogue: Catalogue, url: str, model: str) -> tuple[RequestValidator, ...]:
     rp = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
     if not url:
-        return rules_judges(catalogue, rp)
-    from datagen.llm import llm_judges
+        return rules_validators(catalogue, rp)
+    from datagen.llm import llm_validators
     from inference import OpenAIChat
 
-    return llm_judges(catalogue, rp, OpenAIChat(model, base_url=url))
+    return llm_validators(catalogue, rp, OpenAIChat(model, base_url=url))
 
 
 def _wrong(found: Iterable[Accuracy]) -> Iterator[str]:
     for one in found:
         shares = {**one.kinds, "good": one.good}
         for kind, missed in sorted(one.missed.items()):
-            yield f"\n{one.check}, {kind}: {len(missed)} of {shares[kind].of} judged wrongly"
+            yield f"\n{one.check}, {kind}: {len(missed)} of {shares[kind].of} validated wrongly"
             for case, reason in missed:
                 yield f"  {case.request.request_class}: {case.request.text!r} {list(case.request.path.tools)}: {reason}"
 

@@ -16,7 +16,7 @@ from datagen.generation.template_context import Scene, Unwordable
 from datagen.generation.templates import conditional, explicit, implicit, knowledge, multi, single
 from datagen.generation.tool_frame import Reading, read_tool
 from datagen.seams import GeneratedText
-from datagen.synthetic_request import CLASSES, Refusal, SampleValue
+from datagen.synthetic_request import CLASSES, RejectedRequest, SampleValue
 from datagen.tool_path import ToolPath
 from ontology.errors import InvalidArgumentError
 
@@ -61,7 +61,7 @@ class RulesGenerator:
         self._lexicon = load_lexicon()
         self._readings: dict[str, Reading | str] = {}
 
-    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | Refusal:
+    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         """Word one request of this class over this path, or say why it cannot be.
 
         :raises InvalidArgumentError: for a class that is none of the six.
@@ -76,7 +76,7 @@ class RulesGenerator:
         for tool in path.tools:
             reading = self._reading(tool)
             if isinstance(reading, str):
-                return Refusal(
+                return RejectedRequest(
                     stage="generate",
                     subject=path.tools,
                     reason=f"{tool} cannot be worded: {reading}",
@@ -92,7 +92,7 @@ class RulesGenerator:
         readings: Mapping[str, Reading],
         request_class: str,
         seed: int,
-    ) -> GeneratedText | Refusal:
+    ) -> GeneratedText | RejectedRequest:
         """Of the first few wordings that are right, the one that repeats least of what all requests say."""
         reason, text = "", ""
         drafts: list[GeneratedText] = []
@@ -112,7 +112,9 @@ class RulesGenerator:
                 break
         if drafts:
             return min(drafts, key=lambda draft: _staleness(draft.text))
-        return Refusal(stage="generate", subject=path.tools, reason=reason, request_class=request_class, text=text)
+        return RejectedRequest(
+            stage="generate", subject=path.tools, reason=reason, request_class=request_class, text=text
+        )
 
     def _reading(self, tool: str) -> Reading | str:
         known = self._readings.get(tool)

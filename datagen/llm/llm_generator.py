@@ -12,7 +12,7 @@ from datagen.llm.class_prompts import KINDS, persona
 from datagen.llm.parse_generated import draft_of
 from datagen.llm.tool_prompt import inputs_of, steps
 from datagen.seams import GeneratedText
-from datagen.synthetic_request import CLASSES, Refusal
+from datagen.synthetic_request import CLASSES, RejectedRequest
 from datagen.tool_path import ToolPath
 from inference.cache import Cache
 from inference.chat import ChatModel
@@ -24,7 +24,7 @@ __all__ = ["LlmGenerator"]
 
 _MAX_TOKENS = 400
 _MAX_VALUES = 12
-_MAX_REFUSED_CHARS = 500
+_MAX_REJECTED_CHARS = 500
 _LEAST_TOOLS = {"single-intent": 1, "ir-multi-intent": 1}
 _INSTRUCTIONS = """You write messages that people at a company type to their assistant. You are given the steps that the assistant will take, in order, as engineers noted them. First make up the values that the person has to tell, then write the one message that says them and makes all of these steps necessary and no other.
 
@@ -66,7 +66,7 @@ class LlmGenerator:
         """Versioned name."""
         return NAME
 
-    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | Refusal:
+    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         """The model's wording, or why there is none; see :class:`datagen.seams.Generator`.
 
         :param seed: picks who writes and how.
@@ -79,7 +79,7 @@ class LlmGenerator:
                 f"there is no class {request_class!r}", subject="request_class", remedy=f"Use {', '.join(CLASSES)}"
             )
         if fault := _misfit(path, request_class):
-            return _refusal(path, request_class, fault)
+            return _rejection(path, request_class, fault)
         tools = tuple(map(self._catalogue.tool, path.tools))
 
         def read(text: str) -> GeneratedText:
@@ -88,7 +88,7 @@ class LlmGenerator:
 
         answer = self._asking.ask(_question(path, tools, request_class, seed), read)
         if answer.value is None:
-            return _refusal(path, request_class, answer.problem.rstrip("."), answer.text[:_MAX_REFUSED_CHARS])
+            return _rejection(path, request_class, answer.problem.rstrip("."), answer.text[:_MAX_REJECTED_CHARS])
         return answer.value
 
 
@@ -132,5 +132,5 @@ def _names(tools: Sequence[Tool]) -> list[str]:
     return sorted({parameter.name for tool in tools for parameter in inputs_of(tool)})
 
 
-def _refusal(path: ToolPath, request_class: str, reason: str, text: str = "") -> Refusal:
-    return Refusal(stage="generate", subject=path.tools, reason=reason, request_class=request_class, text=text)
+def _rejection(path: ToolPath, request_class: str, reason: str, text: str = "") -> RejectedRequest:
+    return RejectedRequest(stage="generate", subject=path.tools, reason=reason, request_class=request_class, text=text)

@@ -11,7 +11,7 @@ from datagen.llm.output_candidates import Candidates
 from datagen.llm.tool_prompt import inputs_of, purpose
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.seams import MAX_OUTPUTS, ToolOutput, ToolOutputs
-from datagen.synthetic_request import Refusal
+from datagen.synthetic_request import RejectedRequest
 from inference.cache import Cache
 from inference.chat import ChatModel
 from inference.structured_chat import Answer, Question, in_order
@@ -68,7 +68,7 @@ class LlmOutputs:
 
     The model picks from the catalogue's input names, but for the tool's own: what a tool is given it need not be asked
     for. Of a large catalogue it is shown the nearest names only, by words and entity shared with the tool; what it names
-    beyond the list that it was shown is refused, as is what it is not sure of. A tool without a usable answer has no outputs, and a refusal says why.
+    beyond the list that it was shown is rejected, as is what it is not sure of. A tool without a usable answer has no outputs, and a rejection says why.
 
     :param cache: where answers are kept; None keeps none.
     :param candidates: how many names the model is shown, at least 1.
@@ -107,11 +107,13 @@ class LlmOutputs:
         by_rules = RulesOutputs(self._catalogue).find()
         silent = [tool for tool in self._catalogue.tools if not tool.returns]
         found = {tool.id: by_rules.by_tool.get(tool.id, ()) for tool in self._catalogue.tools if tool.returns}
-        refused = [refusal for refusal in by_rules.refused if refusal.subject[0] in found]
+        rejected = [rejection for rejection in by_rules.rejected if rejection.subject[0] in found]
         for tool, (names, answer) in self._answers(silent):
             found[tool.id], faults = _outputs(tool, answer, names)
-            refused.extend(faults)
-        return ToolOutputs(by_tool={tool.id: found[tool.id] for tool in self._catalogue.tools}, refused=tuple(refused))
+            rejected.extend(faults)
+        return ToolOutputs(
+            by_tool={tool.id: found[tool.id] for tool in self._catalogue.tools}, rejected=tuple(rejected)
+        )
 
     def _answers(self, tools: Sequence[Tool]) -> Iterator[tuple[Tool, tuple[frozenset[str], Answer[list[_Row]]]]]:
         candidates = Candidates(self._catalogue)
@@ -153,15 +155,15 @@ def _schema(names: Sequence[str] = ()) -> dict[str, Any]:
 
 def _outputs(
     tool: Tool, answer: Answer[list[_Row]], names: frozenset[str]
-) -> tuple[tuple[ToolOutput, ...], list[Refusal]]:
+) -> tuple[tuple[ToolOutput, ...], list[RejectedRequest]]:
     if answer.value is None:
-        return (), [_refusal(tool, answer.problem.rstrip("."), answer.text)]
+        return (), [_rejection(tool, answer.problem.rstrip("."), answer.text)]
     kept: list[ToolOutput] = []
-    refused: list[Refusal] = []
+    rejected: list[RejectedRequest] = []
     for row in sorted(answer.value, key=lambda row: (-row["confidence"], row["name"])):
         fault = _fault(row, names, [one.name for one in kept])
         if fault:
-            refused.append(_refusal(tool, fault))
+            rejected.append(_rejection(tool, fault))
         else:
             confidence = min(float(row["confidence"]), _MOST_CONFIDENCE)
             kept.append(
@@ -169,7 +171,7 @@ def _outputs(
                     tool=tool.id, name=row["name"], confidence=confidence, reason=row["reason"], documented=False
                 )
             )
-    return tuple(kept), refused
+    return tuple(kept), rejected
 
 
 def _fault(row: _Row, names: frozenset[str], kept: Iterable[str]) -> str:
@@ -186,5 +188,5 @@ def _fault(row: _Row, names: frozenset[str], kept: Iterable[str]) -> str:
     return ""
 
 
-def _refusal(tool: Tool, reason: str, text: str = "") -> Refusal:
-    return Refusal(stage="outputs", subject=(tool.id,), reason=reason, text=text)
+def _rejection(tool: Tool, reason: str, text: str = "") -> RejectedRequest:
+    return RejectedRequest(stage="outputs", subject=(tool.id,), reason=reason, text=text)

@@ -1,4 +1,4 @@
-"""The ``llm`` sequence judge: whether one tool can follow another."""
+"""The ``llm`` sequence validator: whether one tool can follow another."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Answer with one JSON object and nothing else: {"reason": one short sentence, "fo
 
 
 class LlmSequence:
-    """Judges R-P edges by asking a chat model.
+    """Validates R-P edges by asking a chat model.
 
     :param cache: where answers are kept; None keeps none.
     :raises MissingExtraError: when jsonschema is not installed.
@@ -56,8 +56,8 @@ class LlmSequence:
         """Versioned name."""
         return NAME
 
-    def judge(self, edge: PathEdge) -> Verdict:
-        """The model's verdict; see :class:`datagen.seams.SequenceJudge`.
+    def validate(self, edge: PathEdge) -> Verdict:
+        """The model's verdict; see :class:`datagen.seams.SequenceValidator`.
 
         :raises NotFoundError: when a tool of the edge is not in the catalogue.
         :raises BudgetExceededError: when the cap is reached; what was answered is in the cache.

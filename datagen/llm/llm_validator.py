@@ -1,4 +1,4 @@
-"""The ``llm`` request judges: class, sequence and error, each asked by itself.
+"""The ``llm`` request validators: class, sequence and error, each asked by itself.
 
 The class is asked for without naming the label, so that the model cannot agree with it out of politeness.
 """
@@ -16,7 +16,7 @@ from datagen.llm.chat_step import NAME, Asking, answer_schema, question, reader
 from datagen.llm.class_prompts import KINDS
 from datagen.llm.tool_prompt import purpose, steps
 from datagen.llm.verdicts import Opinion, reasoned, verdict
-from datagen.seams import RequestJudge
+from datagen.seams import RequestValidator
 from datagen.synthetic_request import CLASSES, SyntheticRequest, Verdict
 from datagen.tool_path import PathEdge, ToolPath
 from inference.cache import Cache
@@ -24,7 +24,7 @@ from inference.chat import ChatModel
 from inference.structured_chat import SchemaReader
 from ontology.tool import Tool
 
-__all__ = ["llm_judges"]
+__all__ = ["llm_validators"]
 
 _MAX_TOKENS = 200
 _PURPOSE_CHARS = 120
@@ -101,9 +101,9 @@ class _Check:
     opinion: Callable[[dict[str, Any], str], Opinion]
 
 
-def llm_judges(
+def llm_validators(
     catalogue: Catalogue, rp: Links, model: ChatModel, cache: Cache | None = None
-) -> tuple[RequestJudge, ...]:
+) -> tuple[RequestValidator, ...]:
     """The three checks by a chat model; each asks once a request.
 
     :param rp: R-P edges of the catalogue, for requests that carry none of their own.
@@ -112,13 +112,13 @@ def llm_judges(
     """
     asking = Asking(model, cache)
     return tuple(
-        _LlmJudge(catalogue=catalogue, rp=rp, asking=asking, about=about, reader=reader(about.schema))
+        _LlmValidator(catalogue=catalogue, rp=rp, asking=asking, about=about, reader=reader(about.schema))
         for about in _CHECKS
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class _LlmJudge:
+class _LlmValidator:
     catalogue: Catalogue
     rp: Links
     asking: Asking
@@ -131,8 +131,8 @@ class _LlmJudge:
         """What is checked."""
         return self.about.check
 
-    def judge(self, request: SyntheticRequest) -> Verdict:
-        """The model's verdict; see :class:`datagen.seams.RequestJudge`."""
+    def validate(self, request: SyntheticRequest) -> Verdict:
+        """The model's verdict; see :class:`datagen.seams.RequestValidator`."""
         path = _with_edges(request.path, self.rp)
         tools = tuple(map(self.catalogue.tool, path.tools))
         said = f"Message: {request.text}\n\n{self.about.told(path, tools)}"

@@ -1,4 +1,4 @@
-"""A worded answer, read strictly: what cannot be a person's message is refused, and values count only as they stand in it."""
+"""A worded answer, read strictly: what cannot be a person's message is rejected, and values count only as they stand in it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def draft_of(row: Mapping[str, Any], path: ToolPath, tools: Sequence[Tool], *, e
 
 
 def check_text(text: str, tools: Sequence[Tool], *, example: str) -> None:
-    """Refuse what nobody would type.
+    """Reject what nobody would type.
 
     :raises UnusableAnswerError: saying what is wrong.
     """

@@ -1,4 +1,4 @@
-"""Which tool may follow which: R-P edges, judged when a path wants to walk them and not before."""
+"""Which tool may follow which: R-P edges, validated when a path wants to walk them and not before."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Mapping
 
 from datagen.catalogue import Catalogue
 from datagen.links import Links
-from datagen.seams import SequenceJudge
-from datagen.synthetic_request import Refusal
+from datagen.seams import SequenceValidator
+from datagen.synthetic_request import RejectedRequest
 from datagen.tool_path import PathEdge
 
 __all__ = ["Follows"]
 
-_TRIES = 3  # edges between two tools that are judged, the surest first, until one passes
+_TRIES = 3  # edges between two tools that are validated, the surest first, until one passes
 _MAX_INPUTS = 4  # inputs of one step that one step before it fills
 
 
 class Follows:
-    """The judged steps of a catalogue. A judge may be slow, so each pair is judged once, and only where it is walked."""
+    """The validated steps of a catalogue. A validator may be slow, so each pair is validated once, and only where it is walked."""
 
-    def __init__(self, catalogue: Catalogue, rp: Links, judge: SequenceJudge) -> None:
-        self._judge = judge
+    def __init__(self, catalogue: Catalogue, rp: Links, validator: SequenceValidator) -> None:
+        self._validator = validator
         pairs: dict[tuple[str, str], list[PathEdge]] = defaultdict(list)
         for edge in rp:
             if edge.kind == "R-P" and edge.source != edge.target:
@@ -37,23 +37,23 @@ class Follows:
             self._before[target].append(source)
         self._catalogue = catalogue
         self._known: dict[tuple[str, str], tuple[PathEdge, ...]] = {}
-        self._refused: dict[tuple[str, str], Refusal] = {}
+        self._rejected: dict[tuple[str, str], RejectedRequest] = {}
 
     def __len__(self) -> int:
         """How many ordered pairs of tools an edge joins."""
         return len(self._edges)
 
     @property
-    def refused(self) -> tuple[Refusal, ...]:
-        """The pairs that were judged and did not pass, in the order in which they were judged."""
-        return tuple(self._refused.values())
+    def rejected(self) -> tuple[RejectedRequest, ...]:
+        """The pairs that were validated and did not pass, in the order in which they were validated."""
+        return tuple(self._rejected.values())
 
     def after(self, tool: str) -> list[str]:
-        """The tools to which an edge leads, judged or not."""
+        """The tools to which an edge leads, validated or not."""
         return self._after.get(tool, [])
 
     def before(self, tool: str) -> list[str]:
-        """The tools from which an edge leads, judged or not."""
+        """The tools from which an edge leads, validated or not."""
         return self._before.get(tool, [])
 
     def joined(self, one: str, other: str) -> bool:
@@ -71,18 +71,18 @@ class Follows:
         """
         pair = (source, target)
         if pair not in self._known:
-            self._known[pair] = self._judged(pair)
+            self._known[pair] = self._validated(pair)
         return self._known[pair]
 
-    def _judged(self, pair: tuple[str, str]) -> tuple[PathEdge, ...]:
+    def _validated(self, pair: tuple[str, str]) -> tuple[PathEdge, ...]:
         edges, reason = self._edges.get(pair, []), ""
         for edge in edges[:_TRIES]:
-            verdict = self._judge.judge(edge)
+            verdict = self._validator.validate(edge)
             if verdict.passed:
                 return edge, *self._along(edge, edges)
             reason = reason or verdict.reason
         if reason:
-            self._refused[pair] = Refusal(stage="sequence", subject=pair, reason=reason)
+            self._rejected[pair] = RejectedRequest(stage="sequence", subject=pair, reason=reason)
         return ()
 
     def _along(self, first: PathEdge, edges: list[PathEdge]) -> list[PathEdge]:

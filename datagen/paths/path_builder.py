@@ -15,7 +15,7 @@ from ingest.linking import ToolProfile
 __all__ = ["READS", "Builder", "Rules"]
 
 READS = frozenset(("search", "list", "get"))
-_MOST_JUDGED = 12  # candidates for one place that are judged before it is left empty
+_MAX_VALIDATED = 12  # candidates for one place that are validated before it is left empty
 _ALIKE, _SAME_GROUP = 0.45, 0.7  # of independent tools: how many are alike, and how many of those left are of one group
 _MOST_LOOKED_AT = 400
 
@@ -35,7 +35,7 @@ class Rules:
 
 
 class Builder:
-    """Makes paths out of judged steps, taking what is least used.
+    """Makes paths out of validated steps, taking what is least used.
 
     :param rank: tool id → its place in a random order, which decides between equals.
     """
@@ -84,13 +84,13 @@ class Builder:
     def join(self, anchor: str, rules: Rules) -> ToolPath | None:
         """Two tools that fill different inputs of a third; the anchor is the third, or else one of the two."""
         targets = [anchor, *self._least_used(self._follows.after(anchor), anchor, before=False)]
-        found = (self._join_at(target, anchor, rules) for target in targets[:_MOST_JUDGED])
+        found = (self._join_at(target, anchor, rules) for target in targets[:_MAX_VALIDATED])
         return next((path for path in found if path is not None), None)
 
     def fan(self, anchor: str, rules: Rules) -> ToolPath | None:
         """Two tools that a third feeds and that do not feed each other; the anchor is the third, or else one of the two."""
         sources = [anchor, *self._least_used(self._follows.before(anchor), anchor, before=True)]
-        found = (self._fan_at(source, anchor, rules) for source in sources[:_MOST_JUDGED])
+        found = (self._fan_at(source, anchor, rules) for source in sources[:_MAX_VALIDATED])
         return next((path for path in found if path is not None), None)
 
     def _join_at(self, target: str, anchor: str, rules: Rules) -> ToolPath | None:
@@ -125,7 +125,7 @@ class Builder:
 
     def _couples(self, tools: Sequence[str], end: str) -> Iterator[tuple[str, str]]:
         """The first tool that differs from the end, with each of some others that are apart from it."""
-        able = [tool for tool in tools if self._differs(tool, [end])][:_MOST_JUDGED]
+        able = [tool for tool in tools if self._differs(tool, [end])][:_MAX_VALIDATED]
         for one in able[:1]:
             yield from ((one, other) for other in able[1:] if self.are_apart(other, [one]))
 
@@ -171,7 +171,7 @@ class Builder:
             return not any(self._follows.fills(one, tool, edge.parameter) for one in tools[:-1] for edge in over)
 
         candidates = self._least_used(self._follows.after(last), last, before=False)
-        return self._judged(candidates, tools, lambda tool: self._follows.edges(last, tool), fits)
+        return self._validated(candidates, tools, lambda tool: self._follows.edges(last, tool), fits)
 
     def _forerunner(
         self, tools: Sequence[str], edges: Sequence[PathEdge], rules: Rules
@@ -183,21 +183,21 @@ class Builder:
 
         found = self._least_used(self._follows.before(first), first, before=True)
         candidates = (tool for tool in found if not rules.reads_first or self.reads(tool))
-        return self._judged(candidates, tools, lambda tool: self._follows.edges(tool, first), fits)
+        return self._validated(candidates, tools, lambda tool: self._follows.edges(tool, first), fits)
 
-    def _judged(
+    def _validated(
         self,
         candidates: Iterator[str],
         tools: Sequence[str],
         edges: Callable[[str], tuple[PathEdge, ...]],
         fits: Callable[[str, tuple[PathEdge, ...]], bool],
     ) -> tuple[str, tuple[PathEdge, ...]] | None:
-        judged = 0
+        validated = 0
         for tool in candidates:
-            if judged == _MOST_JUDGED:
+            if validated == _MAX_VALIDATED:
                 return None
             if self._differs(tool, tools):
-                judged += 1
+                validated += 1
                 over = edges(tool)
                 if over and fits(tool, over):
                     return tool, over

@@ -16,8 +16,8 @@ from datagen.paths.knowledge_tools import answers_general_questions
 from datagen.paths.path_builder import Builder, Rules
 from datagen.paths.path_coverage import Reach, measure_reach
 from datagen.paths.usage import Anchors, Usage, ranked
-from datagen.seams import SequenceJudge
-from datagen.synthetic_request import CLASSES, Refusal
+from datagen.seams import SequenceValidator
+from datagen.synthetic_request import CLASSES, RejectedRequest
 from datagen.tool_path import ToolPath
 from ingest.linking import ToolProfile
 from ontology.errors import InvalidArgumentError
@@ -55,12 +55,12 @@ class FoundPaths:
     """The paths of each class.
 
     :param by_class: in the order found; no two of a class have the same tools.
-    :param refused: steps that do not follow (stage ``sequence``), classes of which there are fewer paths than wanted and
+    :param rejected: steps that do not follow (stage ``sequence``), classes of which there are fewer paths than wanted and
         tools that no path has (stage ``path``).
     """
 
     by_class: Mapping[str, tuple[ToolPath, ...]]
-    refused: tuple[Refusal, ...]
+    rejected: tuple[RejectedRequest, ...]
     coverage: Reach
 
 
@@ -68,7 +68,7 @@ def find_paths(
     catalogue: Catalogue,
     rp: Links,
     pp: Links,
-    judge: SequenceJudge,
+    validator: SequenceValidator,
     *,
     wanted: Mapping[str, int],
     seed: int = 0,
@@ -76,22 +76,22 @@ def find_paths(
 ) -> FoundPaths:
     """Find paths for each class, the least used tools first. Equal arguments, equal paths.
 
-    Edges are judged when a path wants to walk them.
+    Edges are validated when a path wants to walk them.
 
-    :param wanted: class → how many paths; where the catalogue has fewer, fewer are found and a refusal says why.
+    :param wanted: class → how many paths; where the catalogue has fewer, fewer are found and a rejection says why.
     :param progress: called with (``paths``, done, total).
     :raises InvalidArgumentError: for a class that is none of the six.
-    :raises ModelError: when the judge needs a model and it is dead.
+    :raises ModelError: when the validator needs a model and it is dead.
     """
     unknown = sorted(set(wanted) - set(CLASSES))
     if unknown:
         raise InvalidArgumentError(
             "there is no such class of requests", subject=", ".join(unknown), remedy=f"Classes are {', '.join(CLASSES)}"
         )
-    finder = _Finder(catalogue, rp, pp, judge, seed)
+    finder = _Finder(catalogue, rp, pp, validator, seed)
     total, done = sum(wanted.values()), 0
     found: dict[str, tuple[ToolPath, ...]] = {}
-    refused: list[Refusal] = []
+    rejected: list[RejectedRequest] = []
     for name in CLASSES:
         if not (count := wanted.get(name, 0)):
             continue
@@ -102,12 +102,12 @@ def find_paths(
             progress("paths", done, total)
         found[name] = tuple(paths)
         if len(paths) < count:
-            refused.append(_too_few(name, len(paths), count, finder.why[name]))
+            rejected.append(_too_few(name, len(paths), count, finder.why[name]))
     unused = finder.unused(found)
-    refused.extend(Refusal(stage="path", subject=(tool,), reason=reason) for tool, reason in unused.items())
+    rejected.extend(RejectedRequest(stage="path", subject=(tool,), reason=reason) for tool, reason in unused.items())
     return FoundPaths(
         by_class=found,
-        refused=(*finder.follows.refused, *refused),
+        rejected=(*finder.follows.rejected, *rejected),
         coverage=measure_reach(catalogue, len(finder.follows), found, unused),
     )
 
@@ -115,7 +115,7 @@ def find_paths(
 class _Finder:
     """Finds the paths of one catalogue, class after class, over one account of what was used."""
 
-    def __init__(self, catalogue: Catalogue, rp: Links, pp: Links, judge: SequenceJudge, seed: int) -> None:
+    def __init__(self, catalogue: Catalogue, rp: Links, pp: Links, validator: SequenceValidator, seed: int) -> None:
         self._catalogue = catalogue
         self._profiles: Mapping[str, ToolProfile] = wide_profiles(catalogue)
         self._pp = pp
@@ -125,7 +125,7 @@ class _Finder:
         self._general = [
             tool.id for tool in catalogue.tools if answers_general_questions(tool, self._profiles[tool.id])
         ]
-        self.follows = Follows(catalogue, rp, judge)
+        self.follows = Follows(catalogue, rp, validator)
         self.why: dict[str, Counter[str]] = {name: Counter() for name in CLASSES}
         self._failed: dict[str, str] = {}
 
@@ -232,9 +232,9 @@ def _due(lengths: Counter[int], shares: Mapping[int, float]) -> int:
     return max(shares, key=lambda length: (shares[length] * total - lengths[length], length))
 
 
-def _too_few(name: str, found: int, wanted: int, why: Mapping[str, int]) -> Refusal:
+def _too_few(name: str, found: int, wanted: int, why: Mapping[str, int]) -> RejectedRequest:
     reasons = "; ".join(f"{reason} ({count:,} tools)" for reason, count in why.items())
-    return Refusal(
+    return RejectedRequest(
         stage="path",
         subject=(),
         request_class=name,

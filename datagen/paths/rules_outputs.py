@@ -9,7 +9,7 @@ from datagen.paths.extended_profiles import is_page_mark, wide_profiles
 from datagen.paths.infer_outputs import Inference, Inferrer
 from datagen.paths.parameter_catalogue import ListedParameter, Listing
 from datagen.seams import MAX_OUTPUTS, ToolOutput, ToolOutputs
-from datagen.synthetic_request import Refusal
+from datagen.synthetic_request import RejectedRequest
 from ingest.linking import GENERIC_NAMES, ProducedValue, ToolProfile, canonical_names
 from ontology.tool import Parameter, Tool
 
@@ -42,16 +42,18 @@ class RulesOutputs:
         self._inferrer = Inferrer(self._listing, self._names)
 
     def find(self) -> ToolOutputs:
-        """The outputs of every tool; a tool of which nothing is documented and nothing can be inferred is refused."""
+        """The outputs of every tool; a tool of which nothing is documented and nothing can be inferred is rejected."""
         found: dict[str, tuple[ToolOutput, ...]] = {}
-        refused = []
+        rejected = []
         for tool in self._catalogue.tools:
             found[tool.id] = self._outputs(tool, self._profiles[tool.id])
             if not found[tool.id]:
-                refused.append(
-                    Refusal(stage="outputs", subject=(tool.id,), reason=_why_none(tool, self._profiles[tool.id]))
+                rejected.append(
+                    RejectedRequest(
+                        stage="outputs", subject=(tool.id,), reason=_why_none(tool, self._profiles[tool.id])
+                    )
                 )
-        return ToolOutputs(by_tool=found, refused=tuple(refused))
+        return ToolOutputs(by_tool=found, rejected=tuple(rejected))
 
     def _outputs(self, tool: Tool, profile: ToolProfile) -> tuple[ToolOutput, ...]:
         documented = list(self._documented(tool, profile))

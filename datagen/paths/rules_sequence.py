@@ -80,7 +80,7 @@ class _Step:
 
 
 class RulesSequence:
-    """Judges sequences by what the two tools do, to what, and what passes between them.
+    """Validates sequences by what the two tools do, to what, and what passes between them.
 
     :param rp: the graph that the edges come from.
     """
@@ -95,7 +95,7 @@ class RulesSequence:
         self._subjects = {profile.entity for profile in self._profiles.values()}
         self._makers = _makers(self._profiles.values())
 
-    def judge(self, edge: PathEdge) -> Verdict:
+    def validate(self, edge: PathEdge) -> Verdict:
         """Whether the second tool sensibly follows the first; the reason names what speaks against it, or for it."""
         step = self._step(edge)
         found = (self._another(step), _repeats(step), self._known_before(step), _unfit(step))

@@ -99,7 +99,7 @@ def _rejected(figures: Figures, title: str) -> Any:
         return None
     reasons = sorted(reasons, key=lambda item: (-item[1], item[0]))[:_MOST_REASONS]
     figure, axes = _bars(title, [reason for reason, _ in reasons], [count for _, count in reasons])
-    axes.set_xlabel("refusals", fontsize=8)
+    axes.set_xlabel("rejections", fontsize=8)
     return figure
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from datagen.catalogue import Catalogue
 from datagen.links import Links
-from datagen.synthetic_request import Refusal, SyntheticRequest
+from datagen.synthetic_request import RejectedRequest, SyntheticRequest
 from datagen.tool_path import ToolPath
 
 __all__ = ["Coverage", "GroupCoverage", "measure_coverage"]
@@ -66,18 +66,18 @@ def measure_coverage(
     requests: Sequence[SyntheticRequest],
     *,
     paths: Iterable[ToolPath],
-    refused: Sequence[Refusal],
+    rejected: Sequence[RejectedRequest],
 ) -> Coverage:
     """The coverage of a catalogue by its requests.
 
     :param paths: all that were found, used or not.
-    :param refused: what did not become a request; a tool that none needs is explained by them.
+    :param rejected: what did not become a request; a tool that none needs is explained by them.
     """
     used = {tool for request in requests for tool in request.path.tools}
     pairs = {(edge.source, edge.target) for edge in rp}
     walked = {(edge.source, edge.target) for request in requests for edge in request.path.edges if edge.kind == "R-P"}
     on_paths = {tool for path in paths for tool in path.tools}
-    reasons = _reasons(refused)
+    reasons = _reasons(rejected)
     never = {
         tool.id: _why(on_paths=tool.id in on_paths, reasons=reasons[tool.id])
         for tool in catalogue.tools
@@ -104,12 +104,12 @@ def _groups(catalogue: Catalogue, used: set[str], requests: Sequence[SyntheticRe
     )
 
 
-def _reasons(refused: Sequence[Refusal]) -> dict[str, Counter[_Reason]]:
-    """Tool id → why it, or a path over it, was refused → how often."""
+def _reasons(rejected: Sequence[RejectedRequest]) -> dict[str, Counter[_Reason]]:
+    """Tool id → why it, or a path over it, was rejected → how often."""
     reasons: dict[str, Counter[_Reason]] = defaultdict(Counter)
-    for refusal in refused:
-        for tool in refusal.subject:
-            reasons[tool][refusal.stage, len(refusal.subject) == 1, refusal.reason] += 1
+    for rejection in rejected:
+        for tool in rejection.subject:
+            reasons[tool][rejection.stage, len(rejection.subject) == 1, rejection.reason] += 1
     return reasons
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from datagen.measures import measure_diversity, measure_leakage
 from datagen.report.coverage import measure_coverage
 from datagen.run.make_requests import Made
-from datagen.synthetic_request import Refusal, SyntheticRequest
+from datagen.synthetic_request import RejectedRequest, SyntheticRequest
 from inference.encoder import Encoder
 
 __all__ = ["EXAMPLES", "made_figures"]
@@ -40,7 +40,7 @@ def made_figures(made: Made, encoder: Encoder) -> dict[str, Any]:
         made.rp,
         requests,
         paths=[path for paths in made.paths.by_class.values() for path in paths],
-        refused=made.refused,
+        rejected=made.rejected,
     )
     return {
         "snapshot_id": made.catalogue.snapshot_id,
@@ -57,7 +57,7 @@ def made_figures(made: Made, encoder: Encoder) -> dict[str, Any]:
             **leakage.to_json(),
             "ids": [requests[number].id for number in leakage.names],
         },
-        "rejected": _rejected(made.refused),
+        "rejected": _rejected(made.rejected),
         "examples": {name: _examples(requests, name, made.seed) for name in made.wanted},
     }
 
@@ -101,14 +101,14 @@ def _histogram(values: Sequence[float], low: float, high: float) -> dict[str, li
     return {"counts": [int(count) for count in counts], "edges": [round(float(edge), 4) for edge in edges]}
 
 
-def _rejected(refused: Sequence[Refusal]) -> dict[str, dict[str, int]]:
+def _rejected(rejected: Sequence[RejectedRequest]) -> dict[str, dict[str, int]]:
     """Stage → reason → how often, the most frequent first; what differs in names and numbers alone is one reason."""
     counts: dict[str, Counter[str]] = {}
-    for refusal in refused:
-        reason = refusal.reason
-        for tool in sorted(refusal.subject, key=len, reverse=True):
+    for rejection in rejected:
+        reason = rejection.reason
+        for tool in sorted(rejection.subject, key=len, reverse=True):
             reason = reason.replace(tool, "…") if len(tool) >= _LONG_ID else reason
-        counts.setdefault(refusal.stage, Counter())[_QUOTED.sub("…", reason)] += 1
+        counts.setdefault(rejection.stage, Counter())[_QUOTED.sub("…", reason)] += 1
     return {
         stage: dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))) for stage, reasons in counts.items()
     }

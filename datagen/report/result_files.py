@@ -1,4 +1,4 @@
-"""The folder of results: requests, refusals, edges, outputs, and the report with its pictures."""
+"""The folder of results: requests, rejections, edges, outputs, and the report with its pictures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write_result(folder: Path, made: Made, encoder: Encoder) -> dict[str, Any]:
 
     :param encoder: tells how close requests are.
     :returns: the figures of the report.
-    :raises StorageError: when the disk refuses.
+    :raises StorageError: when the disk cannot be written to.
     """
     figures = made_figures(made, encoder)
     requests = made.generated.requests
@@ -34,7 +34,7 @@ def write_result(folder: Path, made: Made, encoder: Encoder) -> dict[str, Any]:
     _write_rows(folder / "tools.jsonl", (tool.to_json() for tool in made.catalogue.tools))
     _write_rows(folder / "outputs.jsonl", map(asdict, outputs))
     _write_rows(folder / "edges.jsonl", (edge.to_json() for edge in made.rp))
-    _write_rows(folder / "rejected.jsonl", (refusal.to_json() for refusal in made.refused))
+    _write_rows(folder / "rejected.jsonl", (rejection.to_json() for rejection in made.rejected))
     _write_rows(folder / "queries.jsonl", (request.to_json() for request in requests))
     pictures = _write_pictures(folder, figures)
     write_file(folder / "report.json", json.dumps(figures, ensure_ascii=False, indent=1) + "\n")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datagen.run.dedup import KeptTexts
 from datagen.run.journal import Journal, Outcome
 from datagen.run.queue import Queue, Unit
-from datagen.seams import GeneratedText, Generator, RequestJudge
-from datagen.synthetic_request import Refusal, SyntheticRequest, Verdict
+from datagen.seams import GeneratedText, Generator, RequestValidator
+from datagen.synthetic_request import RejectedRequest, SyntheticRequest, Verdict
 from datagen.tool_path import ToolPath
 from datagen.validation.rules_validator import validate
 from inference.encoder import Encoder
@@ -28,12 +28,12 @@ class GeneratedRequests:
     """What came of it.
 
     :param requests: by class in the order of the classes, then in the order they were kept.
-    :param refused: each thing once, in the order it happened.
+    :param rejected: each thing once, in the order it happened.
     :param stopped: what ended it before its end, or None.
     """
 
     requests: tuple[SyntheticRequest, ...]
-    refused: tuple[Refusal, ...]
+    rejected: tuple[RejectedRequest, ...]
     stopped: EgotoolsError | None = None
 
 
@@ -41,12 +41,12 @@ class GeneratedRequests:
 class RequestGenerator:
     """Generates requests and has them validated; an outcome that the journal has is not computed again.
 
-    :param judges: in rounds; a request that fails in one is not put before the next.
+    :param validators: in rounds; a request that fails in one is not put before the next.
     :param concurrency: how many requests are worked on at once.
     """
 
     generator: Generator
-    judges: Sequence[Sequence[RequestJudge]]
+    validators: Sequence[Sequence[RequestValidator]]
     journal: Journal
     concurrency: int = 1
 
@@ -54,20 +54,20 @@ class RequestGenerator:
         """Each unit with its outcome, written down, in order.
 
         :raises ModelError: when a model is needed and dead.
-        :raises StorageError: when the disk refuses.
+        :raises StorageError: when the disk cannot be written to.
         """
         for unit, outcome in in_order(units, self._outcome, concurrency=self.concurrency):
             if self.journal.get(unit.key) is None:
                 self.journal.keep(unit.key, outcome)
             yield unit, outcome
 
-    def request(self, unit: Unit, outcome: Outcome) -> SyntheticRequest | Refusal:
+    def request(self, unit: Unit, outcome: Outcome) -> SyntheticRequest | RejectedRequest:
         """What a unit became by its outcome."""
-        if isinstance(outcome.generated, Refusal):
+        if isinstance(outcome.generated, RejectedRequest):
             return outcome.generated
         request = self._made(unit, outcome.generated, outcome.verdicts)
         failed = next((verdict for verdict in outcome.verdicts if not verdict.passed), None)
-        return request if failed is None else _refusal(request, "validate", f"{failed.check}: {failed.reason}")
+        return request if failed is None else _rejection(request, "validate", f"{failed.check}: {failed.reason}")
 
     def _made(self, unit: Unit, generated: GeneratedText, verdicts: tuple[Verdict, ...] = ()) -> SyntheticRequest:
         return SyntheticRequest(
@@ -85,17 +85,17 @@ class RequestGenerator:
 
     def _asked(self, unit: Unit) -> Outcome:
         generated = self.generator.generate(unit.path, unit.request_class, seed=unit.generation_seed)
-        if isinstance(generated, Refusal):
+        if isinstance(generated, RejectedRequest):
             return Outcome(generated=generated)
         request = self._made(unit, generated)
         try:
             Request(query=generated.text)
         except InvalidArgumentError as error:
-            return Outcome(generated=_refusal(request, "generate", error.problem))
-        for judges in self.judges:
-            judged = validate(request, judges).verdicts
-            request = replace(request, verdicts=request.verdicts + judged)
-            if not all(verdict.passed for verdict in judged):
+            return Outcome(generated=_rejection(request, "generate", error.problem))
+        for validators in self.validators:
+            validated = validate(request, validators).verdicts
+            request = replace(request, verdicts=request.verdicts + validated)
+            if not all(verdict.passed for verdict in validated):
                 break
         return Outcome(generated=generated, verdicts=request.verdicts)
 
@@ -117,7 +117,7 @@ def generate_all(
     :param seed: another seed, other texts.
     """
     queues = [Queue(name, paths.get(name, ()), wanted=count, seed=seed) for name, count in wanted.items() if count]
-    choice = _Choice(generator=generator, kept=KeptTexts(encoder), requests=[], refused=[])
+    choice = _Choice(generator=generator, kept=KeptTexts(encoder), requests=[], rejected=[])
     stopped: EgotoolsError | None = None
     total = sum(wanted.values())
     progress("requests", 0, total)
@@ -132,7 +132,7 @@ def generate_all(
         generator.journal.settle()
     order = list(wanted)
     requests = sorted(choice.requests, key=lambda request: order.index(request.request_class))
-    return GeneratedRequests(requests=tuple(requests), refused=tuple(dict.fromkeys(choice.refused)), stopped=stopped)
+    return GeneratedRequests(requests=tuple(requests), rejected=tuple(dict.fromkeys(choice.rejected)), stopped=stopped)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +142,7 @@ class _Choice:
     generator: RequestGenerator
     kept: KeptTexts
     requests: list[SyntheticRequest]
-    refused: list[Refusal]
+    rejected: list[RejectedRequest]
 
     def choose(self, queue: Queue, outcomes: Sequence[tuple[Unit, Outcome]]) -> None:
         made = [(unit, self.generator.request(unit, outcome)) for unit, outcome in outcomes]
@@ -157,9 +157,9 @@ class _Choice:
                     self.requests.append(request)
                     queue.keep(unit)
                     continue
-                request = _refusal(request, "diversity", likeness)
-            self.refused.append(request)
-            queue.refuse(unit)
+                request = _rejection(request, "diversity", likeness)
+            self.rejected.append(request)
+            queue.reject(unit)
 
 
 def _outcomes(
@@ -175,8 +175,8 @@ def _outcomes(
     return outcomes, None
 
 
-def _refusal(request: SyntheticRequest, stage: str, reason: str) -> Refusal:
-    return Refusal(
+def _rejection(request: SyntheticRequest, stage: str, reason: str) -> RejectedRequest:
+    return RejectedRequest(
         stage=stage,
         subject=request.path.tools,
         reason=reason,

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from datagen.seams import GeneratedText
-from datagen.synthetic_request import Refusal, SampleValue, Verdict
+from datagen.synthetic_request import RejectedRequest, SampleValue, Verdict
 from ontology.digests import config_hash
 from ontology.files import disk_errors, write_file
 
 __all__ = ["Journal", "Outcome", "open_journal"]
 
 _log = logging.getLogger(__name__)
-_UNSETTLED = 8  # refusals in a row: more than a model that dies gives before it is given up, several threads asking
+_UNSETTLED = 8  # rejections in a row: more than a model that dies gives before it is given up, several threads asking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,21 +32,21 @@ class Outcome:
     """What came of one attempt at one request.
 
     :param generated: the text, or why there is none.
-    :param verdicts: of the judges that were asked; none where no text was generated.
+    :param verdicts: of the validators that were asked; none where no text was generated.
     """
 
-    generated: GeneratedText | Refusal
+    generated: GeneratedText | RejectedRequest
     verdicts: tuple[Verdict, ...] = ()
 
     @property
     def accepted(self) -> bool:
-        """Whether a text was generated, and every judge passed it."""
-        return not isinstance(self.generated, Refusal) and all(verdict.passed for verdict in self.verdicts)
+        """Whether a text was generated, and every validator passed it."""
+        return not isinstance(self.generated, RejectedRequest) and all(verdict.passed for verdict in self.verdicts)
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""
-        if isinstance(self.generated, Refusal):
-            return {"refusal": self.generated.to_json()}
+        if isinstance(self.generated, RejectedRequest):
+            return {"rejection": self.generated.to_json()}
         values = [asdict(value) for value in self.generated.values]
         return {
             "text": self.generated.text,
@@ -57,9 +57,9 @@ class Outcome:
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Outcome:
         """Read the JSON form that :meth:`to_json` writes."""
-        if "refusal" in row:
-            said = dict(row["refusal"])
-            return cls(generated=Refusal(**{**said, "subject": tuple(said["subject"])}))
+        if "rejection" in row:
+            said = dict(row["rejection"])
+            return cls(generated=RejectedRequest(**{**said, "subject": tuple(said["subject"])}))
         values = tuple(SampleValue(**value) for value in row["values"])
         verdicts = tuple(Verdict(**verdict) for verdict in row["verdicts"])
         return cls(generated=GeneratedText(text=row["text"], values=values), verdicts=verdicts)
@@ -83,10 +83,10 @@ class Journal:
     def keep(self, key: str, outcome: Outcome) -> None:
         """Write an outcome down before anything else is asked: a process that is killed then loses nothing.
 
-        What was refused is held back until something is not, or a few more were refused: a model that is dying refuses
-        too, and what it refused then is to be asked again.
+        What was rejected is held back until something is not, or a few more were rejected: a model that is dying rejects
+        too, and what it rejected then is to be asked again.
 
-        :raises StorageError: when the disk refuses.
+        :raises StorageError: when the disk cannot be written to.
         """
         self._held.append((key, outcome))
         settled = len(self._held) if outcome.accepted else len(self._held) - _UNSETTLED
@@ -95,7 +95,7 @@ class Journal:
     def settle(self) -> None:
         """Write down what was held back: the run came to its end.
 
-        :raises StorageError: when the disk refuses.
+        :raises StorageError: when the disk cannot be written to.
         """
         self._write(len(self._held))
 
@@ -113,7 +113,7 @@ class Journal:
 def open_journal(folder: Path, config: Mapping[str, Any]) -> Iterator[Journal]:
     """The journal of a configuration in a folder of results, mended where it was damaged.
 
-    :raises StorageError: when the disk refuses.
+    :raises StorageError: when the disk cannot be written to.
     """
     path = folder / "journal" / f"{config_hash(config)}.jsonl"
     known = _mended(path, _line({"config": dict(config)}))

@@ -15,8 +15,8 @@ from datagen.paths.pp_graph import PpGraph, build_pp_graph
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.run.generate_loop import GeneratedRequests, RequestGenerator, generate_all
 from datagen.run.journal import open_journal
-from datagen.seams import Generator, OutputFinder, RequestJudge, SequenceJudge, ToolOutputs
-from datagen.synthetic_request import Refusal
+from datagen.seams import Generator, OutputFinder, RequestValidator, SequenceValidator, ToolOutputs
+from datagen.synthetic_request import RejectedRequest
 from inference.encoder import Encoder
 from ontology.digests import code_digest
 from ontology.progress import Progress
@@ -24,23 +24,23 @@ from ontology.progress import Progress
 __all__ = ["Made", "Steps", "make_requests"]
 
 _SURPLUS = 2.0
-_MORE = 10  # paths that may be refused even where few requests are wanted
+_MORE = 10  # paths that may be rejected even where few requests are wanted
 
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
     """Who takes each step. Those that need to know what fills what are made when it is known.
 
-    :param judges: in rounds; a request that fails in one is not put before the next.
+    :param validators: in rounds; a request that fails in one is not put before the next.
     :param encoder: of the catalogue's snapshot; compares inputs, and requests.
     :param concurrency: how many requests are generated at once; what comes of it is the same.
     :param model: name of the chat model behind the steps, empty for rules: another model, another journal.
     """
 
     outputs: OutputFinder
-    sequence: Callable[[Links], SequenceJudge]
+    sequence: Callable[[Links], SequenceValidator]
     generator: Generator
-    judges: Callable[[Links], Sequence[Sequence[RequestJudge]]]
+    validators: Callable[[Links], Sequence[Sequence[RequestValidator]]]
     encoder: Encoder
     concurrency: int = 1
     model: str = ""
@@ -65,9 +65,9 @@ class Made:
     generated: GeneratedRequests
 
     @property
-    def refused(self) -> tuple[Refusal, ...]:
+    def rejected(self) -> tuple[RejectedRequest, ...]:
         """What did not become a request, of all steps in their order, each thing once."""
-        return tuple(dict.fromkeys((*self.outputs.refused, *self.paths.refused, *self.generated.refused)))
+        return tuple(dict.fromkeys((*self.outputs.rejected, *self.paths.rejected, *self.generated.rejected)))
 
 
 def make_requests(
@@ -85,17 +85,19 @@ def make_requests(
     rp = build_rp_graph(catalogue, outputs)
     progress("likeness of inputs", 0, 0)
     pp = build_pp_graph(catalogue, steps.encoder)
-    sequence, generator, judges = steps.sequence(rp), steps.generator, tuple(steps.judges(rp))
+    sequence, generator, validators = steps.sequence(rp), steps.generator, tuple(steps.validators(rp))
     paths = find_paths(catalogue, rp, pp.links, sequence, wanted=_with_surplus(wanted), seed=seed, progress=progress)
     names = {
         "outputs": (steps.outputs.name,),
         "sequence": (sequence.name,),
         "generator": (generator.name,),
-        "judges": tuple(dict.fromkeys(judge.name for each in judges for judge in each)),
+        "validators": tuple(dict.fromkeys(validator.name for each in validators for validator in each)),
         "encoder": (steps.encoder.name,),
     }
     with open_journal(folder, _configuration(catalogue, names, steps.model)) as journal:
-        requests = RequestGenerator(generator=generator, judges=judges, journal=journal, concurrency=steps.concurrency)
+        requests = RequestGenerator(
+            generator=generator, validators=validators, journal=journal, concurrency=steps.concurrency
+        )
         generated = generate_all(paths.by_class, wanted, requests, steps.encoder, seed=seed, progress=progress)
     return Made(
         catalogue=catalogue,
@@ -111,7 +113,7 @@ def make_requests(
 
 
 def _with_surplus(wanted: Mapping[str, int]) -> dict[str, int]:
-    """More paths than requests, for some will be refused."""
+    """More paths than requests, for some will be rejected."""
     return {name: math.ceil(_SURPLUS * count) + _MORE if count else 0 for name, count in wanted.items()}
 
 

@@ -13,7 +13,7 @@ from datagen.tool_path import ToolPath
 __all__ = ["ATTEMPTS", "MOST_A_PATH", "Queue", "Unit"]
 
 ATTEMPTS = 3
-"""How many texts of a path may be refused in a row before it is left."""
+"""How many texts of a path may be rejected in a row before it is left."""
 MOST_A_PATH = 3
 """How many requests of one class a path may get, where a class has too few paths."""
 
@@ -53,7 +53,7 @@ class Unit:
 class Queue:
     """The paths of one class in the order they are tried.
 
-    A refused path is tried again before another takes its place, for the paths were chosen to cover the catalogue; and a
+    A rejected path is tried again before another takes its place, for the paths were chosen to cover the catalogue; and a
     path gets a second request only when all have had their turn.
 
     :param paths: in order of preference; of those with one gold set the first.
@@ -69,7 +69,7 @@ class Queue:
         self._fresh = deque(Unit(path=path, request_class=request_class, attempt=0, seed=seed) for path in chosen)
         self._retried: deque[Unit] = deque()
         self._again: deque[Unit] = deque()
-        self._refused_in_a_row: Counter[str] = Counter()
+        self._rejected_in_a_row: Counter[str] = Counter()
         self._kept_of: Counter[str] = Counter()
 
     def take(self, most: int) -> list[Unit]:
@@ -85,14 +85,14 @@ class Queue:
         """Note that a request was kept."""
         self.kept += 1
         self._kept_of[unit.path.id] += 1
-        self._refused_in_a_row[unit.path.id] = 0
+        self._rejected_in_a_row[unit.path.id] = 0
         if self._kept_of[unit.path.id] < MOST_A_PATH:
             self._again.append(_next(unit))
 
-    def refuse(self, unit: Unit) -> None:
+    def reject(self, unit: Unit) -> None:
         """Note that an attempt came to nothing."""
-        self._refused_in_a_row[unit.path.id] += 1
-        if self._refused_in_a_row[unit.path.id] < ATTEMPTS:
+        self._rejected_in_a_row[unit.path.id] += 1
+        if self._rejected_in_a_row[unit.path.id] < ATTEMPTS:
             self._retried.append(_next(unit))
 
 

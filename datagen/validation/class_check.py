@@ -11,18 +11,18 @@ from datagen.validation.clause_parser import Clause
 from datagen.validation.parsed_request import Reading, read
 from datagen.validation.path_fit import Fit, Fitter
 
-__all__ = ["ClassJudge"]
+__all__ = ["ClassCheck"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassJudge:
-    """Judges the class by rules."""
+class ClassCheck:
+    """Validates the class by rules."""
 
     fitter: Fitter
     name: str = "rules.v1"
     check: str = "class"
 
-    def judge(self, request: SyntheticRequest) -> Verdict:
+    def validate(self, request: SyntheticRequest) -> Verdict:
         """The verdict; what it fails for names the cue and the class that it looks like."""
         rule = _RULES.get(request.request_class)
         if rule is None:

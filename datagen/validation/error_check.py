@@ -11,11 +11,11 @@ from datagen.validation.parsed_request import Reading, read
 from datagen.validation.path_fit import Fitter
 from datagen.validation.value_mismatch import mismatched
 
-__all__ = ["ErrorJudge"]
+__all__ = ["ErrorCheck"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ErrorJudge:
+class ErrorCheck:
     """Finds errors by rules."""
 
     fitter: Fitter
@@ -23,7 +23,7 @@ class ErrorJudge:
     name: str = "rules.v1"
     check: str = "error"
 
-    def judge(self, request: SyntheticRequest) -> Verdict:
+    def validate(self, request: SyntheticRequest) -> Verdict:
         """The verdict; what it fails for says which error."""
         fault = self._fault(request, read(request.text))
         reason = fault or "it is complete, its values go with its inputs and it needs each of its tools"

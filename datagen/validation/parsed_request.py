@@ -1,4 +1,4 @@
-"""The Reading of a request: its values, clauses and cues, found once for all who judge it."""
+"""The Reading of a request: its values, clauses and cues, found once for all who validator it."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Fit:
 
 
 class Fitter:
-    """Fits requests to the paths of one catalogue; the last ones are remembered, for those who judge one after another.
+    """Fits requests to the paths of one catalogue; the last ones are remembered, for those who validator one after another.
 
     :param rp: the R-P edges of the catalogue.
     """

@@ -19,13 +19,13 @@ _DEPENDENT = frozenset(("explicit-multi-step", "implicit-multi-step", "condition
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceCheck:
-    """Judges the logical sequence by rules."""
+    """Validates the logical sequence by rules."""
 
     fitter: Fitter
     name: str = "rules.v1"
     check: str = "sequence"
 
-    def judge(self, request: SyntheticRequest) -> Verdict:
+    def validate(self, request: SyntheticRequest) -> Verdict:
         """The verdict; what it fails for names the tool and its input."""
         reading, found = read(request.text), self.fitter.fit(request)
         fault = (

@@ -1,4 +1,4 @@
-"""The ToolSlots: what judges know of a tool, its slots first."""
+"""The ToolSlots: what validators know of a tool, its slots first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNTELLING = PLAIN | _WRITING_VERBS | frozenset("id place left open line order c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSlots:
-    """What the judges know of a tool.
+    """What the validators know of a tool.
 
     :param reads: whether it only looks something up.
     :param resolves: whether words are all it needs to find something.
@@ -65,7 +65,7 @@ class ToolSlots:
 
 
 class Slots:
-    """What judges know of the tools of a catalogue, each found once."""
+    """What validators know of the tools of a catalogue, each found once."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue

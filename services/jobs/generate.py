@@ -14,7 +14,7 @@ from datagen.paths.rules_sequence import RulesSequence
 from datagen.report.result_files import write_result
 from datagen.run.class_mix import equal_mix, read_mix
 from datagen.run.make_requests import Steps, make_requests
-from datagen.validation.rules_validator import rules_judges
+from datagen.validation.rules_validator import rules_validators
 from inference import load_encoder
 from inference.cache import Cache
 from inference.cached_encoder import CachedEncoder
@@ -112,23 +112,23 @@ def _steps(catalogue: Catalogue, encoder: Encoder) -> Steps:
         outputs=RulesOutputs(catalogue),
         sequence=lambda rp: RulesSequence(catalogue, rp),
         generator=RulesGenerator(catalogue),
-        judges=lambda rp: (rules_judges(catalogue, rp),),
+        validators=lambda rp: (rules_validators(catalogue, rp),),
         encoder=encoder,
     )
 
 
 def _llm_steps(catalogue: Catalogue, encoder: Encoder, model: ChatModel, cache: Cache, *, name: str) -> Steps:
-    """Their twins by a chat model; the rules judge first, for they cost nothing.
+    """Their twins by a chat model; the rules validate first, for they cost nothing.
 
     :param name: the model's own, whatever address it is asked at.
     """
-    from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_judges
+    from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_validators
 
     return Steps(
         outputs=LlmOutputs(catalogue, model, cache),
         sequence=lambda rp: LlmSequence(catalogue, model, cache),
         generator=LlmGenerator(catalogue, model, cache),
-        judges=lambda rp: (rules_judges(catalogue, rp), llm_judges(catalogue, rp, model, cache)),
+        validators=lambda rp: (rules_validators(catalogue, rp), llm_validators(catalogue, rp, model, cache)),
         encoder=encoder,
         concurrency=_CONCURRENCY,
         model=name,

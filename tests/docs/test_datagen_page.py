@@ -10,9 +10,9 @@ import pytest
 
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
-from datagen.seams import RequestJudge
+from datagen.seams import RequestValidator
 from datagen.synthetic_request import CLASSES
-from datagen.validation.rules_validator import rules_judges
+from datagen.validation.rules_validator import rules_validators
 from research.validator_accuracy import CATALOG, INSTRUMENTS, accuracy_of, load_shipped, read_cases
 from tests.conftest import ROOT
 
@@ -20,21 +20,21 @@ PAGE = (ROOT / "docs" / "datagen.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def judges() -> Sequence[RequestJudge]:
+def validators() -> Sequence[RequestValidator]:
     catalogue = load_shipped(CATALOG)
-    return rules_judges(catalogue, build_rp_graph(catalogue, RulesOutputs(catalogue).find()))
+    return rules_validators(catalogue, build_rp_graph(catalogue, RulesOutputs(catalogue).find()))
 
 
 @pytest.mark.parametrize(("folder", "suffix"), [(INSTRUMENTS, ""), (INSTRUMENTS / "second", ", a second set")])
 def test_the_accuracy_of_the_checks_is_what_the_page_says(
-    judges: Sequence[RequestJudge], folder: Path, suffix: str
+    validators: Sequence[RequestValidator], folder: Path, suffix: str
 ) -> None:
     cases = read_cases(folder)
-    for judge in judges:
-        if suffix and judge.check != "sequence":
+    for validator in validators:
+        if suffix and validator.check != "sequence":
             continue  # the second set was written for it alone
-        found = accuracy_of(judge, cases)
-        row = re.search(rf"^\| {judge.check}{suffix} \| (\d.*) \|$", PAGE, re.MULTILINE)
+        found = accuracy_of(validator, cases)
+        row = re.search(rf"^\| {validator.check}{suffix} \| (\d.*) \|$", PAGE, re.MULTILINE)
         assert row is not None
         good, bad, balanced = re.findall(r"[\d.]+ % of \d+|\d\.\d+", row[1])
         assert good == f"{100 * found.good.hits / found.good.of:.1f} % of {found.good.of}"

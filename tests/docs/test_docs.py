@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from datagen import SyntheticRequest, ToolPath
-from datagen.seams import RequestJudge
+from datagen.seams import RequestValidator
 from datagen.validation.rules_validator import validate
 from inference import HashingEncoder
 from ingest.sources import Document
@@ -142,19 +142,19 @@ def test_the_extractor_and_encoder_examples_build_a_snapshot(tmp_path: Path) -> 
     assert "acts_on" not in report.graph.kept
 
 
-def test_the_example_of_a_check_judges_requests() -> None:
-    judge: RequestJudge = _extension("ShortEnough")()
+def test_the_example_of_a_check_validates_requests() -> None:
+    validator: RequestValidator = _extension("ShortEnough")()
     request = SyntheticRequest(
         id="r", text="tip " * 61, request_class="single-intent", path=ToolPath(tools=("a",)), generator="hand"
     )
-    verdict = validate(request, [judge]).verdicts[0]
+    verdict = validate(request, [validator]).verdicts[0]
     assert (verdict.check, verdict.passed, verdict.reason, verdict.by) == (
         "length",
         False,
         "it has 61 words",
         "short.v1",
     )
-    assert validate(replace(request, text="tip the porter"), [judge]).verdicts[0].passed
+    assert validate(replace(request, text="tip the porter"), [validator]).verdicts[0].passed
 
 
 def test_the_ontology_example_is_sound(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from datagen.catalogue import Catalogue
 from datagen.generation.rules_generator import RulesGenerator
 from datagen.measures import distinct_n
 from datagen.seams import GeneratedText, Generator
-from datagen.synthetic_request import CLASSES, Refusal
+from datagen.synthetic_request import CLASSES, RejectedRequest
 from datagen.tool_path import PathEdge, ToolPath
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.names import words
@@ -35,7 +35,7 @@ def _generator() -> RulesGenerator:
 
 
 @cache
-def _worded() -> tuple[tuple[ToolPath, str, GeneratedText | Refusal], ...]:
+def _worded() -> tuple[tuple[ToolPath, str, GeneratedText | RejectedRequest], ...]:
     return tuple(
         (path, request_class, _generator().generate(path, request_class, seed=seed))
         for path in paths()
@@ -184,34 +184,34 @@ def test_an_unknown_class_and_an_unknown_tool_are_errors() -> None:
         _generator().generate(ToolPath(tools=("gone",)), "single-intent", seed=0)
 
 
-def _refusal(catalogue: Catalogue, path: ToolPath, request_class: str) -> Refusal:
+def _rejection(catalogue: Catalogue, path: ToolPath, request_class: str) -> RejectedRequest:
     result = RulesGenerator(catalogue).generate(path, request_class, seed=0)
-    assert isinstance(result, Refusal), result
+    assert isinstance(result, RejectedRequest), result
     assert result.stage == "generate"
     assert result.subject == path.tools
     assert result.request_class == request_class
     return result
 
 
-def test_names_without_words_are_refused() -> None:
-    refusal = _refusal(catalogue_of(Tool(id="x9", name="x9")), ToolPath(tools=("x9",)), "single-intent")
-    assert "no word" in refusal.reason
+def test_names_without_words_are_rejected() -> None:
+    rejection = _rejection(catalogue_of(Tool(id="x9", name="x9")), ToolPath(tools=("x9",)), "single-intent")
+    assert "no word" in rejection.reason
 
 
-def test_documents_that_are_not_english_are_refused() -> None:
+def test_documents_that_are_not_english_are_rejected() -> None:
     tool = Tool(id="счет", name="получить_счет", description="Возвращает счет клиента по номеру")
-    assert "not in English" in _refusal(catalogue_of(tool), ToolPath(tools=(tool.id,)), "single-intent").reason
+    assert "not in English" in _rejection(catalogue_of(tool), ToolPath(tools=(tool.id,)), "single-intent").reason
 
 
 def test_steps_that_do_not_depend_on_each_other_are_no_steps() -> None:
     path = ToolPath(tools=tuple(tool.id for tool in enterprise().tools[:2]), shape="set")
     for request_class in CLASSES[2:5]:
-        assert "do not depend" in _refusal(enterprise(), path, request_class).reason
+        assert "do not depend" in _rejection(enterprise(), path, request_class).reason
 
 
 def test_one_tool_is_not_two_wants() -> None:
     path = ToolPath(tools=(enterprise().tools[0].id,))
-    assert "several tools" in _refusal(enterprise(), path, "multi-intent").reason
+    assert "several tools" in _rejection(enterprise(), path, "multi-intent").reason
 
 
 def test_a_condition_needs_something_to_test() -> None:
@@ -219,7 +219,7 @@ def test_a_condition_needs_something_to_test() -> None:
     last = Tool(id="close", name="closeOrder", parameters=(Parameter(name="orderId", required=True),))
     edge = PathEdge(kind="R-P", source="make", target="close", output="orderId", parameter="orderId", confidence=1.0)
     path = ToolPath(tools=("make", "close"), edges=(edge,), shape="chain")
-    assert "condition" in _refusal(catalogue_of(first, last), path, "conditional-multi-step").reason
+    assert "condition" in _rejection(catalogue_of(first, last), path, "conditional-multi-step").reason
 
 
 def test_tools_all_alike_and_without_inputs_are_worded() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from datagen.llm import LlmGenerator
 from datagen.seams import GeneratedText, Generator
-from datagen.synthetic_request import CLASSES, Refusal, SampleValue
+from datagen.synthetic_request import CLASSES, RejectedRequest, SampleValue
 from datagen.tool_path import ToolPath
 from inference.budget import Budget
 from inference.cache import Cache
@@ -25,11 +25,11 @@ GOOD = worded(
 CLASS = "implicit-multi-step"
 
 
-def refused(answer: str, path: ToolPath = CHAIN, request_class: str = CLASS) -> Refusal:
-    """The refusal after the same answer twice."""
+def rejected(answer: str, path: ToolPath = CHAIN, request_class: str = CLASS) -> RejectedRequest:
+    """The rejection after the same answer twice."""
     model = ScriptedChat([answer, answer])
     found = LlmGenerator(catalogue(), model).generate(path, request_class, seed=0)
-    assert isinstance(found, Refusal)
+    assert isinstance(found, RejectedRequest)
     assert len(model.calls) == 2
     assert found.stage == "generate"
     assert found.subject == path.tools
@@ -96,16 +96,16 @@ def test_a_whole_number_may_be_written_with_a_point() -> None:
     assert len(draft.values) == 2
 
 
-def test_a_request_without_a_value_is_refused() -> None:
-    assert "no value" in refused(worded("Put the order on the road for somebody.")).reason
+def test_a_request_without_a_value_is_rejected() -> None:
+    assert "no value" in rejected(worded("Put the order on the road for somebody.")).reason
     assert (
         "no value"
-        in refused(worded("Send out the customer name's order.", (1, "customer_name", "the customer name"))).reason
+        in rejected(worded("Send out the customer name's order.", (1, "customer_name", "the customer name"))).reason
     )
 
 
 def test_the_whole_message_is_no_value() -> None:
-    assert "no value" in refused(worded("Put Ada's order out.", (1, "customer_name", "Put Ada's order out"))).reason
+    assert "no value" in rejected(worded("Put Ada's order out.", (1, "customer_name", "Put Ada's order out"))).reason
 
 
 def test_a_tool_without_inputs_needs_no_value() -> None:
@@ -137,10 +137,10 @@ BAD = {
 
 
 @pytest.mark.parametrize(("answer", "reason"), BAD.values(), ids=BAD.keys())
-def test_an_answer_that_is_no_request_is_refused_with_its_reason(answer: str, reason: str) -> None:
-    refusal = refused(answer)
-    assert reason in refusal.reason
-    assert refusal.text == answer[:500]
+def test_an_answer_that_is_no_request_is_rejected_with_its_reason(answer: str, reason: str) -> None:
+    rejection = rejected(answer)
+    assert reason in rejection.reason
+    assert rejection.text == answer[:500]
 
 
 @pytest.mark.parametrize(("answer", "reason"), BAD.values(), ids=BAD.keys())
@@ -154,7 +154,7 @@ def test_its_fault_is_told_and_it_may_be_mended(answer: str, reason: str) -> Non
 def test_an_answer_cut_at_the_limit_is_called_so() -> None:
     with chat_server(lambda *_: Reply(text=GOOD[:40], finish="length")) as server:
         found = LlmGenerator(catalogue(), chat(server)).generate(CHAIN, CLASS, seed=0)
-    assert isinstance(found, Refusal)
+    assert isinstance(found, RejectedRequest)
     assert "cut off" in found.reason
 
 
@@ -165,7 +165,7 @@ def test_an_answer_cut_at_the_limit_is_called_so() -> None:
 def test_a_class_that_the_path_cannot_have_asks_nothing(path: ToolPath, request_class: str) -> None:
     model = ScriptedChat([])
     found = LlmGenerator(catalogue(), model).generate(path, request_class, seed=0)
-    assert isinstance(found, Refusal)
+    assert isinstance(found, RejectedRequest)
     assert not model.calls
 
 
@@ -246,8 +246,8 @@ def test_the_budget_stops_the_run_and_the_next_one_pays_only_for_the_rest() -> N
         assert server.hits == 8
 
 
-def test_what_was_refused_is_not_kept() -> None:
+def test_what_was_rejected_is_not_kept() -> None:
     cache = Cache()
     model = ScriptedChat(["no", "no", GOOD])
-    assert isinstance(LlmGenerator(catalogue(), model, cache).generate(CHAIN, CLASS, seed=0), Refusal)
+    assert isinstance(LlmGenerator(catalogue(), model, cache).generate(CHAIN, CLASS, seed=0), RejectedRequest)
     assert isinstance(LlmGenerator(catalogue(), model, cache).generate(CHAIN, CLASS, seed=0), GeneratedText)

@@ -43,7 +43,7 @@ def test_documented_outputs_are_the_rules_and_others_are_asked_for() -> None:
     assert all(name in said for name in listed)
 
 
-def test_what_is_outside_the_list_unsure_twice_or_too_much_is_refused_by_name() -> None:
+def test_what_is_outside_the_list_unsure_twice_or_too_much_is_rejected_by_name() -> None:
     answer = outputs(
         ("tracking_code", 0.99),
         ("shipment_id", 1.0),
@@ -62,8 +62,8 @@ def test_what_is_outside_the_list_unsure_twice_or_too_much_is_refused_by_name() 
         ("thing_1_id", 0.7),
         ("thing_2_id", 0.6),
     ]
-    refused = {refusal.reason: refusal for refusal in found.refused if refusal.subject == (SHIP.id,)}
-    assert all(refusal.stage == "outputs" for refusal in refused.values())
+    rejected = {rejection.reason: rejection for rejection in found.rejected if rejection.subject == (SHIP.id,)}
+    assert all(rejection.stage == "outputs" for rejection in rejected.values())
     for part in (
         "'tracking_code', which is not on",
         "'order_id', which is not on",
@@ -71,7 +71,7 @@ def test_what_is_outside_the_list_unsure_twice_or_too_much_is_refused_by_name() 
         "more than 3",
         "0.30, below 0.5",
     ):
-        assert sum(part in reason for reason in refused) == 1, part
+        assert sum(part in reason for reason in rejected) == 1, part
 
 
 @pytest.mark.parametrize(
@@ -89,22 +89,22 @@ def test_what_is_outside_the_list_unsure_twice_or_too_much_is_refused_by_name() 
 def test_an_unusable_answer_leaves_the_tool_without_outputs_and_a_reason(answer: str) -> None:
     found = LlmOutputs(catalogue(), ScriptedChat([answer, answer])).find()
     assert found.by_tool[SHIP.id] == ()
-    (refusal,) = (one for one in found.refused if one.subject == (SHIP.id,))
-    assert "refused twice" in refusal.reason
-    assert refusal.text == answer
+    (rejection,) = (one for one in found.rejected if one.subject == (SHIP.id,))
+    assert "refused twice" in rejection.reason
+    assert rejection.text == answer
 
 
 def test_no_outputs_is_an_answer() -> None:
     found = LlmOutputs(catalogue(), ScriptedChat([outputs()])).find()
     assert found.by_tool[SHIP.id] == ()
-    assert not [one for one in found.refused if one.subject == (SHIP.id,)]
+    assert not [one for one in found.rejected if one.subject == (SHIP.id,)]
 
 
 def test_a_catalogue_without_inputs_asks_nothing_and_says_why() -> None:
     model = ScriptedChat([])
     found = LlmOutputs(catalogue(Tool(id="a/now", name="now", description="The time.")), model).find()
     assert found.by_tool == {"a/now": ()}
-    assert "no tool of the catalogue has an input" in found.refused[0].reason
+    assert "no tool of the catalogue has an input" in found.rejected[0].reason
     assert LlmOutputs(catalogue(PING), model).find().by_tool[PING.id] is not None
     assert not model.calls
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from datagen.links import Links
-from datagen.llm import LlmSequence, llm_judges
-from datagen.seams import RequestJudge, SequenceJudge
+from datagen.llm import LlmSequence, llm_validators
+from datagen.seams import RequestValidator, SequenceValidator
 from datagen.synthetic_request import CLASSES
 from datagen.tool_path import ToolPath
 from inference.budget import Budget
@@ -38,15 +38,15 @@ UNUSABLE = {
 }
 
 
-def judges(model: ScriptedChat, cache: Cache | None = None) -> dict[str, RequestJudge]:
-    return {judge.check: judge for judge in llm_judges(catalogue(), Links((EDGE,)), model, cache)}
+def validators(model: ScriptedChat, cache: Cache | None = None) -> dict[str, RequestValidator]:
+    return {validator.check: validator for validator in llm_validators(catalogue(), Links((EDGE,)), model, cache)}
 
 
-def test_a_sequence_is_judged_with_a_reason() -> None:
+def test_a_sequence_is_validated_with_a_reason() -> None:
     with chat_server(lambda *_: Reply(text=FOLLOWS)) as server:
-        judge: SequenceJudge = LlmSequence(catalogue(), chat(server))
-        verdict = judge.judge(EDGE)
-    assert judge.name == verdict.by == "llm.v1"
+        validator: SequenceValidator = LlmSequence(catalogue(), chat(server))
+        verdict = validator.validate(EDGE)
+    assert validator.name == verdict.by == "llm.v1"
     assert (verdict.check, verdict.passed) == ("sequence", True)
     assert verdict.reason == "The order that was found is sent"
     (said,) = bodies(server.requests)
@@ -57,7 +57,7 @@ def test_a_sequence_is_judged_with_a_reason() -> None:
 @pytest.mark.parametrize("answer", UNUSABLE.values(), ids=UNUSABLE.keys())
 def test_an_unusable_verdict_on_a_sequence_is_a_no_that_says_so(answer: str) -> None:
     model = ScriptedChat([answer, answer])
-    verdict = LlmSequence(catalogue(), model).judge(EDGE)
+    verdict = LlmSequence(catalogue(), model).validate(EDGE)
     assert not verdict.passed
     assert verdict.reason.startswith("the model gave no usable verdict: ")
     assert not verdict.reason.endswith(".")
@@ -65,15 +65,15 @@ def test_an_unusable_verdict_on_a_sequence_is_a_no_that_says_so(answer: str) -> 
 
 def test_an_edge_between_tools_that_are_not_there_is_an_error() -> None:
     with pytest.raises(NotFoundError):
-        LlmSequence(catalogue(), ScriptedChat([])).judge(replace(EDGE, source="shop/none"))
+        LlmSequence(catalogue(), ScriptedChat([])).validate(replace(EDGE, source="shop/none"))
 
 
 @pytest.mark.parametrize("check", ANSWERS)
 def test_each_check_passes_and_fails_with_the_model_s_reason(check: str) -> None:
     model = ScriptedChat([json.dumps(ANSWERS[check]), json.dumps(FAULTY[check])])
-    judge = judges(model)[check]
-    good, bad = judge.judge(request()), judge.judge(request())
-    assert judge.name == good.by == "llm.v1"
+    validator = validators(model)[check]
+    good, bad = validator.validate(request()), validator.validate(request())
+    assert validator.name == good.by == "llm.v1"
     assert (good.check, good.passed, bad.passed) == (check, True, False)
     assert ANSWERS[check]["reason"].rstrip(".") in good.reason
     assert FAULTY[check]["reason"].rstrip(".") in bad.reason
@@ -82,14 +82,14 @@ def test_each_check_passes_and_fails_with_the_model_s_reason(check: str) -> None
     assert "Ship order" in said or "ship order" in said
 
 
-def test_there_is_one_judge_for_each_check() -> None:
-    assert list(judges(ScriptedChat([]))) == ["class", "sequence", "error"]
+def test_there_is_one_validator_for_each_check() -> None:
+    assert list(validators(ScriptedChat([]))) == ["class", "sequence", "error"]
 
 
 @pytest.mark.parametrize("label", CLASSES)
 def test_the_class_is_asked_for_without_its_label(label: str) -> None:
     model = ScriptedChat([json.dumps(ANSWERS["class"])])
-    verdict = judges(model)["class"].judge(request(label=label))
+    verdict = validators(model)["class"].validate(request(label=label))
     assert verdict.passed is (label == "implicit-multi-step")
     assert label not in model.calls[0][1].content
 
@@ -98,30 +98,30 @@ def test_the_class_is_asked_for_without_its_label(label: str) -> None:
 @pytest.mark.parametrize("answer", UNUSABLE.values(), ids=UNUSABLE.keys())
 def test_an_unusable_verdict_on_a_request_is_a_no_that_says_so(answer: str, check: str) -> None:
     model = ScriptedChat([answer, answer])
-    verdict = judges(model)[check].judge(request())
+    verdict = validators(model)[check].validate(request())
     assert not verdict.passed
     assert verdict.reason.startswith("the model gave no usable verdict: ")
     assert len(model.calls) == 2
 
 
-def test_a_request_without_edges_is_judged_with_those_of_the_graph() -> None:
+def test_a_request_without_edges_is_validated_with_those_of_the_graph() -> None:
     model = ScriptedChat(lambda _messages: json.dumps(ANSWERS["sequence"]))
     bare = replace(request(), path=ToolPath(tools=CHAIN.tools, shape="chain"))
-    judges(model)["sequence"].judge(bare)
+    validators(model)["sequence"].validate(bare)
     assert "order_id comes from step 1" in model.calls[0][1].content
     apart = replace(request(), path=ToolPath(tools=CHAIN.tools, shape="set"))
-    judges(model)["sequence"].judge(apart)
+    validators(model)["sequence"].validate(apart)
     assert "comes from" not in model.calls[1][1].content
 
 
 def test_one_dead_model_is_dead_for_all_three() -> None:
     with chat_server(lambda *_: Reply(status=400)) as server:
-        found = llm_judges(catalogue(), Links(), chat(server))
+        found = llm_validators(catalogue(), Links(), chat(server))
         first, second, third = found
-        assert "no usable verdict" in first.judge(request()).reason
-        assert not second.judge(request()).passed
+        assert "no usable verdict" in first.validate(request()).reason
+        assert not second.validate(request()).passed
         with pytest.raises(ModelError):
-            third.judge(request())
+            third.validate(request())
         assert server.hits == 3
 
 
@@ -130,16 +130,16 @@ def test_verdicts_are_kept_and_only_new_requests_are_asked_about() -> None:
     with chat_server(lambda *_: Reply(text=json.dumps(ANSWERS["error"]))) as server:
         model = chat(server)
         for text in ("send Ada's order", "send Ben's order", "send Ada's order"):
-            llm_judges(catalogue(), Links(), model, cache)[2].judge(request(text))
+            llm_validators(catalogue(), Links(), model, cache)[2].validate(request(text))
         assert server.hits == 2
     with chat_server(lambda *_: Reply(status=500)) as second:
-        again = llm_judges(catalogue(), Links(), Named(chat(second), model.name), cache)[2]
-        assert again.judge(request("send Ben's order")).passed
+        again = llm_validators(catalogue(), Links(), Named(chat(second), model.name), cache)[2]
+        assert again.validate(request("send Ben's order")).passed
     assert second.hits == 0
 
 
 def test_the_budget_is_an_error_and_no_verdict() -> None:
     with chat_server(lambda *_: Reply(text=FOLLOWS)) as server:
         with pytest.raises(BudgetExceededError):
-            LlmSequence(catalogue(), chat(server, budget=Budget(max_tokens=10))).judge(EDGE)
+            LlmSequence(catalogue(), chat(server, budget=Budget(max_tokens=10))).validate(EDGE)
     assert server.hits == 0

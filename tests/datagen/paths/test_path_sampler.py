@@ -29,7 +29,7 @@ STEPPED = ("explicit-multi-step", "implicit-multi-step", "conditional-multi-step
 EACH = 60
 
 
-class _Judge:
+class _Validator:
     """Says the same of every edge, and remembers what it was asked."""
 
     name = "fixed.v1"
@@ -38,7 +38,7 @@ class _Judge:
         self.passed = passed
         self.asked: list[tuple[str, str]] = []
 
-    def judge(self, edge: PathEdge) -> Verdict:
+    def validate(self, edge: PathEdge) -> Verdict:
         self.asked.append((edge.source, edge.target))
         return Verdict(check="sequence", passed=self.passed, reason="so it is", by=self.name)
 
@@ -46,8 +46,8 @@ class _Judge:
 def _found(catalogue: Catalogue, count: int, *, seed: int = 0) -> tuple[Links, FoundPaths]:
     rp = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
     pp = build_pp_graph(catalogue, HashingEncoder())
-    judge = RulesSequence(catalogue, rp)
-    return rp, find_paths(catalogue, rp, pp.links, judge, wanted=dict.fromkeys(CLASSES, count), seed=seed)
+    validator = RulesSequence(catalogue, rp)
+    return rp, find_paths(catalogue, rp, pp.links, validator, wanted=dict.fromkeys(CLASSES, count), seed=seed)
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +84,11 @@ def test_every_path_has_distinct_tools_and_runs_in_order_over_edges_that_are_the
         assert len(filled) == len(set(filled))
 
 
-def test_steps_hang_together_and_every_one_passed_the_judge(made: tuple[Links, FoundPaths], shipped: Catalogue) -> None:
+def test_steps_hang_together_and_every_one_passed_the_validator(
+    made: tuple[Links, FoundPaths], shipped: Catalogue
+) -> None:
     rp, found = made
-    judge = RulesSequence(shipped, rp)
+    validator = RulesSequence(shipped, rp)
     for path in _paths(found, *STEPPED):
         pairs = {(edge.source, edge.target) for edge in path.edges}
         reached = {path.tools[0]}
@@ -94,7 +96,7 @@ def test_steps_hang_together_and_every_one_passed_the_judge(made: tuple[Links, F
             reached |= {end for pair in pairs if reached & set(pair) for end in pair}
         assert reached == set(path.tools)
         for pair in pairs:
-            assert any(judge.judge(edge).passed for edge in path.edges if (edge.source, edge.target) == pair)
+            assert any(validator.validate(edge).passed for edge in path.edges if (edge.source, edge.target) == pair)
 
 
 def test_no_step_is_needless_because_an_earlier_one_gives_the_same(made: tuple[Links, FoundPaths]) -> None:
@@ -199,22 +201,22 @@ def test_another_seed_other_paths_and_the_same_seed_the_same(shipped: Catalogue)
     assert _found(shipped, 8, seed=1)[1].by_class != _found(shipped, 8, seed=2)[1].by_class
 
 
-def test_edges_are_judged_only_where_a_path_wants_to_walk_them(shipped: Catalogue) -> None:
+def test_edges_are_validated_only_where_a_path_wants_to_walk_them(shipped: Catalogue) -> None:
     rp = build_rp_graph(shipped, RulesOutputs(shipped).find())
-    judge = _Judge(passed=True)
-    find_paths(shipped, rp, Links(), judge, wanted={"explicit-multi-step": 10})
-    assert len(judge.asked) == len(set(judge.asked)) < 200 < len(rp)
+    validator = _Validator(passed=True)
+    find_paths(shipped, rp, Links(), validator, wanted={"explicit-multi-step": 10})
+    assert len(validator.asked) == len(set(validator.asked)) < 200 < len(rp)
 
 
 def test_where_no_step_passes_there_are_no_steps_and_reasons(shipped: Catalogue) -> None:
     rp = build_rp_graph(shipped, RulesOutputs(shipped).find())
     found = find_paths(
-        shipped, rp, Links(), _Judge(passed=False), wanted={"single-intent": 5, "explicit-multi-step": 5}
+        shipped, rp, Links(), _Validator(passed=False), wanted={"single-intent": 5, "explicit-multi-step": 5}
     )
     assert (len(found.by_class["single-intent"]), found.by_class["explicit-multi-step"]) == (5, ())
-    stages = Counter(refusal.stage for refusal in found.refused)
-    assert stages["sequence"] and all(refusal.reason for refusal in found.refused)
-    (short,) = [refusal for refusal in found.refused if refusal.request_class]
+    stages = Counter(rejection.stage for rejection in found.rejected)
+    assert stages["sequence"] and all(rejection.reason for rejection in found.rejected)
+    (short,) = [rejection for rejection in found.rejected if rejection.request_class]
     assert short.request_class == "explicit-multi-step" and "0 paths are there where 5 were wanted" in short.reason
 
 
@@ -236,20 +238,20 @@ def test_poor_catalogues_have_fewer_paths_with_reasons(name: str) -> None:
     catalogue = catalogue_of(POOR[name])
     _, found = _found(catalogue, 30)
     assert len(found.by_class["single-intent"]) == len(catalogue.tools)
-    short = {refusal.request_class: refusal.reason for refusal in found.refused if refusal.request_class}
+    short = {rejection.request_class: rejection.reason for rejection in found.rejected if rejection.request_class}
     for request_class, paths in found.by_class.items():
         assert len(paths) == 30 or short[request_class]
 
 
 def test_a_class_that_is_none_is_an_error(shipped: Catalogue) -> None:
     with pytest.raises(InvalidArgumentError, match="no such class"):
-        find_paths(shipped, Links(), Links(), _Judge(passed=True), wanted={"rhymes": 3})
+        find_paths(shipped, Links(), Links(), _Validator(passed=True), wanted={"rhymes": 3})
 
 
 def test_progress_counts_up_to_what_was_found(shipped: Catalogue) -> None:
     seen: list[tuple[str, int, int]] = []
     find_paths(
-        shipped, Links(), Links(), _Judge(passed=True), wanted={"single-intent": 3},
+        shipped, Links(), Links(), _Validator(passed=True), wanted={"single-intent": 3},
         progress=lambda stage, done, total: seen.append((stage, done, total)),
     )  # fmt: skip
     assert seen == [("paths", 1, 3), ("paths", 2, 3), ("paths", 3, 3)]

@@ -85,8 +85,8 @@ def test_a_tool_that_is_told_which_one_does_not_give_it_back() -> None:
     catalogue = catalogue_of([tool("get_order", "order_id"), tool("cancel_order", "order_id")])
     outputs = RulesOutputs(catalogue).find()
     assert outputs.by_tool["shop/get_order"] == ()
-    assert {refusal.subject[0] for refusal in outputs.refused} == {"shop/get_order", "shop/cancel_order"}
-    assert all(refusal.stage == "outputs" and refusal.reason for refusal in outputs.refused)
+    assert {rejection.subject[0] for rejection in outputs.rejected} == {"shop/get_order", "shop/cancel_order"}
+    assert all(rejection.stage == "outputs" and rejection.reason for rejection in outputs.rejected)
 
 
 def test_inferred_outputs_are_names_of_the_list_in_the_bands_of_the_paper(silent: Catalogue) -> None:
@@ -104,7 +104,7 @@ def test_no_tool_has_more_outputs_than_three_or_one_twice(shipped: Catalogue, si
         assert set(found.by_tool) == {one.id for one in catalogue.tools}
         for outputs in found.by_tool.values():
             assert len({one.name for one in outputs}) == len(outputs) <= MAX_OUTPUTS
-        assert {refusal.subject[0] for refusal in found.refused} == {
+        assert {rejection.subject[0] for rejection in found.rejected} == {
             tool_id for tool_id, outputs in found.by_tool.items() if not outputs
         }
 
@@ -120,4 +120,4 @@ def test_no_tool_has_more_outputs_than_three_or_one_twice(shipped: Catalogue, si
 )
 def test_poor_catalogues_have_few_outputs_and_reasons(tools: list[object]) -> None:
     found = RulesOutputs(catalogue_of(tools)).find()  # type: ignore[arg-type]
-    assert len(found.refused) == sum(not outputs for outputs in found.by_tool.values())
+    assert len(found.rejected) == sum(not outputs for outputs in found.by_tool.values())

@@ -30,10 +30,10 @@ def _edge(pair: Pair) -> PathEdge:
 @pytest.mark.parametrize(("pairs", "least"), [(LABELLED_FIRST, 0.85), (HELD_OUT, 0.8)])
 def test_labels_of_a_reader_are_met(shipped: tuple[Catalogue, Links], pairs: tuple[Pair, ...], least: float) -> None:
     catalogue, rp = shipped
-    judge = RulesSequence(catalogue, rp)
+    validator = RulesSequence(catalogue, rp)
     known = [pair for pair in pairs if pair[0] in catalogue and pair[2] in catalogue]
     assert len(known) >= 40
-    right = sum(judge.judge(_edge(pair)).passed is pair[4] for pair in known)
+    right = sum(validator.validate(_edge(pair)).passed is pair[4] for pair in known)
     assert right / len(known) >= least
 
 
@@ -72,7 +72,7 @@ def test_verdicts_say_why(source: str, output: str, target: str, parameter: str,
     edge = PathEdge(
         kind="R-P", source=ids[source], target=ids[target], output=output, parameter=parameter, confidence=0.6
     )
-    verdict = RulesSequence(catalogue, Links()).judge(edge)
+    verdict = RulesSequence(catalogue, Links()).validate(edge)
     assert (verdict.check, verdict.by) == ("sequence", "rules.v1")
     assert verdict.passed is follows and because in verdict.reason
 
@@ -83,9 +83,9 @@ def test_what_each_of_two_systems_makes_is_not_the_same_thing() -> None:
         tool("create_booking", "room", "booking_id", namespace="rooms", system="Rooms"),
         tool("cancel_booking", "booking_id", namespace="rooms", system="Rooms"),
     )
-    judge = RulesSequence(catalogue_of(tools), Links())
+    validator = RulesSequence(catalogue_of(tools), Links())
     reasons = {
-        source: judge.judge(_edge((source, "booking_id", "rooms/cancel_booking", "booking_id", False))).reason
+        source: validator.validate(_edge((source, "booking_id", "rooms/cancel_booking", "booking_id", False))).reason
         for source in ("travel/create_booking", "rooms/create_booking")
     }
     assert "of its own" in reasons["travel/create_booking"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datagen.catalogue import Catalogue
 from datagen.links import Links
 from datagen.report.coverage import Coverage, GroupCoverage, measure_coverage
-from datagen.synthetic_request import Refusal, SyntheticRequest
+from datagen.synthetic_request import RejectedRequest, SyntheticRequest
 from datagen.tool_path import PathEdge, ToolPath
 from ontology import load_ontology
 from ontology.tool import Tool
@@ -22,12 +22,12 @@ def edge(source: str, target: str, output: str = "id") -> PathEdge:
 TOOLS = (tool("a", "HR"), tool("b", "HR"), tool("c", "Finance"), tool("d", "HR"), tool("e", ""), tool("f", "Finance"))
 CHAIN = ToolPath(tools=("a", "b"), edges=(edge("a", "b"),), shape="chain")
 PATHS = (CHAIN, ToolPath(tools=("c",)), ToolPath(tools=("d",)))
-REFUSED = (
-    Refusal(stage="outputs", subject=("c",), reason="it documents none"),
-    Refusal(stage="outputs", subject=("e",), reason="it documents none"),
-    Refusal(stage="validate", subject=("d", "a"), reason="class: it asks two things"),
-    Refusal(stage="validate", subject=("d", "a"), reason="class: it asks two things"),
-    Refusal(stage="generate", subject=("d",), reason="no verb is known"),
+REJECTED = (
+    RejectedRequest(stage="outputs", subject=("c",), reason="it documents none"),
+    RejectedRequest(stage="outputs", subject=("e",), reason="it documents none"),
+    RejectedRequest(stage="validate", subject=("d", "a"), reason="class: it asks two things"),
+    RejectedRequest(stage="validate", subject=("d", "a"), reason="class: it asks two things"),
+    RejectedRequest(stage="generate", subject=("d",), reason="no verb is known"),
 )
 
 
@@ -35,7 +35,7 @@ def covered() -> Coverage:
     request = SyntheticRequest(id="r", text="do it", request_class="explicit-multi-step", path=CHAIN)
     catalogue = Catalogue(snapshot_id="s", tools=TOOLS, ontology=load_ontology())
     rp = Links((edge("a", "b"), edge("a", "b", "code"), edge("b", "c")))
-    return measure_coverage(catalogue, rp, [request], paths=PATHS, refused=REFUSED)
+    return measure_coverage(catalogue, rp, [request], paths=PATHS, rejected=REJECTED)
 
 
 def test_tools_pairs_and_lines_of_business_are_counted() -> None:

@@ -21,7 +21,7 @@ FIGURES: dict[str, Any] = {
         "outputs": ["rules.v1"],
         "sequence": ["rules.v1"],
         "generator": ["rules.v1"],
-        "judges": ["rules.v1", "llm.v1"],
+        "validators": ["rules.v1", "llm.v1"],
         "encoder": ["hashing.v1"],
     },
     "stopped": "",
@@ -116,7 +116,7 @@ def test_what_has_nothing_to_show_has_no_picture() -> None:
     empty["classes"] = {name: {**row, "made": 0} for name, row in empty["classes"].items()}
     pictures = draw_pictures(empty)
     assert list(pictures) == ["classes.png"]
-    assert "Nothing was refused" in report_to_markdown(empty, {"r1": NASTY}, list(pictures))
+    assert "Nothing was rejected" in report_to_markdown(empty, {"r1": NASTY}, list(pictures))
 
 
 def test_without_matplotlib_there_are_none_and_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ def test_the_default_wants_as_many_of_each() -> None:
 
 
 @pytest.mark.parametrize("per_class", [0, -1, 10**7])
-def test_a_number_that_is_none_is_refused(per_class: int) -> None:
+def test_a_number_that_is_none_is_rejected(per_class: int) -> None:
     with pytest.raises(InvalidArgumentError, match="--per-class"):
         equal_mix(per_class)
 
@@ -64,14 +64,14 @@ def test_shares_need_not_add_up_to_one(tmp_path: Path) -> None:
         ("[" * 10_000, "cannot be read"),
     ],
 )
-def test_what_is_no_mix_is_refused_with_the_classes_listed(tmp_path: Path, text: str, told: str) -> None:
+def test_what_is_no_mix_is_rejected_with_the_classes_listed(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         mixed(tmp_path, text)
     assert told in str(caught.value)
     assert all(name in str(caught.value) for name in CLASSES)
 
 
-def test_a_file_that_is_not_there_or_not_text_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_or_not_text_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     for name in ("absent.yaml", "binary"):
         with pytest.raises(InvalidArgumentError, match="cannot be read"):

@@ -1,4 +1,4 @@
-"""The loop that words, judges and chooses: order, rounds of judges, likeness, and what stops it."""
+"""The loop that words, validators and chooses: order, rounds of validators, likeness, and what stops it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from datagen.run.generate_loop import GeneratedRequests, RequestGenerator, generate_all
 from datagen.run.journal import open_journal
 from datagen.run.queue import ATTEMPTS, MOST_A_PATH
-from datagen.seams import GeneratedText, RequestJudge
-from datagen.synthetic_request import Refusal, SyntheticRequest, Verdict
+from datagen.seams import GeneratedText, RequestValidator
+from datagen.synthetic_request import RejectedRequest, SyntheticRequest, Verdict
 from datagen.tool_path import ToolPath
 from inference import HashingEncoder
 from ontology.errors import ModelError
@@ -24,29 +24,29 @@ WORDS = "amber birch cobalt dune ember fjord grove heath inlet jetty knoll larch
 class Scripted:
     """A generator that says what it is told to, and counts."""
 
-    say: Callable[[ToolPath, int], str | Refusal | Exception]
+    say: Callable[[ToolPath, int], str | RejectedRequest | Exception]
     asked: list[tuple[str, int]] = field(default_factory=list)
     name: str = "scripted.v1"
 
-    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | Refusal:
+    def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
         before = sum(tool == path.tools[0] for tool, _ in self.asked)
         self.asked.append((path.tools[0], before))
         said = self.say(path, before)
         if isinstance(said, Exception):
             raise said
-        return said if isinstance(said, Refusal) else GeneratedText(text=said, values=())
+        return said if isinstance(said, RejectedRequest) else GeneratedText(text=said, values=())
 
 
 @dataclass(kw_only=True)
-class Judge:
+class Validator:
     """Passes what does not have the word."""
 
     without: str
     check: str = "class"
-    name: str = "judge.v1"
+    name: str = "validator.v1"
     asked: int = 0
 
-    def judge(self, request: SyntheticRequest) -> Verdict:
+    def validate(self, request: SyntheticRequest) -> Verdict:
         self.asked += 1
         passed = self.without not in request.text
         return Verdict(check=self.check, passed=passed, reason=f"it says {self.without!r}", by=self.name)
@@ -64,13 +64,13 @@ def paths(count: int) -> list[ToolPath]:
 def generated(
     folder: Path,
     generator: Scripted,
-    judges: Sequence[Sequence[RequestJudge]] = (),
+    validators: Sequence[Sequence[RequestValidator]] = (),
     *,
     wanted: Mapping[str, int],
     count: int = 12,
 ) -> GeneratedRequests:
     with open_journal(folder, {"test": 1}) as journal:
-        requests = RequestGenerator(generator=generator, judges=judges, journal=journal)
+        requests = RequestGenerator(generator=generator, validators=validators, journal=journal)
         found = {name: paths(count) for name in wanted}
         return generate_all(found, wanted, requests, HashingEncoder(), seed=0, progress=lambda *_: None)
 
@@ -79,26 +79,26 @@ def test_as_many_are_made_as_are_wanted_by_class_in_order(tmp_path: Path) -> Non
     generator = Scripted(say=own_words)
     made = generated(tmp_path, generator, wanted={"multi-intent": 3, "single-intent": 2})
     assert [request.request_class for request in made.requests] == ["multi-intent"] * 3 + ["single-intent"] * 2
-    assert (len(generator.asked), made.refused, made.stopped) == (5 + len(made.refused), made.refused, None)
+    assert (len(generator.asked), made.rejected, made.stopped) == (5 + len(made.rejected), made.rejected, None)
 
 
 def test_a_request_that_fails_a_round_is_not_put_before_the_next(tmp_path: Path) -> None:
-    first, second = Judge(without="amber"), Judge(without="birch", check="error")
+    first, second = Validator(without="amber"), Validator(without="birch", check="error")
     made = generated(tmp_path, Scripted(say=own_words), [(first,), (second,)], wanted={"single-intent": 8})
     assert second.asked < first.asked
     assert all(len(request.verdicts) == 2 for request in made.requests)
-    assert {refusal.reason for refusal in made.refused} == {"class: it says 'amber'", "error: it says 'birch'"}
-    assert all(refusal.stage == "validate" and refusal.text for refusal in made.refused)
+    assert {rejection.reason for rejection in made.rejected} == {"class: it says 'amber'", "error: it says 'birch'"}
+    assert all(rejection.stage == "validate" and rejection.text for rejection in made.rejected)
 
 
-def test_what_says_the_same_is_refused_and_another_takes_its_place(tmp_path: Path) -> None:
+def test_what_says_the_same_is_rejected_and_another_takes_its_place(tmp_path: Path) -> None:
     def say(path: ToolPath, attempt: int) -> str:
         return "Pay the rent, please" if path.tools[0] in ("t1", "t2") else own_words(path, attempt)
 
     made = generated(tmp_path, Scripted(say=say), wanted={"single-intent": 6})
     assert len(made.requests) == 6
-    assert [refusal.subject for refusal in made.refused] == [("t2",)]
-    assert made.refused[0].stage == "diversity" and "says the same as single-intent-" in made.refused[0].reason
+    assert [rejection.subject for rejection in made.rejected] == [("t2",)]
+    assert made.rejected[0].stage == "diversity" and "says the same as single-intent-" in made.rejected[0].reason
 
 
 def test_a_generator_that_always_says_the_same_ends_with_one(tmp_path: Path) -> None:
@@ -109,10 +109,10 @@ def test_a_generator_that_always_says_the_same_ends_with_one(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("text", ["", "?!", "\ud83d half", "long " * 5_000])
-def test_what_eval_could_not_ask_is_refused(tmp_path: Path, text: str) -> None:
+def test_what_eval_could_not_ask_is_rejected(tmp_path: Path, text: str) -> None:
     made = generated(tmp_path, Scripted(say=lambda path, attempt: text), wanted={"single-intent": 1}, count=1)
     assert made.requests == ()
-    assert {refusal.stage for refusal in made.refused} == {"generate"}
+    assert {rejection.stage for rejection in made.rejected} == {"generate"}
 
 
 def test_few_paths_get_more_than_one_request(tmp_path: Path) -> None:
@@ -139,4 +139,4 @@ def test_what_stops_it_is_told_and_the_rest_is_made_when_it_runs_again(tmp_path:
 
 def test_a_class_without_paths_has_none(tmp_path: Path) -> None:
     made = generated(tmp_path, Scripted(say=own_words), wanted={"single-intent": 3}, count=0)
-    assert made == GeneratedRequests(requests=(), refused=())
+    assert made == GeneratedRequests(requests=(), rejected=())

@@ -11,7 +11,7 @@ import pytest
 
 from datagen.run.journal import Outcome, open_journal
 from datagen.seams import GeneratedText
-from datagen.synthetic_request import Refusal, SampleValue, Verdict
+from datagen.synthetic_request import RejectedRequest, SampleValue, Verdict
 from ontology.digests import config_hash
 from ontology.errors import StorageError
 
@@ -20,8 +20,10 @@ DRAFT = Outcome(
     generated=GeneratedText(text="Who’s paid? \ud83d", values=(SampleValue(tool="a", parameter="p", value="Ann"),)),
     verdicts=(Verdict(check="class", passed=True, reason="it asks one thing", by="rules.v1"),),
 )
-REFUSED = Outcome(
-    generated=Refusal(stage="generate", subject=("a", "b"), reason="nothing joins them", request_class="multi-intent")
+REJECTED = Outcome(
+    generated=RejectedRequest(
+        stage="generate", subject=("a", "b"), reason="nothing joins them", request_class="multi-intent"
+    )
 )
 
 
@@ -36,7 +38,7 @@ def keep(folder: Path, **outcomes: Outcome) -> None:
         journal.settle()
 
 
-@pytest.mark.parametrize("outcome", [DRAFT, REFUSED], ids=["text", "refusal"])
+@pytest.mark.parametrize("outcome", [DRAFT, REJECTED], ids=["text", "rejection"])
 def test_what_was_kept_is_found_again(tmp_path: Path, outcome: Outcome) -> None:
     keep(tmp_path, one=outcome)
     with open_journal(tmp_path, CONFIG) as journal:
@@ -49,46 +51,48 @@ def test_what_was_kept_is_found_again(tmp_path: Path, outcome: Outcome) -> None:
 def test_a_torn_last_line_is_dropped_and_written_over(
     tmp_path: Path, cut: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    keep(tmp_path, one=DRAFT, two=REFUSED)
+    keep(tmp_path, one=DRAFT, two=REJECTED)
     path = journal_file(tmp_path)
     path.write_bytes(path.read_bytes()[:-cut])
     with open_journal(tmp_path, CONFIG) as journal:
         assert (journal.get("one"), journal.get("two")) == (DRAFT, None)
-        journal.keep("two", REFUSED)
+        journal.keep("two", REJECTED)
         journal.settle()
     assert "torn" in caplog.text
     with open_journal(tmp_path, CONFIG) as journal:
-        assert (journal.get("one"), journal.get("two")) == (DRAFT, REFUSED)
+        assert (journal.get("one"), journal.get("two")) == (DRAFT, REJECTED)
 
 
-@pytest.mark.parametrize("damage", [b"not json", b"[]", b'{"key": "one"}', b"\xff\xff", b'{"key":"one","refusal":{}}'])
+@pytest.mark.parametrize(
+    "damage", [b"not json", b"[]", b'{"key": "one"}', b"\xff\xff", b'{"key":"one","rejection":{}}']
+)
 def test_a_damaged_line_costs_that_line_alone(tmp_path: Path, damage: bytes) -> None:
-    keep(tmp_path, one=DRAFT, two=REFUSED)
+    keep(tmp_path, one=DRAFT, two=REJECTED)
     path = journal_file(tmp_path)
     lines = path.read_bytes().split(b"\n")
     path.write_bytes(b"\n".join([lines[0], damage, *lines[2:]]))
     with open_journal(tmp_path, CONFIG) as journal:
-        assert (journal.get("one"), journal.get("two")) == (None, REFUSED)
+        assert (journal.get("one"), journal.get("two")) == (None, REJECTED)
 
 
-def test_what_was_refused_counts_once_something_else_was_not(tmp_path: Path) -> None:
+def test_what_was_rejected_counts_once_something_else_was_not(tmp_path: Path) -> None:
     with open_journal(tmp_path, CONFIG) as journal:
-        journal.keep("refused", REFUSED)
-        assert journal.get("refused") is None
+        journal.keep("rejected", REJECTED)
+        assert journal.get("rejected") is None
         journal.keep("made", DRAFT)
-        assert (journal.get("refused"), journal.get("made")) == (REFUSED, DRAFT)
-        journal.keep("as it died", REFUSED)
+        assert (journal.get("rejected"), journal.get("made")) == (REJECTED, DRAFT)
+        journal.keep("as it died", REJECTED)
     with open_journal(tmp_path, CONFIG) as journal:
         assert (journal.resumed, journal.get("as it died")) == (2, None)
 
 
-def test_many_refusals_in_a_row_are_no_dying_model(tmp_path: Path) -> None:
+def test_many_rejections_in_a_row_are_no_dying_model(tmp_path: Path) -> None:
     with open_journal(tmp_path, CONFIG) as journal:
         for number in range(100):
-            journal.keep(f"u{number}", REFUSED)
+            journal.keep(f"u{number}", REJECTED)
     with open_journal(tmp_path, CONFIG) as journal:
         assert 90 <= journal.resumed < 100
-        assert journal.get("u0") == REFUSED
+        assert journal.get("u0") == REJECTED
 
 
 def test_another_configuration_starts_anew_and_the_old_one_is_kept(tmp_path: Path) -> None:
@@ -107,7 +111,7 @@ def test_an_emptied_journal_starts_anew(tmp_path: Path) -> None:
         assert journal.get("one") is None
 
 
-def test_a_disk_that_refuses_is_a_typed_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_rejects_is_a_typed_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_file: int, _rest: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -20,15 +20,15 @@ def test_no_more_is_taken_than_is_needed() -> None:
     assert said(queue("a", "b", "c", wanted=9).take(2)) == [("a", 0), ("b", 0)]
 
 
-def test_a_refused_path_is_tried_again_before_another_takes_its_place() -> None:
+def test_a_rejected_path_is_tried_again_before_another_takes_its_place() -> None:
     waiting = queue("a", "b", "c", "d", wanted=2)
     first, second = waiting.take(16)
-    waiting.refuse(first)
+    waiting.reject(first)
     waiting.keep(second)
     for attempt in range(1, ATTEMPTS):
         (unit,) = waiting.take(16)
         assert said([unit]) == [("a", attempt)]
-        waiting.refuse(unit)
+        waiting.reject(unit)
     assert said(waiting.take(16)) == [("c", 0)]
 
 
@@ -51,7 +51,7 @@ def test_a_full_class_takes_nothing_and_one_of_hopeless_paths_ends() -> None:
     while units := hopeless.take(16):
         tried += len(units)
         for unit in units:
-            hopeless.refuse(unit)
+            hopeless.reject(unit)
     assert (tried, hopeless.kept) == (2 * ATTEMPTS, 0)
 
 

@@ -1,4 +1,4 @@
-"""The shipped catalogue as data generation sees it, and its judges, made once."""
+"""The shipped catalogue as data generation sees it, and its validators, made once."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 from datagen.catalogue import Catalogue
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
-from datagen.seams import RequestJudge
+from datagen.seams import RequestValidator
 from datagen.synthetic_request import SyntheticRequest, Verdict
-from datagen.validation.rules_validator import rules_judges
+from datagen.validation.rules_validator import rules_validators
 from research.validator_accuracy import CATALOG, load_shipped
 
-Judged = Callable[[str, str, str, str], Verdict]
+Validated = Callable[[str, str, str, str], Verdict]
 """(check, class, tools in one line, text) → the verdict."""
 
 
@@ -24,15 +24,15 @@ def enterprise() -> Catalogue:
 
 
 @pytest.fixture(scope="session")
-def judges(enterprise: Catalogue) -> Mapping[str, RequestJudge]:
+def validators(enterprise: Catalogue) -> Mapping[str, RequestValidator]:
     rp = build_rp_graph(enterprise, RulesOutputs(enterprise).find())
-    return {judge.check: judge for judge in rules_judges(enterprise, rp)}
+    return {validator.check: validator for validator in rules_validators(enterprise, rp)}
 
 
 @pytest.fixture(scope="session")
-def judged(judges: Mapping[str, RequestJudge]) -> Judged:
-    def judge(check: str, label: str, tools: str, text: str) -> Verdict:
+def validated(validators: Mapping[str, RequestValidator]) -> Validated:
+    def validator(check: str, label: str, tools: str, text: str) -> Verdict:
         row = {"id": "1", "query": text, "class": label, "tools": tools.split()}
-        return judges[check].judge(SyntheticRequest.from_json(row))
+        return validators[check].validate(SyntheticRequest.from_json(row))
 
-    return judge
+    return validator

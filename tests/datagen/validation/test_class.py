@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.datagen.validation.conftest import Judged
+from tests.datagen.validation.conftest import Validated
 
 BUDGET = "finance/getBudget finance/transferBudget"
 MEMBER = "hr/searchEmployees hr/getLeaveBalance"
@@ -25,8 +25,8 @@ TWO = "travel/cancelBooking hr/cancelLeaveRequest"
         ("ir-multi-intent", "hr/searchHandbook hr/cancelLeaveRequest", "How does sick leave work? And drop LR-4412"),
     ],
 )
-def test_of_its_class(judged: Judged, label: str, tools: str, text: str) -> None:
-    verdict = judged("class", label, tools, text)
+def test_of_its_class(validated: Validated, label: str, tools: str, text: str) -> None:
+    verdict = validated("class", label, tools, text)
     assert verdict.passed, verdict.reason
 
 
@@ -54,17 +54,17 @@ def test_of_its_class(judged: Judged, label: str, tools: str, text: str) -> None
         ("several", TWO, "Cancel BK-7712 and drop LR-4412", "none of the six classes"),
     ],
 )
-def test_not_of_its_class(judged: Judged, label: str, tools: str, text: str, said: str) -> None:
-    verdict = judged("class", label, tools, text)
+def test_not_of_its_class(validated: Validated, label: str, tools: str, text: str, said: str) -> None:
+    verdict = validated("class", label, tools, text)
     assert not verdict.passed
     assert said in verdict.reason
 
 
-def test_a_condition_inside_a_general_question_is_none(judged: Judged) -> None:
+def test_a_condition_inside_a_general_question_is_none(validated: Validated) -> None:
     text = "What happens if I lose my badge? Also drop LR-4412"
-    assert judged("class", "ir-multi-intent", "hr/searchHandbook hr/cancelLeaveRequest", text).passed
+    assert validated("class", "ir-multi-intent", "hr/searchHandbook hr/cancelLeaveRequest", text).passed
 
 
-def test_words_in_quotes_are_no_cues(judged: Judged) -> None:
+def test_words_in_quotes_are_no_cues(validated: Validated) -> None:
     text = 'answer case C-20410 with "if it leaks then call us"'
-    assert judged("class", "single-intent", "support/reply_to_case", text).passed
+    assert validated("class", "single-intent", "support/reply_to_case", text).passed

@@ -1,4 +1,4 @@
-"""The judges on the requests that they were made with: 128 good ones and 134 with a planted fault."""
+"""The validators on the requests that they were made with: 128 good ones and 134 with a planted fault."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from datagen.catalogue import Catalogue
-from datagen.seams import RequestJudge
+from datagen.seams import RequestValidator
 from datagen.synthetic_request import CLASSES
 from research.validator_accuracy import Case, accuracy_of, main, read_cases, table
 
@@ -32,15 +32,17 @@ def test_every_class_and_every_check_has_its_cases(cases: list[Case], enterprise
 
 
 @pytest.mark.parametrize("check", ["class", "sequence", "error"])
-def test_balanced_accuracy(check: str, cases: list[Case], judges: Mapping[str, RequestJudge]) -> None:
-    found = accuracy_of(judges[check], cases)
+def test_balanced_accuracy(check: str, cases: list[Case], validators: Mapping[str, RequestValidator]) -> None:
+    found = accuracy_of(validators[check], cases)
     assert found.balanced is not None
     assert found.balanced >= 0.95, found.missed
 
 
-def test_what_a_judge_misses_is_listed_by_kind(cases: list[Case], judges: Mapping[str, RequestJudge]) -> None:
+def test_what_a_validator_misses_is_listed_by_kind(
+    cases: list[Case], validators: Mapping[str, RequestValidator]
+) -> None:
     told = [Case(request=cases[0].request, check="class", kind="none at all"), cases[0]]
-    found = accuracy_of(judges["class"], told)
+    found = accuracy_of(validators["class"], told)
     assert (found.good.hits, found.bad.hits, found.balanced) == (1, 0, 0.5)
     assert [case.kind for case, _ in found.missed["none at all"]] == ["none at all"]
     assert "0.000 [0.000, 0.793] (0/1)" in table([found])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.datagen.validation.conftest import Judged
+from tests.datagen.validation.conftest import Validated
 
 SINGLE, MULTI, IMPLICIT = "single-intent", "multi-intent", "implicit-multi-step"
 BUDGET = "finance/getBudget"
@@ -39,8 +39,8 @@ BUDGET = "finance/getBudget"
         (SINGLE, "finance/getOpenReceivables", "What does Hansen Marine owe us?", "by name only"),
     ],
 )
-def test_faults(judged: Judged, label: str, tools: str, text: str, said: str) -> None:
-    verdict = judged("error", label, tools, text)
+def test_faults(validated: Validated, label: str, tools: str, text: str, said: str) -> None:
+    verdict = validated("error", label, tools, text)
     assert not verdict.passed
     assert said in verdict.reason
 
@@ -57,6 +57,6 @@ def test_faults(judged: Judged, label: str, tools: str, text: str, said: str) ->
         (MULTI, "finance/getBudget hr/getLeaveBalance", "What's left on 4711? And days off of E10777?"),
     ],
 )
-def test_no_faults(judged: Judged, label: str, tools: str, text: str) -> None:
-    verdict = judged("error", label, tools, text)
+def test_no_faults(validated: Validated, label: str, tools: str, text: str) -> None:
+    verdict = validated("error", label, tools, text)
     assert verdict.passed, verdict.reason

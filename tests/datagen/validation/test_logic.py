@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.datagen.validation.conftest import Judged
+from tests.datagen.validation.conftest import Validated
 
 IMPLICIT, EXPLICIT, CONDITIONAL = "implicit-multi-step", "explicit-multi-step", "conditional-multi-step"
 
@@ -23,8 +23,8 @@ IMPLICIT, EXPLICIT, CONDITIONAL = "implicit-multi-step", "explicit-multi-step", 
         ("single-intent", "facilities/reserveDesk", "a desk in LS-B2 for tomorrow please"),
     ],
 )
-def test_each_tool_gets_what_it_needs(judged: Judged, label: str, tools: str, text: str) -> None:
-    verdict = judged("sequence", label, tools, text)
+def test_each_tool_gets_what_it_needs(validated: Validated, label: str, tools: str, text: str) -> None:
+    verdict = validated("sequence", label, tools, text)
     assert verdict.passed, verdict.reason
 
 
@@ -53,8 +53,8 @@ def test_each_tool_gets_what_it_needs(judged: Judged, label: str, tools: str, te
         ),
     ],
 )
-def test_what_cannot_run(judged: Judged, label: str, tools: str, text: str, said: str) -> None:
-    verdict = judged("sequence", label, tools, text)
+def test_what_cannot_run(validated: Validated, label: str, tools: str, text: str, said: str) -> None:
+    verdict = validated("sequence", label, tools, text)
     assert not verdict.passed
     assert said in verdict.reason
 
@@ -112,8 +112,10 @@ MULTI = "multi-intent"
         ),
     ],
 )
-def test_a_value_that_is_nowhere(judged: Judged, label: str, tools: str, whole: str, part: str, said: str) -> None:
-    right, wrong = judged("sequence", label, tools, whole), judged("sequence", label, tools, part)
+def test_a_value_that_is_nowhere(
+    validated: Validated, label: str, tools: str, whole: str, part: str, said: str
+) -> None:
+    right, wrong = validated("sequence", label, tools, whole), validated("sequence", label, tools, part)
     assert right.passed, right.reason
     assert not wrong.passed
     assert said in wrong.reason
@@ -152,14 +154,16 @@ def test_a_value_that_is_nowhere(judged: Judged, label: str, tools: str, whole: 
         ),
     ],
 )
-def test_another_tool_in_its_place(judged: Judged, label: str, text: str, right: str, wrong: str, said: str) -> None:
-    good, bad = judged("sequence", label, right, text), judged("sequence", label, wrong, text)
+def test_another_tool_in_its_place(
+    validated: Validated, label: str, text: str, right: str, wrong: str, said: str
+) -> None:
+    good, bad = validated("sequence", label, right, text), validated("sequence", label, wrong, text)
     assert good.passed, good.reason
     assert not bad.passed
     assert said in bad.reason
 
 
-def test_values_given_with_a_request_count_as_said(judged: Judged, judges: dict[str, object]) -> None:
+def test_values_given_with_a_request_count_as_said(validated: Validated, validators: dict[str, object]) -> None:
     from datagen.synthetic_request import SampleValue, SyntheticRequest
 
     row = {
@@ -171,6 +175,6 @@ def test_values_given_with_a_request_count_as_said(judged: Judged, judges: dict[
     bare = SyntheticRequest.from_json(row)
     value = SampleValue(tool="finance/getBudget", parameter="costCenterId", value="the lab")
     told = SyntheticRequest(id="1", text=bare.text, request_class=bare.request_class, path=bare.path, values=(value,))
-    judge = judges["sequence"]
-    assert not judge.judge(bare).passed  # type: ignore[attr-defined]
-    assert judge.judge(told).passed  # type: ignore[attr-defined]
+    validator = validators["sequence"]
+    assert not validator.validate(bare).passed  # type: ignore[attr-defined]
+    assert validator.validate(told).passed  # type: ignore[attr-defined]

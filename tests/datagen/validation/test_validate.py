@@ -1,4 +1,4 @@
-"""Validation as a whole: every judge is asked, no text breaks one, and the same request gets the same verdicts."""
+"""Validation as a whole: every validator is asked, no text breaks one, and the same request gets the same verdicts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datagen.links import Links
-from datagen.seams import RequestJudge
+from datagen.seams import RequestValidator
 from datagen.synthetic_request import CLASSES, SyntheticRequest, Verdict
 from datagen.tool_path import ToolPath
-from datagen.validation.rules_validator import rules_judges, validate
+from datagen.validation.rules_validator import rules_validators, validate
 from ontology.errors import ModelError, NotFoundError
 from ontology.tool import Parameter, Tool
 from research.validator_accuracy import read_cases
@@ -42,51 +42,51 @@ def request(text: str, label: str = "single-intent", tools: tuple[str, ...] = PA
     return SyntheticRequest(id="1", text=text, request_class=label, path=ToolPath(tools=tools))
 
 
-def test_all_judges_are_asked_and_old_verdicts_go(judges: Mapping[str, RequestJudge]) -> None:
-    once = validate(request("what's left on 4711 {x}"), tuple(judges.values()))
+def test_all_validators_are_asked_and_old_verdicts_go(validators: Mapping[str, RequestValidator]) -> None:
+    once = validate(request("what's left on 4711 {x}"), tuple(validators.values()))
     assert [verdict.check for verdict in once.verdicts] == ["class", "sequence", "error"]
     assert [verdict.passed for verdict in once.verdicts] == [True, True, False]
     assert {verdict.by for verdict in once.verdicts} == {"rules.v1"}
-    assert validate(once, tuple(judges.values())) == once
+    assert validate(once, tuple(validators.values())) == once
 
 
 @dataclass(frozen=True)
-class DeadJudge:
+class DeadValidator:
     name: str = "llm.v1"
     check: str = "class"
 
-    def judge(self, request: SyntheticRequest) -> Verdict:
+    def validate(self, request: SyntheticRequest) -> Verdict:
         raise ModelError("the model is dead", subject=request.id)
 
 
-def test_a_dead_model_is_no_verdict(judges: Mapping[str, RequestJudge]) -> None:
+def test_a_dead_model_is_no_verdict(validators: Mapping[str, RequestValidator]) -> None:
     with pytest.raises(ModelError):
-        validate(request("what's left on 4711"), (judges["class"], DeadJudge()))
+        validate(request("what's left on 4711"), (validators["class"], DeadValidator()))
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=WORDS, label=st.sampled_from((*CLASSES, "")), tools=st.sampled_from(PATHS))
-def test_no_text_breaks_a_judge(
-    judges: Mapping[str, RequestJudge], text: str, label: str, tools: tuple[str, ...]
+def test_no_text_breaks_a_validator(
+    validators: Mapping[str, RequestValidator], text: str, label: str, tools: tuple[str, ...]
 ) -> None:
-    for verdict in validate(request(text, label, tools), tuple(judges.values())).verdicts:
+    for verdict in validate(request(text, label, tools), tuple(validators.values())).verdicts:
         assert verdict.reason
         assert not verdict.reason.endswith(".")
 
 
-def test_long_text_is_judged_in_time(judges: Mapping[str, RequestJudge]) -> None:
+def test_long_text_is_validated_in_time(validators: Mapping[str, RequestValidator]) -> None:
     start = time.perf_counter()
     for text in ("a " * 50_000, "if " * 20_000, "1" * 100_000, "(" * 50_000, "and then, " * 10_000, "x_" * 30_000):
-        validate(request(text), tuple(judges.values()))
+        validate(request(text), tuple(validators.values()))
     assert time.perf_counter() - start < 20
 
 
-def test_a_tool_that_the_catalogue_lacks_is_an_error(judges: Mapping[str, RequestJudge]) -> None:
+def test_a_tool_that_the_catalogue_lacks_is_an_error(validators: Mapping[str, RequestValidator]) -> None:
     with pytest.raises(NotFoundError):
-        judges["sequence"].judge(request("what's left on 4711", tools=("finance/none",)))
+        validators["sequence"].validate(request("what's left on 4711", tools=("finance/none",)))
 
 
-def test_any_catalogue_can_be_judged() -> None:
+def test_any_catalogue_can_be_validated() -> None:
     catalogue = catalogue_of(
         (
             tool("find_artist", "name", "artist_id"),
@@ -95,22 +95,22 @@ def test_any_catalogue_can_be_judged() -> None:
             Tool(id="schön", name="schön", parameters=(Parameter(name="größe", type="number", required=True),)),
         )
     )
-    judges = rules_judges(catalogue, Links())
+    validators = rules_validators(catalogue, Links())
     found = validate(
         request("Which albums has Mira Sol made?", "implicit-multi-step", ("shop/find_artist", "shop/list_albums")),
-        judges,
+        validators,
     )
     assert [verdict.passed for verdict in found.verdicts] == [True, True, True]
     for tools in (("bare",), ("schön",), ("bare", "schön"), ()):
-        assert len(validate(request("do it for me", tools=tools), judges).verdicts) == 3
+        assert len(validate(request("do it for me", tools=tools), validators).verdicts) == 3
 
 
 def test_verdicts_do_not_depend_on_the_hash_seed() -> None:
     code = (
         "import json; from pathlib import Path; from research.validator_accuracy import *; from datagen.validation.rules_validator import *\n"
-        "c = load_shipped(CATALOG); judges = rules_judges(c, build_rp_graph(c, RulesOutputs(c).find()))\n"
+        "c = load_shipped(CATALOG); validators = rules_validators(c, build_rp_graph(c, RulesOutputs(c).find()))\n"
         f"cases = read_cases(Path({str(FOLDER)!r}))\n"
-        "print(json.dumps([validate(case.request, judges).to_json()['verdicts'] for case in cases]))"
+        "print(json.dumps([validate(case.request, validators).to_json()['verdicts'] for case in cases]))"
     )
     said = {
         subprocess.run(
@@ -122,13 +122,13 @@ def test_verdicts_do_not_depend_on_the_hash_seed() -> None:
     assert said.pop().strip()
 
 
-def test_judging_takes_little_time(judges: Mapping[str, RequestJudge]) -> None:
+def test_validating_takes_little_time(validators: Mapping[str, RequestValidator]) -> None:
     requests = [case.request for case in read_cases(FOLDER)]
     for one in requests:
-        validate(one, tuple(judges.values()))
+        validate(one, tuple(validators.values()))
     fresh = [request(f"{one.text} ", one.request_class, one.path.tools) for one in requests]
     start = time.process_time()
     for one in fresh:
-        validate(one, tuple(judges.values()))
-    # Generating and judging together must make 500 a second; a shared machine is several times slower than an idle one.
+        validate(one, tuple(validators.values()))
+    # Generating and validating together must make 500 a second; a shared machine is several times slower than an idle one.
     assert len(fresh) / (time.process_time() - start) > 500

@@ -102,7 +102,7 @@ def test_requests_of_six_classes_are_made_with_all_that_is_known_of_them(made: P
         assert SyntheticRequest.from_json(row).to_json() == row
 
 
-def test_the_tools_are_those_of_the_snapshot_and_the_refused_have_reasons(made: Path, store: Path) -> None:
+def test_the_tools_are_those_of_the_snapshot_and_the_rejected_have_reasons(made: Path, store: Path) -> None:
     tools = [Tool.from_json(row) for row in rows(made / "tools.jsonl")]
     assert len(tools) == open_snapshot(store).tool_count
     known = {tool.id for tool in tools}
@@ -206,7 +206,7 @@ def test_a_mix_says_how_many_of_each(run: Run, store: Path, tmp_path: Path) -> N
         (["--ontology", "absent.yaml"], 5, "absent.yaml"),
     ],
 )
-def test_options_that_cannot_be_served_are_refused_before_anything_is_written(
+def test_options_that_cannot_be_served_are_rejected_before_anything_is_written(
     run: Run, store: Path, tmp_path: Path, options: list[object], code: int, told: str
 ) -> None:
     said = run("datagen", store, "--out", tmp_path / "out", *options)
@@ -297,7 +297,7 @@ def test_a_thin_catalogue_ends_in_fewer_requests_with_reasons(run: Run, tmp_path
         assert rows(tmp_path / "out" / "rejected.jsonl") or figures["coverage"]["never_used"] or kind == "one tool"
 
 
-def test_an_ontology_with_fewer_predicates_works_and_one_without_the_needed_is_refused(
+def test_an_ontology_with_fewer_predicates_works_and_one_without_the_needed_is_rejected(
     run: Run, tmp_path: Path
 ) -> None:
     store = published(tmp_path, GIVEN)

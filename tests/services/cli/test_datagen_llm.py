@@ -77,7 +77,7 @@ def call(run: Run, store: Path, tmp_path: Path) -> Callable[..., tuple[int, str,
 Call = Callable[..., tuple[int, str, str]]
 
 
-def test_a_model_words_and_judges_after_the_rules(call: Call, tmp_path: Path) -> None:
+def test_a_model_words_and_validators_after_the_rules(call: Call, tmp_path: Path) -> None:
     with chat_server(good) as server:
         code, _, err = call(server)
     assert code == 0, err
@@ -87,7 +87,7 @@ def test_a_model_words_and_judges_after_the_rules(call: Call, tmp_path: Path) ->
         assert row["generator"] == "llm.v1"
         assert [verdict["by"] for verdict in row["verdicts"]] == ["rules.v1"] * 3 + ["llm.v1"] * 3
     figures = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
-    assert figures["by"]["judges"] == ["rules.v1", "llm.v1"]
+    assert figures["by"]["validators"] == ["rules.v1", "llm.v1"]
 
 
 def test_the_same_again_asks_the_model_nothing(call: Call, tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_a_model_that_always_says_the_same_gets_one_request_kept(call: Call, tmp
     assert "says the same" in reasons or "class:" in reasons or "error:" in reasons
 
 
-def test_prose_from_the_judges_is_no_pass(call: Call, tmp_path: Path) -> None:
+def test_prose_from_the_validators_is_no_pass(call: Call, tmp_path: Path) -> None:
     def script(request: Body, _number: int) -> Reply:
         return Reply(text=answered(request, error="It looks fine to me."))
 

@@ -24,7 +24,7 @@ and maps to exactly one gRPC status code and one exit code of the command::
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 __all__ = [
     "BudgetExceededError",
@@ -39,6 +39,7 @@ __all__ = [
     "NotReadyError",
     "OntologyError",
     "OverloadedError",
+    "RejectionReason",
     "SnapshotCorruptError",
     "SnapshotError",
     "SnapshotVersionError",
@@ -77,15 +78,62 @@ class InvalidArgumentError(EgotoolsError):
     exit_code = 2
 
 
+RejectionReason: TypeAlias = Literal[
+    "dangling-link",
+    "dangling-ref",
+    "dangling-shape",
+    "dangling-type",
+    "duplicate-id",
+    "empty",
+    "invalid-csv",
+    "invalid-json",
+    "invalid-xml",
+    "invalid-yaml",
+    "missing",
+    "missing-page",
+    "no-name",
+    "no-operation",
+    "no-operations",
+    "no-signature",
+    "not-importable",
+    "not-utf8",
+    "rpc-error",
+    "too-deep",
+    "too-large",
+    "too-many-contained",
+    "unknown-dependency",
+    "unknown-format",
+    "unreachable",
+    "unreadable",
+    "unsupported-version",
+    "wrong-columns",
+    "wrong-type",
+]
+"""Why a document, or a record in it, is not taken into the catalogue. Reports count the rejected records by it."""
+
+
 class DocumentError(EgotoolsError):
-    """A tool document that cannot be read; the subject is the file and, where known, the line."""
+    """A tool document, or a part of it, that cannot be read; the subject is the file and, where known, the line.
+
+    :param reason: the kind of fault.
+    """
 
     grpc_code = "INVALID_ARGUMENT"
     exit_code = 3
+    reason: RejectionReason = "unreadable"
+
+    def __init__(
+        self, problem: str, *, subject: str = "", remedy: str = "", reason: RejectionReason | None = None
+    ) -> None:
+        super().__init__(problem, subject=subject, remedy=remedy)
+        if reason is not None:
+            self.reason = reason
 
 
 class UnknownFormatError(DocumentError):
     """No reader knows this document."""
+
+    reason: RejectionReason = "unknown-format"
 
 
 class CatalogError(EgotoolsError):
@@ -134,10 +182,10 @@ class StorageError(EgotoolsError):
 
 
 class MissingExtraError(EgotoolsError):
-    """An optional dependency is not installed; the remedy names the extra.
+    """An optional dependency is not installed; the remedy is the command that installs it.
 
     :param feature: what was asked for.
-    :param extra: the name of the extra that brings it.
+    :param extra: the name of the extra in ``pyproject.toml``, and of its lock file in ``requirements/``.
     """
 
     grpc_code = "FAILED_PRECONDITION"
@@ -147,7 +195,7 @@ class MissingExtraError(EgotoolsError):
         super().__init__(
             "an optional dependency is not installed",
             subject=feature,
-            remedy=f"Install it with: pip install 'egotools[{extra}]'",
+            remedy=f"Run in the folder of the clone: .venv/bin/python -m pip install -r requirements/{extra}.txt",
         )
         self.extra = extra
 

@@ -46,7 +46,7 @@ def _head(figures: Figures, pictures: Sequence[str]) -> Iterator[str]:
     elif made < wanted:
         yield f"> **Attention**: {made:,} of {wanted:,} requests could be made; the tables say of which classes, and why."
     if not pictures:
-        yield "> **Attention**: there are no pictures: matplotlib is not installed (`pip install 'egotools[eval]'`)."
+        yield "> **Attention**: there are no pictures: matplotlib is not installed (`pip install -r requirements/eval.txt`)."
     by = figures["by"]
     yield _table(
         ("", ""),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
 
 import grpc
 import pytest
 
 from ontology import errors
-from ontology.errors import EgotoolsError, MissingExtraError, error_from_status
+from ontology.errors import DocumentError, EgotoolsError, MissingExtraError, UnknownFormatError, error_from_status
 
 
 def _tree(root: type[EgotoolsError]) -> list[type[EgotoolsError]]:
@@ -48,4 +50,17 @@ def test_an_error_is_one_sentence_of_what_where_and_what_to_do() -> None:
 
 
 def test_a_missing_extra_names_how_to_get_it() -> None:
-    assert "pip install 'egotools[mcp]'" in str(MissingExtraError("a live MCP server", extra="mcp"))
+    assert "pip install -r requirements/mcp.txt" in str(MissingExtraError("a live MCP server", extra="mcp"))
+
+
+def test_an_extra_names_a_lock_file_of_the_clone() -> None:
+    locks = {file.stem for file in (Path(__file__).parents[2] / "requirements").glob("*.txt")}
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"].keys() - {"build"}
+    assert extras <= locks
+
+
+def test_an_error_of_a_document_has_the_kind_of_its_fault() -> None:
+    assert DocumentError("the file cannot be read").reason == "unreadable"
+    assert DocumentError("invalid JSON", reason="invalid-json").reason == "invalid-json"
+    assert UnknownFormatError("no reader knows this document").reason == "unknown-format"

@@ -181,5 +181,5 @@ def test_an_unknown_service_is_refused() -> None:
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "botocore", None)
     monkeypatch.setitem(sys.modules, "botocore.loaders", None)
-    with pytest.raises(MissingExtraError, match=r"egotools\[aws\]"):
+    with pytest.raises(MissingExtraError, match=r"requirements/aws.txt"):
         list(AwsSource().read(Document("aws:s3")))

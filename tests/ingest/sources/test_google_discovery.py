@@ -183,5 +183,5 @@ def test_an_unknown_api_is_refused() -> None:
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "googleapiclient", None)
-    with pytest.raises(MissingExtraError, match=r"egotools\[google\]"):
+    with pytest.raises(MissingExtraError, match=r"requirements/google.txt"):
         live("google-discovery:gmail")

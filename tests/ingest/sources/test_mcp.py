@@ -305,5 +305,5 @@ def test_a_server_that_is_not_there_is_refused(address: str, said: str) -> None:
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
-    with pytest.raises(MissingExtraError, match=r"egotools\[mcp\]"):
+    with pytest.raises(MissingExtraError, match=r"requirements/mcp.txt"):
         list(McpSource().read(Document("mcp:server")))

@@ -181,7 +181,7 @@ def test_a_store_without_a_snapshot_and_a_missing_extra_are_errors(
     assert code == 7 and "egotools build" in err
     monkeypatch.setattr("services.jobs.evaluate.find_spec", lambda name: None)
     code, _, err = run("eval", store, "-q", few, "-o", tmp_path / "out", *QUICK)
-    assert code == 9 and "egotools[eval]" in err
+    assert code == 9 and "requirements/eval.txt" in err
     assert not (tmp_path / "out").exists()
 
 

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from inference.address import check_address, public_address
 from inference.arrays import Floats1d
 from inference.retry import (
     TRANSIENT_STATUSES,
@@ -19,6 +18,7 @@ from inference.retry import (
     parse_retry_after,
 )
 from ontology.errors import InvalidArgumentError, MissingExtraError, ModelError
+from ontology.urls import check_http_url, redacted_url
 
 __all__ = ["HttpReranker"]
 
@@ -57,8 +57,8 @@ class HttpReranker:
         for field, value in limits.items():
             if not value > 0:
                 raise InvalidArgumentError(f"{value} makes no sense", subject=field, remedy="Give more than 0")
-        self._url = check_address(url, subject="url")
-        self._address = public_address(url)
+        self._url = check_http_url(url, subject="url")
+        self._address = redacted_url(url).rstrip("/")
         try:
             import httpx
         except ImportError as error:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from inference.address import check_address, public_address
 from inference.retry import (
     TRANSIENT_STATUSES,
     RetryPolicy,
@@ -15,6 +14,7 @@ from inference.retry import (
     parse_retry_after,
 )
 from ontology.errors import InvalidArgumentError, MissingExtraError, ModelError
+from ontology.urls import check_http_url, redacted_url
 
 __all__ = ["OpenAIEndpoint"]
 
@@ -45,7 +45,7 @@ class OpenAIEndpoint:
             raise InvalidArgumentError(
                 f"{timeout_s} s is no time to answer in", subject="timeout_s", remedy="Give more than 0"
             )
-        check_address(base_url, subject="base_url")
+        check_http_url(base_url, subject="base_url")
         try:
             import openai
         except ImportError as error:
@@ -54,7 +54,7 @@ class OpenAIEndpoint:
         self._key = api_key or os.environ.get(KEY_VARIABLE) or NO_KEY
         self._policy = policy
         self.model = model
-        self.address = public_address(base_url)
+        self.address = redacted_url(base_url).rstrip("/")
         self.name = f"openai:{model}@{self.address}"
         # Retries are ours: the client's own do not know our policy.
         self.client = openai.OpenAI(api_key=self._key, base_url=base_url, timeout=timeout_s, max_retries=0)

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from ingest.sources.addresses import find_documents
 from ingest.sources.detect import source_for
 from ingest.sources.document import Document
-from ingest.sources.fetch import without_credentials
 from ingest.sources.naming import Read, give_ids
 from ingest.sources.source import RejectedRecord
 from ingest.sources.tidy import tidy
 from ontology.errors import CatalogError, DocumentError, UnknownFormatError
 from ontology.tool import Tool
+from ontology.urls import redacted_url
 
 __all__ = ["Catalog", "DocumentReport", "read_catalog"]
 
@@ -168,6 +168,6 @@ def _check(catalog: Catalog, addresses: Sequence[str], *, strict: bool) -> None:
 
 
 def _some(addresses: Sequence[str]) -> str:
-    shown = [without_credentials(address) if "://" in address else address for address in addresses[:_SHOWN]]
+    shown = [redacted_url(address) if "://" in address else address for address in addresses[:_SHOWN]]
     more = len(addresses) - _SHOWN
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")

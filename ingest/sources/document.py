@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import IO, Any, cast
 from zlib import error as ZlibError
 
-from ingest.sources.fetch import fetch, without_credentials
+from ingest.sources.fetch import fetch
 from ingest.sources.parsing import parse_json, parse_yaml
 from ontology.errors import DocumentError
+from ontology.urls import redacted_url
 
 __all__ = ["MAX_BYTES", "Document"]
 
@@ -37,7 +38,7 @@ class Document:
     ) -> None:
         #: Where the content is fetched from; it may hold credentials and is not for showing.
         self.url = address if address.startswith(("http://", "https://")) else ""
-        self.address = without_credentials(address) if self.url else address
+        self.address = redacted_url(address) if self.url else address
         self.path = path
         self.root = root if root is not None or path is None else path.parent
         self.namespace = namespace

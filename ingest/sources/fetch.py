@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
 from zlib import error as ZlibError
 
 from ontology.errors import DocumentError
+from ontology.urls import redacted_url
 
-__all__ = ["MAX_FETCH_BYTES", "fetch", "without_credentials"]
+__all__ = ["MAX_FETCH_BYTES", "fetch"]
 
 MAX_FETCH_BYTES = 64 * 2**20
 
@@ -44,7 +44,7 @@ def fetch(url: str, *, limit: int = MAX_FETCH_BYTES, timeout_s: float = _TIMEOUT
         HTTPErrorProcessor,
     ):
         opener.add_handler(handler())
-    shown = without_credentials(url)
+    shown = redacted_url(url)
     request = Request(
         url, headers={"Accept": "application/json, application/yaml, */*;q=0.5", "User-Agent": "egotools"}
     )
@@ -60,13 +60,6 @@ def fetch(url: str, *, limit: int = MAX_FETCH_BYTES, timeout_s: float = _TIMEOUT
             f"cannot be fetched: {reason}", subject=shown, remedy="Check the address and that the server runs"
         ) from error
     return _unpacked(body, limit, shown)
-
-
-def without_credentials(url: str) -> str:
-    """The address as it may be shown: without user, password and query."""
-    parts = urlsplit(url)
-    host = parts.netloc.rsplit("@", 1)[-1]
-    return f"{parts.scheme}://{host}{parts.path}"
 
 
 def _unpacked(body: bytes, limit: int, shown: str) -> bytes:

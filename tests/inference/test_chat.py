@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from inference import ChatModel, Message, RetryPolicy, ScriptedChat
-from inference.address import public_address
 from inference.arrays import unit_rows
 from inference.retry import TransientFailure, call_with_retries, parse_retry_after
 from ontology.errors import BudgetExceededError, InvalidArgumentError, ModelError
@@ -72,18 +71,6 @@ def test_retry_after_as_number(header: str | None, seconds: float | None) -> Non
 def test_retry_after_as_date_in_the_past_means_now() -> None:
     assert parse_retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
     assert parse_retry_after("Wed, 21 Oct 2015 07:28:00 -0000") == 0.0
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("https://user:pass@host:8443/v1/?key=1#x", "https://host:8443/v1"),
-        ("http://[::1]:80/rerank", "http://[::1]:80/rerank"),
-        ("http://token@host", "http://host"),
-    ],
-)
-def test_a_public_address_has_no_secrets(url: str, shown: str) -> None:
-    assert public_address(url) == shown
 
 
 def test_rows_get_length_one_at_any_scale() -> None:

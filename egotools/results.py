@@ -11,7 +11,6 @@ __all__ = [
     "Answer",
     "Catalog",
     "Dependency",
-    "EdgeWalked",
     "EgoGraph",
     "EntryMatch",
     "FoundTool",
@@ -19,11 +18,12 @@ __all__ = [
     "GraphNode",
     "OntologyInfo",
     "Parameter",
+    "ParameterBinding",
     "Provenance",
     "Query",
     "Reasons",
-    "Supply",
     "Tool",
+    "TraversedEdge",
 ]
 
 
@@ -60,7 +60,7 @@ class EntryMatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeWalked:
+class TraversedEdge:
     """An edge that joins an entry node and the tool; confidence in [0, 1]."""
 
     head: str
@@ -70,11 +70,11 @@ class EdgeWalked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Supply:
-    """A required input of the tool and what supplies it; ``tool_id`` is empty when no returned tool does."""
+class ParameterBinding:
+    """A required input of the tool and what supplies it; ``supplier`` is empty when no returned tool does."""
 
     parameter: str
-    tool_id: str
+    supplier: str
     output: str
     kind: str
     confidence: float
@@ -85,9 +85,9 @@ class Reasons:
     """Why a tool was returned; all empty when the request did not ask."""
 
     entries: tuple[EntryMatch, ...] = ()
-    edges: tuple[EdgeWalked, ...] = ()
-    signals: Mapping[str, float] = field(default_factory=dict)
-    supplies: tuple[Supply, ...] = ()
+    edges: tuple[TraversedEdge, ...] = ()
+    features: Mapping[str, float] = field(default_factory=dict)
+    bindings: tuple[ParameterBinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,19 +121,19 @@ class Answer:
 
     :param snapshot_id: the snapshot that answered.
     :param timings_ms: stage → milliseconds in the server.
-    :param degraded: what was left out and why; empty when nothing was.
-    :param fit_probability: in [0, 1], that some tool serves the request, reckoned as if every second request were served
+    :param fallbacks: what was left out and why; empty when nothing was.
+    :param answerable_probability: in [0, 1], that some tool serves the request, reckoned as if every second request were served
         by none; None where the preset does not know.
-    :param no_tool_fits: whether that is below what 95 of 100 served requests have.
+    :param unanswerable: whether that is below what 95 of 100 served requests have.
     """
 
     tools: tuple[FoundTool, ...]
     snapshot_id: str
     preset: str
     timings_ms: Mapping[str, float] = field(default_factory=dict)
-    degraded: tuple[str, ...] = ()
-    fit_probability: float | None = None
-    no_tool_fits: bool = False
+    fallbacks: tuple[str, ...] = ()
+    answerable_probability: float | None = None
+    unanswerable: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

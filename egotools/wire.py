@@ -13,7 +13,6 @@ from egotools.results import (
     Answer,
     Catalog,
     Dependency,
-    EdgeWalked,
     EgoGraph,
     EntryMatch,
     FoundTool,
@@ -21,11 +20,12 @@ from egotools.results import (
     GraphNode,
     OntologyInfo,
     Parameter,
+    ParameterBinding,
     Provenance,
     Query,
     Reasons,
-    Supply,
     Tool,
+    TraversedEdge,
 )
 from egotools.v1 import egotools_pb2 as pb
 
@@ -174,9 +174,9 @@ def answer(message: pb.RetrieveResponse) -> Answer:
         snapshot_id=message.snapshot_id,
         preset=message.preset,
         timings_ms=dict(message.timings_ms),
-        degraded=tuple(message.degraded),
-        fit_probability=message.fit_probability if message.HasField("fit_probability") else None,
-        no_tool_fits=message.no_tool_fits,
+        fallbacks=tuple(message.fallbacks),
+        answerable_probability=message.answerable_probability if message.HasField("answerable_probability") else None,
+        unanswerable=message.unanswerable,
     )
 
 
@@ -210,19 +210,19 @@ def _reasons(message: pb.Reasons) -> Reasons:
             for entry in message.entries
         ),
         edges=tuple(
-            EdgeWalked(head=edge.head, predicate=edge.predicate, tail=edge.tail, confidence=edge.confidence)
+            TraversedEdge(head=edge.head, predicate=edge.predicate, tail=edge.tail, confidence=edge.confidence)
             for edge in message.edges
         ),
-        signals=dict(message.signals),
-        supplies=tuple(
-            Supply(
-                parameter=supply.parameter,
-                tool_id=supply.tool_id,
-                output=supply.output,
-                kind=supply.kind,
-                confidence=supply.confidence,
+        features=dict(message.features),
+        bindings=tuple(
+            ParameterBinding(
+                parameter=binding.parameter,
+                supplier=binding.supplier,
+                output=binding.output,
+                kind=binding.kind,
+                confidence=binding.confidence,
             )
-            for supply in message.supplies
+            for binding in message.bindings
         ),
     )
 

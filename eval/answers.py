@@ -3,7 +3,7 @@
 In a folder of results::
 
     runs/<name>.json     the header: everything of a Run but its answers
-    runs/<name>.jsonl    the answers, a row each, appended as they come: id, tools, ms, degraded, error
+    runs/<name>.jsonl    the answers, a row each, appended as they come: id, tools, ms, fallbacks, error
 
 A request that was asked again has several rows; the last one holds. A last line without its end is what a killed
 process leaves, and is dropped. The name of a system is made fit for a file name; the header has it as it is.
@@ -53,7 +53,7 @@ class Answer:
     query_id: str
     tools: tuple[str, ...]
     ms: Mapping[str, float] = field(default_factory=dict)
-    degraded: tuple[str, ...] = ()
+    fallbacks: tuple[str, ...] = ()
     error: str = ""
 
 
@@ -178,7 +178,7 @@ def _answer(row: Mapping[str, Any]) -> Answer:
         query_id=str(row["id"]),
         tools=tuple(map(str, row["tools"])),
         ms={str(stage): float(spent) for stage, spent in row.get("ms", {}).items()},
-        degraded=tuple(map(str, row.get("degraded", ()))),
+        fallbacks=tuple(map(str, row.get("fallbacks", ()))),
         error=str(row.get("error", "")),
     )
 
@@ -189,7 +189,7 @@ def answer_line(answer: Answer) -> str:
         "id": answer.query_id,
         "tools": answer.tools,
         "ms": answer.ms,
-        "degraded": answer.degraded,
+        "fallbacks": answer.fallbacks,
         "error": answer.error,
     }
     return json.dumps(row) + "\n"  # ASCII: whatever a system says can be written

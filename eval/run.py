@@ -187,7 +187,7 @@ class _Asker:
             gone = isinstance(error, _GONE) or not isinstance(error, EgotoolsError)
             return Answer(query_id=query_id, tools=(), ms=spent, error=_said(error)), gone
         ms = {stage: round(spent, 3) for stage, spent in {"total": spent_s * 1e3, **ranked.ms}.items()}
-        return Answer(query_id=query_id, tools=tuple(ranked.tools), ms=ms, degraded=tuple(ranked.degraded)), False
+        return Answer(query_id=query_id, tools=tuple(ranked.tools), ms=ms, fallbacks=tuple(ranked.fallbacks)), False
 
     def _check(self, ranked: Ranked, spent_s: float) -> None:
         if spent_s > self.timeout_s:

@@ -97,7 +97,7 @@ class SystemFacts:
     snapshot_id: str
     answered: int
     unanswered: int
-    degraded: int
+    fallbacks: int
     stages_ms: Mapping[str, tuple[float, float]]
     resources: Mapping[str, float] = field(default_factory=dict)
     died: str = ""
@@ -237,7 +237,7 @@ def _facts(run: Run, measured: MeasuredSet) -> SystemFacts:
         snapshot_id=run.snapshot_id,
         answered=len(ids),
         unanswered=len(measured.queries.queries) - len(ids),
-        degraded=sum(bool(run.answers[query_id].degraded) for query_id in ids),
+        fallbacks=sum(bool(run.answers[query_id].fallbacks) for query_id in ids),
         stages_ms={stage: (_percentile(ms, 50), _percentile(ms, 95)) for stage, ms in stages.items()},
         resources=dict(run.resources),
         died=run.died,

@@ -15,12 +15,12 @@ class Ranked:
 
     :param tools: tool ids, best first, distinct.
     :param ms: stage → milliseconds; always has ``total``.
-    :param degraded: what the system left out and why.
+    :param fallbacks: what the system left out and why.
     """
 
     tools: tuple[str, ...]
     ms: Mapping[str, float]
-    degraded: tuple[str, ...] = ()
+    fallbacks: tuple[str, ...] = ()
 
 
 class System(Protocol):

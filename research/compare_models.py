@@ -1,6 +1,6 @@
 """What our own models are worth in ``default``: ``python -m research.compare_models``; renews the table of ``docs/models.md``.
 
-Four ways to serve the same catalogue: the published encoder or the tuned one, each without and with the second look of the
+Four ways to serve the same catalogue: the published encoder or the tuned one, each without and with the reranking by the
 small reranker. Every set of the macro average is built with both encoders, and all four are asked the same requests.
 """
 
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def measured(bench_set: BenchSet, encoder: str, limit: int) -> list[Row]:
-    """CompleteRecall (%) at the cutoffs over one encoder: without the second look, and with it."""
+    """CompleteRecall (%) at the cutoffs over one encoder: without reranking, and with it."""
     from inference import load_encoder, load_reranker
     from retrieval.retriever import Request
     from retrieval.snapshot_engine import open_engine
@@ -69,7 +69,7 @@ def measured(bench_set: BenchSet, encoder: str, limit: int) -> list[Row]:
 def table(found: dict[str, list[Row]]) -> str:
     """A row a set, and the means over those that were seen in training and those that were not."""
     unseen = [name for name in MACRO_SETS if name in found and name not in SEEN]
-    names = ("published", "published, second look", "tuned", "tuned, second look")
+    names = ("published", "published, reranked", "tuned", "tuned, reranked")
     lines = [f"| set | {' | '.join(names)} |", f"|---|{'---:|' * len(names)}"]
     lines += [
         f"| {name}{' (tools seen)' if name in SEEN else ''} | {' | '.join(map(slashed, rows))} |"

@@ -1,4 +1,4 @@
-"""Why a tool was returned: the entry nodes, the edges walked from them, and who can supply its inputs."""
+"""Why a tool was returned: the entry nodes, the edges walked from them, and who can binding its inputs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval.candidates.entry_nodes import EntryNode
-from retrieval.retriever import EdgeWalked, EntryMatch, Supply
+from retrieval.retriever import EntryMatch, ParameterBinding, TraversedEdge
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["entry_reasons", "supply_reasons"]
+__all__ = ["entry_reasons", "parameter_bindings"]
 
 _MAX_ENTRIES = 8
 _MAX_EDGES = 12
@@ -20,7 +20,7 @@ _SUPPLYING = ("supplies", "resolved_by", "depends_on")
 
 def entry_reasons(
     snapshot: Snapshot, tool: int, entries: Sequence[EntryNode]
-) -> tuple[tuple[EntryMatch, ...], tuple[EdgeWalked, ...]]:
+) -> tuple[tuple[EntryMatch, ...], tuple[TraversedEdge, ...]]:
     """The entry nodes that led to a tool, and the edges between them and it; the eight best and the twelve most telling."""
     edges, others = _edges_at(snapshot, tool)
     entered = np.zeros(len(snapshot.nodes), dtype=bool)
@@ -46,8 +46,8 @@ def entry_reasons(
     )
 
 
-def supply_reasons(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> tuple[Supply, ...]:
-    """For each required input of a tool, the best returned tool that can supply it; unfilled inputs are named too.
+def parameter_bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> tuple[ParameterBinding, ...]:
+    """For each required input of a tool, the best returned tool that can binding it; unfilled inputs are named too.
 
     Inputs that a derived or declared edge names are listed as well when they are optional.
     """
@@ -56,27 +56,27 @@ def supply_reasons(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> tu
     wanted = np.zeros(len(snapshot.nodes), dtype=bool)
     wanted[[one for one in returned if one != tool]] = True
     among = wanted[others]
-    best: dict[str, Supply] = {}
+    best: dict[str, ParameterBinding] = {}
     for edge, other in zip(map(int, edges[among]), map(int, others[among]), strict=True):
         predicate = snapshot.predicates[adjacency.predicates[edge]]
         # supplies points at the tool that is filled; the other two point away from it.
         fills = adjacency.tail(edge) == tool if predicate == "supplies" else adjacency.head(edge) == tool
         if predicate not in _SUPPLYING or not fills:
             continue
-        supply = _supply(snapshot, edge, other, predicate)
-        known = best.get(supply.parameter)
-        if known is None or (supply.confidence, known.tool_id) > (known.confidence, supply.tool_id):
-            best[supply.parameter] = supply
+        binding = _binding(snapshot, edge, other, predicate)
+        known = best.get(binding.parameter)
+        if known is None or (binding.confidence, known.supplier) > (known.confidence, binding.supplier):
+            best[binding.parameter] = binding
     required = [row["name"] for row in snapshot.tools[tool]["parameters"] if row["required"]]
-    listed = [best.pop(name, Supply(parameter=name)) for name in required]
+    listed = [best.pop(name, ParameterBinding(parameter=name)) for name in required]
     return (*listed, *(best[name] for name in sorted(best)))
 
 
-def _supply(snapshot: Snapshot, edge: int, other: int, kind: str) -> Supply:
+def _binding(snapshot: Snapshot, edge: int, other: int, kind: str) -> ParameterBinding:
     row = snapshot.edges[edge]
-    return Supply(
+    return ParameterBinding(
         parameter=row.get("parameter", ""),
-        tool_id=snapshot.tool_id(other),
+        supplier=snapshot.tool_id(other),
         output=row.get("output", ""),
         kind=kind,
         confidence=round(float(snapshot.adjacency.confidences[edge]), 6),
@@ -90,9 +90,9 @@ def _edges_at(snapshot: Snapshot, node: int) -> tuple[NDArray[np.int64], NDArray
     return edges.astype(np.int64), adjacency.neighbours(node).astype(np.int64)
 
 
-def _walked(snapshot: Snapshot, edge: int) -> EdgeWalked:
+def _walked(snapshot: Snapshot, edge: int) -> TraversedEdge:
     adjacency = snapshot.adjacency
-    return EdgeWalked(
+    return TraversedEdge(
         head=snapshot.node_key(adjacency.head(edge)),
         predicate=snapshot.predicates[adjacency.predicates[edge]],
         tail=snapshot.node_key(adjacency.tail(edge)),

@@ -3,7 +3,7 @@
 Preset ``paper`` is the algorithm as printed. Preset ``default`` widens the candidates by the best tools of text search,
 so that a request that touches no useful node loses nothing against a flat hybrid, lets the ensemble speak for the tools
 in it and every clause of the request vote for its own, and completes the answer with the tools that the best ones cannot
-do without. Both are one retriever with other switches.
+do without. Both are one retriever with other config.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ontology.errors import ModelError
 from retrieval.candidates.ego_graphs import ensemble_tools, support
 from retrieval.candidates.entry_nodes import EntryNode, ngram_entries, semantic_entries
 from retrieval.completion.complete import Completion
-from retrieval.config import DEPENDENCIES, Switches
+from retrieval.config import DEPENDENCIES, RetrievalConfig
 from retrieval.query.query import Clause, Query, analyse
-from retrieval.ranking.clause_fusion import CLAUSE_SIGNALS
-from retrieval.ranking.confidence import Judge
-from retrieval.ranking.features import text_signals
+from retrieval.ranking.clause_fusion import CLAUSE_FEATURES
+from retrieval.ranking.confidence import ConfidenceModel
+from retrieval.ranking.features import text_features
 from retrieval.ranking.fusion import Ranker, Ranking, order, standardise, weighed
-from retrieval.ranking.rerank import SecondLook
+from retrieval.ranking.rerank import PromotingReranker
 from retrieval.ranking.scoring import Candidates
 from retrieval.response import Stages, respond
 from retrieval.retriever import Request, Response
@@ -36,8 +36,10 @@ from retrieval.snapshot.weights import FUSED, FUSION, SHIPPED, RankingWeights
 
 __all__ = ["DEFAULT", "PAPER", "GraphRetriever"]
 
-DEFAULT = Switches()
-PAPER = Switches(text_pools=False, graph_support=False, resolver_lift=False, needs=False, clause_votes=False)
+DEFAULT = RetrievalConfig()
+PAPER = RetrievalConfig(
+    text_pools=False, graph_support=False, resolver_boost=False, dependency_expansion=False, clause_fusion=False
+)
 
 _POOL = 100  # best tools of each text search that join the candidates
 _CLAUSE_POOL = 25  # and for each clause
@@ -51,9 +53,9 @@ class GraphRetriever:
     """Algorithm 2 of "Planning Agents on an Ego-Trip", step by step, and the steps added to it.
 
     :param ranker: ranks all candidates instead of the embedded fusion, which does where the ranker's model is down.
-    :param second_look: looks again at the best of them.
-    :param judge: says how likely the tools are needed, where it can.
-    :param switches: the signals that are used.
+    :param reranker: reranks the best of them.
+    :param confidence: estimates how likely the tools are needed.
+    :param config: the stages and features that are used.
     :param weights: of the embedded fusion and of what is added to it.
     """
 
@@ -64,41 +66,43 @@ class GraphRetriever:
         ranker: Ranker | None = None,
         *,
         name: str = "default",
-        switches: Switches = DEFAULT,
+        config: RetrievalConfig = DEFAULT,
         weights: RankingWeights = SHIPPED,
-        second_look: SecondLook | None = None,
-        judge: Judge | None = None,
+        reranker: PromotingReranker | None = None,
+        confidence: ConfidenceModel | None = None,
     ) -> None:
         self.name = name
-        self._snapshot = snapshot if switches.dependency_edges else snapshot.without(DEPENDENCIES)
+        self._snapshot = snapshot if config.dependency_edges else snapshot.without(DEPENDENCIES)
         self._encoder = encoder
         self._ranker = ranker
-        self._second_look = second_look
-        self._judge = judge
+        self._reranker = reranker
+        self._confidence = confidence
         self._weights = weights
-        self._switches = switches
-        self._completion = Completion(self._snapshot, resolves=switches.resolver_lift, needs=switches.needs)
-        self._finders = _used((switches.semantic_entries, semantic_entries), (switches.ngram_entries, ngram_entries))
+        self._config = config
+        self._completion = Completion(self._snapshot, boosts=config.resolver_boost, expands=config.dependency_expansion)
+        self._finders = _used((config.semantic_entries, semantic_entries), (config.ngram_entries, ngram_entries))
         self._pools = _used(
-            (switches.ego_candidates, self._ensemble),
-            (switches.text_pools, self._lexical_pools),
-            (switches.text_pools, self._semantic_pools),
+            (config.ego_candidates, self._ensemble),
+            (config.text_pools, self._lexical_pools),
+            (config.text_pools, self._semantic_pools),
         )
 
     def retrieve(self, request: Request) -> Response:
         """Entry nodes, their ego graphs, the tools in them, reranked and completed, the top k."""
         stages = Stages(request)
-        query, degraded, entries, tools, allowed = self._find(request, stages)
+        query, fallbacks, entries, tools, allowed = self._find(request, stages)
         with stages.stage("rank"):
             ranking, late = self._rank(query, entries, tools)
-            if self._second_look is not None:
-                ranking, missed = self._second_look(ranking, query, tools)
+            if self._reranker is not None:
+                ranking, missed = self._reranker(ranking, query, tools)
                 late = (*late, *missed)
             ranking, tools = self._completion(ranking, query, tools, allowed, margin=self._weights.resolver_margin)
             best = order(ranking.scores, tools, request.k)
-            confidence = None if self._judge is None else self._judge.judge(query, tools, ranking.scores)
+            confidence = None if self._confidence is None else self._confidence.estimate(query, tools, ranking.scores)
             if request.auto_k and confidence is not None:
-                best, late = confidence.enough(best), (*late, *confidence.refusal)
+                best = confidence.enough(best)
+                if confidence.unanswerable:
+                    late = (*late, f"no tool fits: the probability that one does is only {confidence.answerable:.2f}")
         return respond(
             self._snapshot,
             request,
@@ -106,9 +110,9 @@ class GraphRetriever:
             preset=self.name,
             tools=tools[best].tolist(),
             scores=ranking.scores[best],
-            signals={name: values[best] for name, values in ranking.signals.items()},
+            features={name: values[best] for name, values in ranking.features.items()},
             entries=entries,
-            degraded=(*degraded, *late),
+            fallbacks=(*fallbacks, *late),
             confidence=None if confidence is None else confidence.of(best),
         )
 
@@ -117,9 +121,9 @@ class GraphRetriever:
 
         :raises ModelError: when the encoder is down: weights must not be fitted to what was left out.
         """
-        query, degraded, entries, tools, allowed = self._find(request, Stages(request))
-        if degraded:
-            raise ModelError(degraded[0], subject=self._encoder.name, remedy="Try again when it is up")
+        query, fallbacks, entries, tools, allowed = self._find(request, Stages(request))
+        if fallbacks:
+            raise ModelError(fallbacks[0], subject=self._encoder.name, remedy="Try again when it is up")
         case, _ = self._weigh(query, entries, tools, self._switched(FUSED))
         return replace(
             case, complete=lambda ranking, margin: self._completion(ranking, query, tools, allowed, margin=margin)
@@ -131,15 +135,15 @@ class GraphRetriever:
         """The analysed request, what had to be left out, the entry nodes, the candidates, ascending, and what may be seen."""
         snapshot = self._snapshot
         with stages.stage("encode"):
-            split = self._switches.clause_votes
-            query, degraded = analyse(request.query, self._encoder, snapshot.abbreviations, split=split)
+            split = self._config.clause_fusion
+            query, fallbacks = analyse(request.query, self._encoder, snapshot.abbreviations, split=split)
         with stages.stage("entry"):
             allowed = snapshot.allowed(request.filters)
             entries = [entry for find in self._finders for entry in find(snapshot, query, allowed)]
         with stages.stage("ego"):
             pools = [tools for pool in self._pools for tools in pool(query, entries, allowed)]
             tools = np.unique(np.concatenate((np.empty(0, dtype=np.int64), *pools)))
-        return query, degraded, entries, tools, allowed
+        return query, fallbacks, entries, tools, allowed
 
     def _rank(self, query: Query, entries: Sequence[EntryNode], tools: _Tools) -> tuple[Ranking, tuple[str, ...]]:
         """The candidates with their scores, and what had to be left out."""
@@ -150,33 +154,33 @@ class GraphRetriever:
             except ModelError as error:
                 late = (f"reranked by {FUSION}: {error.problem}",)
         weighty = [name for name, weight in self._weights.fusion.items() if weight]
-        case, signals = self._weigh(query, entries, tools, self._switched(weighty))
-        return Ranking(scores=case.scores(self._weights), signals=signals), late
+        case, features = self._weigh(query, entries, tools, self._switched(weighty))
+        return Ranking(scores=case.scores(self._weights), features=features), late
 
     def _weigh(
         self, query: Query, entries: Sequence[EntryNode], tools: _Tools, names: Iterable[str]
     ) -> tuple[Candidates, dict[str, Floats1d]]:
-        """The candidates ready to be scored, and their raw signals."""
-        signals = text_signals(self._snapshot, query, tools, tuple(names))
-        if self._switches.graph_support:
-            signals["graph_support"] = self._evidence(entries, tools)
-        standardised = {name: standardise(values) for name, values in signals.items()}
-        return Candidates(tools=tools, standardised=standardised, clauses_CT=self._clauses(query, tools)), signals
+        """The candidates ready to be scored, and their raw features."""
+        features = text_features(self._snapshot, query, tools, tuple(names))
+        if self._config.graph_support:
+            features["graph_support"] = self._evidence(entries, tools)
+        standardised = {name: standardise(values) for name, values in features.items()}
+        return Candidates(tools=tools, standardised=standardised, clauses_CT=self._clauses(query, tools)), features
 
     def _clauses(self, query: Query, tools: _Tools) -> Floats2d:
         """How well each tool answers each clause, z-scores, float32 [clauses, tools]; none where clauses do not vote."""
-        if not self._switches.clause_votes or not len(tools):
+        if not self._config.clause_fusion or not len(tools):
             return np.empty((0, len(tools)), dtype=np.float32)
         rows = []
         for clause in query.clauses or (query,):
-            said = text_signals(self._snapshot, clause, tools, tuple(CLAUSE_SIGNALS))
+            said = text_features(self._snapshot, clause, tools, tuple(CLAUSE_FEATURES))
             rows.append(
-                standardise(weighed({name: standardise(values) for name, values in said.items()}, CLAUSE_SIGNALS))
+                standardise(weighed({name: standardise(values) for name, values in said.items()}, CLAUSE_FEATURES))
             )
         return np.stack(rows)
 
     def _switched(self, names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(name for name in names if getattr(self._switches, name))
+        return tuple(name for name in names if getattr(self._config, name))
 
     def _ensemble(self, query: Query, entries: Sequence[EntryNode], allowed: _Allowed) -> list[_Tools]:
         return [ensemble_tools(self._snapshot, entries, allowed)]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from inference.arrays import Floats1d
 from retrieval.candidates.entry_nodes import EntryNode
-from retrieval.explain import entry_reasons, supply_reasons
+from retrieval.explain import entry_reasons, parameter_bindings
 from retrieval.ranking.confidence import Confidence
 from retrieval.retriever import Reasons, Request, Response, ScoredTool
 from retrieval.snapshot.reader import Snapshot
@@ -48,14 +48,14 @@ def respond(
     preset: str,
     tools: Sequence[int],
     scores: Floats1d,
-    signals: Mapping[str, Floats1d],
+    features: Mapping[str, Floats1d],
     entries: Sequence[EntryNode] = (),
-    degraded: Sequence[str] = (),
+    fallbacks: Sequence[str] = (),
     confidence: Confidence | None = None,
 ) -> Response:
     """The answer with the tools in the given order.
 
-    :param scores: one a tool, in the same order; so are the arrays of ``signals`` and what ``confidence`` says.
+    :param scores: one a tool, in the same order; so are the arrays of ``features`` and what ``confidence`` says.
     """
     ranked = []
     with stages.stage("explain"):
@@ -66,8 +66,8 @@ def respond(
                 reasons = Reasons(
                     entries=matches,
                     edges=edges,
-                    signals={name: round(float(values[place]), 6) for name, values in signals.items()},
-                    supplies=supply_reasons(snapshot, number, [int(tool) for tool in tools]),
+                    features={name: round(float(values[place]), 6) for name, values in features.items()},
+                    bindings=parameter_bindings(snapshot, number, [int(tool) for tool in tools]),
                 )
             ranked.append(
                 ScoredTool(
@@ -83,7 +83,7 @@ def respond(
         snapshot_id=snapshot.id,
         preset=preset,
         timings_ms=stages.finish(),
-        degraded=(*degraded, _CANNOT_TELL) if request.auto_k and confidence is None else tuple(degraded),
-        fit_probability=round(confidence.fit, 4) if confidence else None,
-        no_tool_fits=confidence is not None and confidence.nothing_fits,
+        fallbacks=(*fallbacks, _CANNOT_TELL) if request.auto_k and confidence is None else tuple(fallbacks),
+        answerable_probability=round(confidence.answerable, 4) if confidence else None,
+        unanswerable=confidence is not None and confidence.unanswerable,
     )

@@ -12,14 +12,14 @@ from ontology.errors import DeadlineError, InvalidArgumentError
 __all__ = [
     "MAX_K",
     "MAX_QUERY_CHARS",
-    "EdgeWalked",
     "EntryMatch",
+    "ParameterBinding",
     "Reasons",
     "Request",
     "Response",
     "Retriever",
     "ScoredTool",
-    "Supply",
+    "TraversedEdge",
 ]
 
 MAX_K = 1_000
@@ -84,7 +84,7 @@ class EntryMatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeWalked:
+class TraversedEdge:
     """An edge of an ego graph that joins an entry node and the tool."""
 
     head: str
@@ -94,17 +94,17 @@ class EdgeWalked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Supply:
+class ParameterBinding:
     """A required input of the tool that another returned tool can supply, or none can.
 
     :param parameter: the required input.
-    :param tool_id: the tool that supplies it, or empty.
+    :param supplier: id of the tool that supplies it, or empty.
     :param output: the output that fills it, or empty.
     :param kind: ``supplies``, ``resolved_by``, ``depends_on``, or empty when no returned tool supplies it.
     """
 
     parameter: str
-    tool_id: str = ""
+    supplier: str = ""
     output: str = ""
     kind: str = ""
     confidence: float = 0.0
@@ -115,9 +115,9 @@ class Reasons:
     """Why a tool was returned."""
 
     entries: tuple[EntryMatch, ...] = ()
-    edges: tuple[EdgeWalked, ...] = ()
-    signals: Mapping[str, float] = field(default_factory=dict)
-    supplies: tuple[Supply, ...] = ()
+    edges: tuple[TraversedEdge, ...] = ()
+    features: Mapping[str, float] = field(default_factory=dict)
+    bindings: tuple[ParameterBinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,18 +139,18 @@ class Response:
     """The answer to one request.
 
     :param timings_ms: stage → milliseconds (``encode``, ``entry``, ``ego``, ``rank``, ``explain``, ``total``).
-    :param degraded: what was left out and why, empty when nothing was.
-    :param fit_probability: in [0, 1], that some tool serves the request; None where the retriever does not know.
-    :param no_tool_fits: whether that is below what 95 of 100 served requests have.
+    :param fallbacks: what was left out and why, empty when nothing was.
+    :param answerable_probability: in [0, 1], that some tool serves the request; None where the retriever does not know.
+    :param unanswerable: whether that is below what 95 of 100 served requests have.
     """
 
     tools: tuple[ScoredTool, ...]
     snapshot_id: str
     preset: str
     timings_ms: Mapping[str, float] = field(default_factory=dict)
-    degraded: tuple[str, ...] = ()
-    fit_probability: float | None = None
-    no_tool_fits: bool = False
+    fallbacks: tuple[str, ...] = ()
+    answerable_probability: float | None = None
+    unanswerable: bool = False
 
 
 class Retriever(Protocol):

@@ -1,7 +1,7 @@
 """Latency: what an answer costs beside the bare encoding of its request; ``python -m scripts.latency``.
 
 For each set that ``make bench-quality`` has built, the same requests are encoded, answered by ``fast``, and answered by
-``default`` with the second look of the reranker that ships: in turn, request by request, on one thread. Wall time counts
+``default`` with the reranking by the reranker that ships: in turn, request by request, on one thread. Wall time counts
 where the machine is idle; where it is not, the time of the thread does.
 """
 

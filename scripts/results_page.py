@@ -86,7 +86,7 @@ def results_document(results: Results) -> Document:
             ),
         ),
         Section(title="Set by set", blocks=tuple(_set_by_set(everything))),
-        Section(title="What each signal is worth", blocks=tuple(_ablations(results))),
+        Section(title="What each feature is worth", blocks=tuple(_ablations(results))),
         Section(title="Other measures, mean over nine sets", blocks=tuple(_other_measures(nine))),
         Section(title="By class of request, the shipped set", blocks=tuple(_shipped(everything))),
         Section(title="Peers", blocks=tuple(_peers(results))),
@@ -132,7 +132,7 @@ def _set_by_set(summary: Summary) -> Iterator[Table | Picture]:
 
 
 def _ablations(results: Results) -> Iterator[Table | Paragraph]:
-    yield Paragraph(text=f"default without one signal, minus default: {_NINE}. Negative: the signal helps.")
+    yield Paragraph(text=f"default without one feature, minus default: {_NINE}. Negative: the feature helps.")
     yield _bare(difference_table(results.ablations, ""), "Points of CompleteRecall.")
 
 

@@ -26,6 +26,8 @@ from scripts.bench_sets import BENCH, ROOT, bench_sets, catalog_address, reduced
 from services.threads import pin_threads
 
 PARTS = ("answers", "sources", "datagen", "demo")
+RENAMED = {'["default-no-needs"': '["default-no-dependency-expansion"'}
+"""Labels that were renamed: text of an older recording → text of a newer one."""
 _REQUESTS = 150
 _TOOLS = 1_000
 _EXPLAINED = 30
@@ -111,7 +113,7 @@ def _record_set(bench_set: Any, out: Path, encoder: MemoEncoder, requests: int) 
     explained = []
     for row in rows[:_EXPLAINED]:
         response = presets["default"].retrieve(Request(query=row["query"], k=5, auto_k=True))
-        explained.append([row["id"], response.fit_probability, response.no_tool_fits])
+        explained.append([row["id"], response.answerable_probability, response.unanswerable])
         for tool in response.tools:
             reasons = tool.reasons
             explained.append(
@@ -119,8 +121,8 @@ def _record_set(bench_set: Any, out: Path, encoder: MemoEncoder, requests: int) 
                     tool.tool_id,
                     [[e.node, e.kind, e.text, round(e.score, 6)] for e in reasons.entries],
                     [[e.head, e.predicate, e.tail, e.confidence] for e in reasons.edges],
-                    sorted(reasons.signals.values()),
-                    [[s.parameter, s.tool_id, s.output, s.kind, s.confidence] for s in reasons.supplies],
+                    sorted(reasons.features.values()),
+                    [[b.parameter, b.supplier, b.output, b.kind, b.confidence] for b in reasons.bindings],
                 ]
             )
     _write(out / f"explained-{bench_set.name}.jsonl", explained)
@@ -179,7 +181,7 @@ def compare(before: Path, after: Path) -> int:
         if not (before / name).exists():
             print(f"new           {name}")
             continue
-        old, new = ((side / name).read_text(encoding="utf-8").splitlines() for side in (before, after))
+        old, new = (_lines(side / name) for side in (before, after))
         if old == new:
             print(f"same          {name} ({len(old)} lines)")
             continue
@@ -189,6 +191,14 @@ def compare(before: Path, after: Path) -> int:
         for at in lines[:3]:
             print(f"    - {old[at][:300]}\n    + {new[at][:300]}")
     return 1 if different else 0
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a recording under today's labels; answers in the order of their labels."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for old, new in RENAMED.items():
+        lines = [line.replace(old, new) for line in lines]
+    return sorted(lines) if path.name.startswith("answers-") else lines
 
 
 def main() -> int:

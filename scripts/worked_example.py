@@ -19,7 +19,7 @@ from ontology.names import words
 from retrieval.engine import EgoGraph
 from retrieval.retriever import Request
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
-from services.cli.format_reasons import why
+from services.cli.format_reasons import format_reasons
 from services.jobs.build import build_snapshot
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -130,14 +130,16 @@ def ranking(engine: SnapshotEngine) -> str:
     """The answer to the example request by the preset ``paper``."""
     response = engine.retriever("paper").retrieve(Request(query=QUERY, k=8))
     lines = ["| # | tool | why |", "|---:|---|---|"]
-    lines += [f"| {tool.rank} | {tool.tool_id} | {why(tool.tool_id, tool.reasons)} |" for tool in response.tools]
+    lines += [
+        f"| {tool.rank} | {tool.tool_id} | {format_reasons(tool.tool_id, tool.reasons)} |" for tool in response.tools
+    ]
     return "\n".join(lines)
 
 
 def answer(engine: SnapshotEngine) -> str:
     """The first tools of the answer by the preset ``default``, as plain text."""
     response = engine.retriever().retrieve(Request(query=QUERY, k=3))
-    lines = [f"{tool.rank}  {tool.tool_id:<36} {why(tool.tool_id, tool.reasons)}" for tool in response.tools]
+    lines = [f"{tool.rank}  {tool.tool_id:<36} {format_reasons(tool.tool_id, tool.reasons)}" for tool in response.tools]
     return "\n".join(("```text", f'"{QUERY}"', "", *lines, "```"))
 
 

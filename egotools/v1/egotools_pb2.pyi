@@ -6,7 +6,7 @@ request needs comes out, ranked and explained.
 
 Rules of this file
 - Fields are added, never renumbered or given another meaning; a field that goes is reserved.
-- A client ignores fields, map keys, and values of open word lists (`kind`, `signals`, `degraded`, …) it does not know.
+- A client ignores fields, map keys, and values of open word lists (`kind`, `features`, `fallbacks`, …) it does not know.
 - Texts are UTF-8. Scores and confidences are doubles. Times are milliseconds (`_ms`).
 - `optional` marks a number whose absence means its default, so that a 0 that was really sent can be refused.
 
@@ -138,7 +138,7 @@ class RetrieveRequest(_message.Message):
     """Whether and in which form `RankedTool.schema_json` is filled. Default: none."""
     auto_k: _builtins.bool
     """Whether the server decides how many tools are enough: the fewest beyond which at most half a needed tool is expected,
-    at most `k`; none where no tool fits. A preset without probabilities answers with `k` tools and says so in `degraded`.
+    at most `k`; none where no tool fits. A preset without probabilities answers with `k` tools and says so in `fallbacks`.
     Default: false.
     """
     @_builtins.property
@@ -199,19 +199,19 @@ class RetrieveResponse(_message.Message):
     SNAPSHOT_ID_FIELD_NUMBER: _builtins.int
     PRESET_FIELD_NUMBER: _builtins.int
     TIMINGS_MS_FIELD_NUMBER: _builtins.int
-    DEGRADED_FIELD_NUMBER: _builtins.int
-    FIT_PROBABILITY_FIELD_NUMBER: _builtins.int
-    NO_TOOL_FITS_FIELD_NUMBER: _builtins.int
+    FALLBACKS_FIELD_NUMBER: _builtins.int
+    ANSWERABLE_PROBABILITY_FIELD_NUMBER: _builtins.int
+    UNANSWERABLE_FIELD_NUMBER: _builtins.int
     snapshot_id: _builtins.str
     """Id of the snapshot that answered: content hash, equal on every replica that serves the same catalogue."""
     preset: _builtins.str
     """The preset that answered."""
-    fit_probability: _builtins.float
+    answerable_probability: _builtins.float
     """How likely it is, in [0, 1], that some tool of the catalogue serves the request, reckoned as if every second request
     were served by none. Absent where the preset does not know.
     """
-    no_tool_fits: _builtins.bool
-    """Whether `fit_probability` is below what 95 of 100 served requests have. The tools are there all the same, unless
+    unanswerable: _builtins.bool
+    """Whether `answerable_probability` is below what 95 of 100 served requests have. The tools are there all the same, unless
     `auto_k` was set.
     """
     @_builtins.property
@@ -225,7 +225,7 @@ class RetrieveResponse(_message.Message):
         """
 
     @_builtins.property
-    def degraded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+    def fallbacks(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What was left out of this answer and why, one sentence each; empty when nothing was."""
 
     def __init__(
@@ -235,17 +235,17 @@ class RetrieveResponse(_message.Message):
         snapshot_id: _builtins.str = ...,
         preset: _builtins.str = ...,
         timings_ms: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
-        degraded: _abc.Iterable[_builtins.str] | None = ...,
-        fit_probability: _builtins.float | None = ...,
-        no_tool_fits: _builtins.bool = ...,
+        fallbacks: _abc.Iterable[_builtins.str] | None = ...,
+        answerable_probability: _builtins.float | None = ...,
+        unanswerable: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_fit_probability", b"_fit_probability", "fit_probability", b"fit_probability"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability", "answerable_probability", b"answerable_probability"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_fit_probability", b"_fit_probability", "degraded", b"degraded", "fit_probability", b"fit_probability", "no_tool_fits", b"no_tool_fits", "preset", b"preset", "snapshot_id", b"snapshot_id", "timings_ms", b"timings_ms", "tools", b"tools"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability", "answerable_probability", b"answerable_probability", "fallbacks", b"fallbacks", "preset", b"preset", "snapshot_id", b"snapshot_id", "timings_ms", b"timings_ms", "tools", b"tools", "unanswerable", b"unanswerable"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__fit_probability: _TypeAlias = _typing.Literal["fit_probability"]  # noqa: Y015
-    _WhichOneofArgType__fit_probability: _TypeAlias = _typing.Literal["_fit_probability", b"_fit_probability"]  # noqa: Y015
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__fit_probability) -> _WhichOneofReturnType__fit_probability | None: ...
+    _WhichOneofReturnType__answerable_probability: _TypeAlias = _typing.Literal["answerable_probability"]  # noqa: Y015
+    _WhichOneofArgType__answerable_probability: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__answerable_probability) -> _WhichOneofReturnType__answerable_probability | None: ...
 
 Global___RetrieveResponse: _TypeAlias = RetrieveResponse  # noqa: Y015
 
@@ -320,7 +320,7 @@ class Reasons(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     @_typing.final
-    class SignalsEntry(_message.Message):
+    class FeaturesEntry(_message.Message):
         DESCRIPTOR: _descriptor.Descriptor
 
         KEY_FIELD_NUMBER: _builtins.int
@@ -341,35 +341,35 @@ class Reasons(_message.Message):
 
     ENTRIES_FIELD_NUMBER: _builtins.int
     EDGES_FIELD_NUMBER: _builtins.int
-    SIGNALS_FIELD_NUMBER: _builtins.int
-    SUPPLIES_FIELD_NUMBER: _builtins.int
+    FEATURES_FIELD_NUMBER: _builtins.int
+    BINDINGS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def entries(self) -> _containers.RepeatedCompositeFieldContainer[Global___EntryMatch]:
         """Nodes of the graph that the request matched and that led to the tool, best first."""
 
     @_builtins.property
-    def edges(self) -> _containers.RepeatedCompositeFieldContainer[Global___EdgeWalked]:
+    def edges(self) -> _containers.RepeatedCompositeFieldContainer[Global___TraversedEdge]:
         """Edges of ego graphs that join those nodes and the tool."""
 
     @_builtins.property
-    def signals(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
-        """Signal → its value for this tool (`bm25`, `semantic`, `graph`, …), in that signal's own unit. Higher is better."""
+    def features(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """Feature → its value for this tool (`bm25_text`, `cosine_text`, `graph_support`, …), in the feature's own unit. Higher is better."""
 
     @_builtins.property
-    def supplies(self) -> _containers.RepeatedCompositeFieldContainer[Global___Supply]:
+    def bindings(self) -> _containers.RepeatedCompositeFieldContainer[Global___ParameterBinding]:
         """For the required inputs of the tool: which other returned tool can supply them, or that none can."""
 
     def __init__(
         self,
         *,
         entries: _abc.Iterable[Global___EntryMatch] | None = ...,
-        edges: _abc.Iterable[Global___EdgeWalked] | None = ...,
-        signals: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
-        supplies: _abc.Iterable[Global___Supply] | None = ...,
+        edges: _abc.Iterable[Global___TraversedEdge] | None = ...,
+        features: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
+        bindings: _abc.Iterable[Global___ParameterBinding] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["edges", b"edges", "entries", b"entries", "signals", b"signals", "supplies", b"supplies"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bindings", b"bindings", "edges", b"edges", "entries", b"entries", "features", b"features"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -410,7 +410,7 @@ class EntryMatch(_message.Message):
 Global___EntryMatch: _TypeAlias = EntryMatch  # noqa: Y015
 
 @_typing.final
-class EdgeWalked(_message.Message):
+class TraversedEdge(_message.Message):
     """An edge of an ego graph that joins an entry node and a tool."""
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -441,22 +441,22 @@ class EdgeWalked(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___EdgeWalked: _TypeAlias = EdgeWalked  # noqa: Y015
+Global___TraversedEdge: _TypeAlias = TraversedEdge  # noqa: Y015
 
 @_typing.final
-class Supply(_message.Message):
+class ParameterBinding(_message.Message):
     """A required input of a tool, and what can fill it."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PARAMETER_FIELD_NUMBER: _builtins.int
-    TOOL_ID_FIELD_NUMBER: _builtins.int
+    SUPPLIER_FIELD_NUMBER: _builtins.int
     OUTPUT_FIELD_NUMBER: _builtins.int
     KIND_FIELD_NUMBER: _builtins.int
     CONFIDENCE_FIELD_NUMBER: _builtins.int
     parameter: _builtins.str
     """Name of the required input, dotted path for nested ones."""
-    tool_id: _builtins.str
+    supplier: _builtins.str
     """Id of the returned tool that supplies it; empty when none does."""
     output: _builtins.str
     """The output that fills it; may be empty."""
@@ -468,18 +468,18 @@ class Supply(_message.Message):
         self,
         *,
         parameter: _builtins.str = ...,
-        tool_id: _builtins.str = ...,
+        supplier: _builtins.str = ...,
         output: _builtins.str = ...,
         kind: _builtins.str = ...,
         confidence: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "kind", b"kind", "output", b"output", "parameter", b"parameter", "tool_id", b"tool_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "kind", b"kind", "output", b"output", "parameter", b"parameter", "supplier", b"supplier"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___Supply: _TypeAlias = Supply  # noqa: Y015
+Global___ParameterBinding: _TypeAlias = ParameterBinding  # noqa: Y015
 
 @_typing.final
 class RetrieveBatchRequest(_message.Message):

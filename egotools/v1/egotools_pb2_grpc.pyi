@@ -6,7 +6,7 @@ request needs comes out, ranked and explained.
 
 Rules of this file
 - Fields are added, never renumbered or given another meaning; a field that goes is reserved.
-- A client ignores fields, map keys, and values of open word lists (`kind`, `signals`, `degraded`, …) it does not know.
+- A client ignores fields, map keys, and values of open word lists (`kind`, `features`, `fallbacks`, …) it does not know.
 - Texts are UTF-8. Scores and confidences are doubles. Times are milliseconds (`_ms`).
 - `optional` marks a number whose absence means its default, so that a 0 that was really sent can be refused.
 

@@ -26,8 +26,8 @@ from retrieval.candidates.ego_graphs import ensemble_tools
 from retrieval.candidates.entry_nodes import EntryNode, ngram_entries, semantic_entries
 from retrieval.presets import make_presets
 from retrieval.query.query import Query, analyse
-from retrieval.ranking.features import text_signals
-from retrieval.retriever import MAX_K, EdgeWalked, EntryMatch, Request, Retriever, ScoredTool
+from retrieval.ranking.features import text_features
+from retrieval.retriever import MAX_K, EntryMatch, Request, Retriever, ScoredTool, TraversedEdge
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.weights import FUSED
 
@@ -54,7 +54,7 @@ class MissingTool:
     :param rank: its true rank, from 1; None where the system does not rank it, or not among the first 1,000.
     :param candidate: whether the system ranked it at all; None where that cannot be told.
     :param in_ego_graph: whether it is in the ego graph of an entry node; None where the system was not asked again.
-    :param signals: what its rank was made from; of a tool that was no candidate, what text search would have said.
+    :param features: what its rank was made from; of a tool that was no candidate, what text search would have said.
     :param edges: edges that join it with gold tools that were found; ``shared`` the rarest things it has in common with
         them, as node keys.
     :param twin: the wrong tool among the first k whose name or description is nearly its own, or empty.
@@ -65,8 +65,8 @@ class MissingTool:
     rank: int | None = None
     candidate: bool | None = None
     in_ego_graph: bool | None = None
-    signals: Mapping[str, float] = field(default_factory=dict)
-    edges: tuple[EdgeWalked, ...] = ()
+    features: Mapping[str, float] = field(default_factory=dict)
+    edges: tuple[TraversedEdge, ...] = ()
     shared: tuple[str, ...] = ()
     twin: str = ""
 
@@ -83,7 +83,7 @@ class Failure:
     :param cause: the first of :data:`CAUSES` that holds for the request or one of its missing tools.
     :param found: gold tools among the first k.
     :param intruders: wrong tools among the first k, best first.
-    :param last_admitted: the tool at rank k, or the last of a shorter answer; its signals in ``last_signals``.
+    :param last_admitted: the tool at rank k, or the last of a shorter answer; its features in ``last_features``.
     :param entries: the nodes of the graph that the request matches, n-grams first; empty where the system was not asked again.
     :param error: why there was no answer, or empty.
     :param names: names of these tools by id, where the id does not say them.
@@ -100,7 +100,7 @@ class Failure:
     missing: tuple[MissingTool, ...]
     intruders: tuple[str, ...]
     last_admitted: str = ""
-    last_signals: Mapping[str, float] = field(default_factory=dict)
+    last_features: Mapping[str, float] = field(default_factory=dict)
     entries: tuple[EntryMatch, ...] = ()
     error: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -163,7 +163,7 @@ def _balanced(queries: Sequence[LabelledQuery], limit: int) -> list[LabelledQuer
 class _Asked:
     """What a preset says when it is asked again, for all that it ranks.
 
-    :param tools: by id, with their signals down to the last gold tool.
+    :param tools: by id, with their features down to the last gold tool.
     :param whole: whether ``tools`` is everything that the preset ranks.
     """
 
@@ -216,7 +216,7 @@ class _Looker:
             missing=missing,
             intruders=intruders,
             last_admitted=last,
-            last_signals=asked.tools[last].reasons.signals if asked is not None and last in asked.tools else {},
+            last_features=asked.tools[last].reasons.features if asked is not None and last in asked.tools else {},
             entries=tuple(map(self._match, asked.entries)) if asked is not None else (),
             error=error,
             names=self._names((*query.tools, *intruders)),
@@ -254,12 +254,12 @@ class _Looker:
     ) -> MissingTool:
         rank = dict(zip(query.tools, ranks_of(self._run, query), strict=True))[tool]
         candidate: bool | None = None
-        signals: Mapping[str, float] = {}
+        features: Mapping[str, float] = {}
         if asked is not None:
             scored = asked.tools.get(tool)
             rank = scored.rank if scored else None
             candidate = True if scored else (False if asked.whole else None)
-            signals = scored.reasons.signals if scored else self._text_signals(asked.query, tool)
+            features = scored.reasons.features if scored else self._text_features(asked.query, tool)
         edges, twin = self._evidence.edges(tool, found), self._evidence.twin(tool, intruders)
         return MissingTool(
             tool_id=tool,
@@ -267,7 +267,7 @@ class _Looker:
             rank=rank,
             candidate=candidate,
             in_ego_graph=None if asked is None else tool in asked.in_ego_graphs,
-            signals=signals,
+            features=features,
             edges=edges,
             shared=self._evidence.shared(tool, found),
             twin=twin,
@@ -292,12 +292,12 @@ class _Looker:
             causes.add(TOO_MANY)
         return next(cause for cause in CAUSES if cause in causes)
 
-    def _text_signals(self, query: Query, tool: str) -> dict[str, float]:
+    def _text_features(self, query: Query, tool: str) -> dict[str, float]:
         number = self._snapshot.find_node(f"tool:{tool}")
         if number is None:
             return {}
-        signals = text_signals(self._snapshot, query, np.array([number], dtype=np.int64), FUSED)
-        return {name: round(float(values[0]), 6) for name, values in signals.items()}
+        features = text_features(self._snapshot, query, np.array([number], dtype=np.int64), FUSED)
+        return {name: round(float(values[0]), 6) for name, values in features.items()}
 
     def _match(self, entry: EntryNode) -> EntryMatch:
         return EntryMatch(

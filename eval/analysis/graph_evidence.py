@@ -8,7 +8,7 @@ import numpy as np
 
 from eval.graph_quality.hubs import hubs
 from retrieval.index.analysis import terms
-from retrieval.retriever import EdgeWalked
+from retrieval.retriever import TraversedEdge
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["Evidence"]
@@ -26,7 +26,7 @@ class Evidence:
         self._snapshot = snapshot
         self._hubs = hubs(snapshot)
 
-    def edges(self, tool: str, others: Collection[str]) -> tuple[EdgeWalked, ...]:
+    def edges(self, tool: str, others: Collection[str]) -> tuple[TraversedEdge, ...]:
         """The edges that join the tool directly with any of the others, the most confident first."""
         snapshot, number = self._snapshot, self._snapshot.find_node(f"tool:{tool}")
         if number is None:
@@ -37,7 +37,7 @@ class Evidence:
         found = [int(edge) for edge in at if {adjacency.head(int(edge)), adjacency.tail(int(edge))} & wanted]
         found.sort(key=lambda edge: (-float(adjacency.confidences[edge]), edge))
         return tuple(
-            EdgeWalked(
+            TraversedEdge(
                 head=snapshot.node_key(adjacency.head(edge)),
                 predicate=snapshot.predicates[adjacency.predicates[edge]],
                 tail=snapshot.node_key(adjacency.tail(edge)),

@@ -11,7 +11,7 @@ from eval.analysis.graph_evidence import Evidence
 from eval.answers import Run
 from eval.queries import LabelledQuery, QuerySet
 from inference.encoder import Encoder
-from retrieval.retriever import EdgeWalked, Reasons, Request
+from retrieval.retriever import Reasons, Request, TraversedEdge
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["Explained", "GainedTool", "HelpedAndHurt", "helped_and_hurt"]
@@ -30,7 +30,7 @@ class GainedTool:
     rank: int
     other_rank: int | None
     reasons: Reasons = field(default_factory=Reasons)
-    edges: tuple[EdgeWalked, ...] = ()
+    edges: tuple[TraversedEdge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

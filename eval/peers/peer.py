@@ -204,7 +204,7 @@ def _answer(search: Search, query: Mapping[str, Any], k: int, known: frozenset[s
     if len(tools) > k or len(set(tools)) < len(tools) or not known.issuperset(tools):
         error = "the answer has too many tools, one of them twice, or one that the catalogue does not have"
         tools = []
-    return {"id": query["id"], "tools": tools, "ms": {"total": spent_ms}, "degraded": [], "error": error}
+    return {"id": query["id"], "tools": tools, "ms": {"total": spent_ms}, "fallbacks": [], "error": error}
 
 
 def _append(rows: TextIO, row: Mapping[str, Any]) -> None:

@@ -119,7 +119,7 @@ def latency_table(summary: Summary, set_name: str, systems: Sequence[str] = ()) 
         *figures.system_columns([set_name]),
         Column(name="answered"),
         Column(name="unanswered"),
-        Column(name="degraded"),
+        Column(name="fallbacks"),
     ]
     columns += [Column(name=name, group=stage) for stage in stages for name in ("p50", "p95")]
     rows = []
@@ -127,7 +127,7 @@ def latency_table(summary: Summary, set_name: str, systems: Sequence[str] = ()) 
         texts = (
             fact.system,
             fact.config_hash,
-            *(f"{count:,}" for count in (fact.answered, fact.unanswered, fact.degraded)),
+            *(f"{count:,}" for count in (fact.answered, fact.unanswered, fact.fallbacks)),
         )
         times = [_pair(fact, stage) for stage in stages]
         rows.append((*(Cell(text=text) for text in texts), *(cell for pair in times for cell in pair)))

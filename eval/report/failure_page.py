@@ -10,7 +10,7 @@ from eval.analysis.wins_losses import Explained, GainedTool, HelpedAndHurt
 from eval.report.document import Block, Cell, Column, Document, Listing, Paragraph, Quotation, Section, Table
 from eval.report.numbers import counted, percent
 from eval.summary import MeasuredSet
-from retrieval.retriever import EdgeWalked, EntryMatch
+from retrieval.retriever import EntryMatch, TraversedEdge
 
 __all__ = ["causes_table", "failures_document", "helped_and_hurt_section"]
 
@@ -116,8 +116,8 @@ def _failure(failure: Failure) -> Section:
         f"found among the first {failure.k}: {_called(failure, failure.found) or 'none'}",
         f"took their place: {_called(failure, failure.intruders) or 'nothing'}",
     ]
-    if failure.last_signals:
-        facts.append(f"last admitted: {failure.last_admitted} ({_signals(failure.last_signals)})")
+    if failure.last_features:
+        facts.append(f"last admitted: {failure.last_admitted} ({_features(failure.last_features)})")
     blocks.append(Listing(items=tuple(facts)))
     blocks.append(_missing_table(failure))
     if failure.entries:
@@ -131,7 +131,7 @@ def _called(failure: Failure, tools: Sequence[str]) -> str:
 
 
 def _missing_table(failure: Failure) -> Table:
-    names = ("missing", "rank", "cause", "candidate", "in an ego graph", "signals", "what the graph knew")
+    names = ("missing", "rank", "cause", "candidate", "in an ego graph", "features", "what the graph knew")
     return Table(
         caption="",
         columns=tuple(Column(name=name, number=name == "rank") for name in names),
@@ -142,7 +142,7 @@ def _missing_table(failure: Failure) -> Table:
                 Cell(text=tool.cause + (f": {tool.twin}" if tool.twin else "")),
                 Cell(text=_yes_or_no(tool.candidate)),
                 Cell(text=_yes_or_no(tool.in_ego_graph)),
-                Cell(text=_signals(tool.signals)),
+                Cell(text=_features(tool.features)),
                 Cell(text=_knowledge(tool)),
             )
             for tool in failure.missing
@@ -195,12 +195,12 @@ def _entries(entries: Sequence[EntryMatch]) -> str:
     return ", ".join([*named, *more])
 
 
-def _edges(edges: Sequence[EdgeWalked]) -> str:
+def _edges(edges: Sequence[TraversedEdge]) -> str:
     return "; ".join(f"{edge.head} {edge.predicate} {edge.tail} ({edge.confidence:.2f})" for edge in edges)
 
 
-def _signals(signals: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:.3g}" for name, value in sorted(signals.items())) or "–"
+def _features(features: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.3g}" for name, value in sorted(features.items())) or "–"
 
 
 def _yes_or_no(known: bool | None) -> str:

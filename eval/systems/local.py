@@ -22,7 +22,7 @@ class LocalSystem:
     """Asks one retriever, without reasons: what it costs to explain is not the cost of finding.
 
     :param reranker: name of the reranker that it was made with.
-    :param without: the signals that an ablation leaves out.
+    :param without: the features that an ablation leaves out.
     """
 
     def __init__(
@@ -68,5 +68,5 @@ class LocalSystem:
         return Ranked(
             tools=tuple(tool.tool_id for tool in response.tools),
             ms=response.timings_ms,
-            degraded=response.degraded,
+            fallbacks=response.fallbacks,
         )

@@ -12,7 +12,7 @@ from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError
 from retrieval.ablations import ABLATIONS, make_ablations
-from retrieval.presets import DEFAULT_PRESET, FAST_PRESET, YARDSTICKS, make_presets
+from retrieval.presets import BASELINES, DEFAULT_PRESET, FAST_PRESET, make_presets
 from retrieval.ranking.fusion import FusionRanker
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.weights import FUSION
@@ -39,7 +39,7 @@ def make_systems(
     ablations = make_ablations(snapshot, encoder)
     groups = {
         "paper-four": PAPER_FOUR,
-        "baselines": tuple(name for name in YARDSTICKS if name != "paper"),
+        "baselines": tuple(name for name in BASELINES if name != "paper"),
         "ablations": tuple(ablations),
         # Without a reranker `fast` is `default` once more.
         "all": (*(name for name in presets if reranker or name != FAST_PRESET), *ablations),
@@ -50,7 +50,7 @@ def make_systems(
         if name.startswith(PREFIX):
             systems.append(RemoteSystem(name, snapshot_id=snapshot.id))
         elif name in presets:
-            embedded = FusionRanker.name if name in YARDSTICKS else FUSION
+            embedded = FusionRanker.name if name in BASELINES else FUSION
             chosen = embedded if reranker is None or name == FAST_PRESET else reranker.name
             systems.append(LocalSystem(presets[name], snapshot, encoder, reranker=chosen))
         else:

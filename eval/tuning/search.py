@@ -15,13 +15,13 @@ from retrieval.snapshot.weights import SHIPPED, RankingWeights
 __all__ = ["ORIGIN", "Point", "distance", "search", "weights_at"]
 
 Point: TypeAlias = tuple[int, ...]
-"""Half octaves from each shipped weight, in the order of :class:`RankingWeights`; :data:`_OFF` is a signal switched off."""
+"""Half octaves from each shipped weight, in the order of :class:`RankingWeights`; :data:`_OFF` is a feature switched off."""
 
 _NAMES = tuple(asdict(SHIPPED))
 _MOST = 7  # times or parts of eleven
 _OFF = -100
 _STEPS = (4, 2, 1)
-_SIGNALS = len(SHIPPED.signals)
+_FEATURES = len(SHIPPED.features)
 _GAIN = 1e-9
 ORIGIN: Point = (0,) * len(_NAMES)
 
@@ -60,7 +60,7 @@ def search(value: Callable[[Point], float], start: Point = ORIGIN) -> Point:
 
 
 def _neighbours(point: Point, axis: int, step: int) -> Iterator[Point]:
-    """The points one step along an axis, and the one where its signal is off; the margin of resolvers has no off."""
+    """The points one step along an axis, and the one where its feature is off; the margin of resolvers has no off."""
     at = point[axis]
     ends = [at - step, at + step] if at != _OFF else [-_MOST, 0]
     if _NAMES[axis] != "resolver_margin":
@@ -72,13 +72,13 @@ def _neighbours(point: Point, axis: int, step: int) -> Iterator[Point]:
 
 
 def _in_bounds(point: Point) -> bool:
-    """Whether no weight is out of reach, and some text signal is on."""
+    """Whether no weight is out of reach, and some text feature is on."""
     reached = all(at == _OFF or -_MOST <= at <= _MOST for at in point)
     return reached and any(at != _OFF for at in point[: len(SHIPPED.fusion)])
 
 
 def _centred(point: Point) -> Point:
-    """The same proportions of the signals in one spelling: those that are on lie around the shipped weights."""
-    on = [at for at in point[:_SIGNALS] if at != _OFF]
+    """The same proportions of the features in one spelling: those that are on lie around the shipped weights."""
+    on = [at for at in point[:_FEATURES] if at != _OFF]
     shift = round(sum(on) / len(on)) if on else 0
-    return (*(at if at == _OFF else at - shift for at in point[:_SIGNALS]), *point[_SIGNALS:])
+    return (*(at if at == _OFF else at - shift for at in point[:_FEATURES]), *point[_FEATURES:])

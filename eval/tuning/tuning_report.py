@@ -126,7 +126,7 @@ def weights_table(tuning: Tuning) -> Table:
             )
         )
     return Table(
-        caption="Only the proportions of the signals matter. Where the folds disagree, the requests say little of that weight.",
+        caption="Only the proportions of the features matter. Where the folds disagree, the requests say little of that weight.",
         columns=(
             Column(name="weight", number=False),
             *(Column(name=name) for name in ("shipped", "before", "fitted", "in the folds")),

@@ -5,7 +5,7 @@
     python -m research.confidence.abstention --set out/bench-quality/NAME/store=QUERIES --set …
 
 The first prints, for the hand-written requests against the unanswerable ones, the area under the ROC curve (0.5 tells
-nothing, 1 everything) of the best score of two simple presets and of ``fit_probability`` of ``default``; for the latter
+nothing, 1 everything) of the best score of two simple presets and of ``answerable_probability`` of ``default``; for the latter
 also the false hits where 95 % of the served requests are kept, and what the shipped threshold keeps and hits. With sets,
 each is asked its own requests and those of the others, and its probabilities and ``auto_k`` are checked as well.
 """
@@ -107,7 +107,7 @@ def _check(case: Case, cases: Sequence[Case]) -> Checked:
     served, chances, truths, lengths, needed_ranks = [], [], [], [], []
     for text, gold in case.queries:
         full = _ask(retriever, text, k=_MOST)
-        served.append(full.fit_probability or 0.0)
+        served.append(full.answerable_probability or 0.0)
         chances += [tool.probability or 0.0 for tool in full.tools[:_RANKS]]
         truths += [tool.tool_id in gold for tool in full.tools[:_RANKS]]
         ranks = {tool.tool_id: tool.rank for tool in full.tools}
@@ -163,7 +163,7 @@ def _best_scores(retriever: Retriever, queries: Sequence[str]) -> list[float]:
 
 def _fits(retriever: Retriever, queries: Sequence[str]) -> list[tuple[float, bool]]:
     answers = (_ask(retriever, query, k=1) for query in queries)
-    return [(answer.fit_probability or 0.0, answer.no_tool_fits) for answer in answers]
+    return [(answer.answerable_probability or 0.0, answer.unanswerable) for answer in answers]
 
 
 def _ask(retriever: Retriever, query: str, *, k: int, auto_k: bool = False) -> Response:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder, encoder_digest
 from research.enterprise_benchmark import read_rows
-from retrieval.ranking.confidence import RANKS, Yardsticks, need_evidence, yardsticks
+from retrieval.ranking.confidence import RANKS, BackgroundStatistics, background_statistics, tool_evidence
 from retrieval.retriever import MAX_K, Request
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot_engine import open_engine
@@ -38,7 +38,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One served request: evidence of its best tools [ranks, signals], which of them are gold, and how many gold tools there are."""
+    """One served request: evidence of its best tools [ranks, features], which of them are gold, and how many gold tools there are."""
 
     evidence: NDArray[np.float64]
     gold: NDArray[np.bool_]
@@ -47,7 +47,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The evidence of one catalogue: kind of request (``served``, ``foreign``, ``bereft``) → rows [requests, signals]."""
+    """The evidence of one catalogue: kind of request (``served``, ``foreign``, ``bereft``) → rows [requests, features]."""
 
     name: str
     requests: dict[str, NDArray[np.float64]]
@@ -85,28 +85,28 @@ def remembering(encoder: Encoder) -> Encoder:
     return _Remembering(encoder)
 
 
-def gather(case: Case, foreign: Sequence[str], foreign_FD: Floats2d, encoder: Encoder) -> Evidence:
+def gather(case: Case, foreign: Sequence[str], background_BD: Floats2d, encoder: Encoder) -> Evidence:
     """Ask the requests of a case, and foreign ones, and write down the evidence."""
     engine = open_engine(case.store, encoder=encoder)
     snapshot, retriever = engine.snapshot, engine.retriever()
-    sticks = yardsticks(snapshot, foreign_FD)
+    statistics = background_statistics(snapshot, background_BD)
     tools_ND = snapshot.vectors.rows(np.arange(snapshot.tool_count))
     found: dict[str, list[list[float]]] = {"served": [], "bereft": [], "foreign": []}
     asked = []
     for text, gold in case.queries:
         vector = encoder.encode([text])[0]
-        found["served"].append(_evidence(sticks, vector, tools_ND))
+        found["served"].append(_evidence(statistics, vector, tools_ND))
         kept = ~_near(snapshot, tools_ND, gold)
         if kept.any():
-            bereft = Yardsticks(
-                sample_SD=sticks.sample_SD,
-                foreign_FD=foreign_FD,
-                served_F=(foreign_FD @ tools_ND[kept].T).max(axis=1),
+            bereft = BackgroundStatistics(
+                sample_SD=statistics.sample_SD,
+                background_BD=background_BD,
+                served_B=(background_BD @ tools_ND[kept].T).max(axis=1),
             )
             found["bereft"].append(_evidence(bereft, vector, tools_ND[kept]))
         answer = retriever.retrieve(Request(query=text, k=MAX_K, explain=False)).tools
         scores = np.asarray([tool.score for tool in answer])
-        columns = list(need_evidence(scores).values())
+        columns = list(tool_evidence(scores).values())
         gold_here = np.asarray([tool.tool_id in gold for tool in answer])
         asked.append(
             Asked(
@@ -114,14 +114,14 @@ def gather(case: Case, foreign: Sequence[str], foreign_FD: Floats2d, encoder: En
             )
         )
     for text in foreign:
-        found["foreign"].append(_evidence(sticks, encoder.encode([text])[0], tools_ND))
+        found["foreign"].append(_evidence(statistics, encoder.encode([text])[0], tools_ND))
     return Evidence(
         name=case.name, requests={kind: np.asarray(rows) for kind, rows in found.items()}, asked=tuple(asked)
     )
 
 
-def _evidence(sticks: Yardsticks, vector: Floats1d, tools_ND: Floats2d) -> list[float]:
-    return list(sticks.evidence(vector, float((tools_ND @ vector).max())).values())
+def _evidence(statistics: BackgroundStatistics, vector: Floats1d, tools_ND: Floats2d) -> list[float]:
+    return list(statistics.evidence(vector, float((tools_ND @ vector).max())).values())
 
 
 def _near(snapshot: Snapshot, tools_ND: Floats2d, gold: frozenset[str]) -> NDArray[np.bool_]:

@@ -1,8 +1,8 @@
 """Fit the two models of ``retrieval/ranking/confidence.py`` and write the calibration that ships.
 
-    python -m research.confidence.fit_confidence --foreign STORE --catalogue STORE=QUERIES --catalogue … --out retrieval/ranking/calibration
+    python -m research.confidence.fit_confidence --background STORE --catalogue STORE=QUERIES --catalogue … --out retrieval/ranking/calibration
 
-The foreign needs are the means of clusters of the tool vectors of one large, mixed catalogue. Each catalogue counts alike
+The background queries are the means of clusters of the tool vectors of one large, mixed catalogue. Each catalogue counts alike
 but for its kind (``--kind NAME_PREFIX``): all catalogues of one kind count as one. Prints a table in which every
 catalogue is judged by a fit on those of the other kinds.
 """
@@ -22,19 +22,19 @@ from numpy.typing import NDArray
 
 from inference.arrays import Floats2d
 from research.confidence.confidence_evidence import Case, Evidence, gather, read_cases, remembering
-from retrieval.ranking.confidence import CALIBRATION, need_evidence
+from retrieval.ranking.confidence import CALIBRATION, tool_evidence
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot_engine import open_engine
 
 __all__ = ["clustered", "fit_logistic", "kept_and_hit"]
 
-_FOREIGN = 800
+_BACKGROUND = 800
 _ROUNDS = 10
 _RIDGE = 1.0
 _KEPT = 0.95
 _BEREFT = 0.3  # of the weight of what is unserved: near tools are left, and some of them do
-_FIT_NAMES = ("best", "mean", "foreign", "standing")
-_NEED_NAMES = tuple(need_evidence(np.zeros(1, dtype=np.float32)))
+_FIT_NAMES = ("best", "mean", "background", "standing")
+_NEED_NAMES = tuple(tool_evidence(np.zeros(1, dtype=np.float32)))
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,9 @@ Floats = NDArray[np.float64]
 def main() -> int:
     """Fit, print the table, write; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--foreign", type=Path, required=True, help="store whose tools stand for foreign needs")
+    parser.add_argument(
+        "--background", type=Path, required=True, help="store whose tools the background queries are made of"
+    )
     parser.add_argument("--catalogue", action="append", required=True, help="STORE=QUERIES, to fit on")
     parser.add_argument("--measure", action="append", default=[], help="STORE=QUERIES, only for the table")
     parser.add_argument("--kind", action="append", default=[], help="catalogues whose name starts so count as one")
@@ -50,14 +52,14 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=CALIBRATION)
     asked = parser.parse_args()
 
-    foreign = clustered(_tool_vectors(asked.foreign), _FOREIGN)
-    packed = np.round(foreign * 127 / np.abs(foreign).max()).astype(np.int8)
-    foreign = packed / np.linalg.norm(packed.astype(np.float32), axis=1, keepdims=True)
+    background = clustered(_tool_vectors(asked.background), _BACKGROUND)
+    packed = np.round(background * 127 / np.abs(background).max()).astype(np.int8)
+    background = packed / np.linalg.norm(packed.astype(np.float32), axis=1, keepdims=True)
     cases = read_cases(asked.catalogue, limit=asked.limit)
     encoder = remembering(open_engine(cases[0].store).encoder)
     measured = read_cases(asked.measure, limit=asked.limit)
     # What is fitted sees no request of what is only measured; both are asked what the others of the fit ask.
-    evidence = [gather(case, _foreign(case, cases, asked.kind), foreign, encoder) for case in cases + measured]
+    evidence = [gather(case, _foreign(case, cases, asked.kind), background, encoder) for case in cases + measured]
     fitted, rest = evidence[: len(cases)], evidence[len(cases) :]
     for one in evidence:
         kind = _kind(one.name, asked.kind)
@@ -74,14 +76,14 @@ def main() -> int:
     least = min(kinds.values())  # that of the kind whose served requests are hardest to tell
     said: dict[str, Any] = {
         "catalogues": sorted(e.name for e in fitted),
-        "fit": dict(zip((*_FIT_NAMES, ""), map(_rounded, fit), strict=True)),
-        "need": dict(zip((*_NEED_NAMES, ""), map(_rounded, need), strict=True)),
-        "least_fit": _rounded(float(least)),
+        "answerable": dict(zip((*_FIT_NAMES, ""), map(_rounded, fit), strict=True)),
+        "needed": dict(zip((*_NEED_NAMES, ""), map(_rounded, need), strict=True)),
+        "threshold": _rounded(float(least)),
     }
     folder: Path = asked.out / encoder.name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "confidence.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
-    np.save(folder / "foreign.npy", packed)
+    np.save(folder / "background.npy", packed)
     print(json.dumps(said))
     return 0
 

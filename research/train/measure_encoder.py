@@ -64,7 +64,7 @@ def _tool(row: dict[str, Any]) -> Tool:
 
 
 def measure(labelled: LabelledSet, encoder: Encoder, weight: float = 1.0) -> dict[str, float]:
-    """CompleteRecall in percent: ``cosine@3``, … and ``fused@3``, …, the latter with the shipped weights of the text signals.
+    """CompleteRecall in percent: ``cosine@3``, … and ``fused@3``, …, the latter with the shipped weights of the text features.
 
     :param weight: how much the two cosines count beside what is shipped.
     """

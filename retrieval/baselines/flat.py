@@ -1,7 +1,7 @@
 """Flat baselines: every tool of the catalogue scored by its text, no pool and no graph. They are yardsticks.
 
 Preset ``bm25`` is BM25 alone, ``rrf`` the two rankings by BM25 and by cosine under reciprocal rank fusion, ``fusion`` the
-embedded reranker (:class:`retrieval.ranking.fusion.FusionRanker`, its signals and weights) over everything.
+embedded reranker (:class:`retrieval.ranking.fusion.FusionRanker`, its features and weights) over everything.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def make_flat(snapshot: Snapshot, encoder: Encoder) -> list[FlatRetriever]:
 
 
 class FlatRetriever:
-    """Every allowed tool, ranked; tools of which no signal says anything are left out.
+    """Every allowed tool, ranked; tools of which no feature says anything are left out.
 
     :param encoder: None where the ranker looks at words alone.
     """
@@ -50,13 +50,13 @@ class FlatRetriever:
         """The top k of all tools that the request may see."""
         snapshot, stages = self._snapshot, Stages(request)
         with stages.stage("encode"):
-            query, degraded = analyse(request.query, self._encoder, snapshot.abbreviations)
+            query, fallbacks = analyse(request.query, self._encoder, snapshot.abbreviations)
         with stages.stage("entry"):
             tools = np.flatnonzero(snapshot.only_tools(snapshot.allowed(request.filters)))
         with stages.stage("rank"):
             ranking = self._ranker.rank(query, tools)
             best = order(ranking.scores, tools, len(tools))
-            spoken_of = np.any([values != 0 for values in ranking.signals.values()], axis=0)
+            spoken_of = np.any([values != 0 for values in ranking.features.values()], axis=0)
             best = best[spoken_of[best]][: request.k]
         return respond(
             snapshot,
@@ -65,8 +65,8 @@ class FlatRetriever:
             preset=self.name,
             tools=tools[best].tolist(),
             scores=ranking.scores[best],
-            signals={name: values[best] for name, values in ranking.signals.items()},
-            degraded=degraded,
+            features={name: values[best] for name, values in ranking.features.items()},
+            fallbacks=fallbacks,
         )
 
 
@@ -81,13 +81,13 @@ class Bm25Ranker:
     def rank(self, query: Query, tools: NDArray[np.int64]) -> Ranking:
         """Score the tools with these numbers, >= 0."""
         scores = self._index.scores(query.terms)[tools]
-        return Ranking(scores=scores, signals={"bm25": scores})
+        return Ranking(scores=scores, features={"bm25": scores})
 
 
 class RrfRanker:
     """Reciprocal rank fusion of BM25 and of the cosine of title and description.
 
-    Each of the two ranks all tools, ties by tool number; a tool of which a signal says nothing (0) is not in its ranking.
+    Each of the two ranks all tools, ties by tool number; a tool of which a feature says nothing (0) is not in its ranking.
     """
 
     name = "rrf.v1"
@@ -98,13 +98,13 @@ class RrfRanker:
 
     def rank(self, query: Query, tools: NDArray[np.int64]) -> Ranking:
         """Score the tools with these numbers, from 0 to 2 / 61."""
-        signals = dict(self._lexical.rank(query, tools).signals)
+        features = dict(self._lexical.rank(query, tools).features)
         if query.vector_D is not None:
-            signals["cosine_text"] = self._snapshot.vectors.similarities(query.vector_D, tools)
+            features["cosine_text"] = self._snapshot.vectors.similarities(query.vector_D, tools)
         scores = np.zeros(len(tools), dtype=np.float32)
-        for values in signals.values():
+        for values in features.values():
             scores += _reciprocal_ranks(values, tools)
-        return Ranking(scores=scores, signals=signals)
+        return Ranking(scores=scores, features=features)
 
 
 def _reciprocal_ranks(values: Floats1d, tools: NDArray[np.int64]) -> Floats1d:

@@ -85,9 +85,9 @@ class SemanticRetriever:
         """
         stages = Stages(request)
         with stages.stage("encode"):
-            query, degraded = analyse(request.query, self._encoder, self._snapshot.abbreviations)
+            query, fallbacks = analyse(request.query, self._encoder, self._snapshot.abbreviations)
         if query.vector_D is None:
-            raise ModelError(degraded[0], subject=self._encoder.name, remedy="Ask the preset bm25-regex-title")
+            raise ModelError(fallbacks[0], subject=self._encoder.name, remedy="Ask the preset bm25-regex-title")
         with stages.stage("entry"):
             tools, scores = self.nearest(query.vector_D, request)
         return respond(
@@ -97,7 +97,7 @@ class SemanticRetriever:
             preset=self.name,
             tools=tools.tolist(),
             scores=scores,
-            signals={"cosine_text": scores},
+            features={"cosine_text": scores},
         )
 
     def nearest(self, query_D: Floats1d, request: Request) -> tuple[NDArray[np.int64], Floats1d]:
@@ -131,7 +131,7 @@ class LexicalRetriever:
             preset=self.name,
             tools=tools.tolist(),
             scores=scores,
-            signals={"bm25": scores},
+            features={"bm25": scores},
         )
 
     def best(self, request: Request) -> tuple[NDArray[np.int64], Floats1d]:
@@ -183,7 +183,7 @@ class HybridRetriever:
         """The union, reranked, the top k: at most 20 tools."""
         stages = Stages(request)
         with stages.stage("encode"):
-            query, degraded = analyse(request.query, self._encoder, self._snapshot.abbreviations)
+            query, fallbacks = analyse(request.query, self._encoder, self._snapshot.abbreviations)
         top = Request(query=request.query, k=_TOP, filters=request.filters, deadline=request.deadline)
         with stages.stage("entry"):
             pools = [self._lexical.best(top)[0]]
@@ -200,8 +200,8 @@ class HybridRetriever:
             preset=self.name,
             tools=tools[best].tolist(),
             scores=ranking.scores[best],
-            signals={name: values[best] for name, values in ranking.signals.items()},
-            degraded=(*degraded, *late),
+            features={name: values[best] for name, values in ranking.features.items()},
+            fallbacks=(*fallbacks, *late),
         )
 
 

@@ -7,8 +7,14 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.completion.dependencies import DEPENDS_ON, NeedsOf, direct_needs, fulfil, unrolled
-from retrieval.completion.resolvers import ResolversOf, complete, gives_identifier, resolvers
+from retrieval.completion.dependencies import (
+    DEPENDS_ON,
+    DependenciesOf,
+    direct_dependencies,
+    expand_dependencies,
+    transitive_dependencies,
+)
+from retrieval.completion.resolvers import ResolversOf, complete, contains_identifier, resolvers
 from retrieval.query.query import Query
 from retrieval.ranking.fusion import Ranking
 from retrieval.snapshot.reader import Snapshot
@@ -19,19 +25,21 @@ __all__ = ["Completion"]
 class Completion:
     """Resolvers first, then what tools depend on: a resolver may have needs of its own.
 
-    :param resolves: whether the resolvers of the best tools are lifted.
-    :param needs: whether what the best tools depend on is.
+    :param boosts: whether the resolvers of the best tools are lifted.
+    :param expands: whether what the best tools depend on is.
     """
 
-    def __init__(self, snapshot: Snapshot, *, resolves: bool, needs: bool) -> None:
+    def __init__(self, snapshot: Snapshot, *, boosts: bool, expands: bool) -> None:
         # A snapshot never changes: what a tool needs is looked up once.
         self._resolvers_of: ResolversOf | None = None
-        if resolves and "resolved_by" in snapshot.predicates:
+        if boosts and "resolved_by" in snapshot.predicates:
             self._resolvers_of = cache(partial(resolvers, snapshot))
-        self._needs_of: dict[bool, NeedsOf] = {}
-        if needs and DEPENDS_ON in snapshot.predicates:
-            direct = cache(partial(direct_needs, snapshot))
-            self._needs_of = {given: cache(partial(unrolled, direct, given=given)) for given in (False, True)}
+        self._needs_of: dict[bool, DependenciesOf] = {}
+        if expands and DEPENDS_ON in snapshot.predicates:
+            direct = cache(partial(direct_dependencies, snapshot))
+            self._needs_of = {
+                given: cache(partial(transitive_dependencies, direct, given=given)) for given in (False, True)
+            }
 
     def __call__(
         self,
@@ -51,6 +59,6 @@ class Completion:
         if self._resolvers_of is not None:
             ranking = complete(ranking, query, tools, self._resolvers_of, margin=margin)
         if self._needs_of and len(tools):
-            needs_of = self._needs_of[gives_identifier(query.text)]
-            ranking, tools = fulfil(ranking, tools, needs_of, allowed=allowed)
+            needs_of = self._needs_of[contains_identifier(query.text)]
+            ranking, tools = expand_dependencies(ranking, tools, needs_of, allowed=allowed)
         return ranking, tools

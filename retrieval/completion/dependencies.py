@@ -23,7 +23,14 @@ from ontology.tool import Dependency
 from retrieval.ranking.fusion import Ranking
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["DEPENDS_ON", "Need", "NeedsOf", "direct_needs", "fulfil", "unrolled"]
+__all__ = [
+    "DEPENDS_ON",
+    "DependenciesOf",
+    "RequiredTool",
+    "direct_dependencies",
+    "expand_dependencies",
+    "transitive_dependencies",
+]
 
 DEPENDS_ON = "depends_on"
 _PULLING = 3  # the best so many tools pull
@@ -42,24 +49,24 @@ _ROAD = "navigation "
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class RequiredTool:
     """One tool that another cannot work without.
 
     :param tool: its number.
-    :param fall: how far below the tool that needs it it ends, in standard deviations of the scores, > 0.
+    :param penalty: how far below the tool that needs it it ends, in standard deviations of the scores, > 0.
     :param fills: whether all that it is needed for is a value that an input of the other takes.
     """
 
     tool: int
-    fall: float
+    penalty: float
     fills: bool = False
 
 
-NeedsOf: TypeAlias = Callable[[int], Sequence[Need]]
+DependenciesOf: TypeAlias = Callable[[int], Sequence[RequiredTool]]
 """What a tool needs: itself, or with all that its needs need in turn; the nearest first."""
 
 
-def direct_needs(snapshot: Snapshot, tool: int) -> list[Need]:
+def direct_dependencies(snapshot: Snapshot, tool: int) -> list[RequiredTool]:
     """What a tool needs itself, the nearest first, then by number. None where it declares more than seven.
 
     What its documents declare counts in their order, which is the author's: who lists a login before the brightness of the
@@ -81,17 +88,17 @@ def direct_needs(snapshot: Snapshot, tool: int) -> list[Need]:
         return []
     places = {needed: place for place, needed in enumerate(declared)}
     needs = [
-        Need(
+        RequiredTool(
             tool=needed,
-            fall=_STEP + _PLACE * places.get(needed, 0) - _DOUBT * math.log(confidence),
+            penalty=_STEP + _PLACE * places.get(needed, 0) - _DOUBT * math.log(confidence),
             fills=needed in declared and all(each.parameter and each.output for each in declared[needed]),
         )
         for needed, confidence in edges.items()
     ]
-    return sorted(needs, key=lambda need: (need.fall, need.tool))
+    return sorted(needs, key=lambda need: (need.penalty, need.tool))
 
 
-def unrolled(needs_of: NeedsOf, tool: int, *, given: bool = False) -> list[Need]:
+def transitive_dependencies(needs_of: DependenciesOf, tool: int, *, given: bool = False) -> list[RequiredTool]:
     """The nearest 15 of all that a tool needs, in turn and in turn again, without itself: by fall, then by steps.
 
     :param needs_of: what a tool needs itself.
@@ -106,25 +113,25 @@ def unrolled(needs_of: NeedsOf, tool: int, *, given: bool = False) -> list[Need]
         found[nearest] = fall
         for need in needs_of(nearest):
             if need.tool not in found and not (given and need.fills):
-                heapq.heappush(heap, (fall + need.fall * (1 + _FARTHER * steps), steps + 1, need.tool))
-    return [Need(needed, fall) for needed, fall in found.items() if needed != tool]
+                heapq.heappush(heap, (fall + need.penalty * (1 + _FARTHER * steps), steps + 1, need.tool))
+    return [RequiredTool(needed, fall) for needed, fall in found.items() if needed != tool]
 
 
-def fulfil(
-    ranking: Ranking, tools: NDArray[np.int64], needs_of: NeedsOf, *, allowed: NDArray[np.bool_] | None = None
+def expand_dependencies(
+    ranking: Ranking, tools: NDArray[np.int64], needs_of: DependenciesOf, *, allowed: NDArray[np.bool_] | None = None
 ) -> tuple[Ranking, NDArray[np.int64]]:
     """The ranking with the needs of the best tools lifted to just below them, and its tools, ascending; none falls.
 
-    Needs that were no candidates join the tools. The signal ``needed`` says by how much each was lifted: a tool that joins,
-    from the lowest candidate; its other signals are 0, for nothing in the request spoke for it.
+    Needs that were no candidates join the tools. The feature ``dependency_boost`` says by how much each was lifted: a tool that joins,
+    from the lowest candidate; its other features are 0, for nothing in the request spoke for it.
 
     :param tools: the candidates, ascending; ``ranking`` has one score for each.
-    :param needs_of: all that a tool needs, as :func:`unrolled` gives it.
+    :param needs_of: all that a tool needs, as :func:`transitive_dependencies` gives it.
     :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
     """
     pulled = _pulled(ranking.scores, tools, needs_of)
     if not pulled:
-        return replace(ranking, signals={**ranking.signals, "needed": np.zeros_like(ranking.scores)}), tools
+        return replace(ranking, features={**ranking.features, "dependency_boost": np.zeros_like(ranking.scores)}), tools
     if allowed is not None:
         pulled = {tool: score for tool, score in pulled.items() if allowed[tool]}
     new = np.setdiff1d(np.asarray(list(pulled), dtype=np.int64), tools)
@@ -135,17 +142,17 @@ def fulfil(
     for tool, score in pulled.items():
         at = int(np.searchsorted(joined, tool))
         after[at] = max(after[at], score)
-    signals = {name: np.insert(values, places, 0.0) for name, values in ranking.signals.items()}
-    return Ranking(scores=after, signals={**signals, "needed": after - before}), joined
+    features = {name: np.insert(values, places, 0.0) for name, values in ranking.features.items()}
+    return Ranking(scores=after, features={**features, "dependency_boost": after - before}), joined
 
 
-def _pulled(scores: Floats1d, tools: NDArray[np.int64], needs_of: NeedsOf) -> dict[int, float]:
+def _pulled(scores: Floats1d, tools: NDArray[np.int64], needs_of: DependenciesOf) -> dict[int, float]:
     """Needed tool → the score that the best of the tools that pull it lifts it to."""
     spread = (float(scores.std()) if len(scores) else 0.0) or 1.0
     pulled: dict[int, float] = {}
     for place in np.lexsort((tools, -scores))[:_PULLING]:
         for need in needs_of(int(tools[place])):
-            score = float(scores[place]) - need.fall * spread
+            score = float(scores[place]) - need.penalty * spread
             pulled[need.tool] = max(pulled.get(need.tool, score), score)
     return pulled
 

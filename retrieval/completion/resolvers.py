@@ -21,7 +21,7 @@ from retrieval.query.query import Query
 from retrieval.ranking.fusion import Ranking
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["ResolversOf", "complete", "gives_identifier", "lifted", "resolvers"]
+__all__ = ["ResolversOf", "complete", "contains_identifier", "lifted", "resolvers"]
 
 ResolversOf: TypeAlias = Callable[[int], Sequence[tuple[int, float]]]
 """The best resolvers of a tool with their confidence, best first."""
@@ -41,9 +41,9 @@ def complete(
 ) -> Ranking:
     """Lift the resolvers of the best tools, unless the request gives an identifier itself."""
     scores = ranking.scores
-    if len(tools) and not gives_identifier(query.text):
+    if len(tools) and not contains_identifier(query.text):
         scores = lifted(scores, tools, resolvers_of, margin=margin)
-    return Ranking(scores=scores, signals={**ranking.signals, "resolver_lift": scores - ranking.scores})
+    return Ranking(scores=scores, features={**ranking.features, "resolver_boost": scores - ranking.scores})
 
 
 def lifted(scores: Floats1d, tools: NDArray[np.int64], resolvers_of: ResolversOf, *, margin: float) -> Floats1d:
@@ -64,7 +64,7 @@ def lifted(scores: Floats1d, tools: NDArray[np.int64], resolvers_of: ResolversOf
 
 
 @lru_cache(maxsize=4_096)  # a request is asked again with every weight that is tried
-def gives_identifier(text: str) -> bool:
+def contains_identifier(text: str) -> bool:
     """Whether a request holds something that looks like an identifier: a longer token with a digit that is no year."""
     return any(
         len(token) >= _IDENTIFIER_CHARS and any(map(str.isdigit, token)) and not _YEAR.fullmatch(token)

@@ -49,7 +49,7 @@ def analyse(
     """
     parts = clauses(text) if split else (text,)
     texts = (text, *parts) if len(parts) > 1 else (text,)
-    vectors, degraded = _encode(texts, encoder)
+    vectors, fallbacks = _encode(texts, encoder)
     whole, *rest = (
         Clause(text=part, vector_D=vector_D, terms=tuple(terms(part)))
         for part, vector_D in zip(texts, vectors, strict=True)
@@ -61,7 +61,7 @@ def analyse(
         ngrams=tuple(ngrams(text, abbreviations)),
         clauses=tuple(rest),
     )
-    return query, degraded
+    return query, fallbacks
 
 
 def _encode(texts: Sequence[str], encoder: Encoder | None) -> tuple[list[Floats1d | None], tuple[str, ...]]:

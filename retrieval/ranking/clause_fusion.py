@@ -13,9 +13,9 @@ import numpy as np
 
 from inference.arrays import Floats1d, Floats2d
 
-__all__ = ["CLAUSE_SIGNALS", "votes"]
+__all__ = ["CLAUSE_FEATURES", "votes"]
 
-CLAUSE_SIGNALS: Mapping[str, float] = {"cosine_text": 1.0, "cosine_name": 0.5, "bm25_whole": 1.0}
+CLAUSE_FEATURES: Mapping[str, float] = {"cosine_text": 1.0, "cosine_name": 0.5, "bm25_whole": 1.0}
 """What tells how well a tool answers a clause, and how much each counts."""
 _SHARPNESS = 2.0  # standard deviations of a clause's scores into the exponent
 _STEADINESS = 1.25  # and those of the whole request

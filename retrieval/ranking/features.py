@@ -1,4 +1,4 @@
-"""Text signals: what each field of a tool says about a request, before any of it is weighed."""
+"""Text features: what each field of a tool says about a request, before any of it is weighed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from retrieval.index.name_coverage import covered
 from retrieval.query.query import Clause
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["TEXT_SIGNALS", "text_signals"]
+__all__ = ["TEXT_FEATURES", "text_features"]
 
 Tools = NDArray[np.int64]
 
@@ -43,12 +43,12 @@ _MAKERS: Mapping[str, Callable[[Snapshot, Clause, Tools], Floats1d | None]] = {
     "cosine_name": _cosine_name,
     "name_coverage": _name_coverage,
 }
-TEXT_SIGNALS = tuple(_MAKERS)
+TEXT_FEATURES = tuple(_MAKERS)
 """The names of all there are."""
 
 
-def text_signals(snapshot: Snapshot, asked: Clause, tools: Tools, names: Collection[str]) -> dict[str, Floats1d]:
-    """The raw signals of these names, float32 [tools] each: BM25 >= 0, cosines in [-1, 1], coverage in [0, 1].
+def text_features(snapshot: Snapshot, asked: Clause, tools: Tools, names: Collection[str]) -> dict[str, Floats1d]:
+    """The raw features of these names, float32 [tools] each: BM25 >= 0, cosines in [-1, 1], coverage in [0, 1].
 
     A cosine is left out where the encoder is down.
     """

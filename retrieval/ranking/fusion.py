@@ -1,4 +1,4 @@
-"""Ranking candidate tools: the seam ``Ranker``, and the plain calibrated fusion of text signals."""
+"""Ranking candidate tools: the seam ``Ranker``, and the plain calibrated fusion of text features."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from inference.reranker import Reranker
 from ontology.errors import ModelError
 from retrieval.index.text_fields import whole_text
 from retrieval.query.query import Query
-from retrieval.ranking.features import text_signals
+from retrieval.ranking.features import text_features
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.weights import PLAIN
 
@@ -26,10 +26,10 @@ _DOCUMENT_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """Scores of the candidates, float32 [candidates], and the signals they were made from, each of that shape."""
+    """Scores of the candidates, float32 [candidates], and the features they were made from, each of that shape."""
 
     scores: Floats1d
-    signals: Mapping[str, Floats1d]
+    features: Mapping[str, Floats1d]
 
 
 class Ranker(Protocol):
@@ -49,7 +49,7 @@ class Ranker(Protocol):
 class FusionRanker:
     """The embedded reranker of the yardsticks: BM25 and cosine over the fields of a tool, calibrated and added up.
 
-    Each signal becomes a z-score over the candidates of this request, so that unlike scales can be added.
+    Each feature becomes a z-score over the candidates of this request, so that unlike scales can be added.
     """
 
     name = "fusion.v1"
@@ -59,9 +59,9 @@ class FusionRanker:
 
     def rank(self, query: Query, tools: NDArray[np.int64]) -> Ranking:
         """Score the tools with these numbers."""
-        signals = text_signals(self._snapshot, query, tools, _PLAIN)
-        standardised = {name: standardise(values) for name, values in signals.items()}
-        return Ranking(scores=weighed(standardised, _PLAIN), signals=signals)
+        features = text_features(self._snapshot, query, tools, _PLAIN)
+        standardised = {name: standardise(values) for name, values in features.items()}
+        return Ranking(scores=weighed(standardised, _PLAIN), features=features)
 
 
 class TextRanker:
@@ -83,7 +83,7 @@ class TextRanker:
             tool = self._snapshot.tool(int(number))
             documents.append(whole_text(tool)[:_DOCUMENT_CHARS])
         scores: Floats1d = self._reranker.score(query.text, documents)
-        return Ranking(scores=scores, signals={"reranker": scores})
+        return Ranking(scores=scores, features={"reranker": scores})
 
 
 def rank_or_fuse(
@@ -105,7 +105,7 @@ def standardise(values: Floats1d) -> Floats1d:
 
 
 def weighed(standardised: Mapping[str, Floats1d], weights: Mapping[str, float]) -> Floats1d:
-    """The weighted sum of signals that are standardised, float32 of their shape; there is at least one."""
+    """The weighted sum of features that are standardised, float32 of their shape; there is at least one."""
     scores = np.zeros_like(next(iter(standardised.values())))
     for name, values in standardised.items():
         scores += weights[name] * values

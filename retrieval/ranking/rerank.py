@@ -19,12 +19,12 @@ from retrieval.query.query import Query
 from retrieval.ranking.fusion import Ranking, order, standardise
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["SecondLook"]
+__all__ = ["PromotingReranker"]
 
 _DOCUMENT_CHARS = 2_000
 
 
-class SecondLook:
+class PromotingReranker:
     """Adds to the scores of the best candidates what a model says for them beyond its mean; no score falls.
 
     :param some: so many are read.
@@ -45,13 +45,13 @@ class SecondLook:
         try:
             said = self._reranker.score(query.text, [_document(self._snapshot.tool(int(tools[at]))) for at in read])
         except ModelError as error:
-            return ranking, (f"no second look: {error.problem}",)
+            return ranking, (f"no reranking: {error.problem}",)
         spread = float(ranking.scores[read].std()) or float(ranking.scores.std()) or 1.0
         scores = ranking.scores.copy()
         scores[read] += np.float32(self._weight * spread) * np.maximum(standardise(said), 0.0)
         look = np.zeros_like(scores)
         look[read] = said
-        return Ranking(scores=scores, signals={**ranking.signals, "second_look": look}), ()
+        return Ranking(scores=scores, features={**ranking.features, "reranker": look}), ()
 
 
 def _document(tool: Tool) -> str:

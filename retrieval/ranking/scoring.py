@@ -21,7 +21,7 @@ class Candidates:
     """The candidates of one request: scored with any weights in microseconds, since all else is done.
 
     :param tools: their numbers, ascending and distinct.
-    :param standardised: signal → z-scores, float32 [tools]; in the order in which they are added up.
+    :param standardised: feature → z-scores, float32 [tools]; in the order in which they are added up.
     :param clauses_CT: how well each tool answers each clause, z-scores, float32 [clauses, tools]; no clause, no votes.
     :param complete: a ranking of the tools, and the margin of resolvers → the ranking completed, and its tools.
     """
@@ -35,15 +35,15 @@ class Candidates:
         """What request and clauses say of each tool, float32 [tools]."""
         if not self.standardised:  # the encoder is down, and nothing but cosines was to be weighed
             return np.zeros(len(self.tools), dtype=np.float32)
-        whole = weighed(self.standardised, weights.signals)
+        whole = weighed(self.standardised, weights.features)
         if not self.clauses_CT.size:
             return whole
         whole = standardise(whole)
-        return whole + weights.clause_votes * votes(self.clauses_CT, whole)
+        return whole + weights.clause_fusion * votes(self.clauses_CT, whole)
 
     def completed(self, weights: RankingWeights) -> tuple[Floats1d, NDArray[np.int64]]:
         """The scores that the retriever gives with these weights, and the tools they are of, ascending; these may be more."""
-        ranking, tools = Ranking(scores=self.scores(weights), signals={}), self.tools
+        ranking, tools = Ranking(scores=self.scores(weights), features={}), self.tools
         if self.complete is not None:
             ranking, tools = self.complete(ranking, weights.resolver_margin)
         return ranking.scores, tools

@@ -1,4 +1,4 @@
-"""RankingWeights: how much each signal says when preset ``default`` ranks; a snapshot may carry its own.
+"""RankingWeights: how much each feature says when preset ``default`` ranks; a snapshot may carry its own.
 
 They were chosen over nine open sets, and a catalogue with labelled requests of its own can have better ones. Then its
 manifest says them, under ``ranking``; where it says nothing the shipped ones hold. So what ranks is part of what a snapshot
@@ -20,13 +20,13 @@ FUSION = "fusion.v2"
 """Whose weights they are."""
 MANIFEST_KEY = "ranking"
 FUSED = ("bm25_text", "bm25_params", "bm25_returns", "bm25_values", "cosine_text", "cosine_name", "name_coverage")
-"""The text signals that are added up."""
+"""The text features that are added up."""
 _MOST = 1_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingWeights:
-    """The parameters of the ranking, each finite and from 0 to 1,000; of the signals only their proportion matters.
+    """The parameters of the ranking, each finite and from 0 to 1,000; of the features only their proportion matters.
 
     They are the middle of a broad top over nine open sets: a search that never sees a set chooses weights that do nearly as
     well on it (``python -m research.leave_one_catalogue_out``).
@@ -39,7 +39,7 @@ class RankingWeights:
     :param cosine_name: of the cosine of the name.
     :param name_coverage: of how much of the name the request says.
     :param graph_support: of what the ensemble of ego graphs says.
-    :param clause_votes: of the votes of the clauses, in standard deviations of the sum of the signals above a vote.
+    :param clause_fusion: of the votes of the clauses, in standard deviations of the sum of the features above a vote.
     :param resolver_margin: standard deviations of the scores that a sure resolver ends below the tool that needs it.
     :raises InvalidArgumentError: naming the weight.
     """
@@ -52,7 +52,7 @@ class RankingWeights:
     cosine_name: float = 0.5
     name_coverage: float = 0.5
     graph_support: float = 1.0
-    clause_votes: float = 3.0
+    clause_fusion: float = 3.0
     resolver_margin: float = 0.5
 
     def __post_init__(self) -> None:
@@ -62,16 +62,16 @@ class RankingWeights:
                     f"a weight is a number from 0 to {_MOST:,.0f}, not {value!r}", subject=f"weight {name}"
                 )
         if not any(self.fusion.values()):
-            raise InvalidArgumentError("all text signals have the weight 0", subject="weights")
+            raise InvalidArgumentError("all text features have the weight 0", subject="weights")
 
     @property
     def fusion(self) -> dict[str, float]:
-        """The weights of the text signals, in the order in which they are added up."""
+        """The weights of the text features, in the order in which they are added up."""
         return {name: getattr(self, name) for name in FUSED}
 
     @property
-    def signals(self) -> dict[str, float]:
-        """The weights of all signals, in the order in which they are added up."""
+    def features(self) -> dict[str, float]:
+        """The weights of all features, in the order in which they are added up."""
         return {**self.fusion, "graph_support": self.graph_support}
 
 
@@ -85,7 +85,7 @@ PLAIN = RankingWeights(
     cosine_name=0.5,
     name_coverage=0.0,
     graph_support=0.0,
-    clause_votes=0.0,
+    clause_fusion=0.0,
 )
 """What a flat hybrid with calibrated scores would be. The yardsticks are weighed by it, so it is fixed."""
 

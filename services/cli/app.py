@@ -205,10 +205,12 @@ def search(
     rows = [(t["rank"], t["id"], f"{t['score']:.3f}", share(t["probability"]), t["why"]) for t in answer["tools"]]
     title = f"{answer['preset']} · snapshot {answer['snapshot_id']}"
     stdout.print(table(title, ("#", "tool", "score", "needed", "why"), rows))
-    if answer["no_tool_fits"]:
-        stdout.print(f"[yellow]No tool seems to fit[/] (probability that one does: {share(answer['fit_probability'])})")
-    for reason in answer["degraded"]:
-        stdout.print(f"[yellow]degraded[/]: {escape(reason)}")
+    if answer["unanswerable"]:
+        stdout.print(
+            f"[yellow]No tool seems to fit[/] (probability that one does: {share(answer['answerable_probability'])})"
+        )
+    for reason in answer["fallbacks"]:
+        stdout.print(f"[yellow]fallbacks[/]: {escape(reason)}")
 
 
 @app.command()

@@ -17,7 +17,7 @@ from rich.markup import escape
 from egotools import Client
 from ontology.errors import EgotoolsError
 from services.cli.console import progress_bars, show_error, stderr, stdout, table
-from services.cli.format_reasons import why
+from services.cli.format_reasons import format_reasons
 from services.server.server_process import server_process
 
 __all__ = ["main"]
@@ -95,7 +95,7 @@ def _requests() -> list[dict[str, Any]]:
 def _show(name: str, request: dict[str, Any], answer: Any) -> None:
     needed = set(request["tools"])
     rows = [
-        (f"{'✓' if tool.id in needed else ' '} {tool.id}", f"{tool.score:.2f}", why(tool.id, tool.reasons))
+        (f"{'✓' if tool.id in needed else ' '} {tool.id}", f"{tool.score:.2f}", format_reasons(tool.id, tool.reasons))
         for tool in answer.tools[:_SHOWN]
     ]
     late = [f"{tool.id} (#{tool.rank})" for tool in answer.tools[_SHOWN:] if tool.id in needed]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-__all__ = ["why"]
+__all__ = ["format_reasons"]
 
 _SHOWN = 2
 
@@ -28,11 +28,11 @@ class _Edge(Protocol):
     def tail(self) -> str: ...
 
 
-class _Supply(Protocol):
+class _Binding(Protocol):
     @property
     def parameter(self) -> str: ...
     @property
-    def tool_id(self) -> str: ...
+    def supplier(self) -> str: ...
     @property
     def kind(self) -> str: ...
 
@@ -45,10 +45,10 @@ class _Reasons(Protocol):
     @property
     def edges(self) -> Sequence[_Edge]: ...
     @property
-    def supplies(self) -> Sequence[_Supply]: ...
+    def bindings(self) -> Sequence[_Binding]: ...
 
 
-def why(tool_id: str, reasons: _Reasons) -> str:
+def format_reasons(tool_id: str, reasons: _Reasons) -> str:
     """The words that matched, the edges they led along, and who supplies the inputs."""
     node = f"tool:{tool_id}"
     parts = []
@@ -63,10 +63,12 @@ def why(tool_id: str, reasons: _Reasons) -> str:
     ]
     if edges:
         parts.append("via " + ", ".join(dict.fromkeys(edges[:_SHOWN])))
-    supplied = [f"{supply.parameter or 'it'} from {supply.tool_id}" for supply in reasons.supplies if supply.tool_id]
+    supplied = [
+        f"{binding.parameter or 'it'} from {binding.supplier}" for binding in reasons.bindings if binding.supplier
+    ]
     if supplied:
         parts.append("gets " + ", ".join(supplied[:_SHOWN]))
-    missing = [supply.parameter for supply in reasons.supplies if not supply.tool_id]
+    missing = [binding.parameter for binding in reasons.bindings if not binding.supplier]
     if missing:
         parts.append("asks for " + ", ".join(missing[:_SHOWN]))
     return "; ".join(parts) or "near in text"

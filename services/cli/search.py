@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ontology.errors import InvalidArgumentError, error_from_status
-from services.cli.format_reasons import why
+from services.cli.format_reasons import format_reasons
 
 __all__ = ["read_filters", "read_k", "search_local", "search_remote", "share"]
 
@@ -35,15 +35,15 @@ def search_local(
                 "id": tool.tool_id,
                 "score": tool.score,
                 "probability": tool.probability,
-                "why": why(tool.tool_id, tool.reasons),
+                "why": format_reasons(tool.tool_id, tool.reasons),
                 "reasons": asdict(tool.reasons),
             }
             for tool in response.tools
         ],
         "timings_ms": {stage: round(spent, 3) for stage, spent in response.timings_ms.items()},
-        "degraded": list(response.degraded),
-        "fit_probability": response.fit_probability,
-        "no_tool_fits": response.no_tool_fits,
+        "fallbacks": list(response.fallbacks),
+        "answerable_probability": response.answerable_probability,
+        "unanswerable": response.unanswerable,
     }
 
 
@@ -74,15 +74,15 @@ def search_remote(
                 "id": tool.id,
                 "score": tool.score,
                 "probability": tool.probability,
-                "why": why(tool.id, tool.reasons) if tool.reasons else "",
+                "why": format_reasons(tool.id, tool.reasons) if tool.reasons else "",
                 "reasons": asdict(tool.reasons) if tool.reasons else {},
             }
             for tool in answer.tools
         ],
         "timings_ms": {**answer.timings_ms, "round_trip": round((time.perf_counter() - started) * 1e3, 3)},
-        "degraded": list(answer.degraded),
-        "fit_probability": answer.fit_probability,
-        "no_tool_fits": answer.no_tool_fits,
+        "fallbacks": list(answer.fallbacks),
+        "answerable_probability": answer.answerable_probability,
+        "unanswerable": answer.unanswerable,
     }
 
 

@@ -31,9 +31,9 @@ def response_message(
         snapshot_id=response.snapshot_id,
         preset=response.preset,
         timings_ms=timings,
-        degraded=response.degraded,
-        fit_probability=response.fit_probability,
-        no_tool_fits=response.no_tool_fits,
+        fallbacks=response.fallbacks,
+        answerable_probability=response.answerable_probability,
+        unanswerable=response.unanswerable,
     )
 
 
@@ -65,7 +65,7 @@ def _reasons(reasons: Reasons) -> pb.Reasons:
             for entry in reasons.entries
         ],
         edges=[
-            pb.EdgeWalked(
+            pb.TraversedEdge(
                 head=_text(edge.head),
                 predicate=edge.predicate,
                 tail=_text(edge.tail),
@@ -73,16 +73,16 @@ def _reasons(reasons: Reasons) -> pb.Reasons:
             )
             for edge in reasons.edges
         ],
-        signals={name: float(value) for name, value in reasons.signals.items()},
-        supplies=[
-            pb.Supply(
-                parameter=_text(supply.parameter),
-                tool_id=_text(supply.tool_id),
-                output=_text(supply.output),
-                kind=supply.kind,
-                confidence=float(supply.confidence),
+        features={name: float(value) for name, value in reasons.features.items()},
+        bindings=[
+            pb.ParameterBinding(
+                parameter=_text(binding.parameter),
+                supplier=_text(binding.supplier),
+                output=_text(binding.output),
+                kind=binding.kind,
+                confidence=float(binding.confidence),
             )
-            for supply in reasons.supplies
+            for binding in reasons.bindings
         ],
     )
 

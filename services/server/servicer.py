@@ -55,7 +55,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         ask = read_retrieve(request)
         note(k=ask.k, query_chars=ask.query_chars)
         response = await self._run(context, lambda turn: _retrieve(engine, ask, turn))
-        note(preset=response.preset, tools=len(response.tools), degraded=len(response.degraded))
+        note(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
         return response
 
     async def RetrieveBatch(self, request: pb.RetrieveBatchRequest, context: _Context) -> pb.RetrieveBatchResponse:

@@ -1,4 +1,4 @@
-"""The page on how it works is true: the numbers and the signals that it names are those of the code."""
+"""The page on how it works is true: the numbers and the features that it names are those of the code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from retrieval import graph_retriever
 from retrieval.completion import dependencies, resolvers
 from retrieval.query import decompose
-from retrieval.ranking.rerank import SecondLook
+from retrieval.ranking.rerank import PromotingReranker
 from retrieval.snapshot.weights import SHIPPED
 from tests.conftest import ROOT
 
@@ -21,13 +21,13 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"a part of fewer than {decompose._LEAST_TERMS} index terms" in DEFAULT
     assert f"the {graph_retriever._POOL} best of each text search" in DEFAULT
     assert f"for each clause the {graph_retriever._CLAUSE_POOL} best of each" in DEFAULT
-    assert f"reads the best {inspect.signature(SecondLook).parameters['some'].default} again" in DEFAULT
+    assert f"reads the best {inspect.signature(PromotingReranker).parameters['some'].default} again" in DEFAULT
     assert resolvers._PULLING == dependencies._PULLING == 3, "the page says: the best three"
 
 
 def test_every_signal_is_named_and_none_that_is_not() -> None:
     named = set(re.findall(r"`(\w+)`", "".join(line for line in DEFAULT.splitlines() if line.startswith("| `"))))
-    assert named - {"get_order_history", "get_order"} == set(SHIPPED.signals)
+    assert named - {"get_order_history", "get_order"} == set(SHIPPED.features)
 
 
 def test_its_request_is_cut_into_three() -> None:
@@ -37,6 +37,6 @@ def test_its_request_is_cut_into_three() -> None:
 
 def test_the_order_of_the_steps_is_that_of_the_code() -> None:
     steps = re.findall(r"^\*\*([A-Z][\w ]+)\.\*\*", DEFAULT, re.MULTILINE)
-    assert steps == ["Clauses", "Candidates", "Fields", "Votes", "Second look", "Completion"]
+    assert steps == ["Clauses", "Candidates", "Fields", "Clause fusion", "Reranking", "Completion"]
     source = inspect.getsource(graph_retriever.GraphRetriever.retrieve)
-    assert 0 < source.index("_second_look(") < source.index("_completion(")
+    assert 0 < source.index("_reranker(") < source.index("_completion(")

@@ -96,29 +96,29 @@ async def test_retrieve(ask: Ask) -> None:
     assert (first.title, first.namespace, first.score) == ("Find Customer", "crm", 1.0)
     assert first.schema["input_schema"]["required"] == ["name"]
     assert first.reasons.entries[0].node == "business_object:customer"
-    assert first.reasons.signals == {"words": 0.25}
-    assert first.reasons.supplies[0].confidence == 0.75
-    assert (answer.snapshot_id, answer.preset, answer.degraded) == (SNAPSHOT_ID, "words", ())
+    assert first.reasons.features == {"words": 0.25}
+    assert first.reasons.bindings[0].confidence == 0.75
+    assert (answer.snapshot_id, answer.preset, answer.fallbacks) == (SNAPSHOT_ID, "words", ())
     assert set(answer.timings_ms) == {"total", "queue"}
 
 
 async def test_retrieve_as_many_as_are_enough(ask: Ask) -> None:
     answer = await ask("retrieve", "find a customer by name", auto_k=True)
     assert [(tool.id, tool.probability) for tool in answer.tools] == [("crm/find_customer", 1.0)]
-    assert answer.fit_probability == 1.0 and not answer.no_tool_fits
+    assert answer.answerable_probability == 1.0 and not answer.unanswerable
     none, unknown = await ask(
         "retrieve_batch",
         [Query("umbrella lost", auto_k=True), Query("umbrella lost", preset="title", auto_k=True)],
     )
-    assert none.tools == () and none.no_tool_fits and none.fit_probability == 0.0
-    assert unknown.fit_probability is None and unknown.tools[0].probability is None
+    assert none.tools == () and none.unanswerable and none.answerable_probability == 0.0
+    assert unknown.answerable_probability is None and unknown.tools[0].probability is None
 
 
 async def test_retrieve_with_filters_and_without_reasons(ask: Ask) -> None:
     answer = await ask("retrieve", "customer", filters={"department": ["finance"]}, preset="title", explain=False)
     assert [tool.id for tool in answer.tools] == ["erp/list_orders"]
     assert answer.tools[0].reasons == egotools.Reasons() and answer.tools[0].schema == {}
-    assert answer.degraded == ("no reranker",)
+    assert answer.fallbacks == ("no reranker",)
 
 
 async def test_retrieve_batch(ask: Ask) -> None:

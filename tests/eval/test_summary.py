@@ -182,14 +182,14 @@ def test_facts_say_what_was_answered_and_what_it_took() -> None:
     queries = _set("one", 6)
     answers = {
         "q0": Answer(query_id="q0", tools=("a-0", "b-0"), ms={"total": 1.0, "embed": 0.5}),
-        "q1": Answer(query_id="q1", tools=("a-1", "b-1"), ms={"total": 3.0}, degraded=("no semantic matching",)),
-        "q2": Answer(query_id="q2", tools=(), ms={"total": 900.0}, error="timed out", degraded=("late",)),
+        "q1": Answer(query_id="q1", tools=("a-1", "b-1"), ms={"total": 3.0}, fallbacks=("no semantic matching",)),
+        "q2": Answer(query_id="q2", tools=(), ms={"total": 900.0}, error="timed out", fallbacks=("late",)),
         "q3": Answer(query_id="q3", tools=(), ms={"total": 2.0}),
     }
     run = run_of(queries, answers, resources={"build_s": 1.5}, died="killed")
     summary = summarise([_measured(queries, run)], baseline="a", resamples=20)
     (facts,) = summary.facts
-    assert (facts.answered, facts.unanswered, facts.degraded, facts.died) == (3, 3, 1, "killed")
+    assert (facts.answered, facts.unanswered, facts.fallbacks, facts.died) == (3, 3, 1, "killed")
     # Of 1, 2, 3: the median is 2; 95 % of the way along them lies at 1 + 0.95 * 2.
     assert facts.stages_ms == {"total": (2.0, 2.9), "embed": (0.5, 0.5)}
     assert facts.resources == {"build_s": 1.5}

@@ -1,4 +1,4 @@
-"""Ablations: each takes its signal away, and nothing else."""
+"""Ablations: each takes its feature away, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from inference import Floats2d, HashingEncoder
 from retrieval.ablations import ABLATIONS, make_ablations
-from retrieval.config import DEPENDENCIES, Switches
+from retrieval.config import DEPENDENCIES, RetrievalConfig
 from retrieval.graph_retriever import DEFAULT, PAPER, GraphRetriever
 from retrieval.presets import make_presets
 from retrieval.query.decompose import clauses
@@ -25,7 +25,7 @@ QUERIES = (
     "list the pending items of purchase orders",
     "manager and department of an employee",
 )
-SWITCHES = [field.name for field in fields(Switches)]
+SWITCHES = [field.name for field in fields(RetrievalConfig)]
 PLAINLY_FUSED = {"bm25_text", "bm25_params", "cosine_text", "cosine_name"}
 
 
@@ -46,8 +46,8 @@ def _answers(retriever: Retriever) -> list[Response]:
     return [retriever.retrieve(Request(query=query, k=MAX_K)) for query in QUERIES]
 
 
-def _signals(retriever: Retriever) -> set[str]:
-    return {name for answer in _answers(retriever) for tool in answer.tools for name in tool.reasons.signals}
+def _features(retriever: Retriever) -> set[str]:
+    return {name for answer in _answers(retriever) for tool in answer.tools for name in tool.reasons.features}
 
 
 def _tools(response: Response) -> list[str]:
@@ -55,7 +55,7 @@ def _tools(response: Response) -> list[str]:
 
 
 def test_every_switch_has_an_ablation_and_no_ablation_is_served(snapshot: Snapshot) -> None:
-    off = {name for switches in ABLATIONS.values() for name in SWITCHES if not getattr(switches, name)}
+    off = {name for config in ABLATIONS.values() for name in SWITCHES if not getattr(config, name)}
     assert off == set(SWITCHES)
     assert all(name.startswith("default-no-") for name in ABLATIONS)
     assert len(set(ABLATIONS.values())) == len(ABLATIONS)
@@ -64,15 +64,15 @@ def test_every_switch_has_an_ablation_and_no_ablation_is_served(snapshot: Snapsh
 
 def test_all_switches_on_is_the_preset_default(snapshot: Snapshot) -> None:
     presets = make_presets(snapshot, HashingEncoder())
-    for name, switches, weights in (("default", DEFAULT, SHIPPED), ("paper", PAPER, PLAIN)):
-        same = GraphRetriever(snapshot, HashingEncoder(), name=name, switches=switches, weights=weights)
+    for name, config, weights in (("default", DEFAULT, SHIPPED), ("paper", PAPER, PLAIN)):
+        same = GraphRetriever(snapshot, HashingEncoder(), name=name, config=config, weights=weights)
         assert [answer.tools for answer in _answers(same)] == [answer.tools for answer in _answers(presets[name])]
 
 
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_no_switch_is_idle(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, switch: str) -> None:
     """With pools of one tool the ensemble matters, with pools of all the pools do."""
-    without = GraphRetriever(snapshot, HashingEncoder(), switches=replace(DEFAULT, **{switch: False}))
+    without = GraphRetriever(snapshot, HashingEncoder(), config=replace(DEFAULT, **{switch: False}))
     default = GraphRetriever(snapshot, HashingEncoder())
     differs = False
     for pool in (1, 100):
@@ -86,8 +86,8 @@ def test_no_switch_is_idle(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, 
     ("ablation", "gone"),
     [
         ("default-no-support", {"graph_support"}),
-        ("default-no-resolvers", {"resolver_lift"}),
-        ("default-no-needs", {"needed"}),
+        ("default-no-resolvers", {"resolver_boost"}),
+        ("default-no-dependency-expansion", {"dependency_boost"}),
         ("default-no-bm25", {"bm25_text"}),
         ("default-no-bm25-params", {"bm25_params"}),
         ("default-no-bm25-returns", {"bm25_returns"}),
@@ -95,14 +95,14 @@ def test_no_switch_is_idle(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, 
         ("default-no-cosine", {"cosine_text"}),
         ("default-no-cosine-name", {"cosine_name"}),
         ("default-no-name-coverage", {"name_coverage"}),
-        ("default-no-graph", {"graph_support", "resolver_lift", "needed"}),
+        ("default-no-graph", {"graph_support", "resolver_boost", "dependency_boost"}),
     ],
 )
 def test_a_signal_that_is_taken_away_is_in_no_reason(
     ablations: dict[str, Retriever], snapshot: Snapshot, ablation: str, gone: set[str]
 ) -> None:
     default = make_presets(snapshot, HashingEncoder())["default"]
-    assert _signals(default) - _signals(ablations[ablation]) == gone
+    assert _features(default) - _features(ablations[ablation]) == gone
     assert _answers(ablations[ablation])[0].preset == ablation
 
 
@@ -118,15 +118,15 @@ def test_entry_nodes_that_are_taken_away_lead_to_no_tool(
 
 
 def test_without_graph_and_clauses_and_with_plain_weights_the_default_is_the_flat_fusion(snapshot: Snapshot) -> None:
-    """The pools hold the whole of a small catalogue, so what is left is the sum of the four text signals."""
+    """The pools hold the whole of a small catalogue, so what is left is the sum of the four text features."""
     flat = make_presets(snapshot, HashingEncoder())["fusion"]
-    switches = replace(ABLATIONS["default-no-graph"], clause_votes=False)
-    plain = GraphRetriever(snapshot, HashingEncoder(), switches=switches, weights=PLAIN)
+    config = replace(ABLATIONS["default-no-graph"], clause_fusion=False)
+    plain = GraphRetriever(snapshot, HashingEncoder(), config=config, weights=PLAIN)
     for bare, fused in zip(_answers(plain), _answers(flat), strict=True):
         assert [(tool.tool_id, tool.score) for tool in bare.tools] == [
             (tool.tool_id, tool.score) for tool in fused.tools
         ]
-        assert all(set(tool.reasons.signals) == PLAINLY_FUSED for tool in bare.tools)
+        assert all(set(tool.reasons.features) == PLAINLY_FUSED for tool in bare.tools)
 
 
 @pytest.mark.usefixtures("small_pools")
@@ -152,8 +152,8 @@ def test_without_dependencies_no_such_edge_is_walked_or_lifted(
     for retriever, seen in ((default, True), (bare, False)):
         answer = retriever.retrieve(Request(query=QUERIES[0], k=MAX_K))
         walked = {edge.predicate for tool in answer.tools for edge in tool.reasons.edges}
-        supplied = {supply.tool_id for tool in answer.tools for supply in tool.reasons.supplies} - {""}
-        lifted = [tool.tool_id for tool in answer.tools if tool.reasons.signals["resolver_lift"]]
+        supplied = {binding.supplier for tool in answer.tools for binding in tool.reasons.bindings} - {""}
+        lifted = [tool.tool_id for tool in answer.tools if tool.reasons.features["resolver_boost"]]
         assert bool(walked & DEPENDENCIES) is bool(supplied) is bool(lifted) is seen
         assert "has_parameter" in walked or "has_entity" in walked, "all other edges are still walked"
 
@@ -197,7 +197,7 @@ def test_without_clauses_a_request_is_one(snapshot: Snapshot, ablations: dict[st
         encoded.clear()
         retrievers[name].retrieve(Request(query=query))
         assert encoded == [[query]], name
-    silent = replace(SHIPPED, clause_votes=0.0)
+    silent = replace(SHIPPED, clause_fusion=0.0)
     unheard = GraphRetriever(snapshot, HashingEncoder(), weights=silent)
     assert [_tools(answer) for answer in _answers(unheard)] == [
         _tools(answer) for answer in _answers(ablations["default-no-clauses"])

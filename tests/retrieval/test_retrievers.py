@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from inference import Floats1d, Floats2d, HashingEncoder
 from ontology.errors import DeadlineError, InvalidArgumentError, ModelError, NotFoundError
-from retrieval.completion.resolvers import gives_identifier
+from retrieval.completion.resolvers import contains_identifier
 from retrieval.index.analysis import name_key, ngrams
 from retrieval.presets import make_presets
 from retrieval.retriever import MAX_K, Request
@@ -60,7 +60,7 @@ class TestEveryPreset:
         scores = [tool.score for tool in response.tools]
         assert scores == sorted(scores, reverse=True)
         assert len({tool.tool_id for tool in response.tools}) == len(response.tools)
-        assert all(tool.reasons.signals for tool in response.tools)
+        assert all(tool.reasons.features for tool in response.tools)
         assert response.timings_ms["total"] >= max(v for stage, v in response.timings_ms.items() if stage != "total")
 
     def test_finds_the_obvious_tool(self, engine: SnapshotEngine, preset: str) -> None:
@@ -103,7 +103,7 @@ class TestEveryPreset:
 
     def test_without_explain_there_are_no_reasons(self, engine: SnapshotEngine, preset: str) -> None:
         response = engine.retriever(preset).retrieve(Request(query=QUERY, explain=False))
-        assert all(not tool.reasons.entries and not tool.reasons.supplies for tool in response.tools)
+        assert all(not tool.reasons.entries and not tool.reasons.bindings for tool in response.tools)
 
 
 @pytest.mark.parametrize("k", [0, -1, MAX_K + 1, 10_000])
@@ -160,12 +160,12 @@ def test_the_candidates_of_paper_are_those_of_algorithm_2(engine: SnapshotEngine
     assert {tool.tool_id for tool in response.tools} == _algorithm_2(engine.snapshot, query)
 
 
-def test_fusion_ranks_by_the_sum_of_its_standardised_signals(engine: SnapshotEngine) -> None:
+def test_fusion_ranks_by_the_sum_of_its_standardised_features(engine: SnapshotEngine) -> None:
     response = engine.retriever("paper").retrieve(Request(query=QUERY, k=MAX_K))
     weights = {"bm25_text": 1.0, "bm25_params": 0.5, "cosine_text": 1.0, "cosine_name": 0.5}
     total = np.zeros(len(response.tools))
     for name, weight in weights.items():
-        values = np.asarray([tool.reasons.signals[name] for tool in response.tools])
+        values = np.asarray([tool.reasons.features[name] for tool in response.tools])
         total += weight * (values - values.mean()) / (values.std() or 1.0)
     np.testing.assert_allclose([tool.score for tool in response.tools], total, atol=1e-3)
 
@@ -173,21 +173,21 @@ def test_fusion_ranks_by_the_sum_of_its_standardised_signals(engine: SnapshotEng
 def test_reasons_name_what_other_returned_tools_supply(engine: SnapshotEngine) -> None:
     response = engine.retriever("default").retrieve(Request(query="give a spot award to an employee by name", k=6))
     award = next(tool for tool in response.tools if tool.tool_id == "hr/give_spot_award")
-    supplied = {supply.parameter: supply for supply in award.reasons.supplies}
+    supplied = {binding.parameter: binding for binding in award.reasons.bindings}
     assert set(supplied) >= {"employee_id", "amount"}
-    assert supplied["employee_id"].tool_id in ("hr/search_employees", "hr/get_employee")
+    assert supplied["employee_id"].supplier in ("hr/search_employees", "hr/get_employee")
     assert supplied["employee_id"].output == "employee_id"
-    assert supplied["amount"].tool_id == "", "what nobody supplies is named too"
+    assert supplied["amount"].supplier == "", "what nobody supplies is named too"
 
 
 def test_the_resolver_of_a_best_tool_is_lifted(engine: SnapshotEngine) -> None:
     """A tool that needs an employee's id pulls the tool that finds employees by words."""
     response = engine.retriever("default").retrieve(Request(query="give a spot award of 100", k=6))
-    lifts = {tool.tool_id: tool.reasons.signals["resolver_lift"] for tool in response.tools}
+    lifts = {tool.tool_id: tool.reasons.features["resolver_boost"] for tool in response.tools}
     assert lifts["hr/search_employees"] > 0
     assert all(lift >= 0 for lift in lifts.values())
     given = engine.retriever("default").retrieve(Request(query="give E10442 a spot award of 100", k=6))
-    assert not any(tool.reasons.signals["resolver_lift"] for tool in given.tools), "the request has the identifier"
+    assert not any(tool.reasons.features["resolver_boost"] for tool in given.tools), "the request has the identifier"
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_the_resolver_of_a_best_tool_is_lifted(engine: SnapshotEngine) -> None:
     ],
 )
 def test_what_looks_like_an_identifier(text: str, gives: bool) -> None:
-    assert gives_identifier(text) is gives
+    assert contains_identifier(text) is gives
 
 
 class _DeadEncoder:
@@ -230,8 +230,8 @@ class _ShortestFirst:
 def test_a_dead_encoder_degrades_and_says_so(snapshot: Snapshot, preset: str) -> None:
     response = make_presets(snapshot, _DeadEncoder())[preset].retrieve(Request(query=QUERY, k=3))
     assert response.tools
-    assert any("no semantic matching" in reason for reason in response.degraded)
-    assert all("cosine_text" not in tool.reasons.signals for tool in response.tools)
+    assert any("no semantic matching" in reason for reason in response.fallbacks)
+    assert all("cosine_text" not in tool.reasons.features for tool in response.tools)
 
 
 def test_semantic_alone_cannot_degrade(snapshot: Snapshot) -> None:
@@ -242,7 +242,7 @@ def test_semantic_alone_cannot_degrade(snapshot: Snapshot) -> None:
 @pytest.mark.parametrize(
     ("preset", "said"),
     [
-        ("default", ("no second look: the endpoint does not answer",)),
+        ("default", ("no reranking: the endpoint does not answer",)),
         ("fast", ()),
         ("paper", ("reranked by fusion.v2: the endpoint does not answer",)),
         ("hybrid", ("reranked by fusion.v1: the endpoint does not answer",)),
@@ -254,7 +254,7 @@ def test_a_dead_reranker_takes_nothing_else_away_and_the_answer_says_so(
     plain = make_presets(snapshot, HashingEncoder())[preset].retrieve(Request(query=QUERY, k=3))
     response = make_presets(snapshot, HashingEncoder(), _DeadReranker())[preset].retrieve(Request(query=QUERY, k=3))
     assert response.tools == plain.tools
-    assert response.degraded == said
+    assert response.fallbacks == said
 
 
 def test_a_reranker_takes_a_second_look_in_default_and_none_in_fast(snapshot: Snapshot) -> None:
@@ -263,15 +263,15 @@ def test_a_reranker_takes_a_second_look_in_default_and_none_in_fast(snapshot: Sn
     assert plain["default"].retrieve(request).tools == plain["fast"].retrieve(request).tools
     assert looked["fast"].retrieve(request).tools == plain["fast"].retrieve(request).tools
     answer = looked["default"].retrieve(request)
-    assert all(tool.reasons.signals["second_look"] < 0 for tool in answer.tools), "minus the length of each text"
+    assert all(tool.reasons.features["reranker"] < 0 for tool in answer.tools), "minus the length of each text"
     assert [tool.score for tool in answer.tools] != [tool.score for tool in plain["default"].retrieve(request).tools]
 
 
 def test_a_reranker_decides_the_order(snapshot: Snapshot) -> None:
     response = make_presets(snapshot, HashingEncoder(), _ShortestFirst())["paper"].retrieve(Request(query=QUERY, k=10))
-    sizes = [tool.reasons.signals["reranker"] for tool in response.tools]
+    sizes = [tool.reasons.features["reranker"] for tool in response.tools]
     assert sizes == sorted(sizes, reverse=True)
-    assert not response.degraded
+    assert not response.fallbacks
 
 
 def test_neighbors_are_the_ego_graph_of_networkx(engine: SnapshotEngine, content: SnapshotContent) -> None:

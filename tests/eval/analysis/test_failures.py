@@ -105,9 +105,9 @@ def test_a_candidate_linked_to_a_found_tool_but_not_lifted(snapshot: Snapshot) -
         (f"tool:{AWARD}", "resolved_by", f"tool:{SEARCH}"),
     ]
     assert missing.graph_knew
-    # The signals that its rank was made from, beside those of the last tool that was let in.
-    assert missing.signals.keys() == failure.last_signals.keys()
-    assert failure.last_signals["bm25_text"] >= missing.signals["bm25_text"] >= 0
+    # The features that its rank was made from, beside those of the last tool that was let in.
+    assert missing.features.keys() == failure.last_features.keys()
+    assert failure.last_features["bm25_text"] >= missing.features["bm25_text"] >= 0
     assert ("ngram", "award") in {(entry.kind, entry.text) for entry in failure.entries}
     assert [entry.kind for entry in failure.entries].count("semantic") == 10
 
@@ -118,7 +118,7 @@ def test_a_tool_that_the_system_does_not_rank_is_no_candidate(snapshot: Snapshot
     assert failure.cause == missing.cause == "not a candidate"
     assert (missing.rank, missing.candidate) == (None, False)
     assert missing.graph_knew
-    assert set(missing.signals) == set(FUSED)
+    assert set(missing.features) == set(FUSED)
 
 
 def test_a_near_duplicate_in_its_place(snapshot: Snapshot) -> None:
@@ -147,7 +147,7 @@ def test_gold_that_the_catalogue_does_not_have(snapshot: Snapshot) -> None:
     failure = only(snapshot, "paper", request([AWARD, "gone/<b>tool</b>"]), k=2)
     [missing] = failure.missing
     assert failure.cause == missing.cause == "gold missing from the catalogue"
-    assert (missing.rank, missing.signals, missing.edges, missing.shared, missing.twin) == (None, {}, (), (), "")
+    assert (missing.rank, missing.features, missing.edges, missing.shared, missing.twin) == (None, {}, (), (), "")
 
 
 def test_a_request_without_an_answer(snapshot: Snapshot) -> None:
@@ -230,7 +230,7 @@ def test_whom_a_system_helped_and_the_edge_that_explains_it(snapshot: Snapshot) 
     [tool] = helped.tools
     assert (tool.tool_id, tool.rank, tool.other_rank, found.hurt) == (SEARCH, 2, 4, ())
     assert "resolved_by" in {edge.predicate for edge in tool.edges}
-    assert tool.reasons.signals["resolver_lift"] > 0
+    assert tool.reasons.features["resolver_boost"] > 0
     turned = helped_and_hurt(paper.runs[0], default.runs[0], default.queries, 2)
     assert [(one.query.id, one.tools[0].edges) for one in turned.hurt] == [("q", ())]
     page = section_to_markdown(helped_and_hurt_section(found, of_requests=1))

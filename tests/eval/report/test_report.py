@@ -159,7 +159,7 @@ def test_latency_and_cost() -> None:
     summary = summary_of(planted())
     table = latency_table(summary, "hr")
     assert [f"{column.group} {column.name}".strip() for column in table.columns[2:]] == [
-        "answered", "unanswered", "degraded", "rank p50", "rank p95", "total p50", "total p95",
+        "answered", "unanswered", "fallbacks", "rank p50", "rank p95", "total p50", "total p95",
     ]  # fmt: skip
     assert [cell.text for cell in table.rows[0]] == ["flat", "f" * 12, "4", "0", "0", "–", "–", "–", "–"]
     assert [cell.text for cell in table.rows[1]] == ["graph", "a" * 12, "3", "1", "0", "1", "1", "20", "29"]

@@ -1,4 +1,4 @@
-"""Planted cases: requests whose gold tool one signal knows, while the others say anything."""
+"""Planted cases: requests whose gold tool one feature knows, while the others say anything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from inference import Floats1d
 from retrieval.ranking.scoring import Candidates
 from retrieval.snapshot.weights import SHIPPED
 
-SIGNALS = tuple(SHIPPED.signals)
+FEATURES = tuple(SHIPPED.features)
 TOOLS = 40
 
 
@@ -29,27 +29,27 @@ def planted(
     *,
     truth: str = "",
     sure: float = 3.0,
-    noise: Sequence[str] = SIGNALS,
+    noise: Sequence[str] = FEATURES,
     seed: int = 7,
     relabelled: int = 0,
 ) -> tuple[Cases, Labels]:
     """Cases of two gold tools each, and their labels; every two requests are of one path.
 
-    :param truth: the signal that is higher by ``sure`` for gold tools; empty for none.
-    :param noise: the signals that say anything; those left out say nothing.
-    :param relabelled: the first so many requests have other gold tools, under the same signals.
+    :param truth: the feature that is higher by ``sure`` for gold tools; empty for none.
+    :param noise: the features that say anything; those left out say nothing.
+    :param relabelled: the first so many requests have other gold tools, under the same features.
     """
     random = np.random.Generator(np.random.PCG64(seed))
     candidates, gold, queries = [], [], []
     for row in range(count):
         if row % 2 == 0:
             tools = random.choice(TOOLS, size=2, replace=False)
-        signals = {name: random.normal(size=TOOLS).astype(np.float32) for name in SIGNALS}
-        signals |= {name: np.zeros(TOOLS, dtype=np.float32) for name in SIGNALS if name not in (*noise, truth)}
+        features = {name: random.normal(size=TOOLS).astype(np.float32) for name in FEATURES}
+        features |= {name: np.zeros(TOOLS, dtype=np.float32) for name in FEATURES if name not in (*noise, truth)}
         if truth:
-            signals[truth][tools] += np.float32(sure)
+            features[truth][tools] += np.float32(sure)
         labelled = (tools + (11 if row < relabelled else 0)) % TOOLS
-        candidates.append(without_clauses(np.arange(TOOLS, dtype=np.int64), signals))
+        candidates.append(without_clauses(np.arange(TOOLS, dtype=np.int64), features))
         gold.append(np.sort(labelled).astype(np.int64))
         queries.append(
             LabelledQuery(

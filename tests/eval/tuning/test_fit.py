@@ -28,9 +28,9 @@ def test_the_search_finds_what_is_best_on_its_lattice_and_a_tie_stays_with_the_s
     found = weights_at(search(lambda point: -abs(weights_at(point).resolver_margin - 0.2)))
     lattice = [SHIPPED.resolver_margin * 2 ** (at / 2) for at in range(-7, 8)]
     assert found.resolver_margin == pytest.approx(min(lattice, key=lambda margin: abs(margin - 0.2)), abs=1e-5)
-    assert found.signals == SHIPPED.signals
+    assert found.features == SHIPPED.features
     only = weights_at(search(lambda point: -sum(weights_at(point).fusion.values())))
-    assert 0 < sum(only.fusion.values()) < 0.2, "signals are switched off, but never all of them"
+    assert 0 < sum(only.fusion.values()) < 0.2, "features are switched off, but never all of them"
 
 
 def test_weights_keep_within_bounds_whatever_is_best() -> None:
@@ -46,8 +46,8 @@ def test_soft_complete_falls_with_the_rank_and_is_0_for_what_is_never_complete()
 
 
 def test_a_case_is_complete_at_the_rank_of_its_last_gold_tool() -> None:
-    signals = {name: np.array([0, 3, 1, 2], dtype=np.float32) for name in ("bm25_text", "cosine_text")}
-    case = without_clauses(np.array([2, 5, 7, 9]), signals)
+    features = {name: np.array([0, 3, 1, 2], dtype=np.float32) for name in ("bm25_text", "cosine_text")}
+    case = without_clauses(np.array([2, 5, 7, 9]), features)
     empty = without_clauses(np.array([], dtype=np.int64), {"bm25_text": np.zeros(0, dtype=np.float32)})
     gold = [np.array([5]), np.array([5, 7]), np.array([2, 5]), np.array([5, 6]), None, np.array([5])]
     cases = Cases([case] * 5 + [empty], gold)
@@ -56,12 +56,12 @@ def test_a_case_is_complete_at_the_rank_of_its_last_gold_tool() -> None:
 
 
 def test_a_gold_tool_that_only_completion_brings_in_is_found_where_it_ends() -> None:
-    signals = {"bm25_text": np.array([3, 1, 2], dtype=np.float32)}
-    alone = without_clauses(np.array([2, 5, 7]), signals)
+    features = {"bm25_text": np.array([3, 1, 2], dtype=np.float32)}
+    alone = without_clauses(np.array([2, 5, 7]), features)
 
     def complete(ranking: Ranking, margin: float) -> tuple[Ranking, NDArray[np.int64]]:
         joined = np.append(ranking.scores, ranking.scores.max() - np.float32(margin))
-        return Ranking(scores=joined, signals={}), np.append(alone.tools, 9)
+        return Ranking(scores=joined, features={}), np.append(alone.tools, 9)
 
     cases = Cases([alone, replace(alone, complete=complete)], [np.array([2, 9])] * 2)
     weights = replace(SHIPPED, bm25_text=1.0)
@@ -88,7 +88,7 @@ def test_a_planted_truth_is_found_and_helps_on_paths_held_out(truth: str) -> Non
     cases, labels = planted(100, truth=truth)
     tuning = tune_weights(cases, labels, k=5)
     assert tuning.reason == ""
-    proportions = {name: weight / SHIPPED.signals[name] for name, weight in tuning.weights.signals.items()}
+    proportions = {name: weight / SHIPPED.features[name] for name, weight in tuning.weights.features.items()}
     assert max(proportions, key=lambda name: proportions[name]) == truth
     (whole,) = (change for change in tuning.held_out if change.cutoff == 5 and not change.request_class)
     assert whole.after > whole.before + 0.2

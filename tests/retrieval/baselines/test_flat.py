@@ -93,8 +93,8 @@ def test_rrf_is_the_sum_of_reciprocal_ranks(
     lexical = _bm25([f"{tool_text(tool)} {params_text(tool)}" for tool in CATALOGUE], query)
     semantic = _cosine([tool_text(tool) for tool in CATALOGUE], query)
     fused: dict[int, float] = {}
-    for signal in (lexical, semantic):
-        ranking = sorted((n for n in seen if signal[n] != 0), key=lambda n: (-round(float(signal[n]), 6), n))
+    for feature in (lexical, semantic):
+        ranking = sorted((n for n in seen if feature[n] != 0), key=lambda n: (-round(float(feature[n]), 6), n))
         for rank, number in enumerate(ranking, start=1):
             fused[number] = fused.get(number, 0.0) + 1 / (60 + rank)
     response = engine.retriever("rrf").retrieve(Request(query=query, k=MAX_K, filters=wanted))
@@ -110,18 +110,18 @@ def test_fusion_is_the_weighted_sum_of_z_scores_over_all_that_may_be_seen(
     engine: SnapshotEngine, query: str, wanted: Mapping[str, tuple[str, ...]]
 ) -> None:
     seen = _seen(CATALOGUE, wanted)
-    signals = (
+    features = (
         (1.0, _bm25([tool_text(tool) for tool in CATALOGUE], query)[seen]),
         (0.5, _bm25([params_text(tool) for tool in CATALOGUE], query)[seen]),
         (1.0, _cosine([tool_text(tool) for tool in CATALOGUE], query)[seen]),
         (0.5, _cosine([" ".join(words(tool.title)) for tool in CATALOGUE], query)[seen]),
     )
     total = np.zeros(len(seen))
-    for weight, values in signals:
+    for weight, values in features:
         total += weight * (values - values.mean()) / (values.std() if values.std() > 1e-6 else np.inf)
     response = engine.retriever("fusion").retrieve(Request(query=query, k=MAX_K, filters=wanted))
     found = {tool.tool_id: tool.score for tool in response.tools}
-    silent = np.all([values == 0 for _, values in signals], axis=0)
+    silent = np.all([values == 0 for _, values in features], axis=0)
     expected = {CATALOGUE[number].id: total[place] for place, number in enumerate(seen) if not silent[place]}
     assert found == pytest.approx(expected, abs=1e-2)
     scores = [tool.score for tool in response.tools]
@@ -141,14 +141,14 @@ def test_without_the_encoder_the_words_rank_alone_and_the_answer_says_so(snapsho
     presets = make_presets(snapshot, _Dead())
     request = Request(query="find the supplier and create a purchase order", k=MAX_K)
     response = presets[preset].retrieve(request)
-    assert any("no semantic matching" in reason for reason in response.degraded)
-    assert {signal for tool in response.tools for signal in tool.reasons.signals} <= {
+    assert any("no semantic matching" in reason for reason in response.fallbacks)
+    assert {feature for tool in response.tools for feature in tool.reasons.features} <= {
         "bm25",
         "bm25_text",
         "bm25_params",
     }
     lexical = presets["bm25"].retrieve(request)
-    assert not lexical.degraded, "BM25 needs no encoder"
+    assert not lexical.fallbacks, "BM25 needs no encoder"
     if preset == "rrf":
         assert [tool.tool_id for tool in response.tools] == [tool.tool_id for tool in lexical.tools]
 

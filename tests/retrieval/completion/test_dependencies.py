@@ -14,7 +14,13 @@ from ingest.extract.structure import structural_triples
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_edges
 from ontology import Dependency, Ontology, Tool
-from retrieval.completion.dependencies import Need, NeedsOf, direct_needs, fulfil, unrolled
+from retrieval.completion.dependencies import (
+    DependenciesOf,
+    RequiredTool,
+    direct_dependencies,
+    expand_dependencies,
+    transitive_dependencies,
+)
 from retrieval.ranking.fusion import Ranking, order
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
@@ -23,88 +29,101 @@ from tests.retrieval.conftest import published
 
 def _ranking(*scores: float) -> Ranking:
     values = np.asarray(scores, dtype=np.float32)
-    return Ranking(scores=values, signals={"bm25_text": values})
+    return Ranking(scores=values, features={"bm25_text": values})
 
 
-def _needs_of(needs: dict[int, list[Need]]) -> NeedsOf:
+def _needs_of(needs: dict[int, list[RequiredTool]]) -> DependenciesOf:
     return lambda tool: needs.get(tool, [])
 
 
-def _best(ranking: Ranking, tools: list[int], needs: dict[int, list[Need]], k: int = 10) -> list[int]:
-    completed, joined = fulfil(ranking, np.asarray(tools), _needs_of(needs))
+def _best(ranking: Ranking, tools: list[int], needs: dict[int, list[RequiredTool]], k: int = 10) -> list[int]:
+    completed, joined = expand_dependencies(ranking, np.asarray(tools), _needs_of(needs))
     return [int(tool) for tool in joined[order(completed.scores, joined, k)]]
 
 
 def test_what_the_best_tool_needs_ends_just_below_it_candidate_or_not() -> None:
-    needs = {5: [Need(9, 0.05), Need(2, 0.1)]}
+    needs = {5: [RequiredTool(9, 0.05), RequiredTool(2, 0.1)]}
     assert _best(_ranking(0, 3, 1, 0), [2, 5, 6, 7], needs) == [5, 9, 2, 6, 7]
 
 
 def test_what_joins_has_signals_that_say_why() -> None:
-    completed, joined = fulfil(_ranking(0, 3, 1), np.asarray([2, 5, 6]), _needs_of({5: [Need(4, 0.05)]}))
+    completed, joined = expand_dependencies(
+        _ranking(0, 3, 1), np.asarray([2, 5, 6]), _needs_of({5: [RequiredTool(4, 0.05)]})
+    )
     assert joined.tolist() == [2, 4, 5, 6]
-    assert completed.signals["bm25_text"].tolist() == [0, 0, 3, 1]
-    lifted = completed.signals["needed"]
+    assert completed.features["bm25_text"].tolist() == [0, 0, 3, 1]
+    lifted = completed.features["dependency_boost"]
     assert lifted.tolist()[0::2] == [0, 0] and lifted[3] == 0
     assert lifted[1] == pytest.approx(completed.scores[1] - 0)  # counted from the lowest candidate
     assert completed.scores.dtype == np.float32
 
 
 def test_none_falls_and_nothing_is_needed_by_what_is_not_among_the_best_three() -> None:
-    needs = {1: [Need(2, 5.0)], 4: [Need(9, 0.01)]}
-    completed, joined = fulfil(_ranking(4, 3, 2, 1), np.asarray([1, 2, 3, 4]), _needs_of(needs))
+    needs = {1: [RequiredTool(2, 5.0)], 4: [RequiredTool(9, 0.01)]}
+    completed, joined = expand_dependencies(_ranking(4, 3, 2, 1), np.asarray([1, 2, 3, 4]), _needs_of(needs))
     assert joined.tolist() == [1, 2, 3, 4]
     assert completed.scores.tolist() == [4, 3, 2, 1]
 
 
 def test_two_strong_tools_share_the_places_and_what_both_need_takes_one() -> None:
-    needs = {1: [Need(11, 0.02), Need(20, 0.3), Need(12, 0.4)], 2: [Need(20, 0.02), Need(13, 0.3)]}
+    needs = {
+        1: [RequiredTool(11, 0.02), RequiredTool(20, 0.3), RequiredTool(12, 0.4)],
+        2: [RequiredTool(20, 0.02), RequiredTool(13, 0.3)],
+    }
     best = _best(_ranking(5.0, 4.8, -5.0), [1, 2, 3], needs)
     assert best[:4] == [1, 11, 2, 20]
     assert sorted(best) == [1, 2, 3, 11, 12, 13, 20]
 
 
 def test_a_clear_winner_brings_its_needs_before_those_of_the_next() -> None:
-    needs = {1: [Need(11, 0.1), Need(12, 0.2)], 2: [Need(13, 0.02)]}
+    needs = {1: [RequiredTool(11, 0.1), RequiredTool(12, 0.2)], 2: [RequiredTool(13, 0.02)]}
     assert _best(_ranking(9, 2, 0, 0), [1, 2, 3, 4], needs, k=3) == [1, 11, 12]
 
 
 def test_a_tool_that_the_request_may_not_see_stays_out() -> None:
     allowed = np.ones(20, dtype=bool)
     allowed[9] = False
-    needs = _needs_of({5: [Need(9, 0.05), Need(10, 0.1)]})
-    _, joined = fulfil(_ranking(3, 1), np.asarray([5, 6]), needs, allowed=allowed)
+    needs = _needs_of({5: [RequiredTool(9, 0.05), RequiredTool(10, 0.1)]})
+    _, joined = expand_dependencies(_ranking(3, 1), np.asarray([5, 6]), needs, allowed=allowed)
     assert joined.tolist() == [5, 6, 10]
 
 
 def test_equal_needs_are_ordered_by_number_and_no_candidates_give_none() -> None:
-    assert _best(_ranking(3, 0), [5, 6], {5: [Need(9, 0.1), Need(8, 0.1)]}) == [5, 8, 9, 6]
-    empty, tools = fulfil(_ranking(), np.empty(0, dtype=np.int64), _needs_of({}))
+    assert _best(_ranking(3, 0), [5, 6], {5: [RequiredTool(9, 0.1), RequiredTool(8, 0.1)]}) == [5, 8, 9, 6]
+    empty, tools = expand_dependencies(_ranking(), np.empty(0, dtype=np.int64), _needs_of({}))
     assert len(empty.scores) == len(tools) == 0
 
 
 def test_needs_are_unrolled_along_the_nearest_way_also_round_in_circles() -> None:
-    chain = _needs_of({1: [Need(2, 0.1), Need(4, 0.9)], 2: [Need(3, 0.1)], 3: [Need(1, 0.1), Need(4, 0.1)]})
-    found = unrolled(chain, 1)
+    chain = _needs_of(
+        {
+            1: [RequiredTool(2, 0.1), RequiredTool(4, 0.9)],
+            2: [RequiredTool(3, 0.1)],
+            3: [RequiredTool(1, 0.1), RequiredTool(4, 0.1)],
+        }
+    )
+    found = transitive_dependencies(chain, 1)
     assert [need.tool for need in found] == [2, 3, 4]
-    assert [need.fall for need in found] == sorted(need.fall for need in found)
-    assert found[-1].fall < 0.9  # by way of 2 and 3
+    assert [need.penalty for need in found] == sorted(need.penalty for need in found)
+    assert found[-1].penalty < 0.9  # by way of 2 and 3
 
 
 def test_an_own_need_goes_before_one_that_a_need_names_as_late() -> None:
-    own = _needs_of({1: [Need(2, 0.02), Need(3, 0.14)], 2: [Need(4, 0.14)], 3: [Need(5, 0.02)]})
-    assert [need.tool for need in unrolled(own, 1)] == [2, 3, 5, 4]
+    own = _needs_of(
+        {1: [RequiredTool(2, 0.02), RequiredTool(3, 0.14)], 2: [RequiredTool(4, 0.14)], 3: [RequiredTool(5, 0.02)]}
+    )
+    assert [need.tool for need in transitive_dependencies(own, 1)] == [2, 3, 5, 4]
 
 
 def test_a_long_way_ends_after_fifteen() -> None:
-    endless: NeedsOf = lambda tool: [Need(tool + 1, 0.1)]  # noqa: E731
-    assert [need.tool for need in unrolled(endless, 0)] == list(range(1, 16))
+    endless: DependenciesOf = lambda tool: [RequiredTool(tool + 1, 0.1)]  # noqa: E731
+    assert [need.tool for need in transitive_dependencies(endless, 0)] == list(range(1, 16))
 
 
 def test_what_the_request_gives_need_not_be_fetched() -> None:
-    needs = _needs_of({1: [Need(2, 0.1, fills=True), Need(3, 0.2)], 2: [Need(4, 0.1)]})
-    assert [need.tool for need in unrolled(needs, 1)] == [2, 3, 4]
-    assert [need.tool for need in unrolled(needs, 1, given=True)] == [3]
+    needs = _needs_of({1: [RequiredTool(2, 0.1, fills=True), RequiredTool(3, 0.2)], 2: [RequiredTool(4, 0.1)]})
+    assert [need.tool for need in transitive_dependencies(needs, 1)] == [2, 3, 4]
+    assert [need.tool for need in transitive_dependencies(needs, 1, given=True)] == [3]
 
 
 def _snapshot(folder: Path, ontology: Ontology, tools: list[Tool]) -> Snapshot:
@@ -124,7 +143,7 @@ def _snapshot(folder: Path, ontology: Ontology, tools: list[Tool]) -> Snapshot:
 
 
 def _direct(snapshot: Snapshot, tool_id: str) -> list[str]:
-    return [snapshot.tool_id(need.tool) for need in direct_needs(snapshot, snapshot.tool_number(tool_id))]
+    return [snapshot.tool_id(need.tool) for need in direct_dependencies(snapshot, snapshot.tool_number(tool_id))]
 
 
 @pytest.fixture(scope="module")
@@ -146,15 +165,17 @@ def declaring(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> S
 
 def test_declared_needs_keep_the_order_of_their_author(declaring: Snapshot) -> None:
     assert _direct(declaring, "cancel_order") == ["sign_in", "find_order", "check_rights"]
-    everything = unrolled(partial(direct_needs, declaring), declaring.tool_number("cancel_order"))
-    falls = {declaring.tool_id(need.tool): need.fall for need in everything}
+    everything = transitive_dependencies(partial(direct_dependencies, declaring), declaring.tool_number("cancel_order"))
+    falls = {declaring.tool_id(need.tool): need.penalty for need in everything}
     assert set(falls) == {"sign_in", "find_order", "check_rights"}
-    [itself] = [need for need in direct_needs(declaring, declaring.tool_number("cancel_order")) if need.fall > 0.06]
-    assert falls["check_rights"] < itself.fall  # by way of the login, which needs them first of all
+    [itself] = [
+        need for need in direct_dependencies(declaring, declaring.tool_number("cancel_order")) if need.penalty > 0.06
+    ]
+    assert falls["check_rights"] < itself.penalty  # by way of the login, which needs them first of all
 
 
 def test_a_declared_output_that_fills_an_input_is_a_value_and_a_road_is_no_need(declaring: Snapshot) -> None:
-    needs = direct_needs(declaring, declaring.tool_number("cancel_order"))
+    needs = direct_dependencies(declaring, declaring.tool_number("cancel_order"))
     assert [need.fills for need in needs] == [False, True, False]
     assert _direct(declaring, "find_order") == []
 
@@ -164,4 +185,4 @@ def test_a_long_list_says_what_can_come_before_not_what_must(declaring: Snapshot
 
 
 def test_a_catalogue_without_dependencies_needs_nothing(snapshot: Snapshot) -> None:
-    assert all(direct_needs(snapshot, tool) == [] for tool in range(snapshot.tool_count))
+    assert all(direct_dependencies(snapshot, tool) == [] for tool in range(snapshot.tool_count))

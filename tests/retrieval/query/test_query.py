@@ -36,8 +36,8 @@ class _Down(HashingEncoder):
 
 def test_the_whole_and_each_clause_are_encoded_in_one_call() -> None:
     encoder = _Watched()
-    query, degraded = analyse(TEXT, encoder, {}, split=True)
-    assert degraded == ()
+    query, fallbacks = analyse(TEXT, encoder, {}, split=True)
+    assert fallbacks == ()
     assert encoder.asked == [[TEXT, *clauses(TEXT)]]
     assert [clause.text for clause in query.clauses] == list(clauses(TEXT))
     for part in (query, *query.clauses):
@@ -72,15 +72,15 @@ def test_split_or_not_the_whole_request_is_the_same() -> None:
 
 @pytest.mark.parametrize("split", [True, False])
 def test_where_the_encoder_is_down_the_words_are_left(split: bool) -> None:
-    query, degraded = analyse(TEXT, _Down(), {}, split=split)
-    assert degraded == ("no semantic matching: it does not answer",)
+    query, fallbacks = analyse(TEXT, _Down(), {}, split=split)
+    assert fallbacks == ("no semantic matching: it does not answer",)
     assert len(query.clauses) == (len(clauses(TEXT)) if split else 0)
     assert all(part.vector_D is None and part.terms for part in (query, *query.clauses))
 
 
 def test_no_encoder_wanted_is_nothing_left_out() -> None:
-    query, degraded = analyse(TEXT, None, {}, split=True)
-    assert degraded == () and query.vector_D is None
+    query, fallbacks = analyse(TEXT, None, {}, split=True)
+    assert fallbacks == () and query.vector_D is None
 
 
 def test_a_retriever_encodes_a_request_once_however_many_stages_use_it(snapshot: Snapshot) -> None:
@@ -94,13 +94,13 @@ def test_a_retriever_encodes_a_request_once_however_many_stages_use_it(snapshot:
 
 def test_every_clause_brings_its_tool_by_words_alone(snapshot: Snapshot) -> None:
     response = GraphRetriever(snapshot, _Down()).retrieve(Request(query=TEXT, k=MAX_K))
-    assert response.degraded == ("no semantic matching: it does not answer",)
+    assert response.fallbacks == ("no semantic matching: it does not answer",)
     assert {tool.tool_id for tool in response.tools[:3]} == {
         "hr/give_spot_award",
         "procurement/create_purchase_order",
         "procurement/search_suppliers",
     }
-    assert all(not name.startswith("cosine") for tool in response.tools for name in tool.reasons.signals)
+    assert all(not name.startswith("cosine") for tool in response.tools for name in tool.reasons.features)
 
 
 def test_a_query_is_a_clause_of_itself() -> None:

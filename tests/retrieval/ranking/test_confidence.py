@@ -18,11 +18,11 @@ from retrieval.ranking.confidence import (
     CALIBRATION,
     Calibration,
     Confidence,
-    Judge,
-    judge_for,
-    need_evidence,
+    ConfidenceModel,
+    background_statistics,
+    confidence_model_for,
     read_calibration,
-    yardsticks,
+    tool_evidence,
 )
 from retrieval.retriever import Request
 from retrieval.snapshot.reader import Snapshot
@@ -31,17 +31,17 @@ from tests.retrieval.conftest import TOOLS
 
 SHIPPED = sorted(folder for folder in CALIBRATION.iterdir() if folder.is_dir())
 SCORES = st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=60)
-NEED = {"rank": -1.0, "gap": -1.0, "lead": 0.5, "": 0.0}
+NEEDED = {"rank": -1.0, "gap": -1.0, "lead": 0.5, "": 0.0}
 
 
-def foreign(*texts: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+def background(*texts: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     return HashingEncoder().encode(texts)
 
 
-def confidence(probabilities: list[float], *, nothing_fits: bool = False) -> Confidence:
+def confidence(probabilities: list[float], *, unanswerable: bool = False) -> Confidence:
     return Confidence(
-        fit=0.1 if nothing_fits else 0.9,
-        nothing_fits=nothing_fits,
+        answerable=0.1 if unanswerable else 0.9,
+        unanswerable=unanswerable,
         probabilities=np.asarray(probabilities, dtype=np.float32),
     )
 
@@ -51,66 +51,69 @@ def asked(text: str) -> Query:
 
 
 @pytest.fixture(scope="module")
-def judge(snapshot: Snapshot) -> Judge:
-    needs = foreign(
+def model(snapshot: Snapshot) -> ConfidenceModel:
+    queries = background(
         "weather forecast rain", "weather forecast", "forecast rain", "rain weather", "weather rain tonight"
     )
-    fit = {"best": 4.0, "mean": 0.0, "foreign": -4.0, "standing": 0.0, "": 0.0}
-    return Judge(snapshot, Calibration(foreign_FD=needs, fit=fit, need=NEED, least_fit=0.5))
+    answerable = {"best": 4.0, "mean": 0.0, "background": -4.0, "standing": 0.0, "": 0.0}
+    return ConfidenceModel(
+        snapshot, Calibration(background_BD=queries, answerable=answerable, needed=NEEDED, threshold=0.5)
+    )
 
 
-class TestJudging:
-    def ask(self, judge: Judge, snapshot: Snapshot, text: str) -> Confidence:
+class TestEstimate:
+    def ask(self, model: ConfidenceModel, snapshot: Snapshot, text: str) -> Confidence:
         tools = np.arange(snapshot.tool_count)
-        found = judge.judge(asked(text), tools, np.linspace(1, 0, len(tools)).astype(np.float32))
+        found = model.estimate(asked(text), tools, np.linspace(1, 0, len(tools)).astype(np.float32))
         assert found is not None
         return found
 
-    def test_what_a_tool_says_fits_better_than_what_is_foreign(self, judge: Judge, snapshot: Snapshot) -> None:
-        served = self.ask(judge, snapshot, "create a purchase order with a supplier")
-        unserved = self.ask(judge, snapshot, "weather forecast rain")
-        assert 0 <= unserved.fit < 0.5 < served.fit <= 1
-        assert unserved.nothing_fits and not served.nothing_fits
-        assert served.refusal == () and f"{unserved.fit:.2f}" in unserved.refusal[0]
+    def test_a_request_near_a_tool_is_more_answerable_than_one_near_the_background(
+        self, model: ConfidenceModel, snapshot: Snapshot
+    ) -> None:
+        served = self.ask(model, snapshot, "create a purchase order with a supplier")
+        unserved = self.ask(model, snapshot, "weather forecast rain")
+        assert 0 <= unserved.answerable < 0.5 < served.answerable <= 1
+        assert unserved.unanswerable and not served.unanswerable
 
-    def test_without_a_vector_or_a_candidate_nothing_is_said(self, judge: Judge) -> None:
+    def test_without_a_vector_or_a_candidate_nothing_is_said(self, model: ConfidenceModel) -> None:
         no_vector = analyse("create a purchase order", None, {})[0]
-        assert judge.judge(no_vector, np.arange(2), np.ones(2, dtype=np.float32)) is None
+        assert model.estimate(no_vector, np.arange(2), np.ones(2, dtype=np.float32)) is None
         nothing = np.empty(0, dtype=np.float32)
-        assert judge.judge(asked("create a purchase order"), np.empty(0, dtype=np.int64), nothing) is None
+        assert model.estimate(asked("create a purchase order"), np.empty(0, dtype=np.int64), nothing) is None
 
-    def test_a_tool_that_is_no_candidate_does_not_count(self, judge: Judge, snapshot: Snapshot) -> None:
+    def test_a_tool_that_is_no_candidate_does_not_count(self, model: ConfidenceModel, snapshot: Snapshot) -> None:
         text = "create a purchase order with a supplier"
         best = snapshot.tool_number("procurement/create_purchase_order")
         others = np.asarray([number for number in range(snapshot.tool_count) if number != best])
-        without = judge.judge(asked(text), others, np.ones(len(others), dtype=np.float32))
-        assert without is not None and without.fit < self.ask(judge, snapshot, text).fit
+        without = model.estimate(asked(text), others, np.ones(len(others), dtype=np.float32))
+        assert without is not None and without.answerable < self.ask(model, snapshot, text).answerable
 
-    def test_how_well_the_catalogue_serves_a_foreign_need_is_the_cosine_of_its_best_tool(
+    def test_how_well_the_catalogue_serves_a_background_query_is_the_cosine_of_its_best_tool(
         self, snapshot: Snapshot
     ) -> None:
-        needs = foreign("supplier", "weather")
+        queries = background("supplier", "weather")
         rows = snapshot.vectors.rows(np.arange(snapshot.tool_count))
-        assert np.allclose(yardsticks(snapshot, needs).served_F, (rows @ needs.T).max(axis=0), atol=1e-6)
+        assert np.allclose(background_statistics(snapshot, queries).served_B, (rows @ queries.T).max(axis=0), atol=1e-6)
 
 
 class TestAnswers:
-    """What the retriever makes of a judge."""
+    """What the retriever makes of a confidence model."""
 
     @pytest.fixture
-    def retriever(self, snapshot: Snapshot, judge: Judge) -> GraphRetriever:
-        return GraphRetriever(snapshot, HashingEncoder(), judge=judge)
+    def retriever(self, snapshot: Snapshot, model: ConfidenceModel) -> GraphRetriever:
+        return GraphRetriever(snapshot, HashingEncoder(), confidence=model)
 
-    def test_the_tools_are_the_same_with_a_judge_and_without(
+    def test_the_tools_are_the_same_with_a_model_and_without(
         self, retriever: GraphRetriever, snapshot: Snapshot
     ) -> None:
         request = Request(query="create a purchase order with a supplier", k=4)
-        judged, plain = (one.retrieve(request) for one in (retriever, GraphRetriever(snapshot, HashingEncoder())))
-        assert [(tool.tool_id, tool.score) for tool in judged.tools] == [
+        with_model, plain = (one.retrieve(request) for one in (retriever, GraphRetriever(snapshot, HashingEncoder())))
+        assert [(tool.tool_id, tool.score) for tool in with_model.tools] == [
             (tool.tool_id, tool.score) for tool in plain.tools
         ]
-        assert plain.fit_probability is None and plain.tools[0].probability is None
-        chances = [tool.probability for tool in judged.tools]
+        assert plain.answerable_probability is None and plain.tools[0].probability is None
+        chances = [tool.probability for tool in with_model.tools]
         assert None not in chances and chances == sorted(chances, key=lambda chance: -(chance or 0.0))
 
     def test_auto_k_gives_a_beginning_of_the_answer(self, retriever: GraphRetriever) -> None:
@@ -118,23 +121,24 @@ class TestAnswers:
         full, short = (retriever.retrieve(Request(query=query, k=6, auto_k=auto)) for auto in (False, True))
         assert 1 <= len(short.tools) < len(full.tools)
         assert [tool.tool_id for tool in short.tools] == [tool.tool_id for tool in full.tools][: len(short.tools)]
-        assert (short.no_tool_fits, short.degraded) == (False, ())
+        assert (short.unanswerable, short.fallbacks) == (False, ())
 
     def test_where_nothing_fits_auto_k_is_empty_and_says_why(self, retriever: GraphRetriever) -> None:
         full, none = (retriever.retrieve(Request(query="weather forecast rain", auto_k=auto)) for auto in (False, True))
-        assert full.tools and full.no_tool_fits and full.degraded == ()
-        assert none.tools == () and none.no_tool_fits and "no tool fits" in none.degraded[0]
+        assert full.tools and full.unanswerable and full.fallbacks == ()
+        assert none.tools == () and none.unanswerable and "no tool fits" in none.fallbacks[0]
+        assert f"{none.answerable_probability:.2f}" in none.fallbacks[0]
 
 
 class TestTools:
     @given(SCORES)
     def test_probabilities_fall_with_the_rank_and_do_not_depend_on_the_scale(self, scores: list[float]) -> None:
         plain = np.asarray(scores, dtype=np.float32)
-        evidence = need_evidence(plain)
+        evidence = tool_evidence(plain)
         order = np.argsort(-plain, kind="stable")
         assert np.allclose(np.exp(evidence["rank"][order]), np.arange(1, len(plain) + 1), rtol=1e-4)
         assert np.all(np.diff(evidence["gap"][order]) >= 0) and np.all(evidence["gap"] >= 0)
-        doubled = need_evidence(2 * plain)
+        doubled = tool_evidence(2 * plain)
         if plain.std() > 1e-3:
             assert all(np.allclose(doubled[name], evidence[name], rtol=1e-3, atol=1e-3) for name in evidence)
 
@@ -147,7 +151,7 @@ class TestTools:
         assert len(kept) == 1 or sum(ranked[len(kept) - 1 :]) > 0.5 - 1e-4
 
     def test_where_nothing_fits_no_tool_is_enough(self) -> None:
-        assert list(confidence([0.9, 0.8], nothing_fits=True).enough(np.arange(2))) == []
+        assert list(confidence([0.9, 0.8], unanswerable=True).enough(np.arange(2))) == []
 
     def test_of_no_candidate_none_is_kept(self) -> None:
         assert list(confidence([]).enough(np.arange(0))) == []
@@ -161,16 +165,18 @@ class TestShipped:
     @pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
     def test_it_means_what_it_must(self, folder: Path) -> None:
         shipped = read_calibration(folder)
-        assert np.allclose(np.linalg.norm(shipped.foreign_FD, axis=1), 1, atol=1e-5)
-        assert shipped.fit["best"] > 0 > shipped.fit["foreign"], "near tools speak for, near foreign needs against"
-        assert shipped.need["rank"] <= 0 and shipped.need["gap"] <= 0, "probabilities fall with the rank"
-        assert 0 < shipped.least_fit < 1
-        assert set(shipped.need) == {*need_evidence(np.zeros(1, dtype=np.float32)), ""}
+        assert np.allclose(np.linalg.norm(shipped.background_BD, axis=1), 1, atol=1e-5)
+        assert shipped.answerable["best"] > 0 > shipped.answerable["background"], (
+            "near tools count for, near background against"
+        )
+        assert shipped.needed["rank"] <= 0 and shipped.needed["gap"] <= 0, "probabilities fall with the rank"
+        assert 0 < shipped.threshold < 1
+        assert set(shipped.needed) == {*tool_evidence(np.zeros(1, dtype=np.float32)), ""}
 
-    def test_an_encoder_without_one_gets_no_judge(self, snapshot: Snapshot, content: SnapshotContent) -> None:
-        assert judge_for(snapshot, content.encoder.name) is None
-        assert judge_for(snapshot, "another.v1") is None
+    def test_an_encoder_without_one_gets_no_model(self, snapshot: Snapshot, content: SnapshotContent) -> None:
+        assert confidence_model_for(snapshot, content.encoder.name) is None
+        assert confidence_model_for(snapshot, "another.v1") is None
 
-    def test_the_yardsticks_are_those_of_the_snapshot(self, snapshot: Snapshot) -> None:
-        needs: Floats1d = foreign("supplier")
-        assert len(yardsticks(snapshot, needs).sample_SD) == snapshot.tool_count == len(TOOLS)
+    def test_the_statistics_are_those_of_the_snapshot(self, snapshot: Snapshot) -> None:
+        queries: Floats1d = background("supplier")
+        assert len(background_statistics(snapshot, queries).sample_SD) == snapshot.tool_count == len(TOOLS)

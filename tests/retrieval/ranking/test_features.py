@@ -1,4 +1,4 @@
-"""The fields of a tool and the signals made of them, each against the field's own text."""
+"""The fields of a tool and the features made of them, each against the field's own text."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from inference import HashingEncoder
 from ontology import Parameter, Tool
 from ontology.names import words
 from ontology.tool_text import tool_text
-from retrieval.config import Switches
+from retrieval.config import RetrievalConfig
 from retrieval.index.analysis import terms
 from retrieval.index.bm25 import Bm25Index, make_postings
 from retrieval.index.name_coverage import covered
 from retrieval.index.text_fields import FIELDS, NAMES, params_text
 from retrieval.query.query import analyse
-from retrieval.ranking.clause_fusion import CLAUSE_SIGNALS
-from retrieval.ranking.features import TEXT_SIGNALS, text_signals
+from retrieval.ranking.clause_fusion import CLAUSE_FEATURES
+from retrieval.ranking.features import TEXT_FEATURES, text_features
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.weights import FUSED, PLAIN, SHIPPED
 from retrieval.snapshot.writer import SnapshotContent
@@ -70,8 +70,8 @@ def test_signals_are_those_of_their_fields_for_the_tools_that_are_asked_for(snap
     query, _ = analyse(TEXT, HashingEncoder(), {})
     assert query.vector_D is not None
     tools = np.array([1, 2, 4])
-    found = text_signals(snapshot, query, tools, TEXT_SIGNALS)
-    assert list(found) == list(TEXT_SIGNALS)
+    found = text_features(snapshot, query, tools, TEXT_FEATURES)
+    assert list(found) == list(TEXT_FEATURES)
     for name, values in found.items():
         assert values.shape == (3,) and values.dtype == np.float32, name
     for field in FIELDS:
@@ -86,15 +86,15 @@ def test_signals_are_those_of_their_fields_for_the_tools_that_are_asked_for(snap
 def test_only_what_is_named_is_looked_at_in_that_order_and_no_cosine_without_a_vector(snapshot: Snapshot) -> None:
     query, _ = analyse(TEXT, None, {})
     tools = np.arange(snapshot.tool_count)
-    assert list(text_signals(snapshot, query, tools, ("name_coverage", "bm25_text"))) == ["name_coverage", "bm25_text"]
-    assert list(text_signals(snapshot, query, tools, ("cosine_text", "bm25_values", "cosine_name"))) == ["bm25_values"]
+    assert list(text_features(snapshot, query, tools, ("name_coverage", "bm25_text"))) == ["name_coverage", "bm25_text"]
+    assert list(text_features(snapshot, query, tools, ("cosine_text", "bm25_values", "cosine_name"))) == ["bm25_values"]
 
 
 def test_what_is_weighed_switched_or_voted_with_is_a_signal_that_there_is() -> None:
-    assert set(FUSED) | set(CLAUSE_SIGNALS) <= set(TEXT_SIGNALS)
+    assert set(FUSED) | set(CLAUSE_FEATURES) <= set(TEXT_FEATURES)
     assert list(SHIPPED.fusion) == list(FUSED)
-    assert set(FUSED) <= set(asdict(Switches()))
-    assert set(asdict(SHIPPED)) == {*FUSED, "graph_support", "clause_votes", "resolver_margin"}
+    assert set(FUSED) <= set(asdict(RetrievalConfig()))
+    assert set(asdict(SHIPPED)) == {*FUSED, "graph_support", "clause_fusion", "resolver_margin"}
     assert {name for name, weight in asdict(PLAIN).items() if weight} == {
         "bm25_text",
         "bm25_params",

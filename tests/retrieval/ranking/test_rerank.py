@@ -14,7 +14,7 @@ from ontology.errors import ModelError
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.query import Query, analyse
 from retrieval.ranking.fusion import Ranking, order
-from retrieval.ranking.rerank import SecondLook
+from retrieval.ranking.rerank import PromotingReranker
 from retrieval.retriever import MAX_K, Request
 from retrieval.snapshot.reader import Snapshot
 
@@ -52,15 +52,15 @@ def _query() -> Query:
 
 def _ranking(scores: Sequence[float]) -> Ranking:
     values = np.asarray(scores, dtype=np.float32)
-    return Ranking(scores=values, signals={"bm25_text": values})
+    return Ranking(scores=values, features={"bm25_text": values})
 
 
 def _look(
     snapshot: Snapshot, scores: Sequence[float], said: Sequence[float], *, some: int = 16, weight: float = 0.5
 ) -> Ranking:
-    look = SecondLook(snapshot, _Reader(said), some=some, weight=weight)
-    ranking, degraded = look(_ranking(scores), _query(), TOOLS)
-    assert degraded == ()
+    look = PromotingReranker(snapshot, _Reader(said), some=some, weight=weight)
+    ranking, fallbacks = look(_ranking(scores), _query(), TOOLS)
+    assert fallbacks == ()
     return ranking
 
 
@@ -119,11 +119,11 @@ def test_ties_are_broken_by_the_reader(snapshot: Snapshot) -> None:
 
 def test_the_best_are_read_with_the_request_each_by_title_description_and_names_of_inputs(snapshot: Snapshot) -> None:
     reader = _Reader([3.0, 1.0])
-    ranking, _ = SecondLook(snapshot, reader, some=2)(_ranking([0, 4, 1, 5, 2, 3]), _query(), TOOLS)
+    ranking, _ = PromotingReranker(snapshot, reader, some=2)(_ranking([0, 4, 1, 5, 2, 3]), _query(), TOOLS)
     assert reader.asked == TEXT
     assert reader.read == [_read_text(snapshot, 3), _read_text(snapshot, 1)]
-    assert ranking.signals["second_look"].tolist() == [0, 1, 0, 3, 0, 0]
-    assert ranking.signals["bm25_text"].tolist() == [0, 4, 1, 5, 2, 3]
+    assert ranking.features["reranker"].tolist() == [0, 1, 0, 3, 0, 0]
+    assert ranking.features["bm25_text"].tolist() == [0, 4, 1, 5, 2, 3]
 
 
 def _read_text(snapshot: Snapshot, number: int) -> str:
@@ -136,22 +136,22 @@ def test_a_request_of_several_clauses_is_left_to_their_votes(snapshot: Snapshot)
     query, _ = analyse(text, None, {}, split=True)
     ranking = _ranking([6.0, 5.0, 4.0, 3.0, 2.0, 1.0])
     assert len(query.clauses) == 2
-    assert SecondLook(snapshot, _Dead())(ranking, query, TOOLS) == (ranking, ())
+    assert PromotingReranker(snapshot, _Dead())(ranking, query, TOOLS) == (ranking, ())
 
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_where_there_is_no_choice_nobody_is_asked(snapshot: Snapshot, count: int) -> None:
     ranking = _ranking([1.0] * count)
-    assert SecondLook(snapshot, _Dead())(ranking, _query(), TOOLS[:count]) == (ranking, ())
+    assert PromotingReranker(snapshot, _Dead())(ranking, _query(), TOOLS[:count]) == (ranking, ())
 
 
 def test_a_dead_reader_leaves_the_answer_as_it_was_and_says_so(snapshot: Snapshot) -> None:
     request = Request(query=TEXT, k=MAX_K)
     plain = GraphRetriever(snapshot, HashingEncoder()).retrieve(request)
-    answer = GraphRetriever(snapshot, HashingEncoder(), second_look=SecondLook(snapshot, _Dead())).retrieve(request)
+    answer = GraphRetriever(snapshot, HashingEncoder(), reranker=PromotingReranker(snapshot, _Dead())).retrieve(request)
     assert answer.tools == plain.tools
-    assert plain.degraded == ()
-    assert answer.degraded == ("no second look: the endpoint does not answer",)
+    assert plain.fallbacks == ()
+    assert answer.fallbacks == ("no reranking: the endpoint does not answer",)
 
 
 def test_what_the_look_prefers_is_ranked_higher_and_still_completed(snapshot: Snapshot) -> None:
@@ -164,10 +164,10 @@ def test_what_the_look_prefers_is_ranked_higher_and_still_completed(snapshot: Sn
             return np.asarray(["spot award" in document for document in documents], dtype=np.float32)
 
     request = Request(query="create a purchase order of 100", k=MAX_K)
-    look = SecondLook(snapshot, Awards(), weight=50.0)
+    look = PromotingReranker(snapshot, Awards(), weight=50.0)
     plain = GraphRetriever(snapshot, HashingEncoder()).retrieve(request)
-    answer = GraphRetriever(snapshot, HashingEncoder(), second_look=look).retrieve(request)
+    answer = GraphRetriever(snapshot, HashingEncoder(), reranker=look).retrieve(request)
     assert plain.tools[0].tool_id == "procurement/create_purchase_order"
     assert answer.tools[0].tool_id == "hr/give_spot_award"
-    lifted = {tool.tool_id for tool in answer.tools if tool.reasons.signals["resolver_lift"] > 0}
+    lifted = {tool.tool_id for tool in answer.tools if tool.reasons.features["resolver_boost"] > 0}
     assert "hr/search_employees" in lifted

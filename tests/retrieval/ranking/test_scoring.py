@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from inference import Floats2d, HashingEncoder
 from ontology import Dependency, Ontology, Tool
 from ontology.errors import ModelError
-from retrieval.config import Switches
+from retrieval.config import RetrievalConfig
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.ranking.clause_fusion import votes
 from retrieval.ranking.fusion import Ranking, standardise, weighed
@@ -66,7 +66,7 @@ weights_of = st.builds(
     cosine_name=weight,
     name_coverage=weight,
     graph_support=weight,
-    clause_votes=weight,
+    clause_fusion=weight,
     resolver_margin=st.sampled_from([0.0, 0.1, 0.75, 3.0]),
 )
 unhurried = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -122,7 +122,7 @@ def test_where_the_answer_is_not_completed_scores_are_those_of_the_retriever(nee
         scores = candidates.scores(SHIPPED)
         for tool in retriever.retrieve(Request(query=text, k=MAX_K)).tools:
             at = int(np.searchsorted(candidates.tools, needing.tool_number(tool.tool_id)))
-            lift = tool.reasons.signals["resolver_lift"] + tool.reasons.signals["needed"]
+            lift = tool.reasons.features["resolver_boost"] + tool.reasons.features["dependency_boost"]
             assert tool.score == pytest.approx(float(scores[at]) + lift, abs=1e-4)
 
 
@@ -132,44 +132,48 @@ def test_where_only_cosines_count_and_the_encoder_is_down_nothing_breaks(snapsho
             raise ModelError("it does not answer")
 
     cosines = RankingWeights(**{**dict.fromkeys(FUSED, 0.0), "cosine_text": 1.0})
-    for switches in (Switches(), Switches(graph_support=False), Switches(graph_support=False, clause_votes=False)):
-        retriever = GraphRetriever(snapshot, Down(), weights=cosines, switches=switches)
+    for config in (
+        RetrievalConfig(),
+        RetrievalConfig(graph_support=False),
+        RetrievalConfig(graph_support=False, clause_fusion=False),
+    ):
+        retriever = GraphRetriever(snapshot, Down(), weights=cosines, config=config)
         answer = retriever.retrieve(Request(query=REQUESTS[0], k=3))
         assert answer.tools
-        assert answer.degraded == ("no semantic matching: it does not answer",)
+        assert answer.fallbacks == ("no semantic matching: it does not answer",)
 
 
 def test_scores_are_the_sum_of_the_signals_and_the_votes(snapshot: Snapshot) -> None:
-    signals = {
+    features = {
         "bm25_text": np.array([1.0, -1.0, 0.0], dtype=np.float32),
         "graph_support": np.array([0.5, 0.5, -1.0], dtype=np.float32),
     }
     clauses_CT = np.array([[0.0, 2.0, -1.0]], dtype=np.float32)
     none = np.empty((0, 3), dtype=np.float32)
     tools = np.array([3, 5, 8])
-    weights = RankingWeights(bm25_text=2.0, graph_support=4.0, clause_votes=1.5)
-    whole = weighed(signals, weights.signals)
+    weights = RankingWeights(bm25_text=2.0, graph_support=4.0, clause_fusion=1.5)
+    whole = weighed(features, weights.features)
     assert whole.tolist() == [4.0, 0.0, -4.0]
-    silent = Candidates(tools=tools, standardised=signals, clauses_CT=none)
+    silent = Candidates(tools=tools, standardised=features, clauses_CT=none)
     assert silent.scores(weights).tolist() == whole.tolist()
-    voted = Candidates(tools=tools, standardised=signals, clauses_CT=clauses_CT).scores(weights)
+    voted = Candidates(tools=tools, standardised=features, clauses_CT=clauses_CT).scores(weights)
     assert voted == pytest.approx(standardise(whole) + 1.5 * votes(clauses_CT, standardise(whole)))
     doubled = replace(weights, bm25_text=4.0, graph_support=8.0)
-    again = Candidates(tools=tools, standardised=signals, clauses_CT=clauses_CT).scores(doubled)
-    assert again == pytest.approx(voted), "only the proportion of the signals matters"
+    again = Candidates(tools=tools, standardised=features, clauses_CT=clauses_CT).scores(doubled)
+    assert again == pytest.approx(voted), "only the proportion of the features matters"
 
 
 def test_ranked_is_best_first_ties_by_number_and_completed_with_the_margin() -> None:
     tools = np.array([2, 4, 6, 9])
-    signals = {"bm25_text": np.array([1.0, 3.0, 1.0, 2.0], dtype=np.float32)}
+    features = {"bm25_text": np.array([1.0, 3.0, 1.0, 2.0], dtype=np.float32)}
     none = np.empty((0, 4), dtype=np.float32)
-    assert Candidates(tools=tools, standardised=signals, clauses_CT=none).ranked(PLAIN).tolist() == [4, 9, 2, 6]
+    assert Candidates(tools=tools, standardised=features, clauses_CT=none).ranked(PLAIN).tolist() == [4, 9, 2, 6]
     margins = []
 
     def complete(ranking: Ranking, margin: float) -> tuple[Ranking, np.ndarray]:
         margins.append(margin)
-        return replace(ranking, scores=np.append(ranking.scores, np.float32(2.5)), signals={}), np.append(tools, 11)
+        return replace(ranking, scores=np.append(ranking.scores, np.float32(2.5)), features={}), np.append(tools, 11)
 
-    case = Candidates(tools=tools, standardised=signals, clauses_CT=none, complete=complete)
+    case = Candidates(tools=tools, standardised=features, clauses_CT=none, complete=complete)
     assert case.ranked(replace(PLAIN, resolver_margin=0.25)).tolist() == [4, 11, 9, 2, 6]
     assert margins == [0.25]

@@ -27,7 +27,7 @@ from ontology.errors import (
     StorageError,
 )
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.presets import YARDSTICKS, make_presets
+from retrieval.presets import BASELINES, make_presets
 from retrieval.ranking.fusion import TextRanker
 from retrieval.retriever import Request, Response
 from retrieval.snapshot.publish import MANIFEST, content_id
@@ -48,13 +48,13 @@ PARAMETERS = RankingWeights(
     cosine_name=0.0,
     name_coverage=0.0,
     graph_support=0.0,
-    clause_votes=0.0,
+    clause_fusion=0.0,
 )
 WEIGHTS = (
     SHIPPED,
     PARAMETERS,
     PLAIN,
-    RankingWeights(bm25_text=0.3, cosine_name=2.0, graph_support=1.5, clause_votes=0.4, resolver_margin=0.1),
+    RankingWeights(bm25_text=0.3, cosine_name=2.0, graph_support=1.5, clause_fusion=0.4, resolver_margin=0.1),
     RankingWeights(bm25_params=0.0, cosine_text=0.1, name_coverage=2.0, graph_support=0.0, resolver_margin=3.0),
 )
 
@@ -84,8 +84,8 @@ def test_a_weight_is_finite_and_bounded(value: float) -> None:
 
 
 def test_some_text_signal_says_something() -> None:
-    with pytest.raises(InvalidArgumentError, match="all text signals have the weight 0"):
-        RankingWeights(**{**dict.fromkeys(FUSED, 0.0), "graph_support": 1.0, "clause_votes": 1.0})
+    with pytest.raises(InvalidArgumentError, match="all text features have the weight 0"):
+        RankingWeights(**{**dict.fromkeys(FUSED, 0.0), "graph_support": 1.0, "clause_fusion": 1.0})
 
 
 def said(**weights: object) -> dict[str, object]:
@@ -142,7 +142,7 @@ def test_only_the_default_preset_takes_the_weights(tmp_path: Path, content: Snap
     assert new.snapshot.weights == PARAMETERS
     assert answers(new.retriever()) == answers(GraphRetriever(old.snapshot, HashingEncoder(), weights=PARAMETERS))
     assert answers(new.retriever()) != answers(old.retriever())
-    for preset in YARDSTICKS:
+    for preset in BASELINES:
         assert answers(new.retriever(preset)) == answers(old.retriever(preset)), preset
 
 

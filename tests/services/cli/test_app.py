@@ -226,8 +226,8 @@ def test_search_prints_why(run: Run, store: Path) -> None:
 def test_search_says_where_it_cannot_tell_how_many_are_enough(run: Run, store: Path) -> None:
     _, out, _ = run("search", "task", "--store", store, "-k", "auto:4", "--preset", "bm25", "--json")
     answer = json.loads(out)
-    assert len(answer["tools"]) == 4 and "auto_k" in answer["degraded"][0]
-    assert answer["fit_probability"] is None and answer["tools"][0]["probability"] is None
+    assert len(answer["tools"]) == 4 and "auto_k" in answer["fallbacks"][0]
+    assert answer["answerable_probability"] is None and answer["tools"][0]["probability"] is None
     code, out, _ = run("search", "task", "--store", store, "-k", "auto", "--preset", "bm25")
     assert code == 0 and "auto_k" in out
 

@@ -240,9 +240,9 @@ def test_a_process_that_is_killed_loses_nothing_and_goes_on(run: Run, store: Pat
     process.communicate(timeout=30)
     lines = rows.read_bytes().splitlines(keepends=True)
     assert 20 <= len(lines) < MANY
-    rows.write_bytes(lines[0].replace(b'"degraded": []', b'"degraded": ["marked"]') + b"".join(lines[1:]))
+    rows.write_bytes(lines[0].replace(b'"fallbacks": []', b'"fallbacks": ["marked"]') + b"".join(lines[1:]))
     assert run(*asked, tmp_path / "killed")[0] == 0
-    assert read_run(tmp_path / "killed", "default").answers["0-0"].degraded == ("marked",), "not asked again"
+    assert read_run(tmp_path / "killed", "default").answers["0-0"].fallbacks == ("marked",), "not asked again"
     assert run(*asked, tmp_path / "whole")[0] == 0
     assert rankings(tmp_path / "killed") == rankings(tmp_path / "whole")
     assert figures(tmp_path / "killed") == figures(tmp_path / "whole")

@@ -13,7 +13,16 @@ from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Dependency, Parameter, Tool
 from ontology.triple import Provenance
 from retrieval.engine import CatalogInfo, EgoGraph, Engine, GraphEdge, GraphNode
-from retrieval.retriever import EdgeWalked, EntryMatch, Reasons, Request, Response, Retriever, ScoredTool, Supply
+from retrieval.retriever import (
+    EntryMatch,
+    ParameterBinding,
+    Reasons,
+    Request,
+    Response,
+    Retriever,
+    ScoredTool,
+    TraversedEdge,
+)
 from services.server.server import Server
 from services.server.settings import ServerSettings
 
@@ -169,9 +178,15 @@ class WordRetriever:
             best = [tool_id for tool_id in best if scores[tool_id] >= 0.5]
         reasons = Reasons(
             entries=(EntryMatch(node="business_object:customer", kind="ngram", text="customer", score=2.5),),
-            edges=(EdgeWalked(head="tool:x", predicate="has_entity", tail="business_object:customer", confidence=0.5),),
-            signals={"words": 0.25},
-            supplies=(Supply(parameter="customer_id", tool_id="crm/find_customer", kind="supplies", confidence=0.75),),
+            edges=(
+                TraversedEdge(head="tool:x", predicate="has_entity", tail="business_object:customer", confidence=0.5),
+            ),
+            features={"words": 0.25},
+            bindings=(
+                ParameterBinding(
+                    parameter="customer_id", supplier="crm/find_customer", kind="supplies", confidence=0.75
+                ),
+            ),
         )
         return Response(
             tools=tuple(
@@ -187,9 +202,9 @@ class WordRetriever:
             snapshot_id=self.engine.snapshot_id,
             preset=self.name,
             timings_ms={"total": 1.0},
-            degraded=("no reranker", "auto_k: nobody knows")[: 1 + request.auto_k] if self.name == "title" else (),
-            fit_probability=fit,
-            no_tool_fits=fit is not None and fit < 0.5,
+            fallbacks=("no reranker", "auto_k: nobody knows")[: 1 + request.auto_k] if self.name == "title" else (),
+            answerable_probability=fit,
+            unanswerable=fit is not None and fit < 0.5,
         )
 
 

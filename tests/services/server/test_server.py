@@ -101,9 +101,9 @@ async def test_retrieve_ranks_and_explains(stub: pb_grpc.ToolRetrievalAsyncStub)
     assert json.loads(first.schema_json)["function"]["parameters"]["required"] == ["name"]
     assert first.reasons.entries[0].score == 2.5
     assert first.reasons.edges[0].predicate == "has_entity"
-    assert dict(first.reasons.signals) == {"words": 0.25}
-    assert first.reasons.supplies[0].tool_id == "crm/find_customer"
-    assert (response.snapshot_id, response.preset, list(response.degraded)) == (SNAPSHOT_ID, "words", [])
+    assert dict(first.reasons.features) == {"words": 0.25}
+    assert first.reasons.bindings[0].supplier == "crm/find_customer"
+    assert (response.snapshot_id, response.preset, list(response.fallbacks)) == (SNAPSHOT_ID, "words", [])
     assert response.timings_ms["total"] == 1.0 and response.timings_ms["queue"] >= 0
 
 
@@ -111,7 +111,7 @@ async def test_retrieve_leaves_out_what_was_not_asked_for(stub: pb_grpc.ToolRetr
     response = await stub.Retrieve(pb.RetrieveRequest(query="customer", preset="title"))
     assert len(response.tools) == 3  # k absent means ten
     assert not any(tool.HasField("reasons") or tool.schema_json for tool in response.tools)
-    assert (response.preset, list(response.degraded)) == ("title", ["no reranker"])
+    assert (response.preset, list(response.fallbacks)) == ("title", ["no reranker"])
 
 
 async def test_an_answer_says_how_likely_its_tools_are_and_is_as_long_as_asked(
@@ -119,7 +119,7 @@ async def test_an_answer_says_how_likely_its_tools_are_and_is_as_long_as_asked(
 ) -> None:
     response = await stub.Retrieve(pb.RetrieveRequest(query="umbrella customer lost"))
     assert [round(tool.probability, 2) for tool in response.tools] == [0.33, 0.33, 0.33]
-    assert round(response.fit_probability, 2) == 0.33 and response.no_tool_fits
+    assert round(response.answerable_probability, 2) == 0.33 and response.unanswerable
 
 
 async def test_auto_k_leaves_out_what_is_not_needed_and_all_where_nothing_fits(
@@ -128,9 +128,9 @@ async def test_auto_k_leaves_out_what_is_not_needed_and_all_where_nothing_fits(
     short = await stub.Retrieve(pb.RetrieveRequest(query="find customer", auto_k=True))
     assert [tool.id for tool in short.tools] == ["crm/find_customer", "crm/get_customer", "erp/list_orders"]
     short = await stub.Retrieve(pb.RetrieveRequest(query="find a customer by name", auto_k=True, k=3))
-    assert [tool.id for tool in short.tools] == ["crm/find_customer"] and not short.no_tool_fits
+    assert [tool.id for tool in short.tools] == ["crm/find_customer"] and not short.unanswerable
     none = await stub.Retrieve(pb.RetrieveRequest(query="umbrella customer lost", auto_k=True))
-    assert list(none.tools) == [] and none.no_tool_fits
+    assert list(none.tools) == [] and none.unanswerable
 
 
 async def test_a_preset_without_probabilities_does_not_shorten_and_says_so(
@@ -142,8 +142,8 @@ async def test_a_preset_without_probabilities_does_not_shorten_and_says_so(
         (await stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=[request]))).results[0].response,
     ):
         assert len(response.tools) == 3
-        assert not response.HasField("fit_probability") and not response.tools[0].HasField("probability")
-        assert list(response.degraded) == ["no reranker", "auto_k: nobody knows"]
+        assert not response.HasField("answerable_probability") and not response.tools[0].HasField("probability")
+        assert list(response.fallbacks) == ["no reranker", "auto_k: nobody knows"]
 
 
 async def test_filters_reach_the_retriever(stub: pb_grpc.ToolRetrievalAsyncStub) -> None:

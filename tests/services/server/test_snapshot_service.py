@@ -50,7 +50,7 @@ async def test_every_preset_answers_with_reasons(store: Path) -> None:
             assert answer.preset == preset
             assert answer.snapshot_id == catalog.snapshot_id
             assert 1 <= len(answer.tools) <= 5
-            assert all(tool.reasons is not None and tool.reasons.signals for tool in answer.tools)
+            assert all(tool.reasons is not None and tool.reasons.features for tool in answer.tools)
         paper = await client.retrieve(QUERY, k=5, preset="paper")
         assert any(tool.reasons and tool.reasons.entries and tool.reasons.edges for tool in paper.tools)
 

@@ -19,6 +19,7 @@ from datagen.seams import GeneratedText
 from datagen.synthetic_request import CLASSES, RejectedRequest, SampleValue
 from datagen.tool_path import ToolPath
 from ontology.errors import InvalidArgumentError
+from ontology.stop_words import stop_words
 
 __all__ = ["RulesGenerator"]
 
@@ -33,10 +34,7 @@ _FRAMES: Mapping[str, Callable[[Scene], str]] = {
 _ATTEMPTS = 18
 _CHOICES = 11
 _MAY_REPEAT = 0.33
-_COMMON = frozenset(
-    "a an the for on of to in at by up me i you that it is are there with from what can do we have has then and one get about any if could as "
-    "its new need want over out find first line show send look once done please also i'd there's that's we've last use how".split()
-)
+_COMMON = stop_words("plain_words")
 _CONDITION = r"\b(?:if|unless|provided|in case|as long as|assuming|should it|otherwise|whether|whenever)\b"
 _ORDER = r"\b(?:then|first|after|afterwards|before|once|next,|finally|subsequently|based on)\b"
 _DISTINCT = r"\b(?:and|also|plus|besides|separately|as well as)\b"

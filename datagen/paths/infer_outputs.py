@@ -22,6 +22,7 @@ from ingest.linking import (
     local_name,
 )
 from ontology.names import verb_lemma, words
+from ontology.stop_words import stop_words
 from ontology.tool import Tool
 
 __all__ = ["Inference", "Inferrer"]
@@ -39,7 +40,7 @@ _RETURNS = re.compile(
     r"generates?|determines?|produces?|outputs?|looks? up|shows?|displays?|query|queries)\b\s+(?P<what>[^.;:()]{3,120})",
     re.IGNORECASE,
 )
-_STOP = frozenset("of for by from with in on at to using based given if when whether that which as and or".split())
+_STOP = stop_words("phrase_ends")
 _SKIP = frozenset("the a an this all any its your current list detail details information latest new unique".split())
 _LONGEST = 4
 

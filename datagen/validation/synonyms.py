@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from datagen.generation.lexicon import load_lexicon
 from ontology.names import noun_lemma, words
+from ontology.stop_words import stop_words
 
 __all__ = ["PERSONS", "STOP", "called", "content_words", "is_person", "say"]
 
@@ -15,10 +16,7 @@ PERSONS = frozenset(
     "colleague manager staff worker reporter author creator sender attendee participant interviewer buyer picker counter lead login account".split()
 )
 """Roles of people, in the singular."""
-STOP = frozenset(
-    "a an the of to for from with and or but by in on at into about as is are be was were been it its this that these those which who what "
-    "all any each per not no can may will must has have do does if when then than also only one their his her your our my so such other same via".split()
-)
+STOP = stop_words("validation")
 """Words that say nothing of what is spoken of."""
 
 

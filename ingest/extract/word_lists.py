@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ontology.names import verb_lemma
+from ontology.stop_words import stop_words
 
 __all__ = [
     "ACTIONS",
@@ -101,20 +102,7 @@ GENERIC_HEADS = TRANSPARENT_HEADS | frozenset(
 )
 
 # Never part of a name at its edge.
-STOP_WORDS = frozenset(
-    "a an the this that these those my your his her its our their some any each every all both either neither no not "
-    "such other another same own which what whose who whom it they them he she we you i me us itself themselves "
-    "and or but nor so yet if then else when while where why how of in on at by for with from to into onto over under "
-    "via per as than about one two three four five six seven eight nine ten hundred thousand million hundreds thousands millions dozens first second third "
-    "more most less least many much few several various multiple single certain specific specified given particular "
-    "following previous next current currently existing new newly old available possible optional optionally required "
-    "mandatory respective corresponding relevant related associated different additional only also just very well "
-    "above below e.g i.e etc eg ie be is are was were been being has have had do does did can could may might must "
-    "shall should will would whole entire full complete total overall desired requested provided selected chosen "
-    "supported supplied default main whether there here again once up out off down detailed basic simple "
-    "created used stored returned added played playing retrieved listed based contained given standard further latest live recent recently updated official original kind important fully partially newest oldest top upcoming "
-    "successful valid invalid exact actual potential necessary appropriate unique up-to-date non".split()
-)
+STOP_WORDS = stop_words("name_edges")
 
 # Segments of an output's path that only wrap what is returned.
 WRAPPERS = frozenset(

@@ -6,19 +6,14 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from ontology.names import expand, noun_lemma, verb_lemma, words
+from ontology.stop_words import stop_words
 
 __all__ = ["MAX_NGRAM", "STOP_WORDS", "name_key", "ngrams", "terms"]
 
 MAX_NGRAM = 3  # paper, algorithm 2: n_max = 3
 _MAX_TOKENS = 4_000
 
-STOP_WORDS = frozenset(
-    "a about after all also am an and any are as at be been before being but by can could did do does doing down each "
-    "for from further had has have having he her here hers him his how i if in into is it its just let like me more most "
-    "my no nor not now of off on once only or other our out over own please same she should so some such than that the "
-    "their them then there these they this those through to too under until up us very want was we were what when where "
-    "which while who whom why will with would you your".split()
-)
+STOP_WORDS = stop_words("index")
 
 
 @lru_cache(maxsize=200_000)

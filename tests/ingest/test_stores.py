@@ -206,7 +206,7 @@ def test_an_unknown_address_lists_the_known_ones(address: str) -> None:
 )
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, address: str, extra: str) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match=rf"egotools\[{extra}\]"):
+    with pytest.raises(MissingExtraError, match=rf"requirements/{extra}\.txt"):
         open_store(address)
 
 

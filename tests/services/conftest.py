@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from services.cli import app as cli
+from services.cli.console import stderr, stdout
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -15,7 +16,8 @@ Run = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs the command in this process: (exit code, standard output, standard error)."""
-    monkeypatch.setenv("COLUMNS", "240")
+    for console in (stdout, stderr):
+        monkeypatch.setattr(console, "_width", 240)
 
     def call(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["egotools", *map(str, arguments)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +19,9 @@ from datagen.tool_path import ToolPath
 from datagen.validation.rules_validator import rules_validators, validate
 from ontology.errors import ModelError, NotFoundError
 from ontology.tool import Parameter, Tool
-from research.validator_accuracy import read_cases
 from tests.conftest import ROOT
 from tests.datagen.catalogues import catalogue_of, tool
+from tests.waiting import bounded_work
 
 FOLDER = Path(__file__).parent / "development"
 PATHS = (
@@ -74,11 +73,10 @@ def test_no_text_breaks_a_validator(
         assert not verdict.reason.endswith(".")
 
 
-def test_long_text_is_validated_in_time(validators: Mapping[str, RequestValidator]) -> None:
-    start = time.perf_counter()
+def test_long_text_is_validated_with_bounded_work(validators: Mapping[str, RequestValidator]) -> None:
     for text in ("a " * 50_000, "if " * 20_000, "1" * 100_000, "(" * 50_000, "and then, " * 10_000, "x_" * 30_000):
-        validate(request(text), tuple(validators.values()))
-    assert time.perf_counter() - start < 20
+        with bounded_work():
+            validate(request(text), tuple(validators.values()))
 
 
 def test_a_tool_that_the_catalogue_lacks_is_an_error(validators: Mapping[str, RequestValidator]) -> None:
@@ -120,15 +118,3 @@ def test_verdicts_do_not_depend_on_the_hash_seed() -> None:
     }
     assert len(said) == 1
     assert said.pop().strip()
-
-
-def test_validating_takes_little_time(validators: Mapping[str, RequestValidator]) -> None:
-    requests = [case.request for case in read_cases(FOLDER)]
-    for one in requests:
-        validate(one, tuple(validators.values()))
-    fresh = [request(f"{one.text} ", one.request_class, one.path.tools) for one in requests]
-    start = time.process_time()
-    for one in fresh:
-        validate(one, tuple(validators.values()))
-    # Generating and validating together must make 500 a second; a shared machine is several times slower than an idle one.
-    assert len(fresh) / (time.process_time() - start) > 500

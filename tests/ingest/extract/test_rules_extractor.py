@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from ingest.extract.titles import read_title
 from ingest.extract.triple_rules import canonical_key, finish
 from ingest.extract.triple_validation import validate
 from ontology import InvalidArgumentError, Parameter, Provenance, Tool, Triple, canonical_name, load_ontology
+from tests.waiting import bounded_work
 
 ONTOLOGY = load_ontology()
 REMINDER = Tool(
@@ -353,13 +353,12 @@ def test_any_text_gives_sound_triples(rules: RulesExtractor, name: str, descript
     ],
     ids=["words", "one word", "Chinese", "angle", "links", "ats", "emoji", "blank"],
 )
-def test_ten_megabytes_are_read_in_bounded_time(rules: RulesExtractor, text: str) -> None:
-    began = time.process_time()
-    extraction = one(
-        rules, Tool(id="t", name="t", description=text, parameters=(Parameter(name="p", description=text),))
-    )
-    validate(Tool(id="t", name="t", description=text), extraction.triples, ONTOLOGY)
-    assert time.process_time() - began < 20
+def test_ten_megabytes_are_read_with_bounded_work(rules: RulesExtractor, text: str) -> None:
+    with bounded_work():
+        extraction = one(
+            rules, Tool(id="t", name="t", description=text, parameters=(Parameter(name="p", description=text),))
+        )
+        validate(Tool(id="t", name="t", description=text), extraction.triples, ONTOLOGY)
     assert len(extraction.triples) < 100
 
 

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,7 +18,9 @@ from ontology.tool import Tool
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
+from tests.services.cli.processes import FILE_LIMIT, FULL, KILLED_AMID_A_FILE, started
 from tests.services.conftest import Run
+from tests.waiting import LIMIT_S
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 FILES = ("tools", "queries", "rejected", "edges", "outputs")
@@ -51,19 +49,6 @@ def results(folder: Path) -> dict[str, bytes]:
     }
 
 
-def started(*arguments: object, before: str = "pass", **environ: str) -> subprocess.Popen[str]:
-    """The command in a process of its own."""
-    script = f"{before}; import sys; sys.argv[0] = 'egotools'; from services.cli.app import main; main()"
-    return subprocess.Popen(
-        [sys.executable, "-c", script, *map(str, arguments)],
-        cwd=ROOT,
-        env={**os.environ, **environ},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("datagen") / "store"
@@ -77,7 +62,7 @@ def made(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run of the command."""
     folder = tmp_path_factory.mktemp("made")
     process = started("datagen", store, "--out", folder, "--per-class", PER_CLASS, PYTHONHASHSEED="1")
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 0, err
     assert str(folder / "report.md") in out.replace("\n", "")
     return folder
@@ -150,7 +135,7 @@ def test_the_same_arguments_give_the_same_bytes_and_another_seed_others(
     run: Run, made: Path, store: Path, tmp_path: Path
 ) -> None:
     process = started("datagen", store, "--out", tmp_path / "again", "--per-class", PER_CLASS, PYTHONHASHSEED="4711")
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 0, err
     assert results(tmp_path / "again") == results(made)
     assert run("datagen", store, "--out", tmp_path / "other", "--per-class", PER_CLASS, "--seed", 1)[0] == 0
@@ -159,17 +144,14 @@ def test_the_same_arguments_give_the_same_bytes_and_another_seed_others(
 
 
 def test_a_process_that_is_killed_goes_on_as_if_it_had_not_been(run: Run, store: Path, tmp_path: Path) -> None:
-    asked = ("datagen", store, "--per-class", 40, "--out")
-    process = started(*asked, tmp_path / "killed")
-    until = time.monotonic() + 90
-    while not any(path.read_bytes().count(b"\n") > 20 for path in tmp_path.glob("killed/journal/*.jsonl")):
-        assert process.poll() is None and time.monotonic() < until, "it ended before it could be stopped"
-        time.sleep(0.001)
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=30)
+    asked = ("datagen", store, "--per-class", 10, "--out")
+    process = started(*asked, tmp_path / "killed", before=KILLED_AMID_A_FILE)
+    process.communicate(timeout=LIMIT_S)
+    assert process.returncode == -signal.SIGXFSZ
     assert not (tmp_path / "killed" / "queries.jsonl").exists()
     (journal,) = tmp_path.glob("killed/journal/*.jsonl")
     whole_lines = journal.read_bytes().count(b"\n")
+    assert whole_lines > 3 and journal.stat().st_size == FILE_LIMIT, "it ended amid a line"
     assert run(*asked, tmp_path / "killed")[0] == 0
     assert journal.read_bytes().count(b"\n") > whole_lines
     assert run(*asked, tmp_path / "whole")[0] == 0
@@ -225,9 +207,8 @@ def test_a_store_that_is_not_there_is_a_typed_error(run: Run, tmp_path: Path) ->
 
 
 def test_a_disk_that_fills_up_keeps_what_was_made(run: Run, store: Path, tmp_path: Path) -> None:
-    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, 12_000))"
-    process = started("datagen", store, "--out", tmp_path / "full", "--per-class", 10, before=full)
-    _, err = process.communicate(timeout=120)
+    process = started("datagen", store, "--out", tmp_path / "full", "--per-class", 10, before=FULL)
+    _, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 8, err
     assert "the disk refused" in err and "Traceback" not in err
     assert not (tmp_path / "full" / "report.md").exists()
@@ -242,7 +223,7 @@ def test_without_matplotlib_the_report_says_so(store: Path, tmp_path: Path) -> N
     absent = "import sys; sys.modules['matplotlib'] = None"
     (tmp_path / "classes.png").write_bytes(b"of an earlier run")
     process = started("datagen", store, "--out", tmp_path, "--per-class", 2, before=absent)
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 0, err
     page = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "requirements/eval.txt" in page and ".png" not in page

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Dependency, Parameter, Tool
@@ -25,6 +26,7 @@ from retrieval.retriever import (
 )
 from services.server.server import Server
 from services.server.settings import ServerSettings
+from tests.waiting import LIMIT_S
 
 SNAPSHOT_ID = "memory-1"
 
@@ -139,6 +141,19 @@ class MemoryEngine:
 
     def tool_ids(self, offset: int, limit: int) -> Sequence[str]:
         return [tool.id for tool in self.tools[offset : offset + limit]]
+
+
+class HeldStage(dict[str, float]):
+    """Delays of an engine whose first stage lasts until it is released."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.released = threading.Event()
+
+    def get(self, stage: str, default: Any = 0.0) -> float:
+        """Nothing is left to wait for, once the stage may go on."""
+        assert stage != "entry" or self.released.wait(LIMIT_S)
+        return 0.0
 
 
 @dataclass

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import sys
-import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,16 +16,20 @@ from typing import Any
 import pytest
 
 from egotools import AsyncClient, UnavailableError
+from tests.waiting import LIMIT_S, until
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """
 import sys
+from pathlib import Path
 from services.threads import pin_threads
 pin_threads()
 from services.server.server import run
 from services.server.settings import ServerSettings
 from tests.services.server.memory_engine import MemoryEngine
+from tests.waiting import wait_until
 
+folder = Path(sys.argv[1])
 engine = MemoryEngine()
 settings = ServerSettings.from_env()
 def load():
@@ -34,27 +37,29 @@ def load():
         from ontology.errors import SnapshotCorruptError
         raise SnapshotCorruptError("it is torn", subject="vectors.npy")
     return engine
-class Later(dict):
-    def get(self, stage, default):  # slow only for what comes after the warm query
-        return float(sys.argv[1]) if engine.stages[2:] else default
-engine.delays_s = Later()
+def hook(request):  # what comes after the warm query lasts until it is released
+    if engine.stages:
+        with open(folder / "running", "a") as running:
+            running.write("x")
+        wait_until((folder / "released").exists)
+engine.hook = hook
 run(load, settings)
 """
 
 
 @asynccontextmanager
-async def process(tmp_path: Path, delay_s: float = 0.0, **variables: str) -> AsyncIterator[tuple[Process, Path]]:
+async def process(tmp_path: Path, **variables: str) -> AsyncIterator[tuple[Process, Path]]:
     ready = tmp_path / "ready.json"
     environ = {
         **{name: value for name, value in os.environ.items() if not name.startswith("EGOTOOLS_")},
         "EGOTOOLS_PORT": "0",
         "EGOTOOLS_READY_FILE": str(ready),
-        "EGOTOOLS_WORKERS": "2",
-        "EGOTOOLS_GRACE_S": "8",
+        "EGOTOOLS_WORKERS": "4",
+        "EGOTOOLS_GRACE_S": "600",
         **variables,
     }
     started = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAM, str(delay_s), cwd=ROOT, env=environ, stderr=PIPE, stdout=PIPE
+        sys.executable, "-c", PROGRAM, str(tmp_path), cwd=ROOT, env=environ, stderr=PIPE, stdout=PIPE
     )
     try:
         yield started, ready
@@ -65,13 +70,25 @@ async def process(tmp_path: Path, delay_s: float = 0.0, **variables: str) -> Asy
 
 
 async def ready_address(started: Process, ready: Path) -> str:
-    end = time.monotonic() + 20
-    while not ready.exists():
-        assert started.returncode is None and time.monotonic() < end, "the server never became ready"
-        await asyncio.sleep(0.02)
+    await until(lambda: ready.exists() or started.returncode is not None)
     said = json.loads(ready.read_text(encoding="utf-8"))
     assert said["pid"] == started.pid and said["address"] == f"{said['host']}:{said['port']}" and said["port"] > 0
     return str(said["address"])
+
+
+async def running(tmp_path: Path, count: int) -> None:
+    """Wait until so many calls are in the engine."""
+    marks = tmp_path / "running"
+    await until(lambda: marks.exists() and len(marks.read_text(encoding="utf-8")) == count)
+
+
+async def logged(started: Process, message: str) -> list[dict[str, Any]]:
+    """The lines of the log up to the one with this message."""
+    assert started.stderr is not None
+    found: list[dict[str, Any]] = []
+    while not found or found[-1]["message"] != message:
+        found.append(json.loads(await asyncio.wait_for(started.stderr.readline(), LIMIT_S)))
+    return found
 
 
 def lines(stderr: bytes) -> list[dict[str, Any]]:
@@ -79,45 +96,52 @@ def lines(stderr: bytes) -> list[dict[str, Any]]:
 
 
 async def test_sigterm_drains_calls_in_flight_and_exits_0(tmp_path: Path) -> None:
-    async with process(tmp_path, delay_s=0.4) as (started, ready):
+    async with process(tmp_path) as (started, ready):
         address = await ready_address(started, ready)
         async with AsyncClient(address) as client:
-            calls = [asyncio.ensure_future(client.retrieve("planted words of a customer")) for _ in range(4)]
-            await asyncio.sleep(0.2)
+            calls = [
+                asyncio.ensure_future(client.retrieve("planted words of a customer", timeout_s=LIMIT_S))
+                for _ in range(4)
+            ]
+            await running(tmp_path, 4)
             started.send_signal(signal.SIGTERM)
+            told = await logged(started, "stopping")
+            assert not any(call.done() for call in calls)
+            (tmp_path / "released").touch()
             answers = await asyncio.gather(*calls)
             assert [len(answer.tools) for answer in answers] == [3] * 4
-            _, stderr = await asyncio.wait_for(started.communicate(), 10)
+            _, stderr = await asyncio.wait_for(started.communicate(), LIMIT_S)
             assert started.returncode == 0
             with pytest.raises(UnavailableError):
                 await client.retrieve("customer", timeout_s=5)
     assert not ready.exists()
-    told = lines(stderr)
+    told += lines(stderr)
     messages = [line["message"] for line in told]
     assert messages == ["threads", "listening", "serving", "stopping", *["call"] * 4, "stopped"]
     assert told[0]["OMP_NUM_THREADS"] == "1"
     assert told[1]["address"] == address
-    assert b"planted" not in stderr
+    assert "planted" not in json.dumps(told)
 
 
 async def test_a_second_signal_ends_the_waiting(tmp_path: Path) -> None:
-    async with process(tmp_path, delay_s=3.0, EGOTOOLS_GRACE_S="60") as (started, ready):
+    async with process(tmp_path) as (started, ready):
         async with AsyncClient(await ready_address(started, ready)) as client:
-            call = asyncio.ensure_future(client.retrieve("customer", timeout_s=60))
-            await asyncio.sleep(0.2)
+            call = asyncio.ensure_future(client.retrieve("customer", timeout_s=LIMIT_S))
+            await running(tmp_path, 1)
             started.send_signal(signal.SIGINT)
-            await asyncio.sleep(0.2)
-            assert started.returncode is None
+            await logged(started, "stopping")
+            assert started.returncode is None and not call.done()
             started.send_signal(signal.SIGTERM)
             with pytest.raises(UnavailableError):
                 await call
-            await asyncio.wait_for(started.communicate(), 15)
+            (tmp_path / "released").touch()
+            await asyncio.wait_for(started.communicate(), LIMIT_S)
             assert started.returncode == 0
 
 
 async def test_a_snapshot_that_cannot_be_loaded_ends_the_process_with_its_error(tmp_path: Path) -> None:
     async with process(tmp_path, EGOTOOLS_WARM_QUERY="fail to load") as (started, ready):
-        _, stderr = await asyncio.wait_for(started.communicate(), 20)
+        _, stderr = await asyncio.wait_for(started.communicate(), LIMIT_S)
         assert started.returncode == 1  # a traceback here: the command maps errors to its own exit codes
         assert b"SnapshotCorruptError: vectors.npy: it is torn." in stderr
         assert not ready.exists()

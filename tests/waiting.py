@@ -1,0 +1,45 @@
+"""Waiting for a state instead of for a time, and bounds that a busy machine cannot miss."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+LIMIT_S = 600.0
+"""Ends a test that would hang. No test depends on how long a state takes to come."""
+
+_MOST_CPU_S = 60.0
+
+
+def wait_until(reached: Callable[[], object], *, process: subprocess.Popen[str] | None = None) -> None:
+    """Return as soon as ``reached()`` is true.
+
+    :param process: must go on running until then.
+    """
+    end = time.monotonic() + LIMIT_S
+    while not reached():
+        assert process is None or process.poll() is None, "the process ended before the state came"
+        assert time.monotonic() < end, "the state never came"
+        time.sleep(0.005)
+
+
+async def until(reached: Callable[[], object]) -> None:
+    """As :func:`wait_until`, while other tasks of the event loop go on."""
+    end = time.monotonic() + LIMIT_S
+    while not reached():
+        assert time.monotonic() < end, "the state never came"
+        await asyncio.sleep(0.005)
+
+
+@contextmanager
+def bounded_work() -> Iterator[None]:
+    """Fails when the block uses processor time out of all proportion: work that grows with the square of its input.
+
+    The bound is many times what the block needs, in processor time of this process, so that it measures no speed.
+    """
+    started = time.process_time()
+    yield
+    assert time.process_time() - started < _MOST_CPU_S

@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from ingest.sources import Document
 from ontology import check_ontology, load_ontology
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
+from tests.waiting import LIMIT_S, wait_until
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXTENDING = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -89,15 +89,16 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ready = folder / "ready.json"
     command = [sys.executable, "-m", "services.cli", "serve", "--store", str(folder / "store"), "--port", "0"]
     server = subprocess.Popen(
-        [*command, "--ready-file", str(ready)], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*command, "--ready-file", str(ready)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
-    until = time.monotonic() + 60
-    while not ready.exists() and time.monotonic() < until:
-        assert server.poll() is None
-        time.sleep(0.05)
+    wait_until(ready.exists, process=server)
     yield json.loads(ready.read_text(encoding="utf-8"))["address"]
     server.terminate()
-    assert server.wait(30) == 0
+    assert server.wait(LIMIT_S) == 0
 
 
 def test_the_client_example_of_the_readme_runs(served: str, capsys: pytest.CaptureFixture[str]) -> None:

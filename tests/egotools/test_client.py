@@ -38,7 +38,8 @@ from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import EgotoolsError, ModelError, SnapshotCorruptError, SnapshotError
 from retrieval.retriever import Request
 from services.server.server import Server
-from tests.services.server.memory_engine import SNAPSHOT_ID, MemoryEngine, serving, small_settings
+from tests.services.server.memory_engine import SNAPSHOT_ID, HeldStage, MemoryEngine, serving, small_settings
+from tests.waiting import LIMIT_S, until
 
 PACKAGE = Path(egotools.__file__).parent
 
@@ -218,9 +219,10 @@ async def test_a_bug_of_the_server_has_an_incident_id(ask: Ask, engine: MemoryEn
 
 
 async def test_time_is_up(ask: Ask, engine: MemoryEngine) -> None:
-    engine.delays_s = {"entry": 0.4}
+    engine.delays_s = held = HeldStage()
     with pytest.raises(ClientDeadlineError):
         await ask("retrieve", "customer", timeout_s=0.05)
+    held.released.set()
 
 
 async def test_overload_is_not_retried(ask: Ask, server: Server, engine: MemoryEngine) -> None:
@@ -228,13 +230,12 @@ async def test_overload_is_not_retried(ask: Ask, server: Server, engine: MemoryE
 
     def hook(request: Request) -> None:
         asked.append(request)
-        held.wait(10)
+        assert held.wait(LIMIT_S)
 
     engine.hook = hook
     async with AsyncClient(server.address) as other:
         running = [asyncio.ensure_future(other.retrieve("customer")) for _ in range(4)]
-        while server.limiter.admitted < 4:
-            await asyncio.sleep(0.005)
+        await until(lambda: server.limiter.admitted == 4)
         with pytest.raises(OverloadedError):
             await ask("retrieve", "customer")
         held.set()
@@ -307,7 +308,7 @@ async def test_unavailable_is_tried_four_times_in_all(kind: str, failures: int, 
 
 
 async def test_restarting_replicas_one_after_the_other_costs_no_call() -> None:
-    engines = MemoryEngine(), MemoryEngine()
+    engines = [MemoryEngine(), MemoryEngine()]
     servers = [Server(small_settings(workers=4, queue=64)) for _ in engines]
     for server, engine in zip(servers, engines, strict=True):
         await server.start()
@@ -320,24 +321,27 @@ async def test_restarting_replicas_one_after_the_other_costs_no_call() -> None:
     async def busy(client: AsyncClient) -> None:
         nonlocal answered
         while not done.is_set():
-            await client.retrieve("customer")
+            await client.retrieve("customer", timeout_s=LIMIT_S)
             answered += 1
+
+    def all_found() -> bool:
+        """Each replica has answered more than its warm query."""
+        return all(len(engine.stages) > 2 for engine in engines)
 
     async with AsyncClient(target) as client:
         callers = [asyncio.ensure_future(busy(client)) for _ in range(8)]
-        for turn in range(2):
-            await asyncio.sleep(0.6)  # the replica that came back last is found again
-            which = turn % 2
+        for which in range(2):
+            await until(all_found)
             await servers[which].stop()
+            engines[which] = MemoryEngine()
             servers[which] = Server(small_settings(port=ports[which], workers=4, queue=64))
             await servers[which].start()
-            await servers[which].load(lambda: MemoryEngine())
-        await asyncio.sleep(0.2)
+            await servers[which].load(lambda which=which: engines[which])  # type: ignore[misc]
+        await until(lambda: all_found() and answered > 50)
         done.set()
         await asyncio.gather(*callers)
     for server in servers:
         await server.stop(0)
-    assert answered > 50
 
 
 # -- transport and surface ---------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 
 from inference import Budget, Spend
 from ontology.errors import BudgetExceededError, InvalidArgumentError
+from tests.waiting import LIMIT_S
 
 
 def spend(budget: Budget, read: int, written: int) -> None:
@@ -76,17 +77,17 @@ def test_held_room_makes_others_wait_and_refuses_nobody() -> None:
     def first() -> None:
         with budget.reserve(prompt_tokens=10, completion_tokens=80) as room:
             holding.set()
-            finish.wait(5)
+            finish.wait(LIMIT_S)
             room.settle(prompt_tokens=10, completion_tokens=5)
 
     with ThreadPoolExecutor(2) as pool:
         running = pool.submit(first)
-        assert holding.wait(5)
+        assert holding.wait(LIMIT_S)
         waiting = pool.submit(spend, budget, 10, 70)
         assert not waiting.done()
         finish.set()
-        running.result(5)
-        waiting.result(5)
+        running.result(LIMIT_S)
+        waiting.result(LIMIT_S)
     assert budget.spent.tokens == 95
 
 

@@ -8,7 +8,6 @@ import shlex
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from ingest.sources.mcp.source import McpSource
 from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool
+from tests.waiting import LIMIT_S, wait_until
 
 FIND: dict[str, Any] = {
     "name": "find_orders",
@@ -236,27 +236,24 @@ def test_a_live_server_over_http(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     with subprocess.Popen(
-        [sys.executable, str(script), str(port)], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, str(script), str(port)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:
         try:
             wait_for(port, server)
             tools, rejected = split(McpSource().read(Document(f"mcp+http://127.0.0.1:{port}/mcp")))
         finally:
             server.terminate()
-            server.communicate(timeout=20)
+            server.communicate(timeout=LIMIT_S)
     assert rejected == []
     assert [tool.id for tool in tools] == ["find_stock", "book"]
 
 
-def wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + 30
-    while time.monotonic() < end and server.poll() is None:
-        try:
-            with socket.create_connection(("127.0.0.1", port), timeout=1):
-                return
-        except OSError:
-            time.sleep(0.05)
-    pytest.fail("the server did not start")
+def wait_for(port: int, server: subprocess.Popen[str]) -> None:
+    def listening() -> bool:
+        with socket.socket() as connection:
+            return connection.connect_ex(("127.0.0.1", port)) == 0
+
+    wait_until(listening, process=server)
 
 
 @pytest.mark.usefixtures("sdk")

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from inference.arrays import Floats1d, Floats2d
-from inference.cache import Cache
-from inference.encoder import Encoder, encoder_digest
+from inference.encoder import Encoder
+from inference.result_cache import ResultCache
 
 __all__ = ["CachedEncoder"]
 
@@ -27,7 +27,11 @@ class CachedEncoder:
     """
 
     def __init__(
-        self, encoder: Encoder, cache: Cache | None, *, progress: Callable[[int, int], None] = lambda done, total: None
+        self,
+        encoder: Encoder,
+        cache: ResultCache | None,
+        *,
+        progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:
         self._encoder = encoder
         self._cache = cache
@@ -49,7 +53,7 @@ class CachedEncoder:
     @property
     def digest(self) -> str:
         """The encoder's digest."""
-        return encoder_digest(self._encoder)
+        return self._encoder.digest
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Vectors of the texts, as the encoder makes them, float32 [texts, dimensions]."""

@@ -7,14 +7,14 @@ from typing import Protocol, runtime_checkable
 
 from inference.arrays import Floats2d
 
-__all__ = ["Encoder", "encoder_digest", "has_content"]
+__all__ = ["Encoder", "has_content"]
 
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Turns texts into vectors whose dot product is their likeness.
+    """Turns texts into vectors whose dot product is their similarity.
 
-    A text's row depends on that text alone: not on its neighbours, their order or the number of workers.
+    The row of a text depends on that text alone: not on the other texts of a call, their order or the number of workers.
     """
 
     @property
@@ -27,22 +27,21 @@ class Encoder(Protocol):
         """The width of a row."""
         ...
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) of the weights; empty where they are not known, as behind an endpoint."""
+        ...
+
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts.
 
-        :returns: float32 of shape [len(texts), dimensions]; each row has length 1, or is all zeros for a text without
-            content (empty, white space). Never NaN.
-        :raises ModelError: when the model is dead, slow, altered, or answers nonsense.
+        :returns: float32 [texts, dimensions]. Each row has length 1; the row of a text without content (empty or white
+            space) is all zeros. Never NaN.
+        :raises ModelError: when the model is unavailable or slow, when its weights were changed, or when its answer is invalid.
         """
         ...
 
 
-def encoder_digest(encoder: Encoder) -> str:
-    """SHA-256 (hex) of the weights behind an encoder that has them at hand, else empty."""
-    digest = getattr(encoder, "digest", "")
-    return digest if isinstance(digest, str) else ""
-
-
 def has_content(text: str) -> bool:
-    """Say whether there is anything in the text to encode."""
+    """Whether a text has anything to encode."""
     return bool(text) and not text.isspace()

@@ -28,6 +28,7 @@ class HashingEncoder:
 
     name = "hashing.v1"
     dimensions = 256
+    digest = ""
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         """Encode texts; see :class:`inference.encoder.Encoder`."""

@@ -57,6 +57,9 @@ class OpenAIEncoder:
         self._max_chars = max_chars
         self._lock = Lock()
 
+    digest = ""
+    """The weights behind an endpoint are not known."""
+
     @property
     def name(self) -> str:
         """``openai:MODEL@BASE_URL``, the address without credentials."""

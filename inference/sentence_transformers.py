@@ -49,6 +49,9 @@ class SentenceTransformersEncoder:
         self._dimensions = int(_width(self._model))
         self._name = f"sentence-transformers:{model}"
 
+    digest = ""
+    """The library gives no digest of the weights."""
+
     @property
     def name(self) -> str:
         """``sentence-transformers:`` and the model's name or folder."""

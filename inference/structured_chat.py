@@ -1,44 +1,47 @@
-"""Asking a chat model one question after another: the way every step does it that a language model can take.
+"""Structured LLM calls: a chat model answers with JSON that a schema constrains.
 
-An answer is JSON inside a schema or refused as a whole; one that is refused is told its fault and asked for once more;
-what is usable is kept by content hash as it arrives, so that a run after a crash pays for the rest only.
+An answer outside the schema is rejected as a whole. The model then gets the fault and one more attempt. Usable answers are
+cached under a content hash as they arrive, so that a repeated run pays only for the missing ones.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from inference.cache import Cache
 from inference.chat import ChatModel, Message
+from inference.result_cache import ResultCache
 from ontology.errors import BudgetExceededError, MissingExtraError, ModelError
 
-__all__ = ["Answer", "Asker", "FailureRun", "Question", "SchemaReader", "UnusableAnswerError", "in_order"]
+__all__ = [
+    "FailureBudget",
+    "SchemaParser",
+    "StructuredAnswer",
+    "StructuredChat",
+    "StructuredRequest",
+    "UnusableAnswerError",
+]
 
 T = TypeVar("T")
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
-_TOLD_CHARS = 4_000  # of an unusable answer, when its fault is told
+_ATTEMPTS = 2
+_MAX_REPEATED_CHARS = 4_000  # of a rejected answer, in the next attempt
 _MAX_PROBLEM_CHARS = 200
-_DEAD_AFTER = 3  # failures in a row after which the model counts as dead
+_MAX_FAILURES = 3
 
 
 class UnusableAnswerError(ValueError):
-    """An answer that cannot be used; says why in one clause, fit to tell the model."""
+    """An answer that cannot be used; its text is one clause that the model can be given."""
 
 
-class SchemaReader:
-    """Reads answers against one JSON schema.
+class SchemaParser:
+    """Parses answers against one JSON schema (Draft 2020-12).
 
-    :param feature: what needs them, for the error.
+    :param feature: what needs the parser, for the error.
     :raises MissingExtraError: when jsonschema is not installed.
     """
 
@@ -49,35 +52,35 @@ class SchemaReader:
             raise MissingExtraError(feature, extra="llm") from error
         self._validator = Draft202012Validator(schema)
 
-    def read(self, text: str) -> Any:
-        """The answer's value; the text must be one JSON value inside the schema and nothing else.
+    def parse(self, text: str) -> Any:
+        """The value of an answer that is one JSON value inside the schema and nothing else.
 
-        :raises UnusableAnswerError: for anything else.
+        :raises UnusableAnswerError: for any other text.
         """
         from jsonschema.exceptions import best_match
 
         try:
-            answer = json.loads(text, parse_constant=_refuse_constant)
+            answer = json.loads(text, parse_constant=_reject_constant)
         except (ValueError, RecursionError) as error:
             raise UnusableAnswerError(f"it is not one JSON object ({str(error)[:_MAX_PROBLEM_CHARS]})") from error
         fault = best_match(self._validator.iter_errors(answer))
         if fault is not None:
-            place = "".join(f"[{step!r}]" for step in fault.absolute_path) or "the whole"
+            place = "".join(f"[{step!r}]" for step in fault.absolute_path) or "the top level"
             raise UnusableAnswerError(f"it is outside the schema at {place}: {fault.message[:_MAX_PROBLEM_CHARS]}")
         return answer
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What the model is asked.
+class StructuredRequest:
+    """One call to a chat model.
 
-    :param schema: the JSON schema that the answer is to follow.
-    :param schema_name: what the schema is called to the server.
-    :param max_tokens: the most that the answer may have; the model's own setting where None.
+    :param schema: the JSON schema of the answer.
+    :param schema_name: the name that the server gets for the schema.
+    :param max_tokens: the most tokens that the answer may have; the model's own limit where None.
     """
 
     messages: tuple[Message, ...]
@@ -86,22 +89,23 @@ class Question:
     max_tokens: int | None = None
 
     def key(self, model_name: str, version: str) -> str:
-        """The content hash of the question to that model.
+        """SHA-256 (hex) of the request to that model.
 
-        :param version: of the prompt, and of whatever else the answer's reading depends on.
+        :param version: changes with the parser of the answers, and with everything else that the answer depends on.
         """
-        said = [[message.role, message.content] for message in self.messages]
-        parts = [model_name, version, self.schema, self.max_tokens, said]
+        messages = [[message.role, message.content] for message in self.messages]
+        parts = [model_name, version, self.schema, self.max_tokens, messages]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer(Generic[T]):
-    """A usable answer, or why there is none.
+class StructuredAnswer(Generic[T]):
+    """A usable answer, or the reason why there is none.
 
-    :param value: as read; None where there is no usable answer.
-    :param text: the last answer that was refused, cut to a bounded length.
-    :param failure: the call itself failed.
+    :param value: the parsed answer; None where there is no usable one.
+    :param problem: why there is no usable answer, or empty.
+    :param text: the last rejected answer, at most 4,000 characters.
+    :param failure: the error of a failed call; None where the model answered.
     """
 
     value: T | None = None
@@ -110,111 +114,84 @@ class Answer(Generic[T]):
     failure: ModelError | None = None
 
 
-class Asker:
-    """Asks one model, and keeps its usable answers as JSON text.
+class StructuredChat:
+    """Calls one chat model, and caches its usable answers as JSON text.
 
     :param kind: kind of the cache entries.
-    :param repair: words what is said after an answer that cannot be used, from its fault.
+    :param repair_prompt: makes the message for the second attempt from the fault of the first answer.
     :param cache: where answers are kept; None keeps none.
     """
 
-    def __init__(self, model: ChatModel, *, kind: str, repair: Callable[[str], str], cache: Cache | None) -> None:
+    def __init__(
+        self, model: ChatModel, *, kind: str, repair_prompt: Callable[[str], str], cache: ResultCache | None
+    ) -> None:
         self._model = model
         self._kind = kind
-        self._repair = repair
+        self._repair_prompt = repair_prompt
         self._cache = cache
 
-    def ask(self, question: Question, key: str, read: Callable[[str], T]) -> Answer[T]:
-        """The kept answer, else the model's. A failed call is an answer too: the caller says when it has had enough.
+    def call(self, request: StructuredRequest, key: str, parse: Callable[[str], T]) -> StructuredAnswer[T]:
+        """The cached answer, or the model's. A failed call is returned, not raised: see :class:`FailureBudget`.
 
-        :param key: content hash of all that the answer depends on.
-        :param read: reads the answer's text; raises UnusableAnswerError for what cannot be used.
-        :raises BudgetExceededError: when the cap is reached.
+        :param key: content hash of everything that the answer depends on.
+        :param parse: parses the text of an answer; raises UnusableAnswerError for one that cannot be used.
+        :raises BudgetExceededError: when the token or money cap is reached.
         """
-        kept = self._kept(key, read)
-        if kept is not None:
-            return kept
+        cached = self._cached(key, parse)
+        if cached is not None:
+            return cached
         try:
-            text, answer = self._asked(question, read)
+            text, answer = self._call_model(request, parse)
         except BudgetExceededError:
             raise
         except ModelError as error:
-            return Answer(problem=str(error), failure=error)
+            return StructuredAnswer(problem=str(error), failure=error)
         if self._cache and not answer.problem:
             self._cache.put(self._kind, key, text.encode("utf-8", "surrogatepass"))
         return answer
 
-    def _kept(self, key: str, read: Callable[[str], T]) -> Answer[T] | None:
-        kept = self._cache.get(self._kind, key) if self._cache else None
-        if not kept:
+    def _cached(self, key: str, parse: Callable[[str], T]) -> StructuredAnswer[T] | None:
+        content = self._cache.get(self._kind, key) if self._cache else None
+        if not content:
             return None
         try:
-            return Answer(value=read(kept.decode("utf-8", "surrogatepass")))
+            return StructuredAnswer(value=parse(content.decode("utf-8", "surrogatepass")))
         except (UnicodeDecodeError, UnusableAnswerError):
             return None
 
-    def _asked(self, question: Question, read: Callable[[str], T]) -> tuple[str, Answer[T]]:
-        """Ask, and once more with the fault told when the answer cannot be used."""
-        messages = list(question.messages)
+    def _call_model(self, request: StructuredRequest, parse: Callable[[str], T]) -> tuple[str, StructuredAnswer[T]]:
+        messages = list(request.messages)
         problem = ""
-        for _ in range(2):
+        for _ in range(_ATTEMPTS):
             completion = self._model.complete(
-                messages, schema=question.schema, schema_name=question.schema_name, max_tokens=question.max_tokens
+                messages, schema=request.schema, schema_name=request.schema_name, max_tokens=request.max_tokens
             )
             try:
-                return completion.text, Answer(value=read(completion.text))
+                return completion.text, StructuredAnswer(value=parse(completion.text))
             except UnusableAnswerError as error:
                 problem = f"it is cut off: {error}" if completion.truncated else str(error)
+            rejected = completion.text[:_MAX_REPEATED_CHARS]
             messages += [
-                Message(role="assistant", content=completion.text[:_TOLD_CHARS]),
-                Message(role="user", content=self._repair(problem)),
+                Message(role="assistant", content=rejected),
+                Message(role="user", content=self._repair_prompt(problem)),
             ]
-        told = completion.text[:_TOLD_CHARS]
-        return "", Answer(problem=f"the model's answer was refused twice: {problem}", text=told)
+        return "", StructuredAnswer(problem=f"the model's answer was rejected twice: {problem}", text=rejected)
 
 
-class FailureRun:
-    """Counts the calls that failed in a row, and gives up at the third. Safe to use from several threads."""
+class FailureBudget:
+    """Allows two failed calls in a row, and raises the error of the third. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._length = 0
+        self._in_a_row = 0
 
-    def note(self, failure: ModelError | None) -> None:
+    def record(self, failure: ModelError | None) -> None:
         """Count one call.
 
-        :param failure: how it failed; None where it was answered.
-        :raises ModelError: that failure, when it is the third in a row.
+        :param failure: the error of the call; None where the model answered.
+        :raises ModelError: that error, when it is the third in a row.
         """
         with self._lock:
-            self._length = 0 if failure is None else self._length + 1
-            if failure is not None and self._length >= _DEAD_AFTER:
+            self._in_a_row = 0 if failure is None else self._in_a_row + 1
+            if failure is not None and self._in_a_row >= _MAX_FAILURES:
                 raise failure
-
-
-def in_order(
-    items: Iterable[Item], work: Callable[[Item], Result], *, concurrency: int
-) -> Iterator[tuple[Item, Result]]:
-    """Each item with its result, in order; a few are worked on ahead of the one that is taken.
-
-    A consumer that stops early drops what waits; what is under way is finished, for it is paid for.
-
-    :param concurrency: how many are worked on at once, at least 1.
-    """
-    waiting = iter(items)
-    pool = ThreadPoolExecutor(concurrency, thread_name_prefix="llm")
-    under_way: deque[tuple[Item, Future[Result]]] = deque()
-
-    def start(count: int) -> None:
-        for item in islice(waiting, count):
-            under_way.append((item, pool.submit(work, item)))
-
-    try:
-        start(2 * concurrency)
-        while under_way:
-            item, future = under_way.popleft()
-            result = future.result()
-            start(1)
-            yield item, result
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from inference.cache import Cache
 from inference.encoder import Encoder
+from inference.result_cache import ResultCache
 from ingest.canonical.canonicalize import canonicalize
 from ingest.canonical.merges import Canonicalization
 from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
@@ -58,7 +58,7 @@ def build_tool_graph(
     extractor: Extractor,
     *,
     encoder: Encoder | None = None,
-    cache: Cache | None = None,
+    cache: ResultCache | None = None,
     progress: Progress = no_progress,
 ) -> GraphBuild:
     """Build the tool graph of a catalogue.
@@ -106,7 +106,9 @@ def build_tool_graph(
     )
 
 
-def _extractions(tools: Sequence[Tool], extractor: Extractor, cache: Cache | None) -> Iterator[tuple[Extraction, bool]]:
+def _extractions(
+    tools: Sequence[Tool], extractor: Extractor, cache: ResultCache | None
+) -> Iterator[tuple[Extraction, bool]]:
     """One extraction for each tool in order, with whether it came from the cache."""
     if cache is None:
         yield from ((extraction, False) for extraction in extractor.extract(tools))
@@ -122,7 +124,7 @@ def _extractions(tools: Sequence[Tool], extractor: Extractor, cache: Cache | Non
             yield next(fresh), False
 
 
-def _stored(extractions: Iterable[Extraction], keys: Sequence[str], cache: Cache) -> Iterator[Extraction]:
+def _stored(extractions: Iterable[Extraction], keys: Sequence[str], cache: ResultCache) -> Iterator[Extraction]:
     """Pass extractions on, and put them into the cache chunk by chunk, the last chunk also when the consumer stops."""
     pending: dict[str, bytes] = {}
     try:

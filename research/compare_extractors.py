@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from inference import load_encoder
 from inference.budget import Budget
-from inference.cache import Cache
 from inference.openai_chat import OpenAIChat
+from inference.result_cache import ResultCache
 from ingest.canonical.canonicalize import canonicalize
 from ingest.extract.extractor import Extractor
 from ingest.extract.llm_extractor import LlmExtractor
@@ -161,7 +161,7 @@ def main() -> None:
         timeout_s=said_args.timeout_s,
         budget=Budget(max_tokens=said_args.max_tokens),
     )
-    with Cache(said_args.cache) as cache:
+    with ResultCache(said_args.cache) as cache:
         llm = LlmExtractor(chat, ontology, cache=cache, concurrency=said_args.concurrency)
         readings = [read(extractor, tools, ontology) for extractor in (RulesExtractor(ontology), llm)]
     print("\n".join(report(tools, readings, ontology, chat, said_args.examples)))

@@ -31,7 +31,7 @@ from datagen.synthetic_request import CLASSES, RejectedRequest, SyntheticRequest
 from datagen.tool_path import PathEdge
 from datagen.validation.rules_validator import rules_validators
 from inference import OpenAIChat, load_encoder
-from inference.cache import Cache
+from inference.result_cache import ResultCache
 from ingest.sources import read_catalog
 from ontology import load_ontology
 from ontology.errors import ModelError
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     written = chosen.out / "account.json"
     results: dict[str, Any] = json.loads(written.read_text(encoding="utf-8")) if written.exists() else {}
     results.update(model=chat.name, tools=len(tools))
-    with Cache(chosen.out / "cache.sqlite") as cache:
+    with ResultCache(chosen.out / "cache.sqlite") as cache:
         run = _Run(catalogue, chat, cache, chosen)
         for part in ("outputs", "sequence", "requests", "validators", "instruments"):
             if part in chosen.parts:
@@ -96,7 +96,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 class _Run:
     """The parts, each with what it needs of the others."""
 
-    def __init__(self, catalogue: Catalogue, chat: CountedChat, cache: Cache, chosen: argparse.Namespace) -> None:
+    def __init__(self, catalogue: Catalogue, chat: CountedChat, cache: ResultCache, chosen: argparse.Namespace) -> None:
         self.catalogue, self.chat, self.cache, self.chosen = catalogue, chat, cache, chosen
         self.documented = RulesOutputs(catalogue).find()
         self.rp = build_rp_graph(catalogue, self.documented)

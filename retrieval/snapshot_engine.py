@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from inference import load_encoder
-from inference.encoder import Encoder, encoder_digest
+from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Tool
@@ -30,10 +30,10 @@ def open_engine(store: Path, *, reranker: Reranker | None = None, encoder: Encod
     snapshot = open_snapshot(store)
     said = snapshot.manifest["encoder"]
     encoder = encoder or load_encoder(said["name"])
-    if (encoder.name, encoder_digest(encoder)) != (said["name"], said["sha256"]):
+    if (encoder.name, encoder.digest) != (said["name"], said["sha256"]):
         raise InvalidArgumentError(
             f"the snapshot was made with the encoder {said['name']!r} (weights {said['sha256'][:12] or 'unknown'}), "
-            f"not {encoder.name!r} (weights {encoder_digest(encoder)[:12] or 'unknown'})",
+            f"not {encoder.name!r} (weights {encoder.digest[:12] or 'unknown'})",
             subject="encoder",
             remedy="Build the snapshot again with this encoder",
         )

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from inference.cache import Cache
 from inference.chat import ChatModel, Message
-from inference.structured_chat import Answer, Asker, FailureRun, Question, SchemaReader, UnusableAnswerError
+from inference.result_cache import ResultCache
+from inference.structured_chat import (
+    FailureBudget,
+    SchemaParser,
+    StructuredAnswer,
+    StructuredChat,
+    StructuredRequest,
+    UnusableAnswerError,
+)
 
 __all__ = ["CACHE_KIND", "NAME", "PROMPT_VERSION", "Asking", "answer_schema", "question", "reader", "sentence"]
 
@@ -27,37 +34,39 @@ class Asking:
     :param cache: where usable answers are kept; None keeps none.
     """
 
-    def __init__(self, model: ChatModel, cache: Cache | None) -> None:
+    def __init__(self, model: ChatModel, cache: ResultCache | None) -> None:
         self._model = model
-        self._asker = Asker(model, kind=CACHE_KIND, repair=_repair, cache=cache)
-        self._failures = FailureRun()
+        self._chat = StructuredChat(model, kind=CACHE_KIND, repair_prompt=_repair, cache=cache)
+        self._failures = FailureBudget()
 
-    def ask(self, asked: Question, read: Callable[[str], T]) -> Answer[T]:
+    def ask(self, asked: StructuredRequest, read: Callable[[str], T]) -> StructuredAnswer[T]:
         """The usable answer, or why there is none.
 
         :raises ModelError: when three calls in a row failed.
         :raises BudgetExceededError: when the cap is reached.
         """
-        answer = self._asker.ask(asked, asked.key(self._model.name, PROMPT_VERSION), read)
-        self._failures.note(answer.failure)
+        answer = self._chat.call(asked, asked.key(self._model.name, PROMPT_VERSION), read)
+        self._failures.record(answer.failure)
         return answer
 
 
-def question(instructions: str, said: str, schema: Mapping[str, Any], name: str, *, max_tokens: int) -> Question:
+def question(
+    instructions: str, said: str, schema: Mapping[str, Any], name: str, *, max_tokens: int
+) -> StructuredRequest:
     """A question of two messages: what holds for all of its kind first, so that a server can keep its state.
 
     :param name: what the schema is called to the server.
     """
     messages = (Message(role="system", content=instructions), Message(role="user", content=said))
-    return Question(messages=messages, schema=schema, schema_name=name, max_tokens=max_tokens)
+    return StructuredRequest(messages=messages, schema=schema, schema_name=name, max_tokens=max_tokens)
 
 
-def reader(schema: Mapping[str, Any]) -> SchemaReader:
+def reader(schema: Mapping[str, Any]) -> SchemaParser:
     """A reader of answers inside the schema.
 
     :raises MissingExtraError: when jsonschema is not installed.
     """
-    return SchemaReader(schema, feature="data generation by llm")
+    return SchemaParser(schema, feature="data generation by llm")
 
 
 def answer_schema(**fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,5 +88,5 @@ def sentence(text: str) -> str:
 def _repair(problem: str) -> str:
     return (
         f"This answer cannot be used: {problem[:_MAX_PROBLEM_CHARS]}. "
-        "Answer again with one complete JSON object as described, and nothing else."
+        "StructuredAnswer again with one complete JSON object as described, and nothing else."
     )

@@ -14,9 +14,9 @@ from datagen.llm.tool_prompt import inputs_of, steps
 from datagen.seams import GeneratedText
 from datagen.synthetic_request import CLASSES, RejectedRequest
 from datagen.tool_path import ToolPath
-from inference.cache import Cache
 from inference.chat import ChatModel
-from inference.structured_chat import Question
+from inference.result_cache import ResultCache
+from inference.structured_chat import StructuredRequest
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Tool
 
@@ -38,7 +38,7 @@ Rules:
 4. What comes from an earlier step is unknown to the person: do not make it up.
 5. Every value stands in the message, letter by letter.
 
-Answer with one JSON object and nothing else: "values" lists for each value the number of its step, the exact name of its input and the value, "query" is the message.
+StructuredAnswer with one JSON object and nothing else: "values" lists for each value the number of its step, the exact name of its input and the value, "query" is the message.
 
 For example, for these steps of a bicycle workshop
 
@@ -56,10 +56,10 @@ class LlmGenerator:
     :raises MissingExtraError: when jsonschema is not installed.
     """
 
-    def __init__(self, catalogue: Catalogue, model: ChatModel, cache: Cache | None = None) -> None:
+    def __init__(self, catalogue: Catalogue, model: ChatModel, cache: ResultCache | None = None) -> None:
         self._catalogue = catalogue
         self._asking = Asking(model, cache)
-        self._reader = reader(_schema())
+        self._parser = reader(_schema())
 
     @property
     def name(self) -> str:
@@ -83,7 +83,7 @@ class LlmGenerator:
         tools = tuple(map(self._catalogue.tool, path.tools))
 
         def read(text: str) -> GeneratedText:
-            row: dict[str, Any] = self._reader.read(text)
+            row: dict[str, Any] = self._parser.parse(text)
             return draft_of(row, path, tools, example=KINDS[request_class].example)
 
         answer = self._asking.ask(_question(path, tools, request_class, seed), read)
@@ -102,7 +102,7 @@ def _misfit(path: ToolPath, request_class: str) -> str:
     return ""
 
 
-def _question(path: ToolPath, tools: tuple[Tool, ...], request_class: str, seed: int) -> Question:
+def _question(path: ToolPath, tools: tuple[Tool, ...], request_class: str, seed: int) -> StructuredRequest:
     kind = KINDS[request_class]
     shown = [{"tool": step, "parameter": name, "value": value} for step, name, value in kind.values]
     instructions = _INSTRUCTIONS.format(

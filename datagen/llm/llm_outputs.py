@@ -12,9 +12,10 @@ from datagen.llm.tool_prompt import inputs_of, purpose
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.seams import MAX_OUTPUTS, ToolOutput, ToolOutputs
 from datagen.synthetic_request import RejectedRequest
-from inference.cache import Cache
 from inference.chat import ChatModel
-from inference.structured_chat import Answer, Question, in_order
+from inference.concurrent_map import concurrent_map
+from inference.result_cache import ResultCache
+from inference.structured_chat import StructuredAnswer, StructuredRequest
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Tool
 
@@ -58,7 +59,7 @@ It is given: till
 Fields to pick from: closing_time, mechanic, price_list, repair_id
 {{"outputs": []}}
 
-Answer with one JSON object and nothing else: {{"outputs": [{{"name": …, "reason": …, "confidence": …}}]}}"""
+StructuredAnswer with one JSON object and nothing else: {{"outputs": [{{"name": …, "reason": …, "confidence": …}}]}}"""
 
 _Row = dict[str, Any]
 
@@ -80,7 +81,7 @@ class LlmOutputs:
         self,
         catalogue: Catalogue,
         model: ChatModel,
-        cache: Cache | None = None,
+        cache: ResultCache | None = None,
         *,
         candidates: int = _CANDIDATES,
         concurrency: int = _CONCURRENCY,
@@ -92,7 +93,7 @@ class LlmOutputs:
         self._asking = Asking(model, cache)
         self._count = candidates
         self._concurrency = concurrency
-        self._reader = reader(_schema())
+        self._parser = reader(_schema())
 
     @property
     def name(self) -> str:
@@ -115,23 +116,27 @@ class LlmOutputs:
             by_tool={tool.id: found[tool.id] for tool in self._catalogue.tools}, rejected=tuple(rejected)
         )
 
-    def _answers(self, tools: Sequence[Tool]) -> Iterator[tuple[Tool, tuple[frozenset[str], Answer[list[_Row]]]]]:
+    def _answers(
+        self, tools: Sequence[Tool]
+    ) -> Iterator[tuple[Tool, tuple[frozenset[str], StructuredAnswer[list[_Row]]]]]:
         candidates = Candidates(self._catalogue)
 
-        def work(tool: Tool) -> tuple[frozenset[str], Answer[list[_Row]]]:
+        def work(tool: Tool) -> tuple[frozenset[str], StructuredAnswer[list[_Row]]]:
             names = candidates.nearest(tool, self._count)
             if not names:
-                return frozenset(), Answer(problem="no tool of the catalogue has an input that an output could fill")
+                return frozenset(), StructuredAnswer(
+                    problem="no tool of the catalogue has an input that an output could fill"
+                )
             return frozenset(names), self._asking.ask(_question(tool, names, candidates), self._read)
 
-        return in_order(tools, work, concurrency=self._concurrency)
+        return concurrent_map(tools, work, concurrency=self._concurrency)
 
     def _read(self, text: str) -> list[_Row]:
-        rows: list[_Row] = self._reader.read(text)["outputs"]
+        rows: list[_Row] = self._parser.parse(text)["outputs"]
         return [{**row, "reason": sentence(row["reason"])} for row in rows]
 
 
-def _question(tool: Tool, names: Sequence[str], candidates: Candidates) -> Question:
+def _question(tool: Tool, names: Sequence[str], candidates: Candidates) -> StructuredRequest:
     inputs = ", ".join(parameter.name for parameter in inputs_of(tool)) or "none"
     lines = [
         f"Operation: {purpose(tool, most_chars=_DESCRIPTION_CHARS)}",
@@ -154,7 +159,7 @@ def _schema(names: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _outputs(
-    tool: Tool, answer: Answer[list[_Row]], names: frozenset[str]
+    tool: Tool, answer: StructuredAnswer[list[_Row]], names: frozenset[str]
 ) -> tuple[tuple[ToolOutput, ...], list[RejectedRequest]]:
     if answer.value is None:
         return (), [_rejection(tool, answer.problem.rstrip("."), answer.text)]

@@ -10,9 +10,9 @@ from datagen.llm.tool_prompt import inputs_of, purpose, spoken
 from datagen.llm.verdicts import Opinion, reasoned, verdict
 from datagen.synthetic_request import Verdict
 from datagen.tool_path import PathEdge
-from inference.cache import Cache
 from inference.chat import ChatModel
-from inference.structured_chat import Question
+from inference.result_cache import ResultCache
+from inference.structured_chat import StructuredRequest
 from ontology.tool import Tool
 
 __all__ = ["LlmSequence"]
@@ -36,7 +36,7 @@ First: Find repairs. Second: Search repairs by customer. The first gives: custom
 First: Add mechanic. Second: Delete invoice. The first gives: id. The second takes it as: invoice_id.
 {"reason": "the id of a mechanic is not that of an invoice, and the two serve different ends", "follows": false}
 
-Answer with one JSON object and nothing else: {"reason": one short sentence, "follows": true or false}"""
+StructuredAnswer with one JSON object and nothing else: {"reason": one short sentence, "follows": true or false}"""
 
 
 class LlmSequence:
@@ -46,7 +46,7 @@ class LlmSequence:
     :raises MissingExtraError: when jsonschema is not installed.
     """
 
-    def __init__(self, catalogue: Catalogue, model: ChatModel, cache: Cache | None = None) -> None:
+    def __init__(self, catalogue: Catalogue, model: ChatModel, cache: ResultCache | None = None) -> None:
         self._catalogue = catalogue
         self._asking = Asking(model, cache)
         self._read = reasoned(reader(_SCHEMA), _opinion)
@@ -70,7 +70,7 @@ def _opinion(row: dict[str, Any]) -> Opinion:
     return row["follows"], row["reason"]
 
 
-def _question(first: Tool, second: Tool, edge: PathEdge) -> Question:
+def _question(first: Tool, second: Tool, edge: PathEdge) -> StructuredRequest:
     lines = [
         f"First: {purpose(first)}",
         f"Second: {purpose(second)}",

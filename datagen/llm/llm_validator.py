@@ -19,9 +19,9 @@ from datagen.llm.verdicts import Opinion, reasoned, verdict
 from datagen.seams import RequestValidator
 from datagen.synthetic_request import CLASSES, SyntheticRequest, Verdict
 from datagen.tool_path import PathEdge, ToolPath
-from inference.cache import Cache
 from inference.chat import ChatModel
-from inference.structured_chat import SchemaReader
+from inference.result_cache import ResultCache
+from inference.structured_chat import SchemaParser
 from ontology.tool import Tool
 
 __all__ = ["llm_validators"]
@@ -37,7 +37,7 @@ _FAULTS = {
     "internal-name": "the message says a name that only the software has (with underscores, run-together words, field names)",
     "unneeded-step": "a step is there that nobody who wrote this message needs",
 }
-_ANSWER = "Answer with one JSON object and nothing else:"
+_ANSWER = "StructuredAnswer with one JSON object and nothing else:"
 _KINDS_TOLD = "\n".join(f"- {name}: {kind.meaning}" for name, kind in KINDS.items())
 _KINDS_SHOWN = "\n".join(
     f"Message: {kind.example}\n{json.dumps({'reason': kind.why, 'class': name})}" for name, kind in KINDS.items()
@@ -102,7 +102,7 @@ class _Check:
 
 
 def llm_validators(
-    catalogue: Catalogue, rp: Links, model: ChatModel, cache: Cache | None = None
+    catalogue: Catalogue, rp: Links, model: ChatModel, cache: ResultCache | None = None
 ) -> tuple[RequestValidator, ...]:
     """The three checks by a chat model; each asks once a request.
 
@@ -123,7 +123,7 @@ class _LlmValidator:
     rp: Links
     asking: Asking
     about: _Check
-    reader: SchemaReader
+    reader: SchemaParser
     name: str = field(default=NAME, init=False)
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 from datagen.llm.chat_step import NAME, Asking, sentence
 from datagen.synthetic_request import Verdict
-from inference.structured_chat import Question, SchemaReader
+from inference.structured_chat import SchemaParser, StructuredRequest
 
 __all__ = ["Opinion", "reasoned", "verdict"]
 
@@ -15,7 +15,7 @@ Opinion = tuple[bool, str]
 """Whether it passed, and why."""
 
 
-def verdict(asking: Asking, asked: Question, read: Callable[[str], Opinion], check: str) -> Verdict:
+def verdict(asking: Asking, asked: StructuredRequest, read: Callable[[str], Opinion], check: str) -> Verdict:
     """The model's verdict; one that did not pass where the model gives none that can be used.
 
     :raises ModelError: when the model is dead.
@@ -28,11 +28,11 @@ def verdict(asking: Asking, asked: Question, read: Callable[[str], Opinion], che
     return Verdict(check=check, passed=passed, reason=reason, by=NAME)
 
 
-def reasoned(schema: SchemaReader, passed: Callable[[dict[str, Any]], Opinion]) -> Callable[[str], Opinion]:
+def reasoned(schema: SchemaParser, passed: Callable[[dict[str, Any]], Opinion]) -> Callable[[str], Opinion]:
     """A reader of answers with a reason, which ``passed`` sees cleaned."""
 
     def read(text: str) -> Opinion:
-        row: dict[str, Any] = schema.read(text)
+        row: dict[str, Any] = schema.parse(text)
         return passed({**row, "reason": sentence(row["reason"])})
 
     return read

@@ -12,8 +12,8 @@ from datagen.seams import GeneratedText, Generator, RequestValidator
 from datagen.synthetic_request import RejectedRequest, SyntheticRequest, Verdict
 from datagen.tool_path import ToolPath
 from datagen.validation.rules_validator import validate
+from inference.concurrent_map import concurrent_map
 from inference.encoder import Encoder
-from inference.structured_chat import in_order
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.progress import Progress
 from retrieval.retriever import Request
@@ -56,7 +56,7 @@ class RequestGenerator:
         :raises ModelError: when a model is needed and dead.
         :raises StorageError: when the disk cannot be written to.
         """
-        for unit, outcome in in_order(units, self._outcome, concurrency=self.concurrency):
+        for unit, outcome in concurrent_map(units, self._outcome, concurrency=self.concurrency):
             if self.journal.get(unit.key) is None:
                 self.journal.keep(unit.key, outcome)
             yield unit, outcome

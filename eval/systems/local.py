@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from eval.system import Ranked
-from inference.encoder import Encoder, encoder_digest
+from inference.encoder import Encoder
 from ontology.digests import code_digest
 from retrieval.retriever import Request, Retriever
 from retrieval.snapshot.reader import Snapshot
@@ -42,7 +42,7 @@ class LocalSystem:
             "snapshot_id": snapshot.id,
             "format_version": snapshot.manifest["format_version"],
             "encoder": encoder.name,
-            "encoder_sha256": encoder_digest(encoder),
+            "encoder_sha256": encoder.digest,
             "reranker": reranker,
             "egotools": version("egotools"),
             "code_sha256": code_digest(*_PACKAGES),

@@ -11,9 +11,10 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 
-from inference.cache import Cache
 from inference.chat import ChatModel, Message
-from inference.structured_chat import Answer, Asker, FailureRun, Question, in_order
+from inference.concurrent_map import concurrent_map
+from inference.result_cache import ResultCache
+from inference.structured_chat import FailureBudget, StructuredAnswer, StructuredChat, StructuredRequest
 from ingest.extract.extractor import Extraction
 from ingest.extract.parse_answer import AnswerReader, said_triples
 from ingest.extract.prompt import PROMPT_VERSION, answer_schema, document, instructions, repair
@@ -49,7 +50,7 @@ class LlmExtractor:
         model: ChatModel,
         ontology: Ontology,
         *,
-        cache: Cache | None = None,
+        cache: ResultCache | None = None,
         concurrency: int = _CONCURRENCY,
     ) -> None:
         if concurrency < 1:
@@ -58,7 +59,7 @@ class LlmExtractor:
             )
         self._ontology = ontology
         self._model = model
-        self._asker = Asker(model, kind=CACHE_KIND, repair=repair, cache=cache)
+        self._chat = StructuredChat(model, kind=CACHE_KIND, repair_prompt=repair, cache=cache)
         self._concurrency = concurrency
         self._schema = answer_schema(ontology)
         self._instructions = instructions(ontology)
@@ -83,10 +84,10 @@ class LlmExtractor:
         :raises BudgetExceededError: when the cap is reached; what was answered is in the cache.
         """
         fingerprint = self.fingerprint
-        failures = FailureRun()
+        failures = FailureBudget()
         answered = False
         last: ModelError | None = None
-        for tool, answer in in_order(
+        for tool, answer in concurrent_map(
             tools, lambda tool: self._answer(tool, fingerprint), concurrency=self._concurrency
         ):
             if answer.failure is None:
@@ -94,21 +95,21 @@ class LlmExtractor:
             else:
                 last = answer.failure
                 _LOG.warning("%s: the model could not be asked: %s", tool.id, last)
-            failures.note(answer.failure)
+            failures.record(answer.failure)
             yield self._extraction(tool, answer)
         if last is not None and not answered:
             raise last
 
-    def _answer(self, tool: Tool, fingerprint: str) -> Answer[list[dict[str, str]]]:
+    def _answer(self, tool: Tool, fingerprint: str) -> StructuredAnswer[list[dict[str, str]]]:
         said = f"{fingerprint}\n{tool.canonical_json()}".encode("utf-8", "surrogatepass")
         messages = (
             Message(role="system", content=self._instructions),
             Message(role="user", content=document(tool)),
         )
-        question = Question(messages=messages, schema=self._schema, schema_name="triples")
-        return self._asker.ask(question, hashlib.sha256(said).hexdigest(), self._reader.read)
+        question = StructuredRequest(messages=messages, schema=self._schema, schema_name="triples")
+        return self._chat.call(question, hashlib.sha256(said).hexdigest(), self._reader.read)
 
-    def _extraction(self, tool: Tool, answer: Answer[list[dict[str, str]]]) -> Extraction:
+    def _extraction(self, tool: Tool, answer: StructuredAnswer[list[dict[str, str]]]) -> Extraction:
         structure = structural_triples(tool, self._ontology, _NAME)
         said, rejected = said_triples(answer.value or [], tool, structure, _NAME)
         finished = finish(tool, [*structure, *said], self._ontology)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inference.structured_chat import SchemaReader, UnusableAnswerError
+from inference.structured_chat import SchemaParser, UnusableAnswerError
 from ingest.extract.document_fields import field_texts
 from ingest.extract.extractor import RejectedTriple
 from ingest.extract.prompt import is_the_tool
@@ -29,14 +29,14 @@ class AnswerReader:
     """
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._reader = SchemaReader(schema, feature="the llm extractor")
+        self._parser = SchemaParser(schema, feature="the llm extractor")
 
     def read(self, text: str) -> list[dict[str, str]]:
         """The answer's rows; the text must be one JSON object and nothing else.
 
         :raises UnusableAnswerError: for anything else.
         """
-        rows: list[dict[str, str]] = self._reader.read(text)["triples"]
+        rows: list[dict[str, str]] = self._parser.parse(text)["triples"]
         return rows
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.arrays import Floats1d, Floats2d
-from inference.encoder import Encoder, encoder_digest
+from inference.encoder import Encoder
 from research.enterprise_benchmark import read_rows
 from retrieval.ranking.confidence import RANKS, BackgroundStatistics, background_statistics, tool_evidence
 from retrieval.retriever import MAX_K, Request
@@ -69,7 +69,7 @@ class _Remembering:
     """An encoder that encodes no text twice: each is asked of several catalogues."""
 
     def __init__(self, encoder: Encoder) -> None:
-        self.name, self.dimensions, self.digest = encoder.name, encoder.dimensions, encoder_digest(encoder)
+        self.name, self.dimensions, self.digest = encoder.name, encoder.dimensions, encoder.digest
         self._encoder = encoder
         self._known: dict[str, Floats1d] = {}
 

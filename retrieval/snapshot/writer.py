@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inference.encoder import Encoder, encoder_digest
+from inference.encoder import Encoder
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
@@ -138,7 +138,7 @@ def _manifest(content: SnapshotContent, edges: Counter[str]) -> dict[str, Any]:
         "predicates": sorted(content.ontology.predicates),
         "encoder": {
             "name": content.encoder.name,
-            "sha256": encoder_digest(content.encoder),
+            "sha256": content.encoder.digest,
             "dimensions": content.encoder.dimensions,
         },
         "extractor": content.extractor,

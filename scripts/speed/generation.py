@@ -68,7 +68,7 @@ class _Timed:
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-        self.name, self.dimensions = encoder.name, encoder.dimensions
+        self.name, self.dimensions, self.digest = encoder.name, encoder.dimensions, encoder.digest
         self.seconds, self.texts = 0.0, 0
 
     def encode(self, texts: Sequence[str]) -> Floats2d:

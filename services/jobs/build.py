@@ -12,9 +12,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inference.cache import Cache
 from inference.cached_encoder import CachedEncoder
 from inference.encoder import Encoder
+from inference.result_cache import ResultCache
 from ingest.extract.extractor import Extractor
 from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import Catalog, read_catalog
@@ -126,7 +126,7 @@ def build_snapshot(
     # By id, so that the snapshot depends neither on the order of the addresses nor on the file system's.
     tools = sorted(catalog.tools, key=lambda tool: tool.id)
     with staging_folder(store) as folder:
-        cache = Cache(store / "cache.sqlite") if cached else None
+        cache = ResultCache(store / "cache.sqlite") if cached else None
         try:
             remembering = CachedEncoder(encoder, cache, progress=lambda done, total: progress("encode", done, total))
             graph = build_tool_graph(tools, ontology, extractor, encoder=remembering, cache=cache, progress=progress)

@@ -16,10 +16,10 @@ from datagen.run.class_mix import equal_mix, read_mix
 from datagen.run.make_requests import Steps, make_requests
 from datagen.validation.rules_validator import rules_validators
 from inference import load_encoder
-from inference.cache import Cache
 from inference.cached_encoder import CachedEncoder
 from inference.chat import ChatModel
 from inference.encoder import Encoder
+from inference.result_cache import ResultCache
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError
 from ontology.files import only_writer
 from ontology.ontology import load_ontology
@@ -88,7 +88,7 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
     snapshot = open_snapshot(plan.store)
     catalogue = Catalogue.of(snapshot, load_ontology(plan.ontology))
     # What a model answered is kept on the disk; what rules make is made again sooner than it is read.
-    with only_writer(plan.out), Cache(plan.out / "cache.sqlite" if model else None) as cache:
+    with only_writer(plan.out), ResultCache(plan.out / "cache.sqlite" if model else None) as cache:
         encoder = CachedEncoder(load_encoder(snapshot.manifest["encoder"]["name"]), cache)
         steps = (
             _steps(catalogue, encoder)
@@ -117,7 +117,7 @@ def _steps(catalogue: Catalogue, encoder: Encoder) -> Steps:
     )
 
 
-def _llm_steps(catalogue: Catalogue, encoder: Encoder, model: ChatModel, cache: Cache, *, name: str) -> Steps:
+def _llm_steps(catalogue: Catalogue, encoder: Encoder, model: ChatModel, cache: ResultCache, *, name: str) -> Steps:
     """Their twins by a chat model; the rules validate first, for they cost nothing.
 
     :param name: the model's own, whatever address it is asked at.

@@ -35,14 +35,14 @@ def llm_extractor(
         base_url=base_url, model=model, max_tokens=max_tokens, max_usd=max_usd, usd_per_1k=usd_per_1k
     )
     chat = open_chat(endpoint, needed_by="the extractor llm")
-    from inference.cache import Cache
+    from inference.result_cache import ResultCache
     from ingest.extract.llm_extractor import LlmExtractor
 
     if cache_file is None:
         return LlmExtractor(chat, ontology)
     with contextlib.suppress(OSError):  # the cache does without a disk, and the build says what is wrong with it
         cache_file.parent.mkdir(parents=True, exist_ok=True)
-    return LlmExtractor(chat, ontology, cache=Cache(cache_file))
+    return LlmExtractor(chat, ontology, cache=ResultCache(cache_file))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

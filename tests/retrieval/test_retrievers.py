@@ -207,6 +207,7 @@ def test_what_looks_like_an_identifier(text: str, gives: bool) -> None:
 class _DeadEncoder:
     name = "hashing.v1"
     dimensions = HashingEncoder().dimensions
+    digest = ""
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         raise ModelError("the endpoint does not answer", subject="http://127.0.0.1:9")

@@ -11,7 +11,7 @@ from datagen.seams import GeneratedText, Generator
 from datagen.synthetic_request import CLASSES, RejectedRequest, SampleValue
 from datagen.tool_path import ToolPath
 from inference.budget import Budget
-from inference.cache import Cache
+from inference.result_cache import ResultCache
 from inference.scripted import ScriptedChat
 from ontology import BudgetExceededError, InvalidArgumentError, ModelError, NotFoundError
 from tests.datagen.llm.shop import CHAIN, EDGE, FIND, ONE, PING, SHIP, TRACK, Named, bodies, catalogue, chat, worded
@@ -178,7 +178,7 @@ def test_unknown_classes_and_tools_are_errors() -> None:
 
 
 def test_another_seed_is_asked_anew_and_the_same_one_is_not() -> None:
-    cache = Cache()
+    cache = ResultCache()
     with chat_server(lambda *_: Reply(text=GOOD)) as server:
         generator = LlmGenerator(catalogue(), chat(server), cache)
         first = generator.generate(CHAIN, CLASS, seed=1)
@@ -192,7 +192,7 @@ def test_another_seed_is_asked_anew_and_the_same_one_is_not() -> None:
 
 
 def test_the_cache_tells_models_classes_paths_and_documents_apart() -> None:
-    cache = Cache()
+    cache = ResultCache()
     other = ScriptedChat(lambda _messages: GOOD)
     other.name = "other"
     model = ScriptedChat(lambda _messages: GOOD)
@@ -209,7 +209,7 @@ def test_the_cache_tells_models_classes_paths_and_documents_apart() -> None:
 
 
 def test_a_model_that_dies_on_the_way_is_an_error_and_the_next_run_asks_only_the_rest(tmp_path: Path) -> None:
-    with Cache(tmp_path / "cache.sqlite") as cache:
+    with ResultCache(tmp_path / "cache.sqlite") as cache:
         with chat_server(lambda _, number: Reply(text=GOOD) if number <= 4 else Reply(status=400)) as server:
             model = chat(server)
             generator = LlmGenerator(catalogue(), model, cache)
@@ -232,7 +232,7 @@ def test_one_failed_call_among_good_ones_costs_one_request() -> None:
 
 
 def test_the_budget_stops_the_run_and_the_next_one_pays_only_for_the_rest() -> None:
-    cache = Cache()
+    cache = ResultCache()
     reply = Reply(text=GOOD, prompt_tokens=1_000, completion_tokens=100)
     with chat_server(lambda *_: reply) as server:
         poor = LlmGenerator(catalogue(), chat(server, budget=Budget(max_tokens=5_000)), cache)
@@ -247,7 +247,7 @@ def test_the_budget_stops_the_run_and_the_next_one_pays_only_for_the_rest() -> N
 
 
 def test_what_was_rejected_is_not_kept() -> None:
-    cache = Cache()
+    cache = ResultCache()
     model = ScriptedChat(["no", "no", GOOD])
     assert isinstance(LlmGenerator(catalogue(), model, cache).generate(CHAIN, CLASS, seed=0), RejectedRequest)
     assert isinstance(LlmGenerator(catalogue(), model, cache).generate(CHAIN, CLASS, seed=0), GeneratedText)

@@ -8,7 +8,7 @@ from datagen.llm import LlmOutputs
 from datagen.llm.output_candidates import Candidates
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.seams import OutputFinder
-from inference.cache import Cache
+from inference.result_cache import ResultCache
 from inference.scripted import ScriptedChat
 from ontology import InvalidArgumentError, ModelError, Parameter, Tool
 from tests.datagen.llm.shop import FIND, PING, SHIP, TRACK, Named, bodies, catalogue, chat, outputs
@@ -90,7 +90,7 @@ def test_an_unusable_answer_leaves_the_tool_without_outputs_and_a_reason(answer:
     found = LlmOutputs(catalogue(), ScriptedChat([answer, answer])).find()
     assert found.by_tool[SHIP.id] == ()
     (rejection,) = (one for one in found.rejected if one.subject == (SHIP.id,))
-    assert "refused twice" in rejection.reason
+    assert "rejected twice" in rejection.reason
     assert rejection.text == answer
 
 
@@ -111,7 +111,7 @@ def test_a_catalogue_without_inputs_asks_nothing_and_says_why() -> None:
 
 def test_a_model_that_dies_is_an_error_and_the_next_run_asks_only_the_rest(tmp_path: Path) -> None:
     tools = [silent(number) for number in range(12)]
-    with Cache(tmp_path / "cache.sqlite") as cache:
+    with ResultCache(tmp_path / "cache.sqlite") as cache:
         with chat_server(lambda _, number: Reply(text=outputs()) if number <= 5 else Reply(status=400)) as server:
             model = chat(server)
             with pytest.raises(ModelError, match="400"):

@@ -12,7 +12,7 @@ from datagen.seams import RequestValidator, SequenceValidator
 from datagen.synthetic_request import CLASSES
 from datagen.tool_path import ToolPath
 from inference.budget import Budget
-from inference.cache import Cache
+from inference.result_cache import ResultCache
 from inference.scripted import ScriptedChat
 from ontology import BudgetExceededError, ModelError, NotFoundError
 from tests.datagen.llm.shop import CHAIN, EDGE, Named, bodies, catalogue, chat, request
@@ -38,7 +38,7 @@ UNUSABLE = {
 }
 
 
-def validators(model: ScriptedChat, cache: Cache | None = None) -> dict[str, RequestValidator]:
+def validators(model: ScriptedChat, cache: ResultCache | None = None) -> dict[str, RequestValidator]:
     return {validator.check: validator for validator in llm_validators(catalogue(), Links((EDGE,)), model, cache)}
 
 
@@ -126,7 +126,7 @@ def test_one_dead_model_is_dead_for_all_three() -> None:
 
 
 def test_verdicts_are_kept_and_only_new_requests_are_asked_about() -> None:
-    cache = Cache()
+    cache = ResultCache()
     with chat_server(lambda *_: Reply(text=json.dumps(ANSWERS["error"]))) as server:
         model = chat(server)
         for text in ("send Ada's order", "send Ben's order", "send Ada's order"):

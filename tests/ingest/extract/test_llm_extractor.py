@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from inference.budget import Budget
-from inference.cache import Cache
 from inference.openai_chat import OpenAIChat
+from inference.result_cache import ResultCache
 from inference.retry import RetryPolicy
 from inference.scripted import ScriptedChat
 from ingest.extract.extractor import Extraction, Extractor
@@ -205,7 +205,7 @@ def test_an_answer_that_stays_unusable_costs_that_tool_s_language_only(text: str
         one, two, three = LlmExtractor(chat(server), ontology).extract([tool(1), tool(2), tool(3)])
     assert server.hits == 4
     assert one.error == three.error == ""
-    assert "refused twice" in two.error
+    assert "rejected twice" in two.error
     assert said(two) == set()
     declared = {triple.key for triple in structural_triples(tool(2), ontology, "llm.v1")}
     assert declared and declared <= {triple.key for triple in two.triples}
@@ -243,7 +243,7 @@ def test_a_server_that_dies_on_the_way_stops_the_run_and_keeps_what_was_answered
     tmp_path: Path, ontology: Ontology
 ) -> None:
     tools = [tool(number) for number in range(10)]
-    with Cache(tmp_path / "cache.sqlite") as cache:
+    with ResultCache(tmp_path / "cache.sqlite") as cache:
         with chat_server(lambda _, number: Reply(text=answer()) if number <= 4 else Reply(status=400)) as server:
             model = chat(server)
             got: list[Extraction] = []
@@ -272,13 +272,13 @@ def test_the_budget_stops_the_run_and_the_next_one_pays_only_for_the_rest(tmp_pa
     with chat_server(lambda _request, _number: reply) as server:
         got = []
         poor = chat(server, budget=Budget(max_tokens=13_000), max_tokens=500)
-        with Cache(path) as cache, pytest.raises(BudgetExceededError):
+        with ResultCache(path) as cache, pytest.raises(BudgetExceededError):
             for extraction in LlmExtractor(poor, ontology, cache=cache, concurrency=2).extract(tools):
                 got.append(extraction)
         paid = server.hits
         assert 2 <= paid < 8
         assert poor.budget.spent.tokens <= 13_000
-        with Cache(path) as cache:
+        with ResultCache(path) as cache:
             extractions = list(LlmExtractor(chat(server), ontology, cache=cache).extract(tools))
         assert server.hits == 8
     assert extractions[: len(got)] == got
@@ -287,7 +287,7 @@ def test_the_budget_stops_the_run_and_the_next_one_pays_only_for_the_rest(tmp_pa
 
 def test_a_rerun_pays_only_for_what_changed(ontology: Ontology) -> None:
     tools = [tool(number) for number in range(6)]
-    cache = Cache()
+    cache = ResultCache()
     with chat_server(good) as server:
         first = list(LlmExtractor(chat(server), ontology, cache=cache).extract(tools))
         assert list(LlmExtractor(chat(server), ontology, cache=cache).extract(tools)) == first
@@ -301,7 +301,7 @@ def test_a_rerun_pays_only_for_what_changed(ontology: Ontology) -> None:
 
 
 def test_what_failed_is_not_kept_and_asked_again(ontology: Ontology) -> None:
-    cache = Cache()
+    cache = ResultCache()
     with chat_server(lambda _, number: Reply(text="no" if number <= 2 else answer())) as server:
         extractor = LlmExtractor(chat(server), ontology, cache=cache)
         (failed,) = extractor.extract([tool()])
@@ -312,7 +312,7 @@ def test_what_failed_is_not_kept_and_asked_again(ontology: Ontology) -> None:
 
 
 def test_a_damaged_cache_entry_is_paid_for_again_and_stops_nothing(ontology: Ontology) -> None:
-    class Altered(Cache):
+    class Altered(ResultCache):
         def get(self, kind: str, key: str) -> bytes | None:
             return b'{"triples": [{"head": "\xff'
 

@@ -131,6 +131,7 @@ def test_fusion_is_the_weighted_sum_of_z_scores_over_all_that_may_be_seen(
 class _Dead:
     name = ENCODER.name
     dimensions = ENCODER.dimensions
+    digest = ENCODER.digest
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
         raise ModelError("the endpoint does not answer", subject="http://127.0.0.1:9")

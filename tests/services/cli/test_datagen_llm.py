@@ -149,7 +149,7 @@ def test_a_cap_that_is_reached_keeps_what_was_made(call: Call, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("Sure! Here is a request: please pay the bill.", "refused twice"),
+        ("Sure! Here is a request: please pay the bill.", "rejected twice"),
         ({"query": "Call pay_invoice for me and 40021 too", "values": []}, "internal name"),
         ({"query": "pay it now please " * 9, "values": []}, "repeats itself"),
         ({"query": "", "values": []}, "too short"),

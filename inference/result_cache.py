@@ -1,4 +1,4 @@
-"""The Cache: what was expensive to make, by content hash, in one SQLite file.
+"""The ResultCache: what was expensive to make, by content hash, in one SQLite file.
 
 A cache may be lost, never trusted blindly, and never stops a build: a damaged file is moved aside, a damaged value reads
 as absent, and a disk that takes no more turns writing off. Each is said once in the log.
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 
-__all__ = ["Cache"]
+__all__ = ["ResultCache"]
 
 _LOG = logging.getLogger(__name__)
 _SCHEMA = "CREATE TABLE IF NOT EXISTS entries (kind TEXT, key TEXT, value BLOB, PRIMARY KEY (kind, key)) WITHOUT ROWID"
@@ -23,7 +23,7 @@ _KEYS_A_QUERY = 500
 _LOCK_WAIT_S = 30.0
 
 
-class Cache:
+class ResultCache:
     """Bytes by kind and key. Safe to use from several threads and from several processes.
 
     Writes are one transaction a call: after a crash a call's entries are all there or none is.
@@ -73,7 +73,7 @@ class Cache:
         with self._lock:
             self._connection.close()
 
-    def __enter__(self) -> Cache:
+    def __enter__(self) -> ResultCache:
         return self
 
     def __exit__(

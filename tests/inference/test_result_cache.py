@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from inference.cache import Cache
+from inference.result_cache import ResultCache
 
 
 def test_what_was_put_is_got_by_kind_and_key_also_after_reopening(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "cache.sqlite"
-    with Cache(path) as cache:
+    with ResultCache(path) as cache:
         cache.put_many("vector", {"a": b"\x00\x01", "b": b""})
         cache.put("extraction", "a", b"{}")
-    with Cache(path) as cache:
+    with ResultCache(path) as cache:
         assert cache.get("vector", "a") == b"\x00\x01"
         assert cache.get("vector", "b") == b""
         assert cache.get("extraction", "a") == b"{}"
@@ -27,7 +27,7 @@ def test_what_was_put_is_got_by_kind_and_key_also_after_reopening(tmp_path: Path
 
 def test_many_keys_come_back_in_the_order_asked(tmp_path: Path) -> None:
     keys = [f"k{number}" for number in range(1_700)]
-    with Cache(tmp_path / "cache.sqlite") as cache:
+    with ResultCache(tmp_path / "cache.sqlite") as cache:
         cache.put_many("vector", {key: key.encode() for key in reversed(keys)})
         found = cache.get_many("vector", [*keys, "absent", "k3"])
     assert list(found) == keys
@@ -35,7 +35,7 @@ def test_many_keys_come_back_in_the_order_asked(tmp_path: Path) -> None:
 
 
 def test_a_value_is_replaced() -> None:
-    cache = Cache()
+    cache = ResultCache()
     cache.put("kind", "key", b"old")
     cache.put("kind", "key", b"new")
     assert cache.get("kind", "key") == b"new"
@@ -47,10 +47,10 @@ def test_a_damaged_file_is_moved_aside_with_a_warning(
 ) -> None:
     path = tmp_path / "cache.sqlite"
     path.write_bytes(content)
-    with Cache(path) as cache:
+    with ResultCache(path) as cache:
         assert cache.get("kind", "key") is None
         cache.put("kind", "key", b"value")
-    with Cache(path) as cache:
+    with ResultCache(path) as cache:
         assert cache.get("kind", "key") == b"value"
     assert (tmp_path / "cache.sqlite.damaged-1").read_bytes() == content
     assert "damaged" in caplog.text
@@ -60,12 +60,12 @@ def test_a_page_that_is_damaged_while_open_is_noticed_and_survived(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "cache.sqlite"
-    with Cache(path) as cache:
+    with ResultCache(path) as cache:
         cache.put_many("kind", {f"key{n:04}": bytes(500) for n in range(2_000)})
     content = bytearray(path.read_bytes())
     content[8_192:-4_096] = b"\xee" * (len(content) - 12_288)
     path.write_bytes(content)
-    with Cache(path) as cache:
+    with ResultCache(path) as cache:
         cache.get_many("kind", [f"key{n:04}" for n in range(2_000)])
         cache.put("kind", "new", b"value")
         assert cache.get("kind", "new") == b"value"
@@ -74,20 +74,20 @@ def test_a_page_that_is_damaged_while_open_is_noticed_and_survived(
 
 def test_a_value_that_was_altered_reads_as_absent(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
-    with Cache(path) as cache:
+    with ResultCache(path) as cache:
         cache.put_many("kind", {"bent": b"value", "cut": b"value", "good": b"value"})
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE entries SET value = X'00000000FF' WHERE key = 'bent'")
         connection.execute("UPDATE entries SET value = 'x' WHERE key = 'cut'")
     connection.close()
-    with Cache(path) as cache:
+    with ResultCache(path) as cache:
         assert cache.get_many("kind", ["bent", "cut", "good"]) == {"good": b"value"}
 
 
 def test_a_disk_that_takes_no_more_turns_writing_off_and_reading_goes_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with Cache(tmp_path / "cache.sqlite") as cache:
+    with ResultCache(tmp_path / "cache.sqlite") as cache:
         cache.put("kind", "key", b"value")
         # SQLite's own limit on the file gives the same error as a full disk.
         cache._connection.execute("PRAGMA max_page_count = 4")
@@ -101,7 +101,7 @@ def test_a_disk_that_takes_no_more_turns_writing_off_and_reading_goes_on(
 def test_a_place_that_cannot_be_written_costs_only_the_cache(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     for path in (tmp_path / "file" / "cache.sqlite", tmp_path):
-        with Cache(path) as cache:
+        with ResultCache(path) as cache:
             cache.put("kind", "key", b"value")
             assert cache.get("kind", "key") == b"value"
     assert caplog.text.count("cannot be used") == 2
@@ -110,20 +110,20 @@ def test_a_place_that_cannot_be_written_costs_only_the_cache(tmp_path: Path, cap
 def test_a_killed_process_leaves_whole_calls_only(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     script = (
-        "import os, sys; from pathlib import Path; from inference.cache import Cache\n"
-        "cache = Cache(Path(sys.argv[1])); cache.put_many('kind', {'a': b'1', 'b': b'2'})\n"
+        "import os, sys; from pathlib import Path; from inference.result_cache import ResultCache\n"
+        "cache = ResultCache(Path(sys.argv[1])); cache.put_many('kind', {'a': b'1', 'b': b'2'})\n"
         "cache._connection.execute(\"INSERT INTO entries VALUES ('kind', 'c', X'00')\")\n"
         "os._exit(9)\n"
     )
     done = subprocess.run([sys.executable, "-c", script, str(path)], check=False, cwd=Path(__file__).parents[2])
     assert done.returncode == 9
-    with Cache(path) as cache:
+    with ResultCache(path) as cache:
         assert cache.get_many("kind", ["a", "b", "c"]) == {"a": b"1", "b": b"2"}
 
 
 def test_threads_share_one_cache(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
-    with Cache(tmp_path / "cache.sqlite") as cache:
+    with ResultCache(tmp_path / "cache.sqlite") as cache:
 
         def work(number: int) -> None:
             for step in range(20):

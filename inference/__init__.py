@@ -1,7 +1,7 @@
-"""Models behind small seams: sentence encoders, rerankers, chat models.
+"""Models behind three seams: :class:`Encoder`, :class:`Reranker` and :class:`ChatModel`.
 
-Three seams (:class:`Encoder`, :class:`Reranker`, :class:`ChatModel`), their implementations, and the names they are
-loaded by. Importing this package imports no model library; each is imported when a model of its kind is loaded.
+The folder holds their implementations, the versioned names that they are loaded by, the embedding cache, the result cache
+and the structured LLM call. Importing this package imports no model library: each is imported when a model needs it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Array aliases whose name says rank and dtype, and the one check every encoder's rows pass."""
+"""Array types named by rank and dtype, and the normalisation of embedding rows."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Floats2d: TypeAlias = NDArray[np.float32]
 
 
 def unit_rows(rows: NDArray[np.floating], *, subject: str) -> Floats2d:
-    """Scale each row to length 1 and leave rows of zeros as they are.
+    """Scale each row to length 1; a row of zeros stays as it is.
 
     :param rows: shape [n, dimensions].
-    :param subject: the model the rows came from, for the error.
+    :param subject: the model that made the rows, for the error.
     :raises ModelError: when a value is NaN or infinite.
     """
     wide = np.asarray(rows, dtype=np.float64)
     if not np.isfinite(wide).all():
         raise ModelError(
-            "the model answered with numbers that are not finite",
+            "the model returned numbers that are not finite",
             subject=subject,
-            remedy="Check the model's weights or choose another encoder",
+            remedy="Check the weights of the model, or choose another encoder",
         )
     largest = np.abs(wide).max(axis=1, keepdims=True, initial=0.0)
     scaled = np.divide(wide, largest, out=np.zeros_like(wide), where=largest > 0)

@@ -1,4 +1,4 @@
-"""The cap on what chat models may cost."""
+"""The token and money budget of chat models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Budget", "Reservation", "Spend"]
 
 @dataclass(frozen=True, kw_only=True)
 class Spend:
-    """What was used so far; ``usd`` in US dollars."""
+    """What was used so far; ``usd`` is in US dollars."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -23,12 +23,12 @@ class Spend:
 
     @property
     def tokens(self) -> int:
-        """Read and written together."""
+        """Prompt and completion tokens together."""
         return self.prompt_tokens + self.completion_tokens
 
 
 class Reservation:
-    """Room held for one call: the most that it may use, and, once settled, what it did use."""
+    """The part of a budget that is held for one call: at first the most that it may use, once settled what it used."""
 
     def __init__(self, prompt_tokens: int, completion_tokens: int) -> None:
         self.prompt_tokens = prompt_tokens
@@ -36,23 +36,23 @@ class Reservation:
         self.settled = False
 
     def settle(self, *, prompt_tokens: int, completion_tokens: int) -> None:
-        """Say what the call really used; without this the room is given back as unused."""
+        """Set what the call used. A reservation that is never settled counts as nothing."""
         self.prompt_tokens = prompt_tokens
         self.completion_tokens = completion_tokens
         self.settled = True
 
 
 class Budget:
-    """Caps tokens and money over many calls from many threads.
+    """Limits tokens and money over many calls from many threads.
 
-    A call holds room for the most it may use before it starts. Where only other calls' held room stands in the way, it
-    waits for them; where what is *spent* leaves too little, it is refused. So no call that fits is refused by chance.
-    A failed call counts as nothing: what a server that broke off charges for it is not known here.
+    Before a call starts, it reserves the most that it may use. When the reservations of other calls leave too little, it
+    waits for them. When the settled calls leave too little, it is rejected. So a call that fits is never rejected because
+    of the order of the threads. A failed call counts as nothing: what the server charges for it is not known.
 
-    :param max_tokens: read and written together; no cap where None.
-    :param max_usd: no cap where None; needs the prices.
-    :param usd_per_1k_prompt: US dollars for 1,000 tokens read.
-    :param usd_per_1k_completion: US dollars for 1,000 tokens written.
+    :param max_tokens: limit of prompt and completion tokens together; none where None.
+    :param max_usd: limit in US dollars; none where None. It needs the prices.
+    :param usd_per_1k_prompt: US dollars for 1,000 prompt tokens.
+    :param usd_per_1k_completion: US dollars for 1,000 completion tokens.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class Budget:
         prices = {"usd_per_1k_prompt": usd_per_1k_prompt, "usd_per_1k_completion": usd_per_1k_completion}
         for field, value in {"max_tokens": max_tokens, "max_usd": max_usd, **prices}.items():
             if value is not None and not value >= 0:
-                raise InvalidArgumentError("a negative value makes no sense", subject=field, remedy="Give 0 or more")
+                raise InvalidArgumentError("the value is negative", subject=field, remedy="Use 0 or more")
         if max_usd is not None and not any(prices.values()):
             raise InvalidArgumentError(
-                "a cap on money needs the price of tokens", subject="max_usd", remedy=f"Give {' and '.join(prices)}"
+                "a limit on money needs the price of tokens", subject="max_usd", remedy=f"Set {' and '.join(prices)}"
             )
         self._max_tokens = max_tokens
         self._max_usd = max_usd
@@ -80,62 +80,62 @@ class Budget:
 
     @property
     def spent(self) -> Spend:
-        """What settled calls used."""
+        """What the settled calls used."""
         with self._changed:
             return self._spent
 
     @contextmanager
     def reserve(self, *, prompt_tokens: int, completion_tokens: int) -> Iterator[Reservation]:
-        """Hold room for one call while the block runs; settle it inside.
+        """Reserve for one call while the block runs; settle the reservation inside the block.
 
-        :param prompt_tokens: the most the call may read.
-        :param completion_tokens: the most it may write.
-        :raises BudgetExceededError: when what is spent leaves too little room.
+        :param prompt_tokens: the most prompt tokens of the call.
+        :param completion_tokens: the most completion tokens of the call.
+        :raises BudgetExceededError: when the settled calls leave too little.
         """
-        room = Reservation(prompt_tokens, completion_tokens)
+        reservation = Reservation(prompt_tokens, completion_tokens)
         with self._changed:
-            while not self._fits(room, *self._held):
-                if not self._fits(room):
-                    raise self._refusal()
+            while not self._fits(reservation, *self._held):
+                if not self._fits(reservation):
+                    raise self._exceeded()
                 self._changed.wait()
-            self._held.append(room)
+            self._held.append(reservation)
         try:
-            yield room
+            yield reservation
         finally:
             with self._changed:
-                self._held = [held for held in self._held if held is not room]
-                if room.settled:
-                    self._record(room)
+                self._held = [held for held in self._held if held is not reservation]
+                if reservation.settled:
+                    self._record(reservation)
                 self._changed.notify_all()
 
-    def _fits(self, *rooms: Reservation) -> bool:
-        read = self._spent.prompt_tokens + sum(room.prompt_tokens for room in rooms)
-        written = self._spent.completion_tokens + sum(room.completion_tokens for room in rooms)
-        if self._max_tokens is not None and read + written > self._max_tokens:
+    def _fits(self, *reservations: Reservation) -> bool:
+        prompt = self._spent.prompt_tokens + sum(held.prompt_tokens for held in reservations)
+        completion = self._spent.completion_tokens + sum(held.completion_tokens for held in reservations)
+        if self._max_tokens is not None and prompt + completion > self._max_tokens:
             return False
-        return self._max_usd is None or self._usd(read, written) <= self._max_usd
+        return self._max_usd is None or self._usd(prompt, completion) <= self._max_usd
 
-    def _usd(self, read: int, written: int) -> float:
-        return (read * self._prices[0] + written * self._prices[1]) / 1000
+    def _usd(self, prompt: int, completion: int) -> float:
+        return (prompt * self._prices[0] + completion * self._prices[1]) / 1000
 
-    def _record(self, room: Reservation) -> None:
-        read = self._spent.prompt_tokens + room.prompt_tokens
-        written = self._spent.completion_tokens + room.completion_tokens
+    def _record(self, settled: Reservation) -> None:
+        prompt = self._spent.prompt_tokens + settled.prompt_tokens
+        completion = self._spent.completion_tokens + settled.completion_tokens
         self._spent = Spend(
             calls=self._spent.calls + 1,
-            prompt_tokens=read,
-            completion_tokens=written,
-            usd=self._usd(read, written),
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            usd=self._usd(prompt, completion),
         )
 
-    def _refusal(self) -> BudgetExceededError:
-        caps = []
+    def _exceeded(self) -> BudgetExceededError:
+        limits = []
         if self._max_tokens is not None:
-            caps.append(f"{self._spent.tokens} of {self._max_tokens} tokens")
+            limits.append(f"{self._spent.tokens} of {self._max_tokens} tokens")
         if self._max_usd is not None:
-            caps.append(f"{self._spent.usd:.4f} of {self._max_usd:.4f} USD")
+            limits.append(f"{self._spent.usd:.4f} of {self._max_usd:.4f} USD")
         return BudgetExceededError(
-            f"the next call might pass the cap ({', '.join(caps)} spent)",
+            f"the next call could exceed the budget ({', '.join(limits)} spent)",
             subject="budget",
-            remedy="Raise the cap and run again; what was already answered is kept where a cache is in use",
+            remedy="Raise the budget and run the command again; cached answers are not paid for twice",
         )

@@ -1,4 +1,4 @@
-"""Encoding with memory: texts that were encoded before are not encoded again."""
+"""The embedding cache: texts that were encoded before are not encoded again."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _CHUNK = 1_024
 
 
 class CachedEncoder:
-    """An encoder in front of a cache of vectors.
+    """An encoder behind a cache of vectors.
 
-    ``reused``, ``encoded`` and ``seconds`` (spent encoding) account for what it did.
+    Attributes: ``reused`` and ``encoded`` count texts, ``seconds`` is the time spent encoding.
 
-    :param progress: called with (done, total) texts that had to be encoded.
+    :param progress: called with the numbers of texts encoded and to be encoded.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class CachedEncoder:
         return self._encoder.digest
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
-        """Vectors of the texts, as the encoder makes them, float32 [texts, dimensions]."""
+        """Vectors of the texts, equal to those of the encoder, float32 [texts, dimensions]."""
         model = f"{self.name} {self.digest}"
         keys = [hashlib.sha256(f"{model}\n{text}".encode()).hexdigest() for text in texts]
         known = self._cache.get_many(_CACHE_KIND, keys) if self._cache else {}

@@ -11,7 +11,7 @@ __all__ = ["ChatModel", "Completion", "Message"]
 
 @dataclass(frozen=True)
 class Message:
-    """One turn of the talk."""
+    """One message of a conversation."""
 
     role: Literal["system", "user", "assistant"]
     content: str
@@ -19,12 +19,12 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class Completion:
-    """What the model answered and what it cost.
+    """The answer of a model and its cost.
 
-    :param text: the answer as it came; under a schema it should be JSON, which nobody has checked yet.
-    :param prompt_tokens: tokens read, counted by the server, estimated where it does not say.
-    :param completion_tokens: tokens written, likewise.
-    :param truncated: the answer stopped at the token limit, so JSON in it is most likely half.
+    :param text: the answer as received. With a schema it should be JSON; nothing has checked it yet.
+    :param prompt_tokens: as counted by the server; estimated where the server does not count.
+    :param completion_tokens: likewise.
+    :param truncated: the answer stopped at the token limit, so JSON in it is probably incomplete.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Completion:
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """Answers a talk with one message."""
+    """Answers a conversation with one message."""
 
     @property
     def name(self) -> str:
@@ -52,10 +52,10 @@ class ChatModel(Protocol):
     ) -> Completion:
         """Answer the messages.
 
-        :param schema: a JSON schema that the answer is to follow; plain text where None.
-        :param schema_name: what the schema is called to the server.
-        :param max_tokens: the most tokens this answer may have; the model's own setting where None.
-        :raises BudgetExceededError: before a call that might pass the cap.
-        :raises ModelError: when the model is dead, slow, or answers nonsense.
+        :param schema: the JSON schema of the answer; plain text where None.
+        :param schema_name: the name that the server gets for the schema.
+        :param max_tokens: the most tokens that this answer may have; the model's own limit where None.
+        :raises BudgetExceededError: before a call that could exceed the budget.
+        :raises ModelError: when the model is unavailable or slow, or its answer is invalid.
         """
         ...

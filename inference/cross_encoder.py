@@ -1,4 +1,4 @@
-"""Any transformers cross-encoder, by folder."""
+"""A transformers cross-encoder, loaded from a folder."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ __all__ = ["CrossEncoderReranker"]
 
 MAX_CHARS_PER_TOKEN = 32
 PROMPTED_ARCHITECTURES = ("LlamaBidirectionalForSequenceClassification",)
-"""Models that read query and document as one prompted text, not as a pair."""
+"""Models that take query and document as one prompt, not as a pair."""
 
 
 class CrossEncoderReranker:
-    """A folder that ``AutoModelForSequenceClassification`` loads; needs the extra ``torch``.
+    """A model that ``AutoModelForSequenceClassification`` loads; needs the extra ``torch``.
 
-    One label is the score itself; of several, the last against the first.
+    With one label its logit is the score; with several the score is the last logit less the first.
 
-    :param folder: where config, weights and tokenizer lie.
-    :param batch_size: pairs in one pass.
-    :param max_tokens: where a pair is cut, at most what the model takes.
-    :param device: torch's name of a device.
-    :param trust_remote_code: run the Python code that the folder brings along; some models need it, and it can do
-        whatever you can.
+    :param folder: holds configuration, weights and tokenizer.
+    :param batch_size: pairs in one forward pass.
+    :param max_tokens: a pair is cut to this length, at most the limit of the model.
+    :param device: device name of torch.
+    :param trust_remote_code: run the Python code in the folder. Some models need it; it has all permissions of this process.
     :raises MissingExtraError: without the extra ``torch``.
     :raises ModelError: when the folder cannot be loaded.
     """
@@ -44,7 +43,7 @@ class CrossEncoderReranker:
     ) -> None:
         for field, value in (("batch_size", batch_size), ("max_tokens", max_tokens)):
             if value < 1:
-                raise InvalidArgumentError(f"{value} makes no sense", subject=field, remedy="Give 1 or more")
+                raise InvalidArgumentError(f"{value} is too small", subject=field, remedy="Use 1 or more")
         try:
             import torch
             import transformers
@@ -62,7 +61,7 @@ class CrossEncoderReranker:
             raise ModelError(
                 "this cross-encoder cannot be loaded",
                 subject=self._folder,
-                remedy="Give a folder with config.json, the weights and the tokenizer of a sequence classifier",
+                remedy="Name a folder with config.json, the weights and the tokenizer of a sequence classifier",
             ) from error
         self._max_tokens = _longest(self._model, self._tokenizer, max_tokens)
         _ensure_padding(self._model, self._tokenizer)
@@ -84,9 +83,9 @@ class CrossEncoderReranker:
             scores[start : start + len(batch)] = self._score_batch(asked, batch)
         if not np.isfinite(scores).all():
             raise ModelError(
-                "the cross-encoder answered with numbers that are not finite",
+                "the cross-encoder returned numbers that are not finite",
                 subject=self._folder,
-                remedy="Check the model's weights",
+                remedy="Check the weights of the model",
             )
         return scores
 
@@ -112,7 +111,7 @@ def _longest(model: Any, tokenizer: Any, wanted: int) -> int:
 
 
 def _ensure_padding(model: Any, tokenizer: Any) -> None:
-    """Decoder models come without a padding token; batches need one."""
+    """Decoder models have no padding token; batches need one."""
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     if getattr(model.config, "pad_token_id", None) is None:

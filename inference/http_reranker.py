@@ -1,11 +1,11 @@
-"""Any HTTP ``/rerank`` endpoint, in the form of Cohere and Jina or of text-embeddings-inference."""
+"""Rerankers behind HTTP ``/rerank`` endpoints: the protocols of Cohere and Jina, and of text-embeddings-inference."""
 
 from __future__ import annotations
 
 import math
 import weakref
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -17,28 +17,31 @@ from inference.retry import (
     call_with_retries,
     parse_retry_after,
 )
-from ontology.errors import InvalidArgumentError, MissingExtraError, ModelError
+from ontology.errors import InvalidArgumentError, ModelError
 from ontology.urls import check_http_url, redacted_url
+
+if TYPE_CHECKING:
+    import httpx
 
 __all__ = ["HttpReranker"]
 
-OTHER_FORM_STATUSES = frozenset({400, 415, 422})
-"""What servers say to a body whose fields they do not know."""
+UNKNOWN_FIELD_STATUSES = frozenset({400, 415, 422})
+"""How servers answer a body with fields that they do not know."""
 LARGEST_SCORE = 3.4e38
-"""Beyond it float32 is infinite."""
+"""A larger number is infinite as float32."""
 
 
 class HttpReranker:
-    """A reranker behind HTTP; needs the extra ``llm``.
+    """A reranker behind HTTP.
 
     :param url: the whole address, such as ``http://127.0.0.1:8080/rerank``.
-    :param model: the model's name, for servers that ask for one.
+    :param model: the name of the model, for servers that require one.
     :param api_key: sent as bearer token; never shown.
-    :param form: ``cohere`` sends *documents*, ``tei`` sends *texts*, ``auto`` tries the first, then the second.
+    :param protocol: ``cohere`` sends *documents*, ``tei`` sends *texts*, ``auto`` tries the first, then the second.
     :param batch_size: documents in one call.
-    :param max_chars: where a text is cut.
-    :param timeout_s: seconds without an answer after which an attempt counts as failed.
-    :raises MissingExtraError: without the extra ``llm``.
+    :param max_chars: a text is cut to this length.
+    :param timeout_s: an attempt without an answer after so many seconds counts as failed.
+    :param policy: retries of failed attempts.
     """
 
     def __init__(
@@ -47,7 +50,7 @@ class HttpReranker:
         *,
         model: str | None = None,
         api_key: str | None = None,
-        form: Literal["auto", "cohere", "tei"] = "auto",
+        protocol: Literal["auto", "cohere", "tei"] = "auto",
         batch_size: int = 32,
         max_chars: int = 16_000,
         timeout_s: float = 30.0,
@@ -56,16 +59,13 @@ class HttpReranker:
         limits: dict[str, float] = {"batch_size": batch_size, "max_chars": max_chars, "timeout_s": timeout_s}
         for field, value in limits.items():
             if not value > 0:
-                raise InvalidArgumentError(f"{value} makes no sense", subject=field, remedy="Give more than 0")
+                raise InvalidArgumentError(f"{value} is too small", subject=field, remedy="Use more than 0")
         self._url = check_http_url(url, subject="url")
         self._address = redacted_url(url).rstrip("/")
-        try:
-            import httpx
-        except ImportError as error:
-            raise MissingExtraError("HTTP rerankers", extra="llm") from error
-        self._httpx = httpx
+        import httpx  # here, so that importing this package stays cheap
+
         self._model = model
-        self._form: str = form
+        self._protocol: str = protocol
         self._batch_size = batch_size
         self._max_chars = max_chars
         self._policy = policy or RetryPolicy()
@@ -83,13 +83,13 @@ class HttpReranker:
 
     def score(self, query: str, documents: Sequence[str]) -> Floats1d:
         """Score documents; see :class:`inference.reranker.Reranker`."""
-        asked = self._prepare(query)
+        prepared_query = self._prepare(query)
         prepared = [self._prepare(document) for document in documents]
         scores = np.zeros(len(prepared), dtype=np.float32)
         for start in range(0, len(prepared), self._batch_size):
             batch = prepared[start : start + self._batch_size]
             answer = call_with_retries(
-                lambda batch=batch: self._ask(asked, batch),  # type: ignore[misc]
+                lambda batch=batch: self._call(prepared_query, batch),  # type: ignore[misc]
                 policy=self._policy,
                 subject=self._address,
             )
@@ -99,64 +99,68 @@ class HttpReranker:
     def _prepare(self, text: str) -> str:
         return text[: self._max_chars].encode("utf-8", "replace").decode("utf-8")
 
-    def _ask(self, query: str, batch: list[str]) -> Any:
-        form = "cohere" if self._form == "auto" else self._form
-        response = self._post(self._body(form, query, batch))
-        if self._form == "auto" and response.status_code in OTHER_FORM_STATUSES:
-            form = "tei"
-            response = self._post(self._body(form, query, batch))
+    def _call(self, query: str, batch: list[str]) -> Any:
+        protocol = "cohere" if self._protocol == "auto" else self._protocol
+        response = self._post(self._body(protocol, query, batch))
+        if self._protocol == "auto" and response.status_code in UNKNOWN_FIELD_STATUSES:
+            protocol = "tei"
+            response = self._post(self._body(protocol, query, batch))
         self._check_status(response)
-        self._form = form  # the server has shown which one it speaks
+        self._protocol = protocol  # the server accepted it
         try:
             return response.json()
         except ValueError:
-            raise self._nonsense("the endpoint's answer is not JSON") from None
+            raise self._invalid_answer("the endpoint's answer is not JSON") from None
 
-    def _body(self, form: str, query: str, batch: list[str]) -> dict[str, Any]:
-        if form == "tei":
+    def _body(self, protocol: str, query: str, batch: list[str]) -> dict[str, Any]:
+        if protocol == "tei":
             return {"query": query, "texts": batch, "truncate": True}
         named = {"model": self._model} if self._model else {}
         return {**named, "query": query, "documents": batch}
 
-    def _post(self, body: dict[str, Any]) -> Any:
-        # The chain is cut on purpose: the client's errors carry the whole request, headers included.
+    def _post(self, body: dict[str, Any]) -> httpx.Response:
+        import httpx
+
+        # `from None`: the errors of the client contain the whole request with its headers.
         try:
             return self._client.post(self._url, json=body)
-        except self._httpx.TimeoutException:
+        except httpx.TimeoutException:
             raise TransientFailure("the endpoint did not answer in time") from None
-        except self._httpx.TransportError:
-            raise TransientFailure("the endpoint cannot be reached or broke off") from None
-        except self._httpx.HTTPError:
-            raise self._nonsense("the endpoint's answer is not HTTP that can be read") from None
+        except httpx.TransportError:
+            raise TransientFailure("the endpoint cannot be reached, or closed the connection") from None
+        except httpx.HTTPError:
+            raise self._invalid_answer("the endpoint's answer is not valid HTTP") from None
 
-    def _check_status(self, response: Any) -> None:
+    def _check_status(self, response: httpx.Response) -> None:
         if response.status_code == 200:
             return
         problem = f"the endpoint answered HTTP {response.status_code}"
         if response.status_code in TRANSIENT_STATUSES:
             after = parse_retry_after(response.headers.get("retry-after"))
             raise TransientFailure(problem, retry_after_s=after)
-        raise self._nonsense(problem)
+        raise self._invalid_answer(problem)
 
     def _read(self, answer: Any, count: int) -> list[float]:
         items = answer.get("results") if isinstance(answer, dict) else answer
         if not isinstance(items, list):
-            raise self._nonsense("the endpoint's answer has no list of results")
+            raise self._invalid_answer("the endpoint's answer has no list of results")
         scores: dict[int, float] = {}
         for item in items:
             index, score = _index_and_score(item)
             if index is None or not 0 <= index < count or index in scores:
-                raise self._nonsense("a result in the answer has no index of its own")
+                raise self._invalid_answer("a result in the answer has no valid index, or one that another has")
             if score is None:
-                raise self._nonsense(f"result {index} in the answer has no finite score")
+                raise self._invalid_answer(f"result {index} in the answer has no finite score")
             scores[index] = score
         if len(scores) != count:
-            raise self._nonsense(f"the answer scores {len(scores)} of {count} documents")
+            raise self._invalid_answer(f"the answer scores {len(scores)} of {count} documents")
         return [scores[index] for index in range(count)]
 
-    def _nonsense(self, problem: str) -> ModelError:
+    def _invalid_answer(self, problem: str) -> ModelError:
         return ModelError(
-            problem, subject=self._address, remedy="Check that the endpoint is a reranker and takes this model and key"
+            problem,
+            subject=self._address,
+            remedy="Check that the endpoint is a reranker, and that it accepts this model and key",
         )
 
 

@@ -1,4 +1,4 @@
-"""The embedded encoder: all-MiniLM-L6-v2 as int8 ONNX on the CPU."""
+"""The embedded encoder: all-MiniLM-L6-v2, quantised to int8, in ONNX Runtime on the CPU."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ __all__ = ["MiniLmEncoder"]
 
 WEIGHTS = Path(__file__).resolve().parent / "weights" / "minilm-l6-v2-int8"
 SPECIAL_TOKENS = 2
-"""[CLS] and [SEP] stand around every text; a text with no third token has no content."""
+"""[CLS] and [SEP] enclose every text; a text without a third token has no content."""
 
 
 class MiniLmEncoder:
-    """all-MiniLM-L6-v2, 384 dimensions, on one CPU thread a worker.
+    """all-MiniLM-L6-v2, 384 dimensions, one CPU thread for each worker.
 
-    Each text runs alone, without padding: a model that sees a batch may give a text other bits beside other
-    neighbours, and a snapshot must come out the same whatever else was encoded. Throughput comes from workers.
+    Each text is encoded alone and without padding. In a batch, the last bits of a row may depend on the other texts, and a
+    snapshot must not depend on what else was encoded. Use more workers for throughput.
 
-    :param folder: where ``model.onnx``, ``tokenizer.json`` and ``card.json`` lie.
-    :param workers: threads that encode at once in one call, at least 1.
-    :param max_tokens: where a text is cut, 3 to 256 with the two special tokens.
-    :raises ModelError: when the weights are absent or not the ones of the card.
+    :param folder: holds ``model.onnx``, ``tokenizer.json`` and ``card.json``.
+    :param workers: threads that encode in one call, at least 1.
+    :param max_tokens: a text is cut to this length, 3 to 256 with the two special tokens.
+    :raises ModelError: when the weights are missing, or are not those of the card.
     """
 
     def __init__(self, folder: Path = WEIGHTS, *, workers: int = 1, max_tokens: int = 256) -> None:
         card = read_card(folder, {"name", "dimensions", "max_tokens"})
         if workers < 1:
-            raise InvalidArgumentError(f"{workers} workers cannot encode", subject="workers", remedy="Give 1 or more")
+            raise InvalidArgumentError(f"{workers} is too few workers", subject="workers", remedy="Use 1 or more")
         if not SPECIAL_TOKENS < max_tokens <= card["max_tokens"]:
             raise InvalidArgumentError(
-                f"{max_tokens} tokens is not a length this model takes",
+                f"{max_tokens} tokens is not a length that this model accepts",
                 subject="max_tokens",
-                remedy=f"Give {SPECIAL_TOKENS + 1} to {card['max_tokens']}",
+                remedy=f"Use {SPECIAL_TOKENS + 1} to {card['max_tokens']}",
             )
         self._name = str(card["name"]) if max_tokens == card["max_tokens"] else f"{card['name']}@{max_tokens}"
         self._dimensions = int(card["dimensions"])
@@ -48,11 +48,11 @@ class MiniLmEncoder:
         self._max_chars = max_tokens * MAX_CHARS_PER_TOKEN
         self._tokenizer = load_tokenizer(read_checked(folder, "tokenizer.json", card), max_tokens)
         self._session = load_session(read_checked(folder, "model.onnx", card))
-        self._digest = str(card["files"]["model.onnx"]["sha256"])  # what was just checked
+        self._digest = str(card["files"]["model.onnx"]["sha256"])  # checked above
 
     @property
     def name(self) -> str:
-        """``minilm-l6-int8.v1``, with ``@TOKENS`` when texts are cut shorter than the model could take."""
+        """``minilm-l6-int8.v1``, with ``@TOKENS`` where texts are cut shorter than the model allows."""
         return self._name
 
     @property

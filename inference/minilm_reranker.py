@@ -1,4 +1,4 @@
-"""The embedded reranker: a small cross-encoder of our own, made from MiniLM, as int8 ONNX on the CPU."""
+"""The embedded reranker: our own small cross-encoder, fine-tuned from MiniLM, int8, in ONNX Runtime on the CPU."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ __all__ = ["MiniLmReranker"]
 
 WEIGHTS = Path(__file__).resolve().parent / "weights" / "egotools-reranker-int8"
 _LIMITS = ("query_tokens", "document_tokens")
-_MAX_CHARS = 4_000  # of a text, before it costs time to tokenise
+_MAX_CHARS = 4_000  # a longer text is cut before it is tokenised, which takes time
 
 
 class MiniLmReranker:
-    """Reads a request and a tool's text together, on one CPU thread; trained on requests and the tools they need.
+    """Scores a request and the text of a tool together, on one CPU thread. Trained on requests and the tools that they need.
 
-    The score rises with the likelihood that the request needs the tool, across requests too, but ``1 / (1 + exp(-score))``
-    is too sure of itself: on catalogues it had not seen, two fifths of the candidates at 0.95 and above were needed. Each
-    pair runs alone, without padding, so that no score depends on the other documents of a call.
-    A document is best a tool's title and description with its parameter names after them: what lies beyond the limit
-    is not read. A request longer than the limit is read twice, its beginning and its end, and the better score counts:
-    what is needed may be said at either.
+    A higher score means that the request more probably needs the tool, also across requests. But
+    ``1 / (1 + exp(-score))`` is overconfident: on catalogues outside the training data, two fifths of the candidates at
+    0.95 and above were needed. Each pair is scored alone and without padding, so a score does not depend on the other
+    documents of a call. The best document is the title and the description of a tool, then its parameter names: text
+    beyond the limit is cut. Of a request longer than the limit, the beginning and the end are scored, and the higher score
+    counts.
 
-    :param folder: where ``model.onnx``, ``tokenizer.json`` and ``card.json`` lie; the card says where texts are cut.
-    :raises ModelError: when the weights are absent or not the ones of the card.
+    :param folder: holds ``model.onnx``, ``tokenizer.json`` and ``card.json``; the card has the limits, in tokens.
+    :raises ModelError: when the weights are missing, or are not those of the card.
     """
 
     def __init__(self, folder: Path = WEIGHTS) -> None:
@@ -52,7 +52,7 @@ class MiniLmReranker:
         return np.array([known[tokens] for tokens in prepared], dtype=np.float32)
 
     def _parts(self, query: str) -> list[list[int]]:
-        """The request's tokens; of one too long to be read at once, its beginning and its end."""
+        """The tokens of the request; where there are too many, those of its beginning and of its end."""
         tokens, limit = self._tokens(query), self._query_tokens
         return [tokens] if len(tokens) <= limit else [tokens[:limit], tokens[-limit:]]
 

@@ -1,4 +1,4 @@
-"""The folder of an embedded model: a card with hashes, an ONNX graph, a tokenizer; each read and checked alike."""
+"""The folder of an embedded model: a card with hashes, an ONNX graph and a tokenizer, all checked when read."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ from ontology.errors import ModelError
 __all__ = ["MAX_CHARS_PER_TOKEN", "clean", "load_session", "load_tokenizer", "read_card", "read_checked"]
 
 MAX_CHARS_PER_TOKEN = 32
-"""English runs at 4 to 6 characters a token; far beyond that a text is cut before it costs time to tokenise."""
+"""English has 4 to 6 characters in a token. A text far beyond that is cut before it is tokenised, which takes time."""
 
 
 def read_card(folder: Path, needed: Set[str]) -> dict[str, Any]:
-    """Read the model's card.
+    """Read the card of a model.
 
-    :param needed: what it must say besides ``files``.
-    :raises ModelError: when it cannot be read or says too little.
+    :param needed: keys that it must have besides ``files``.
+    :raises ModelError: when it cannot be read, or a key is missing.
     """
     path = folder / "card.json"
     try:
         card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         missing = (needed | {"files"}) - card.keys()
     except (OSError, ValueError, AttributeError) as error:
-        raise _unusable(path, "the model's card cannot be read") from error
+        raise _unusable(path, "the card of the model cannot be read") from error
     if missing:
-        raise _unusable(path, f"the model's card does not say {', '.join(sorted(missing))}")
+        raise _unusable(path, f"the card of the model has no {', '.join(sorted(missing))}")
     return card
 
 
 def read_checked(folder: Path, name: str, card: dict[str, Any]) -> bytes:
-    """Read a file and check it against the card, so that what is loaded is exactly what was checked.
+    """Read a file and compare its hash with the card, so that exactly the checked bytes are loaded.
 
-    :raises ModelError: when it is absent or another than the card's.
+    :raises ModelError: when it is missing, or its hash differs.
     """
     path = folder / name
     try:
         content = path.read_bytes()
         expected = card["files"][name]["sha256"]
     except OSError as error:
-        raise _unusable(path, "the model's file cannot be read") from error
+        raise _unusable(path, "the file of the model cannot be read") from error
     except (KeyError, TypeError) as error:
-        raise _unusable(folder / "card.json", f"the model's card has no hash of {name}") from error
+        raise _unusable(folder / "card.json", f"the card of the model has no hash of {name}") from error
     if hashlib.sha256(content).hexdigest() != expected:
-        raise _unusable(path, "the file is not the one the model's card names: its sha256 differs")
+        raise _unusable(path, "the SHA-256 of the file is not the one in the card of the model")
     return content
 
 
 def load_tokenizer(content: bytes, max_tokens: int | None) -> Any:
-    """Load a tokenizer that never pads, and cuts at ``max_tokens`` with the special tokens, or nowhere."""
+    """Load a tokenizer without padding. It cuts at ``max_tokens``, special tokens included; nowhere where None."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_str(content.decode("utf-8"))
@@ -69,7 +69,7 @@ def load_session(content: bytes) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # One thread a run: the caller's workers are the parallelism, and sums keep one order.
+    # One thread for each call: the workers of the caller run in parallel, and sums keep one order.
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
@@ -78,9 +78,11 @@ def load_session(content: bytes) -> Any:
 
 
 def clean(text: str, max_chars: int) -> str:
-    """Cut to what can matter, and put a question mark for a lone surrogate, which no tokenizer takes."""
+    """Cut a text to ``max_chars``, and replace lone surrogates, which no tokenizer accepts, by question marks."""
     return text.lstrip()[:max_chars].encode("utf-8", "replace").decode("utf-8")
 
 
 def _unusable(path: Path, problem: str) -> ModelError:
-    return ModelError(problem, subject=str(path), remedy="Install egotools again or restore the file from a checkout")
+    return ModelError(
+        problem, subject=str(path), remedy="Install egotools again, or restore the file from the repository"
+    )

@@ -1,4 +1,4 @@
-"""Chat over any OpenAI-compatible endpoint."""
+"""Chat models behind OpenAI-compatible endpoints."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ontology.errors import InvalidArgumentError
 __all__ = ["OpenAIChat"]
 
 BYTES_PER_TOKEN = 3
-"""English has about four bytes a token; three hold back more than most calls use."""
+"""English has about four bytes in a token; with three, more is reserved than most calls use."""
 TOKENS_PER_MESSAGE = 8
 
 
 class OpenAIChat:
     """A chat model behind ``/chat/completions``: temperature 0 and a fixed seed; needs the extra ``llm``.
 
-    :param model: the model's name at the server.
+    :param model: the name of the model at the server.
     :param base_url: up to and including ``/v1``.
-    :param api_key: the variable ``OPENAI_API_KEY`` where not given; never shown.
+    :param api_key: the variable ``OPENAI_API_KEY`` where None; never shown.
     :param max_tokens: the most tokens that one answer may have.
-    :param seed: given to the server, which may or may not heed it.
-    :param timeout_s: seconds without an answer after which an attempt counts as failed.
-    :param policy: how failed attempts are repeated.
-    :param budget: the cap all calls share; none where not given.
+    :param seed: sent to the server, which may ignore it.
+    :param timeout_s: an attempt without an answer after so many seconds counts as failed.
+    :param policy: retries of failed attempts.
+    :param budget: limit shared by all calls; none where None.
     :raises MissingExtraError: without the extra ``llm``.
     """
 
@@ -71,7 +71,9 @@ class OpenAIChat:
     ) -> Completion:
         """Answer the messages; see :class:`inference.chat.ChatModel`."""
         if not messages:
-            raise InvalidArgumentError("there is nothing to answer", subject="messages", remedy="Give a message")
+            raise InvalidArgumentError(
+                "there is no message to answer", subject="messages", remedy="Pass at least one message"
+            )
         limit = self._max_tokens if max_tokens is None else max_tokens
         _check_length(limit)
         request = self._request(messages, limit)
@@ -79,16 +81,16 @@ class OpenAIChat:
             described = {"name": schema_name, "schema": dict(schema), "strict": True}
             request["response_format"] = {"type": "json_schema", "json_schema": described}
         estimate = _estimate_tokens(messages, schema)
-        with self.budget.reserve(prompt_tokens=estimate, completion_tokens=limit) as room:
+        with self.budget.reserve(prompt_tokens=estimate, completion_tokens=limit) as reservation:
             answer = self._endpoint.call(lambda: self._endpoint.client.chat.completions.create(**request))
             prompt_tokens, completion_tokens = _usage(answer)
             text = _text(answer)
             read = estimate if prompt_tokens is None else prompt_tokens
             written = _tokens_in(text or "") if completion_tokens is None else completion_tokens
-            # Settled before the text is judged: a useless answer has its price too.
-            room.settle(prompt_tokens=read, completion_tokens=written)
+            # Settled before the text is checked: an unusable answer costs tokens too.
+            reservation.settle(prompt_tokens=read, completion_tokens=written)
         if not text:
-            raise self._endpoint.nonsense("the answer has no text")
+            raise self._endpoint.invalid_answer("the answer has no text")
         return Completion(
             text=text, prompt_tokens=read, completion_tokens=written, truncated=_finish(answer) == "length"
         )
@@ -105,11 +107,11 @@ class OpenAIChat:
 
 def _check_length(max_tokens: int) -> None:
     if max_tokens < 1:
-        raise InvalidArgumentError(f"{max_tokens} tokens are no answer", subject="max_tokens", remedy="Give 1 or more")
+        raise InvalidArgumentError(f"{max_tokens} is too few tokens", subject="max_tokens", remedy="Use 1 or more")
 
 
 def _sendable(text: str) -> str:
-    """Put a question mark for a lone surrogate, which no request body can hold."""
+    """Replace lone surrogates, which no request body can contain, by question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

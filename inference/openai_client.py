@@ -1,4 +1,4 @@
-"""What every OpenAI-compatible endpoint shares: the client, and its failures in our words."""
+"""The client of OpenAI-compatible endpoints, and its errors as ours."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ T = TypeVar("T")
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 NO_KEY = "none"
-"""The client insists on a key; servers in the house mostly ask for none."""
+"""The client requires a key; servers on a private network often need none."""
 MAX_DETAIL_CHARS = 200
 
 
 class OpenAIEndpoint:
     """One model at one OpenAI-compatible base URL, through the ``openai`` client.
 
-    :param model: the model's name at the server.
-    :param base_url: up to and including ``/v1`` or the server's like.
-    :param api_key: sent as bearer token; the variable ``OPENAI_API_KEY`` where not given; never shown.
-    :param timeout_s: seconds without an answer after which an attempt counts as failed.
+    :param model: the name of the model at the server.
+    :param base_url: up to and including ``/v1``, or the corresponding path of the server.
+    :param api_key: sent as bearer token; the variable ``OPENAI_API_KEY`` where None; never shown.
+    :param timeout_s: an attempt without an answer after so many seconds counts as failed.
     :raises MissingExtraError: without the extra ``llm``.
     """
 
@@ -40,10 +40,10 @@ class OpenAIEndpoint:
         self, model: str, *, base_url: str, api_key: str | None, timeout_s: float, policy: RetryPolicy
     ) -> None:
         if not model:
-            raise InvalidArgumentError("the model's name is empty", subject="model", remedy="Name a model")
+            raise InvalidArgumentError("the name of the model is empty", subject="model", remedy="Name a model")
         if not timeout_s > 0:
             raise InvalidArgumentError(
-                f"{timeout_s} s is no time to answer in", subject="timeout_s", remedy="Give more than 0"
+                f"a timeout of {timeout_s} s is too short", subject="timeout_s", remedy="Use more than 0"
             )
         check_http_url(base_url, subject="base_url")
         try:
@@ -56,7 +56,7 @@ class OpenAIEndpoint:
         self.model = model
         self.address = redacted_url(base_url).rstrip("/")
         self.name = f"openai:{model}@{self.address}"
-        # Retries are ours: the client's own do not know our policy.
+        # The retries are those of our policy, not of the client.
         self.client = openai.OpenAI(api_key=self._key, base_url=base_url, timeout=timeout_s, max_retries=0)
 
     def __repr__(self) -> str:
@@ -65,40 +65,42 @@ class OpenAIEndpoint:
     def call(self, attempt: Callable[[], T]) -> T:
         """Run one call of the client under the retry policy.
 
-        :raises ModelError: when the endpoint is dead, slow, refuses, or answers what is no JSON.
+        :raises ModelError: when the endpoint is unavailable or slow, rejects the call, or its answer is invalid.
         """
         return call_with_retries(lambda: self._attempt(attempt), policy=self._policy, subject=self.address)
 
-    def nonsense(self, problem: str) -> ModelError:
-        """Make the error for an answer that cannot be used."""
+    def invalid_answer(self, problem: str) -> ModelError:
+        """The error for an answer that cannot be used."""
         return ModelError(
-            problem, subject=self.address, remedy=f"Check that the endpoint serves {self.model!r} in the OpenAI form"
+            problem,
+            subject=self.address,
+            remedy=f"Check that the endpoint serves {self.model!r} with the OpenAI protocol",
         )
 
     def _attempt(self, attempt: Callable[[], T]) -> T:
-        # The chain is cut on purpose: the client's errors may quote headers, keys or addresses with passwords.
+        # `from None`: the errors of the client may contain headers, keys or addresses with passwords.
         try:
             return attempt()
         except self._openai.APITimeoutError:
             raise TransientFailure("the endpoint did not answer in time") from None
         except self._openai.APIConnectionError:
-            raise TransientFailure("the endpoint cannot be reached or broke off") from None
+            raise TransientFailure("the endpoint cannot be reached, or closed the connection") from None
         except self._openai.APIStatusError as error:
-            raise self._refused(error) from None
+            raise self._status_error(error) from None
         except (self._openai.OpenAIError, ValueError, TypeError, AttributeError):
-            raise self.nonsense("the endpoint's answer is not in the OpenAI form") from None
+            raise self.invalid_answer("the endpoint's answer does not follow the OpenAI protocol") from None
 
-    def _refused(self, error: Any) -> Exception:
+    def _status_error(self, error: Any) -> Exception:
         problem = f"the endpoint answered HTTP {error.status_code}"
         if error.status_code in TRANSIENT_STATUSES:
             after = parse_retry_after(error.response.headers.get("retry-after"))
             return TransientFailure(problem, retry_after_s=after)
         if error.status_code in {401, 403}:
             return ModelError(
-                problem, subject=self.address, remedy=f"Give a key that may use {self.model!r} ({KEY_VARIABLE})"
+                problem, subject=self.address, remedy=f"Use a key that may call {self.model!r} ({KEY_VARIABLE})"
             )
         detail = self._detail(error)
-        return self.nonsense(f"{problem}: {detail}" if detail else problem)
+        return self.invalid_answer(f"{problem}: {detail}" if detail else problem)
 
     def _detail(self, error: Any) -> str:
         body = error.body if isinstance(error.body, dict) else {}

@@ -1,4 +1,4 @@
-"""Vectors from an OpenAI-compatible ``/embeddings`` endpoint."""
+"""Encoders behind OpenAI-compatible ``/embeddings`` endpoints."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ PROBE = "dimensions"
 class OpenAIEncoder:
     """Any model behind ``/embeddings``; needs the extra ``llm``.
 
-    Whether a text's row keeps its last bits beside other neighbours is up to the server.
+    The last bits of a row may depend on the other texts of a call: that is up to the server.
 
-    :param model: the model's name at the server.
+    :param model: the name of the model at the server.
     :param base_url: up to and including ``/v1``.
-    :param api_key: the variable ``OPENAI_API_KEY`` where not given; never shown.
-    :param dimensions: the width of a row; where not given, the first answer tells.
+    :param api_key: the variable ``OPENAI_API_KEY`` where None; never shown.
+    :param dimensions: the width of a row; taken from the first answer where None.
     :param batch_size: texts in one call.
-    :param max_chars: where a text is cut.
-    :param timeout_s: seconds without an answer after which an attempt counts as failed.
+    :param max_chars: a text is cut to this length.
+    :param timeout_s: an attempt without an answer after so many seconds counts as failed.
     :raises MissingExtraError: without the extra ``llm``.
     """
 
@@ -48,7 +48,7 @@ class OpenAIEncoder:
     ) -> None:
         for field, value in (("dimensions", dimensions), ("batch_size", batch_size), ("max_chars", max_chars)):
             if value is not None and value < 1:
-                raise InvalidArgumentError(f"{value} makes no sense", subject=field, remedy="Give 1 or more")
+                raise InvalidArgumentError(f"{value} is too small", subject=field, remedy="Use 1 or more")
         self._endpoint = OpenAIEndpoint(
             model, base_url=base_url, api_key=api_key, timeout_s=timeout_s, policy=policy or RetryPolicy()
         )
@@ -67,7 +67,7 @@ class OpenAIEncoder:
 
     @property
     def dimensions(self) -> int:
-        """The width of a row; asks the endpoint once where it was not given."""
+        """The width of a row; calls the endpoint once where it is not known."""
         with self._lock:
             if self._dimensions is None:
                 self._dimensions = len(self._ask([PROBE])[0])
@@ -90,7 +90,7 @@ class OpenAIEncoder:
         return unit_rows(vectors, subject=self._endpoint.address)
 
     def _ask(self, batch: list[str]) -> list[list[float]]:
-        """Ask for one batch; the rows come back in its order."""
+        """The vectors of one batch, in its order."""
 
         def attempt() -> Any:
             client = self._endpoint.client
@@ -99,23 +99,23 @@ class OpenAIEncoder:
         answer = self._endpoint.call(attempt)
         by_index = {item.index: item.embedding for item in _items(answer)}
         if sorted(by_index) != list(range(len(batch))):
-            raise self._endpoint.nonsense(f"the answer does not have one vector for each of {len(batch)} texts")
+            raise self._endpoint.invalid_answer(f"the answer does not have one vector for each of {len(batch)} texts")
         rows = [by_index[index] for index in range(len(batch))]
         if not all(isinstance(row, list) and row and all(map(_is_number, row)) for row in rows):
-            raise self._endpoint.nonsense("the answer has a vector that is not a list of numbers")
+            raise self._endpoint.invalid_answer("the answer has a vector that is not a list of numbers")
         return rows
 
     def _check_width(self, row: list[float], dimensions: int) -> None:
         if len(row) != dimensions:
-            raise self._endpoint.nonsense(f"the answer has a vector of {len(row)} dimensions, not {dimensions}")
+            raise self._endpoint.invalid_answer(f"the answer has a vector of {len(row)} dimensions, not {dimensions}")
 
 
 def _items(answer: Any) -> list[Any]:
     data = getattr(answer, "data", None)
     if not isinstance(data, list):
         return []
-    sound = (isinstance(getattr(item, "index", None), int) and hasattr(item, "embedding") for item in data)
-    return data if all(sound) else []
+    valid = (isinstance(getattr(item, "index", None), int) and hasattr(item, "embedding") for item in data)
+    return data if all(valid) else []
 
 
 def _is_number(value: object) -> bool:

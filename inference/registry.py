@@ -1,4 +1,4 @@
-"""From a versioned name to the encoder or reranker it stands for."""
+"""Encoders and rerankers by their versioned names."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ENCODER_NAMES = (
     "sentence-transformers:PATH_OR_NAME",
     "openai:MODEL@BASE_URL",
 )
-"""What :func:`load_encoder` knows; capitals stand for what the caller puts in."""
+"""The names that :func:`load_encoder` knows; replace the words in capitals."""
 
 DEFAULT_ENCODER = "minilm-l6-int8.v1"
-"""The encoder of a build that names none."""
+"""The encoder of a build where none is chosen."""
 
 RERANKER_NAMES = ("egotools-reranker-int8.v1", "cross-encoder:PATH", "http:URL", "http:MODEL@URL")
-"""What :func:`load_reranker` knows."""
+"""The names that :func:`load_reranker` knows."""
 
 _WEIGHTS = {"minilm-l6-int8.v1": "minilm-l6-v2-int8", "egotools-minilm-int8.v1": "egotools-minilm-int8"}
 """The embedded encoders: name → folder under ``weights/``."""
@@ -35,8 +35,8 @@ def load_encoder(name: str, *, workers: int = 1) -> Encoder:
     """Load an encoder by name.
 
     :param name: one of the forms in :data:`ENCODER_NAMES`.
-    :param workers: threads of the embedded model; the others take no notice.
-    :raises InvalidArgumentError: when no encoder has this name; the remedy lists the known ones.
+    :param workers: threads of the embedded model; other models ignore it.
+    :raises InvalidArgumentError: when no encoder has this name; the remedy lists the known names.
     :raises MissingExtraError: when the encoder needs an extra that is not installed.
     :raises ModelError: when the model cannot be loaded.
     """
@@ -65,7 +65,7 @@ def load_reranker(name: str) -> Reranker:
     """Load a reranker by name.
 
     :param name: one of the forms in :data:`RERANKER_NAMES`.
-    :raises InvalidArgumentError: when no reranker has this name; the remedy lists the known ones.
+    :raises InvalidArgumentError: when no reranker has this name; the remedy lists the known names.
     :raises MissingExtraError: when the reranker needs an extra that is not installed.
     :raises ModelError: when the model cannot be loaded.
     """
@@ -90,6 +90,6 @@ def load_reranker(name: str) -> Reranker:
 
 
 def _unknown(kind: str, name: str, known: tuple[str, ...]) -> InvalidArgumentError:
-    # An address in the name may hold a password.
+    # An address in the name may contain a password.
     shown = re.sub(r"//[^/@]*@", "//", name)
     return InvalidArgumentError(f"there is no {kind} {shown!r}", subject=kind, remedy=f"Use one of: {', '.join(known)}")

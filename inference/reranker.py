@@ -12,7 +12,7 @@ __all__ = ["Reranker"]
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Says how well each document answers a query, reading both together."""
+    """Scores how well each document answers a query; the model gets both together."""
 
     @property
     def name(self) -> str:
@@ -22,8 +22,8 @@ class Reranker(Protocol):
     def score(self, query: str, documents: Sequence[str]) -> Floats1d:
         """Score documents.
 
-        :returns: float32 of shape [len(documents)], in their order; higher is better; comparable within one call
-            only, of any range, always finite.
-        :raises ModelError: when the model is dead, slow, or answers nonsense.
+        :returns: float32 [documents], in their order. Higher is better. Scores are finite, of any range, and comparable
+            within one call only.
+        :raises ModelError: when the model is unavailable or slow, or its answer is invalid.
         """
         ...

@@ -1,7 +1,7 @@
-"""The ResultCache: what was expensive to make, by content hash, in one SQLite file.
+"""The result cache: vectors, extractions and answers of models by content hash, in one SQLite file.
 
-A cache may be lost, never trusted blindly, and never stops a build: a damaged file is moved aside, a damaged value reads
-as absent, and a disk that takes no more turns writing off. Each is said once in the log.
+The cache may be lost, and it never stops a build. A damaged file is moved aside. A damaged value counts as absent. When the
+disk accepts no more, the cache stops writing. Each of these is logged once.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ _LOCK_WAIT_S = 30.0
 
 
 class ResultCache:
-    """Bytes by kind and key. Safe to use from several threads and from several processes.
+    """Bytes by kind and key. Several threads and several processes may use one file.
 
-    Writes are one transaction a call: after a crash a call's entries are all there or none is.
+    A call writes in one transaction: after a crash, all entries of the call are there or none is.
 
-    :param path: the file, made with its folder when missing; None keeps everything in memory, for this process.
+    :param path: the file, created with its folder where it is missing; None keeps the entries in memory.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._lock = threading.Lock()
         self._writes = True
-        self._connection = self._opened()
+        self._connection = self._open()
 
     def get(self, kind: str, key: str) -> bytes | None:
         """The value, or None when there is none."""
         return self.get_many(kind, [key]).get(key)
 
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
-        """The values of those keys that have one, in the order of ``keys``."""
+        """The values of the keys that have one, in the order of ``keys``."""
         wanted = list(dict.fromkeys(keys))
         found: dict[str, bytes] = {}
         with self._lock:
@@ -54,12 +54,12 @@ class ResultCache:
         return {key: found[key] for key in wanted if key in found}
 
     def put(self, kind: str, key: str, value: bytes) -> None:
-        """Keep one value; one that is there is replaced."""
+        """Store one value; an old one is replaced."""
         self.put_many(kind, {key: value})
 
     def put_many(self, kind: str, values: Mapping[str, bytes]) -> None:
-        """Keep values, all or none; those that are there are replaced."""
-        rows = [(kind, key, _sealed(value)) for key, value in values.items()]
+        """Store values, all or none; old ones are replaced."""
+        rows = [(kind, key, _with_checksum(value)) for key, value in values.items()]
         with self._lock:
             if not self._writes or not rows:
                 return
@@ -69,7 +69,7 @@ class ResultCache:
                 self._recover(error)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             self._connection.close()
 
@@ -85,53 +85,55 @@ class ResultCache:
         marks = ",".join("?" * len(keys))
         query = f"SELECT key, value FROM entries WHERE kind = ? AND key IN ({marks})"
         rows = self._connection.execute(query, (kind, *keys)).fetchall()
-        unsealed = ((key, _unsealed(value)) for key, value in rows)
-        return {key: value for key, value in unsealed if value is not None}
+        checked = ((key, _checked(value)) for key, value in rows)
+        return {key: value for key, value in checked if value is not None}
 
     def _write(self, rows: list[tuple[str, str, bytes]]) -> None:
         with self._connection:
             self._connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         if self._path is None:
-            return _connected(":memory:")
+            return _connect(":memory:")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            return _connected(str(self._path))
+            return _connect(str(self._path))
         except sqlite3.OperationalError as error:
             return self._in_memory(error)
         except sqlite3.DatabaseError as error:
-            return self._anew(error)
+            return self._replace_damaged(error)
         except OSError as error:
             return self._in_memory(error)
 
     def _recover(self, error: sqlite3.DatabaseError) -> None:
-        """Go on after a call that failed; what it was to keep is not kept."""
+        """Go on after a call that failed; its entries are not stored."""
         if isinstance(error, sqlite3.OperationalError):
             if self._writes:
-                _LOG.warning("nothing more will be kept in the cache %s: %s", self._path, error)
+                _LOG.warning("the cache %s is no longer written: %s", self._path, error)
             self._writes = False
         else:
             self._connection.close()
-            self._connection = self._anew(error)
+            self._connection = self._replace_damaged(error)
 
-    def _anew(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
-        """A new file in place of one that is damaged."""
+    def _replace_damaged(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
+        """A new file in place of a damaged one."""
         if self._path is None:
-            return _connected(":memory:")
+            return _connect(":memory:")
         try:
-            aside = _moved_aside(self._path)
-            _LOG.warning("the cache %s is damaged (%s): moved to %s, starting a new one", self._path, error, aside.name)
-            return _connected(str(self._path))
+            aside = _move_aside(self._path)
+            _LOG.warning(
+                "the cache %s is damaged (%s): moved to %s, a new one is started", self._path, error, aside.name
+            )
+            return _connect(str(self._path))
         except (OSError, sqlite3.DatabaseError) as second:
             return self._in_memory(second)
 
     def _in_memory(self, error: Exception) -> sqlite3.Connection:
-        _LOG.warning("the cache %s cannot be used, nothing will be kept: %s", self._path, error)
-        return _connected(":memory:")
+        _LOG.warning("the cache %s cannot be used, results are not cached: %s", self._path, error)
+        return _connect(":memory:")
 
 
-def _connected(path: str) -> sqlite3.Connection:
+def _connect(path: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_LOCK_WAIT_S, check_same_thread=False)
     try:
         connection.execute(_SCHEMA)
@@ -142,20 +144,20 @@ def _connected(path: str) -> sqlite3.Connection:
     return connection
 
 
-def _moved_aside(path: Path) -> Path:
+def _move_aside(path: Path) -> Path:
     number = 1
     while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
         number += 1
     path.rename(aside)
-    path.with_name(f"{path.name}-journal").unlink(missing_ok=True)  # it belongs to the damaged file
+    path.with_name(f"{path.name}-journal").unlink(missing_ok=True)  # part of the damaged file
     return aside
 
 
-def _sealed(value: bytes) -> bytes:
+def _with_checksum(value: bytes) -> bytes:
     return zlib.crc32(value).to_bytes(_CHECKSUM_BYTES, "big") + value
 
 
-def _unsealed(stored: object) -> bytes | None:
+def _checked(stored: object) -> bytes | None:
     if not isinstance(stored, bytes) or len(stored) < _CHECKSUM_BYTES:
         return None
     value = stored[_CHECKSUM_BYTES:]

@@ -1,4 +1,4 @@
-"""Calls to model endpoints that may fail for a moment: exponential back-off with jitter that honours Retry-After."""
+"""Retries of calls to model endpoints: exponential back-off with jitter, and the Retry-After header."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["TRANSIENT_STATUSES", "RetryPolicy", "TransientFailure", "call_with_r
 T = TypeVar("T")
 
 TRANSIENT_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
-"""HTTP statuses that another attempt may cure."""
+"""HTTP statuses after which a retry may succeed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RetryPolicy:
-    """How often and how patiently a call is repeated.
+    """How often a call is repeated, and after which delay.
 
     :param max_retries: attempts after the first, 0 or more.
-    :param base_delay_s: the wait before the first retry, doubled for each further one.
-    :param max_delay_s: the longest wait that back-off comes to.
-    :param max_retry_after_s: the longest Retry-After that is waited for; a longer one ends the call at once.
+    :param base_delay_s: seconds before the first retry, doubled for each further one.
+    :param max_delay_s: the longest back-off, in seconds.
+    :param max_retry_after_s: the longest Retry-After, in seconds; a longer one ends the call at once.
     """
 
     max_retries: int = 4
@@ -38,19 +38,19 @@ class RetryPolicy:
     def __post_init__(self) -> None:
         for field in ("max_retries", "base_delay_s", "max_delay_s", "max_retry_after_s"):
             if not getattr(self, field) >= 0:
-                raise InvalidArgumentError("a negative value makes no sense", subject=field, remedy="Give 0 or more")
+                raise InvalidArgumentError("the value is negative", subject=field, remedy="Use 0 or more")
 
     def delay_s(self, retry: int) -> float:
-        """Wait between half of the back-off and all of it, so that many callers do not come back at once."""
+        """A random share of the back-off, from half to all of it, so that many callers do not retry at the same time."""
         full = min(self.max_delay_s, self.base_delay_s * 2.0 ** min(retry, 60))
         return full * random.uniform(0.5, 1.0)
 
 
 class TransientFailure(Exception):
-    """One attempt failed in a way that another may not; never leaves :func:`call_with_retries`.
+    """An attempt failed, and another may succeed. It is never raised out of :func:`call_with_retries`.
 
     :param problem: what went wrong, without secrets.
-    :param retry_after_s: how long the server asked to be left alone, if it did.
+    :param retry_after_s: Retry-After of the server, in seconds; None where it sent none.
     """
 
     def __init__(self, problem: str, *, retry_after_s: float | None = None) -> None:
@@ -60,9 +60,9 @@ class TransientFailure(Exception):
 
 
 def call_with_retries(attempt: Callable[[], T], *, policy: RetryPolicy, subject: str) -> T:
-    """Call until it succeeds, fails for good, or the policy's retries are used up.
+    """Call until an attempt succeeds, another error is raised, or all retries of the policy are used.
 
-    :param attempt: one call; raises :class:`TransientFailure` where a repetition may help.
+    :param attempt: one call; raises :class:`TransientFailure` where a retry may succeed.
     :param subject: the address without credentials.
     :raises ModelError: when the last attempt failed too.
     """
@@ -83,7 +83,7 @@ def call_with_retries(attempt: Callable[[], T], *, policy: RetryPolicy, subject:
 
 
 def parse_retry_after(value: str | None) -> float | None:
-    """Read a Retry-After header, seconds or an HTTP date; what is neither counts as absent."""
+    """Seconds of a Retry-After header, which holds seconds or an HTTP date; None for another value."""
     if value is None:
         return None
     try:

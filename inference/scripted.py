@@ -1,4 +1,4 @@
-"""The deterministic chat model for tests: it says what its script says."""
+"""A deterministic chat model for tests: its answers come from a script."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Script = Callable[[Sequence[Message]], str]
 
 
 class ScriptedChat:
-    """Answers from a function of the messages, or from a list in the order of calls.
+    """Answers with a function of the messages, or with the items of a list in the order of the calls.
 
-    A function gives the same answers whatever the number of threads; a list is for callers that call in order. An
-    error in the list, or raised by the function, is raised to the caller. One word counts as one token.
+    A function gives the same answers with any number of threads. A list is for callers that call in order. An error in the
+    list, or one that the function raises, is raised to the caller. One word counts as one token.
 
-    :param script: the function, or the list.
+    :param script: the function or the list.
     """
 
     def __init__(self, script: Script | Sequence[str | EgotoolsError]) -> None:
@@ -59,7 +59,7 @@ def _in_order(replies: Sequence[str | EgotoolsError]) -> Script:
         reply = next(remaining, None)
         if reply is None:
             raise ModelError(
-                "the script has no further reply", subject=ScriptedChat.name, remedy="Write one for each call"
+                "the script has no further answer", subject=ScriptedChat.name, remedy="Add one for each call"
             )
         if isinstance(reply, EgotoolsError):
             raise reply

@@ -1,4 +1,4 @@
-"""Any sentence-transformers model, by name or folder."""
+"""A sentence-transformers model, by name or folder."""
 
 from __future__ import annotations
 
@@ -17,21 +17,19 @@ MAX_CHARS = 32_768
 
 
 class SentenceTransformersEncoder:
-    """A sentence-transformers model under torch; needs the extra ``torch``.
+    """A sentence-transformers model in torch; needs the extra ``torch``.
 
     :param model: a folder, or a name that the library resolves.
-    :param device: torch's name of a device; the library chooses where not given.
-    :param batch_size: texts in one pass. 1 gives a text the same bits whatever stands beside it; more is faster on an
-        accelerator and may change the last bits.
+    :param device: device name of torch; the library chooses where None.
+    :param batch_size: texts in one forward pass. With 1, the row of a text does not depend on the other texts. More is faster
+        on an accelerator and may change the last bits.
     :raises MissingExtraError: without the extra ``torch``.
     :raises ModelError: when the model cannot be loaded.
     """
 
     def __init__(self, model: str, *, device: str | None = None, batch_size: int = 1) -> None:
         if batch_size < 1:
-            raise InvalidArgumentError(
-                f"{batch_size} texts are no batch", subject="batch_size", remedy="Give 1 or more"
-            )
+            raise InvalidArgumentError(f"{batch_size} is too small", subject="batch_size", remedy="Use 1 or more")
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
@@ -42,7 +40,7 @@ class SentenceTransformersEncoder:
             raise ModelError(
                 "this sentence-transformers model cannot be loaded",
                 subject=model,
-                remedy="Give the folder of a saved model, or a name that can be downloaded from here",
+                remedy="Name the folder of a saved model, or a model that this machine can download",
             ) from error
         self._model.eval()
         self._batch_size = batch_size
@@ -54,12 +52,12 @@ class SentenceTransformersEncoder:
 
     @property
     def name(self) -> str:
-        """``sentence-transformers:`` and the model's name or folder."""
+        """``sentence-transformers:`` and the name or folder of the model."""
         return self._name
 
     @property
     def dimensions(self) -> int:
-        """The width of a row, as the model says."""
+        """The width of a row, from the model."""
         return self._dimensions
 
     def encode(self, texts: Sequence[str]) -> Floats2d:
@@ -79,7 +77,7 @@ class SentenceTransformersEncoder:
 
 
 def _width(model: Any) -> int:
-    # The method was renamed in a later release of the library; both are in use.
+    # A later release of the library renamed the method; both releases are in use.
     ask = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
     width = ask()
     return int(width) if width is not None else int(np.shape(model.encode(["width"]))[1])

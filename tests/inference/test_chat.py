@@ -21,7 +21,7 @@ def test_a_list_is_said_in_order_and_then_ends() -> None:
     with pytest.raises(BudgetExceededError):
         chat.complete(ASK)
     assert chat.complete(ASK, schema={"type": "object"}, schema_name="x").completion_tokens == 2
-    with pytest.raises(ModelError, match="no further reply"):
+    with pytest.raises(ModelError, match="no further answer"):
         chat.complete(ASK)
     assert len(chat.calls) == 4
 

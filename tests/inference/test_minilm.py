@@ -95,7 +95,7 @@ def test_altered_weights_are_refused_by_name(tmp_path: Path, name: str) -> None:
     content = bytearray((folder / name).read_bytes())
     content[len(content) // 2] ^= 1
     (folder / name).write_bytes(content)
-    with pytest.raises(ModelError, match="sha256 differs") as caught:
+    with pytest.raises(ModelError, match="SHA-256 of the file is not") as caught:
         MiniLmEncoder(folder)
     assert caught.value.subject == str(folder / name)
     assert caught.value.remedy

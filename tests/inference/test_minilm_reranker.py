@@ -115,7 +115,7 @@ def test_altered_weights_are_refused_by_name(tmp_path: Path, name: str) -> None:
     content = bytearray((folder / name).read_bytes())
     content[len(content) // 2] ^= 1
     (folder / name).write_bytes(content)
-    with pytest.raises(ModelError, match="sha256 differs") as caught:
+    with pytest.raises(ModelError, match="SHA-256 of the file is not") as caught:
         MiniLmReranker(folder)
     assert caught.value.subject == str(folder / name)
 
@@ -124,6 +124,6 @@ def test_altered_weights_are_refused_by_name(tmp_path: Path, name: str) -> None:
 def test_a_card_that_says_too_little_is_refused(tmp_path: Path, left_out: str) -> None:
     card = {key: value for key, value in CARD.items() if key != left_out}
     (tmp_path / "card.json").write_text(json.dumps(card), encoding="utf-8")
-    with pytest.raises(ModelError, match=f"does not say {left_out}") as caught:
+    with pytest.raises(ModelError, match=f"has no {left_out}") as caught:
         MiniLmReranker(tmp_path)
     assert caught.value.subject == str(tmp_path / "card.json")

@@ -240,7 +240,7 @@ def test_options_out_of_range(field: str, options: dict[str, Any]) -> None:
 
 
 def test_no_messages() -> None:
-    with pytest.raises(InvalidArgumentError, match="nothing to answer"):
+    with pytest.raises(InvalidArgumentError, match="no message to answer"):
         OpenAIChat("m", base_url="http://127.0.0.1:1/v1").complete([])
 
 

@@ -16,7 +16,6 @@ from inference import (
     CrossEncoderReranker,
     Encoder,
     HashingEncoder,
-    HttpReranker,
     MiniLmEncoder,
     OpenAIChat,
     OpenAIEncoder,
@@ -88,7 +87,6 @@ MISSING: dict[str, tuple[str, str, Callable[[], object]]] = {
     "cross-encoder": ("transformers", "torch", lambda: CrossEncoderReranker("x")),
     "openai embeddings": ("openai", "llm", lambda: OpenAIEncoder("m", base_url=URL)),
     "openai chat": ("openai", "llm", lambda: OpenAIChat("m", base_url=URL)),
-    "http": ("httpx", "llm", lambda: HttpReranker(URL)),
 }
 
 

@@ -94,7 +94,7 @@ def test_a_disk_that_takes_no_more_turns_writing_off_and_reading_goes_on(
         cache.put_many("kind", {"a": b"small", "b": bytes(1_000_000)})
         cache.put("kind", "c", b"small")
         assert cache.get_many("kind", ["key", "a", "b", "c"]) == {"key": b"value"}
-    assert caplog.text.count("nothing more will be kept") == 1
+    assert caplog.text.count("is no longer written") == 1
     assert "full" in caplog.text
 
 

@@ -1,0 +1,115 @@
+"""The commands of the README's "Your own tools" work in their order, on documents that are there, after ``make demo``."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from egotools import Client
+from services.jobs.tune import NOT_BETTER
+from tests.conftest import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SECTION = README[README.index("## Your own tools") : README.index("## Ten lines of client")]
+_OUTPUTS = ("--out", "-o")
+
+
+def _commands() -> list[list[str]]:
+    """The words of every command line of the section, in order."""
+    blocks = re.findall(r"^```bash\n(.*?)^```$", SECTION, re.DOTALL | re.MULTILINE)
+    return [shlex.split(line, comments=True) for block in blocks for line in block.splitlines() if line.strip()]
+
+
+def _is_install(command: list[str]) -> bool:
+    return command[1:4] == ["-m", "pip", "install"]
+
+
+def test_every_input_is_in_the_checkout_or_made_by_an_earlier_command() -> None:
+    made: set[str] = set()
+    for command in _commands():
+        outputs = {word for flag, word in zip(command, command[1:], strict=False) if flag in _OUTPUTS}
+        for word in command[1:]:
+            known = word.split("/")[0] in made or word in outputs or (ROOT / word).exists()
+            looks_like_a_path = "/" in word or word.startswith(("store", "report", "requests"))
+            assert known or not looks_like_a_path, f"{word} of {shlex.join(command)}"
+        made |= outputs | {word for word in command if word.endswith(".ttl")}
+    assert {"store", "report", "requests"} <= made
+
+
+def test_what_is_installed_brings_what_eval_needs() -> None:
+    (install,) = [command for command in _commands() if _is_install(command)]
+    lock = (ROOT / install[-1]).read_text(encoding="utf-8")
+    assert re.search(r"^ir-measures==", lock, re.MULTILINE)
+    assert re.search(r"^matplotlib==", lock, re.MULTILINE)
+
+
+def test_nothing_asks_for_a_package_that_no_index_has() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+    asking = [path.name for path in pages if re.search(r"pip install '?egotools", path.read_text(encoding="utf-8"))]
+    assert asking == []
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A folder that looks like a fresh clone after ``make demo``, with the environment that runs this test."""
+    for name in ("examples", "requirements"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    for name in ("egotools", "python"):
+        (tmp_path / ".venv" / "bin" / name).symlink_to(Path(sys.executable).parent / name)
+    return tmp_path
+
+
+def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def _serve(command: list[str], folder: Path) -> None:
+    """Serve until Ctrl-C, and ask meanwhile as the client example does; on a free port, as another may be taken."""
+    ready = folder / "ready.json"
+    at = command.index("--port") + 1
+    server = subprocess.Popen(
+        [*command[:at], "0", *command[at + 1 :], "--ready-file", str(ready)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + 120
+    while not ready.exists() and time.monotonic() < until:
+        assert server.poll() is None
+        time.sleep(0.05)
+    (address,) = re.findall(r'"address": "([^"]+)"', ready.read_text(encoding="utf-8"))
+    with Client(address) as client:
+        assert client.retrieve("give Jan a spot award", k=3).tools[0].id == "hr/grantSpotAward"
+    server.send_signal(signal.SIGINT)
+    assert server.wait(60) in (0, 130)
+
+
+@pytest.mark.slow
+def test_the_commands_run_in_their_order(checkout: Path) -> None:
+    printed = {}
+    for command in _commands():
+        if _is_install(command):
+            continue  # the environment of the tests has it, and tests load nothing from a network
+        if command[1] == "serve":
+            _serve(command, checkout)
+            continue
+        done = _run(command, checkout)
+        allowed = {0, NOT_BETTER} if command[1] == "tune" else {0}
+        assert done.returncode in allowed, f"{shlex.join(command)}\n{done.stdout}\n{done.stderr}"
+        printed[shlex.join(command[1:3])] = done.stdout
+    assert "searchSupplierInvoices" in printed["search 'overdue invoices of supplier Acme'"].replace("\n", "")
+    assert "312 tools" in printed["build examples/enterprise/catalog"]
+    assert "paper" in printed["eval compare"]
+    for name in ("graph.ttl", "report/report.html", "report-tuned/failures.html", "requests/queries.jsonl"):
+        assert (checkout / name).stat().st_size > 0, name

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def _is_install(command: list[str]) -> bool:
 def test_every_input_is_in_the_checkout_or_made_by_an_earlier_command() -> None:
     made: set[str] = set()
     for command in _commands():
-        outputs = {word for flag, word in zip(command, command[1:], strict=False) if flag in _OUTPUTS}
+        outputs = {word for flag, word in pairwise(command) if flag in _OUTPUTS}
         for word in command[1:]:
             known = word.split("/")[0] in made or word in outputs or (ROOT / word).exists()
             looks_like_a_path = "/" in word or word.startswith(("store", "report", "requests"))
@@ -52,7 +53,7 @@ def test_what_is_installed_brings_what_eval_needs() -> None:
 
 
 def test_nothing_asks_for_a_package_that_no_index_has() -> None:
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+    pages = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("**/*.md"))]
     asking = [path.name for path in pages if re.search(r"pip install '?egotools", path.read_text(encoding="utf-8"))]
     assert asking == []
 
@@ -69,7 +70,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -90,7 +91,8 @@ def _serve(command: list[str], folder: Path) -> None:
         time.sleep(0.05)
     (address,) = re.findall(r'"address": "([^"]+)"', ready.read_text(encoding="utf-8"))
     with Client(address) as client:
-        assert client.retrieve("give Jan a spot award", k=3).tools[0].id == "hr/grantSpotAward"
+        found = [tool.id for tool in client.retrieve("give Jan a spot award", k=3).tools]
+    assert "hr/grantSpotAward" in found
     server.send_signal(signal.SIGINT)
     assert server.wait(60) in (0, 130)
 
@@ -108,8 +110,8 @@ def test_the_commands_run_in_their_order(checkout: Path) -> None:
         allowed = {0, NOT_BETTER} if command[1] == "tune" else {0}
         assert done.returncode in allowed, f"{shlex.join(command)}\n{done.stdout}\n{done.stderr}"
         printed[shlex.join(command[1:3])] = done.stdout
-    assert "searchSupplierInvoices" in printed["search 'overdue invoices of supplier Acme'"].replace("\n", "")
+    assert "searchSupplierInvoices" in printed["search 'overdue invoices of supplier Acme'"]
     assert "312 tools" in printed["build examples/enterprise/catalog"]
-    assert "paper" in printed["eval compare"]
+    assert "| default | 10 |" in printed["eval compare"]
     for name in ("graph.ttl", "report/report.html", "report-tuned/failures.html", "requests/queries.jsonl"):
         assert (checkout / name).stat().st_size > 0, name

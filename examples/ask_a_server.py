@@ -32,9 +32,9 @@ def main(store: Path) -> None:
         print(f"{tool.rank}  {tool.id}  required: {', '.join(required) or 'nothing'}")
         # A parameter binding names an input and the returned tool whose output fills it. Where no returned tool does,
         # the agent takes the value from the request or asks the user.
-        for supply in tool.reasons.supplies:
-            source = f"{supply.output} of {supply.tool_id}" if supply.tool_id else "not known"
-            print(f"     {supply.parameter}: {source}")
+        for binding in tool.reasons.bindings:
+            source = f"{binding.output} of {binding.supplier}" if binding.supplier else "not known"
+            print(f"     {binding.parameter}: {source}")
 
 
 if __name__ == "__main__":

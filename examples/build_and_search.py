@@ -41,7 +41,7 @@ def main(query: str) -> None:
         entries = dict.fromkeys(entry.node for entry in tool.reasons.entries)
         print("     entry nodes:", ", ".join(entries) or "none")
         # A feature is a number that the ranking adds up, for example how well the title fits.
-        strongest = sorted(tool.reasons.signals.items(), key=lambda item: -item[1])[:3]
+        strongest = sorted(tool.reasons.features.items(), key=lambda item: -item[1])[:3]
         print("     features:   ", ", ".join(f"{name} {value:.2f}" for name, value in strongest))
 
 

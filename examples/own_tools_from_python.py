@@ -84,9 +84,9 @@ def main() -> None:
     print(f"\n{REQUEST}")
     for tool in answer.tools:
         print(f"{tool.rank}  {tool.tool_id}")
-        for supply in tool.reasons.supplies:
-            source = f"{supply.output} of {supply.tool_id}" if supply.tool_id else "not known"
-            print(f"     {supply.parameter}: {source}")
+        for binding in tool.reasons.bindings:
+            source = f"{binding.output} of {binding.supplier}" if binding.supplier else "not known"
+            print(f"     {binding.parameter}: {source}")
 
     # The bindings above say in which order the tools run: the output of one is an input of the next.
     for invoice in list_open_invoices(find_customer("Acme").customer_id):

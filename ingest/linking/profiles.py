@@ -24,7 +24,7 @@ class ToolProfile:
     """What a tool needs and offers.
 
     :param position: its place in the catalogue.
-    :param asks: how well its inputs take free text, in [0, 1].
+    :param free_text: how well its inputs take free text, in [0, 1].
     :param words: the words of its name that are not its verb, for telling near relations.
     :param groups: the topics and lines of business that its source files it under.
     """

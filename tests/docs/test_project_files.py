@@ -1,0 +1,84 @@
+"""The files about the project agree with each other and with the tree."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.conftest import ROOT
+
+DOCS = ROOT / "docs"
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+
+
+def _leaves(nav: Any) -> list[str]:
+    if isinstance(nav, str):
+        return [nav]
+    children = nav.values() if isinstance(nav, dict) else nav
+    return [leaf for child in children for leaf in _leaves(child)]
+
+
+def test_the_site_lists_every_page_once() -> None:
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    pages = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.glob("**/*.md"))
+    assert sorted(_leaves(site["nav"])) == pages
+
+
+def test_the_site_needs_nothing_from_elsewhere() -> None:
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    assert site["theme"]["font"] is False
+    assert not {"extra_javascript", "extra_css"} & set(site)
+
+
+def test_ci_builds_the_site_with_broken_links_as_errors() -> None:
+    assert re.search(r"mkdocs build --strict", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert re.search(r"^make docs$", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_every_place_in_the_glossary_exists() -> None:
+    rows = [line.split("|") for line in (DOCS / "glossary.md").read_text(encoding="utf-8").splitlines()]
+    places = [place for row in rows if len(row) == 5 for place in re.findall(r"`([^`]+)`", row[3])]
+    assert len(places) > 40
+    assert [place for place in places if not (ROOT / place).exists()] == []
+
+
+def test_a_term_stands_in_the_glossary_once() -> None:
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    terms = [term for line in text.splitlines() if line.startswith("| ") for term in line.split("|")[1].split(",")]
+    named = [term.strip() for term in terms if term.strip() != "term"]
+    assert len(named) == len(set(named))
+
+
+def test_the_version_is_one() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    released = re.findall(r"^## \[(\d[^\]]*)\] - (\d{4}-\d\d-\d\d)$", changelog, re.MULTILINE)
+    assert (citation["version"], str(citation["date-released"])) == released[0]
+    assert released[0][0] == VERSION
+    assert changelog.index("## [Unreleased]") < changelog.index(f"## [{VERSION}]")
+
+
+def test_paths_named_in_the_documents_exist() -> None:
+    pages = [*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *(ROOT / "examples").glob("**/*.md")]
+    missing = {
+        (page.name, path)
+        for page in pages
+        for path in re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|yaml|md|sh|proto))`", page.read_text(encoding="utf-8"))
+        if page.name != "CHANGELOG.md" and not any((folder / path).exists() for folder in (ROOT, page.parent))
+    }
+    assert missing == set()
+
+
+def test_modules_named_in_the_documents_exist() -> None:
+    pages = [*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *(ROOT / "examples").glob("**/*.md")]
+    missing = {
+        (page.name, module)
+        for page in pages
+        for module in re.findall(r"-m ((?:scripts|research|services)[\w.]*)", page.read_text(encoding="utf-8"))
+        if not any(Path(ROOT, *module.split(".")).with_suffix(suffix).exists() for suffix in ("", ".py"))
+    }
+    assert missing == set()

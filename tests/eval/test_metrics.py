@@ -166,7 +166,7 @@ def _oracle(tools: Sequence[str], gold: Sequence[str], k: int) -> list[float]:
 TOOLS = st.integers(0, 12).map(str)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     gold=st.lists(st.lists(TOOLS, min_size=1, max_size=5, unique=True), min_size=1, max_size=6),
     answers=st.lists(st.lists(TOOLS, max_size=13, unique=True), min_size=6, max_size=6),

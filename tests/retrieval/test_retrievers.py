@@ -146,7 +146,7 @@ def _algorithm_2(snapshot: Snapshot, query: str) -> set[str]:
     return tools
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     words=st.lists(
         st.sampled_from("purchase orders items supplier employee id manager give award HR amount for the of".split()),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datagen.links import Links
@@ -63,7 +63,7 @@ def test_a_dead_model_is_no_verdict(validators: Mapping[str, RequestValidator]) 
         validate(request("what's left on 4711"), (validators["class"], DeadValidator()))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(text=WORDS, label=st.sampled_from((*CLASSES, "")), tools=st.sampled_from(PATHS))
 def test_no_text_breaks_a_validator(
     validators: Mapping[str, RequestValidator], text: str, label: str, tools: tuple[str, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from eval.tuning.cases import NEVER, Cases, soft_complete
 from eval.tuning.fit import fit_weights
 from eval.tuning.labels import folds
 from eval.tuning.search import ORIGIN, distance, search, weights_at
-from eval.tuning.tune import tune_weights
+from eval.tuning.tune import Tuning, tune_weights
 from retrieval.ranking.fusion import Ranking
 from retrieval.snapshot.weights import SHIPPED
 from tests.eval.tuning.planted import TOOLS, planted, without_clauses
@@ -70,7 +71,7 @@ def test_a_gold_tool_that_only_completion_brings_in_is_found_where_it_ends() -> 
     assert cases.completed_at(replace(weights, resolver_margin=9.0)).tolist() == [NEVER, 4]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     scores=st.lists(st.integers(0, 4), min_size=1, max_size=12),
     gold=st.sets(st.integers(0, 14), min_size=1, max_size=4),
@@ -83,43 +84,48 @@ def test_the_rank_at_which_a_case_is_complete_is_that_of_the_ranking(scores: lis
     assert Cases([case], [np.array(sorted(gold))]).completed_at(SHIPPED).tolist() == [expected]
 
 
+@cache
+def tuned(truth: str) -> Tuning:
+    """Weights fitted to sixty planted cases, for the tests that look at them."""
+    return tune_weights(*planted(60, truth=truth), k=5)
+
+
 @pytest.mark.parametrize("truth", ["bm25_params", "graph_support"])
 def test_a_planted_truth_is_found_and_helps_on_paths_held_out(truth: str) -> None:
-    cases, labels = planted(100, truth=truth)
-    tuning = tune_weights(cases, labels, k=5)
+    tuning = tuned(truth)
     assert tuning.reason == ""
     proportions = {name: weight / SHIPPED.features[name] for name, weight in tuning.weights.features.items()}
     assert max(proportions, key=lambda name: proportions[name]) == truth
     (whole,) = (change for change in tuning.held_out if change.cutoff == 5 and not change.request_class)
     assert whole.after > whole.before + 0.2
     assert 0 < whole.low <= whole.difference <= whole.high
-    assert (whole.requests, whole.groups) == (100, 50)
+    assert (whole.requests, whole.groups) == (60, 30)
     assert [change.cutoff for change in tuning.held_out] == [3, 5] * 3
     assert len(tuning.fold_weights) == 5
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_labels_of_noise_are_refused(seed: int) -> None:
-    cases, labels = planted(64, seed=seed)
+    cases, labels = planted(48, seed=seed)
     tuning = tune_weights(cases, labels, k=10, seed=seed)
     assert tuning.reason
     assert "which may be chance" in tuning.reason or "nothing is gained" in tuning.reason or tuning.weights == SHIPPED
 
 
 def test_the_same_seed_gives_the_same_and_requests_in_another_order_do_not_matter() -> None:
-    cases, labels = planted(60, truth="graph_support")
+    cases, labels = planted(40, truth="graph_support")
     first, again = (fit_weights(cases, labels.groups_Q, cutoffs=(3, 5), seed=3) for _ in range(2))
     assert (first.weights, first.fold_weights, first.strength) == (again.weights, again.fold_weights, again.strength)
     assert first.held_out_Q.tolist() == again.held_out_Q.tolist()
-    turned = np.arange(60)[::-1]
+    turned = np.arange(40)[::-1]
     other = fit_weights(cases.only(turned), labels.groups_Q[turned], cutoffs=(3, 5), seed=3)
     assert other.held_out_Q[::-1].tolist() == first.held_out_Q.tolist()
 
 
 def test_the_weights_of_a_fold_know_nothing_of_the_labels_in_it() -> None:
     """Other gold tools for a group change the weights of the other folds, perhaps; never those it is measured under."""
-    cases, labels = planted(60, truth="graph_support")
-    other, _ = planted(60, truth="graph_support", relabelled=2)
+    cases, labels = planted(40, truth="graph_support")
+    other, _ = planted(40, truth="graph_support", relabelled=2)
     before = fit_weights(cases, labels.groups_Q, cutoffs=(3, 5), seed=0)
     after = fit_weights(other, labels.groups_Q, cutoffs=(3, 5), seed=0)
     (its,) = (at for at, fold in enumerate(folds(labels.groups_Q, 5, 0)) if 0 in fold)
@@ -136,8 +142,7 @@ def test_where_all_is_complete_nothing_is_fitted() -> None:
 
 
 def test_weights_that_the_snapshot_has_already_are_not_published_again() -> None:
-    cases, labels = planted(100, truth="graph_support")
-    fitted = tune_weights(cases, labels, k=5)
-    again = tune_weights(cases, labels, k=5, before=fitted.weights)
+    fitted = tuned("graph_support")
+    again = tune_weights(*planted(60, truth="graph_support"), k=5, before=fitted.weights)
     assert again.weights == fitted.weights
     assert again.reason == "the weights that the snapshot has are the best that were found"

@@ -82,20 +82,20 @@ def test_k_is_among_the_cutoffs() -> None:
 
 
 def test_test_requests_are_reported_under_the_weights_and_never_fitted_on() -> None:
-    cases, labels = planted(120, truth="graph_support")
-    apart = replace(labels, test_Q=np.arange(120) >= 80, left_out=3)
+    cases, labels = planted(60, truth="graph_support")
+    apart = replace(labels, test_Q=np.arange(60) >= 40, left_out=3)
     tuning = tune_weights(cases, apart, k=5)
-    alone = tune_weights(cases.only(range(80)), _first(labels, 80), k=5)
+    alone = tune_weights(cases.only(range(40)), _first(labels, 40), k=5)
     assert (tuning.weights, tuning.held_out) == (alone.weights, alone.held_out)
-    ranks = cases.completed_at(tuning.weights)[80:]
+    ranks = cases.completed_at(tuning.weights)[40:]
     assert tuning.test[1].after == round(float((ranks <= 5).mean()), 6)
     said = json.loads(json.dumps(tuning_to_json(tuning, apart), allow_nan=False))
     assert said["requests"] | {"sha256": ""} == {
         "name": "planted",
         "sha256": "",
-        "fitted_on": 80,
-        "groups": 40,
-        "test": 40,
+        "fitted_on": 40,
+        "groups": 20,
+        "test": 20,
         "test_left_out": 3,
         "hopeless": 0.0,
     }

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.extract.document_fields import field_texts
@@ -303,7 +303,7 @@ def test_a_parameter_may_refer_to_the_thing_it_is_named_after() -> None:
 # Hazards
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(
     name=st.text(min_size=1, max_size=40),
     description=st.text(max_size=400)

@@ -207,7 +207,7 @@ def test_types_fit_by_family(given_type: str, asked: str, identifier: bool, fits
 ENTITIES = st.sampled_from(["order", "invoice", "supplier", "contract"])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(ENTITIES, ENTITIES), min_size=2, max_size=25))
 def test_edges_are_those_of_comparing_all_pairs(reads: list[tuple[str, str]]) -> None:
     """Tool n needs one entity's id and gives another's: linked if and only if the two are the same."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.sources import Document, RejectedRecord, read_catalog
@@ -469,7 +469,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(item=JSON, info=JSON)
 def test_whatever_stands_in_a_document_only_our_own_errors_come_out(tmp_path: Path, item: object, info: object) -> None:
     path = tmp_path / "a.json"

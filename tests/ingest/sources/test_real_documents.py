@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.sources import SOURCES, Document, RejectedRecord, read_catalog, source_for, source_named
@@ -131,7 +131,7 @@ ROWS = st.recursive(
 
 
 @pytest.mark.parametrize("name", ["table.v1", "function.v1", "mcp.v1"])
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80)
 @given(row=ROWS)
 def test_whatever_a_row_holds_it_is_a_tool_or_a_refusal(tmp_path: Path, name: str, row: object) -> None:
     for ending, data in (("json", [row, {"name": "good", "parameters": row}]), ("jsonl", row)):

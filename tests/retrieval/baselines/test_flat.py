@@ -74,7 +74,7 @@ def _answer(engine: SnapshotEngine, preset: str, query: str, wanted: Mapping[str
     return [tool.tool_id for tool in response.tools]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(query=requests, wanted=filters)
 def test_bm25_is_rank_bm25_over_the_whole_text(
     engine: SnapshotEngine, query: str, wanted: Mapping[str, tuple[str, ...]]
@@ -84,7 +84,7 @@ def test_bm25_is_rank_bm25_over_the_whole_text(
     assert _answer(engine, "bm25", query, wanted) == [tool_id for tool_id, _ in expected]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(query=requests, wanted=filters)
 def test_rrf_is_the_sum_of_reciprocal_ranks(
     engine: SnapshotEngine, query: str, wanted: Mapping[str, tuple[str, ...]]
@@ -104,7 +104,7 @@ def test_rrf_is_the_sum_of_reciprocal_ranks(
     assert [tool.tool_id for tool in response.tools] == [tool.tool_id for tool in ties_by_id]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(query=requests, wanted=filters)
 def test_fusion_is_the_weighted_sum_of_z_scores_over_all_that_may_be_seen(
     engine: SnapshotEngine, query: str, wanted: Mapping[str, tuple[str, ...]]

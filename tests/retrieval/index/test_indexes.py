@@ -8,7 +8,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
@@ -19,9 +19,7 @@ from retrieval.index.lookup import Lookup, write_lookup
 from retrieval.index.records import Records, write_records
 from retrieval.index.vectors import NodeVectors, write_vectors
 
-relaxed = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+relaxed = settings(max_examples=60)
 word = st.sampled_from(["order", "item", "supplier", "date", "ü", "订单", "list", "get"])
 
 

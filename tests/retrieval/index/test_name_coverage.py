@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ontology import Tool
@@ -27,7 +27,7 @@ def share(name: Sequence[str], said: Sequence[str], every: Sequence[Sequence[str
     return sum(rarity[term] for term in rarity if term in said) / sum(rarity.values()) if rarity else 0.0
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(every=names, said=st.lists(word, max_size=8))
 def test_coverage_is_the_share_of_the_rarity_of_a_name(every: list[list[str]], said: list[str]) -> None:
     found = covered(Bm25Index(make_coverage(every), len(every)), said)
@@ -36,7 +36,7 @@ def test_coverage_is_the_share_of_the_rarity_of_a_name(every: list[list[str]], s
     assert ((found >= 0) & (found <= 1 + 1e-6)).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(every=names, others=st.lists(word, max_size=4))
 def test_all_of_a_name_said_in_any_order_is_1_and_nothing_of_it_0(every: list[list[str]], others: list[str]) -> None:
     index = Bm25Index(make_coverage(every), len(every))
@@ -61,7 +61,7 @@ def test_a_name_beside_the_title_counts_too() -> None:
     assert name_terms(plain) == terms(plain.title)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30)
 @given(every=names, said=st.lists(word, max_size=4))
 def test_it_is_read_back_as_it_was_written(tmp_path: Path, every: list[list[str]], said: list[str]) -> None:
     postings = make_coverage(every)

@@ -61,14 +61,14 @@ def test_a_request_is_cut_where_english_sets_wishes_apart(text: str, parts: tupl
     assert clauses(text) == parts
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(text=request)
 def test_no_word_is_lost_invented_or_moved(text: str) -> None:
     found = [term for clause in clauses(text) for term in terms(clause) if term not in CUT]
     assert found == [term for term in terms(text) if term not in CUT]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(text=request)
 def test_every_clause_of_several_says_something_and_one_is_the_request_itself(text: str) -> None:
     parts = clauses(text)

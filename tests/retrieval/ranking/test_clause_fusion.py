@@ -24,7 +24,7 @@ def ballots(draw: st.DrawFn) -> tuple[Floats2d, Floats1d]:
     return answered, draw(arrays.arrays(np.float32, tools, elements=z_score))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(ballot=ballots())
 def test_votes_are_what_a_loop_counts_and_as_many_as_clauses(ballot: tuple[Floats2d, Floats1d]) -> None:
     clauses_CT, whole_T = ballot
@@ -42,7 +42,7 @@ def test_votes_are_what_a_loop_counts_and_as_many_as_clauses(ballot: tuple[Float
     assert float(found.sum()) == pytest.approx(len(clauses_CT), abs=1e-4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ballot=ballots(), random=st.randoms(use_true_random=False))
 def test_the_order_of_tools_and_clauses_does_not_matter(ballot: tuple[Floats2d, Floats1d], random: Random) -> None:
     clauses_CT, whole_T = ballot

@@ -68,7 +68,7 @@ score = st.floats(-8, 8, width=32).map(lambda value: round(value, 2))
 six = st.lists(score, min_size=6, max_size=6)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(scores=six, said=six, some=st.integers(2, 6), weight=st.floats(0, 4))
 def test_it_only_promotes_and_what_is_not_read_stays_as_it_was(
     snapshot: Snapshot, scores: list[float], said: list[float], some: int, weight: float
@@ -86,7 +86,7 @@ def test_it_only_promotes_and_what_is_not_read_stays_as_it_was(
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(scores=six, said=six, factor=st.sampled_from([0.5, 2.0, 8.0]))
 def test_what_it_adds_keeps_its_proportion_to_the_scores(
     snapshot: Snapshot, scores: list[float], said: list[float], factor: float

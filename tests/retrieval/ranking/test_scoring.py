@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference import Floats2d, HashingEncoder
@@ -69,7 +69,7 @@ weights_of = st.builds(
     clause_fusion=weight,
     resolver_margin=st.sampled_from([0.0, 0.1, 0.75, 3.0]),
 )
-unhurried = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+unhurried = settings(max_examples=40)
 
 
 def ranked_alike(snapshot: Snapshot, text: str, weights: RankingWeights) -> list[str]:

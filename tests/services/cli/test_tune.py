@@ -21,6 +21,7 @@ from retrieval.snapshot.weights import SHIPPED
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.jobs.build import build_snapshot
 from services.jobs.tune import NOT_BETTER, Tuned, TuningPlan, tune_snapshot
+from tests.eval.tuning.remembered_fits import RememberedFits
 from tests.services.conftest import Run
 
 TOOLS = 48
@@ -33,7 +34,7 @@ def word(number: int, kind: str) -> str:
     return kind + "".join(SYLLABLES[digit] for digit in digits)
 
 
-def requests(truth: bool, *, count: int = 96, seed: int = 5) -> list[dict[str, Any]]:
+def requests(truth: bool, *, count: int = 72, seed: int = 5) -> list[dict[str, Any]]:
     """Requests that say the parameter of the tool that they need, and much of what others describe.
 
     :param truth: whether the gold tool is that one; else it is any.
@@ -78,6 +79,17 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools), encoding="utf-8")
     build_snapshot([str(folder / "tools.jsonl")], folder / "store", encoder=HashingEncoder())
     return folder / "store"
+
+
+@pytest.fixture(scope="module")
+def fits() -> RememberedFits:
+    return RememberedFits()
+
+
+@pytest.fixture(autouse=True)
+def _fitted_once(fits: RememberedFits, monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests are about what is published: tests/eval/tuning is about the fitting, and that it repeats."""
+    monkeypatch.setattr("eval.tuning.tune.fit_weights", fits)
 
 
 @pytest.fixture
@@ -229,9 +241,9 @@ def test_a_full_disk_at_the_end_leaves_what_was_published(
     def full(descriptor: int) -> None:
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StorageError, match="No space left"):
-        tune(store, true)
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(StorageError, match="No space left"):
+            tune(store, true)
     assert open_snapshot(store).id == before
     assert tune(store, true).published

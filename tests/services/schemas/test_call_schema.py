@@ -217,7 +217,7 @@ tools = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(tool=tools)
 def test_any_tool_gives_valid_json_schemas(tool: Tool) -> None:
     for schema_format in SCHEMA_FORMATS[1:]:
@@ -232,7 +232,7 @@ def test_any_tool_gives_valid_json_schemas(tool: Tool) -> None:
         assert re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", key)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(tools, unique_by=lambda tool: tool.id, max_size=6))
 def test_tools_of_different_ids_are_called_differently(many: list[Tool]) -> None:
     assert len({call_name(tool) for tool in many}) == len(many)

@@ -18,6 +18,7 @@ from tests.conftest import ROOT
 PAGE = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     (tmp_path / "examples").symlink_to(ROOT / "examples")

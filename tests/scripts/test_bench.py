@@ -31,6 +31,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Com
     return out, bench(out, "--sizes", "60", *quick, "--catalog", *CATALOG)
 
 
+@pytest.mark.slow
 def test_it_measures_and_writes_everything(done: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     out, run = done
     assert run.returncode in (0, 1), run.stderr  # the times of a test say nothing of the bars
@@ -64,6 +65,7 @@ def sane(row: dict[str, Any]) -> None:
             assert point["server_cpu_ms"] > 1 and point["client_cpu_ms"] > 0
 
 
+@pytest.mark.slow
 def test_builds_are_reused_only_when_they_are_of_the_same_tools(
     done: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
@@ -88,6 +90,7 @@ def test_options_that_mean_nothing_are_refused(options: tuple[str, str], tmp_pat
     assert options[0] in refused.stderr
 
 
+@pytest.mark.slow
 def test_results_are_shown_again_without_measuring(done: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     out, run = done
     before = (out / "results.json").read_bytes()

@@ -91,6 +91,7 @@ def tuned(truth: str) -> Tuning:
 
 
 @pytest.mark.parametrize("truth", ["bm25_params", "graph_support"])
+@pytest.mark.slow
 def test_a_planted_truth_is_found_and_helps_on_paths_held_out(truth: str) -> None:
     tuning = tuned(truth)
     assert tuning.reason == ""
@@ -105,6 +106,7 @@ def test_a_planted_truth_is_found_and_helps_on_paths_held_out(truth: str) -> Non
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.slow
 def test_labels_of_noise_are_refused(seed: int) -> None:
     cases, labels = planted(48, seed=seed)
     tuning = tune_weights(cases, labels, k=10, seed=seed)
@@ -112,6 +114,7 @@ def test_labels_of_noise_are_refused(seed: int) -> None:
     assert "which may be chance" in tuning.reason or "nothing is gained" in tuning.reason or tuning.weights == SHIPPED
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_and_requests_in_another_order_do_not_matter() -> None:
     cases, labels = planted(40, truth="graph_support")
     first, again = (fit_weights(cases, labels.groups_Q, cutoffs=(3, 5), seed=3) for _ in range(2))
@@ -122,6 +125,7 @@ def test_the_same_seed_gives_the_same_and_requests_in_another_order_do_not_matte
     assert other.held_out_Q[::-1].tolist() == first.held_out_Q.tolist()
 
 
+@pytest.mark.slow
 def test_the_weights_of_a_fold_know_nothing_of_the_labels_in_it() -> None:
     """Other gold tools for a group change the weights of the other folds, perhaps; never those it is measured under."""
     cases, labels = planted(40, truth="graph_support")
@@ -141,6 +145,7 @@ def test_where_all_is_complete_nothing_is_fitted() -> None:
     assert math.isinf(tuning.strength)
 
 
+@pytest.mark.slow
 def test_weights_that_the_snapshot_has_already_are_not_published_again() -> None:
     fitted = tuned("graph_support")
     again = tune_weights(*planted(60, truth="graph_support"), k=5, before=fitted.weights)

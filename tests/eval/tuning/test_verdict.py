@@ -81,6 +81,7 @@ def test_k_is_among_the_cutoffs() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_test_requests_are_reported_under_the_weights_and_never_fitted_on() -> None:
     cases, labels = planted(60, truth="graph_support")
     apart = replace(labels, test_Q=np.arange(60) >= 40, left_out=3)

@@ -205,6 +205,7 @@ def _kill_at(store: Path, moment: int) -> None:
         publish(store, folder, manifest["snapshot_id"])
 
 
+@pytest.mark.slow
 def test_kill_9_during_a_publish_leaves_the_last_snapshot_serving(tmp_path: Path, content: SnapshotContent) -> None:
     before = published(tmp_path, content)
     with staging_folder(tmp_path / "aside") as folder:

@@ -76,6 +76,7 @@ def test_build_shows_tables_and_publishes(run: Run, tmp_path: Path) -> None:
     assert report["tools"] == 38
 
 
+@pytest.mark.slow
 def test_the_same_documents_give_the_same_snapshot_whatever_the_order_workers_and_hash_seed(tmp_path: Path) -> None:
     ids = set()
     for place, (paths, workers, seed) in enumerate([(TABLES, 1, "0"), (TABLES[::-1], 2, "12345")]):
@@ -175,7 +176,10 @@ def test_an_empty_catalogue_is_not_published(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "store" / "CURRENT").exists()
 
 
-def test_a_dead_llm_endpoint_ends_the_build_and_publishes_nothing(run: Run, tmp_path: Path) -> None:
+def test_a_dead_llm_endpoint_ends_the_build_and_publishes_nothing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inference.retry.RetryPolicy.delay_s", lambda policy, retry: 0.0)
     code, _, err = _build(
         run,
         TABLES[0],

@@ -131,6 +131,7 @@ def test_eval_runs_on_the_output_unchanged(run: Run, made: Path, store: Path, tm
     assert f"{len(read_queries([made / 'queries.jsonl']).queries)} requests" in out
 
 
+@pytest.mark.slow
 def test_the_same_arguments_give_the_same_bytes_and_another_seed_others(
     run: Run, made: Path, store: Path, tmp_path: Path
 ) -> None:
@@ -143,6 +144,7 @@ def test_the_same_arguments_give_the_same_bytes_and_another_seed_others(
     assert len(texts[0] & texts[1]) < len(texts[0]) / 2
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_goes_on_as_if_it_had_not_been(run: Run, store: Path, tmp_path: Path) -> None:
     asked = ("datagen", store, "--per-class", 10, "--out")
     process = started(*asked, tmp_path / "killed", before=KILLED_AMID_A_FILE)
@@ -206,6 +208,7 @@ def test_a_store_that_is_not_there_is_a_typed_error(run: Run, tmp_path: Path) ->
     assert run("datagen", tmp_path / "absent", "--out", tmp_path / "out")[0] == 7
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_keeps_what_was_made(run: Run, store: Path, tmp_path: Path) -> None:
     process = started("datagen", store, "--out", tmp_path / "full", "--per-class", 10, before=FULL)
     _, err = process.communicate(timeout=LIMIT_S)

@@ -218,6 +218,7 @@ def figures(folder: Path) -> Any:
     return json.loads((folder / "summary.json").read_text(encoding="utf-8"))["figures"]
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_loses_nothing_and_goes_on(run: Run, store: Path, many: Path, tmp_path: Path) -> None:
     asked = ("eval", store, "-q", many, *QUICK, "--out")
     process = started(*asked, tmp_path / "killed", before=signal_at("default", AMID, signal.SIGKILL))
@@ -263,6 +264,7 @@ def served(store: Path, port: int, ready: Path) -> Iterator[subprocess.Popen[str
         server.communicate(timeout=LIMIT_S)
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_amid_its_run_is_said_and_resumed(run: Run, store: Path, many: Path, tmp_path: Path) -> None:
     port, ready, out = free_port(), tmp_path / "ready.json", tmp_path / "out"
     name = f"grpc:127.0.0.1:{port}/rrf"

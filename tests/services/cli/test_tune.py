@@ -24,6 +24,8 @@ from services.jobs.tune import NOT_BETTER, Tuned, TuningPlan, tune_snapshot
 from tests.eval.tuning.remembered_fits import RememberedFits
 from tests.services.conftest import Run
 
+pytestmark = pytest.mark.slow
+
 TOOLS = 48
 SYLLABLES = ("ba", "ko", "ri", "mu", "ta", "ze", "no", "li")
 

@@ -17,7 +17,7 @@ from eval.report.facts import (
 )
 from eval.report.figure_lookup import Figures, chosen
 from eval.report.graph_page import graph_section
-from eval.report.plots import averages_picture, by_group_picture
+from eval.report.plots import averages_picture, by_group_picture, missing_plots
 from eval.report.tables import (
     MEASURES,
     PAPER_CUTOFFS,
@@ -49,7 +49,7 @@ def report_document(summary: Summary, sets: Sequence[MeasuredSet], *, title: str
     sections.append(_configured(summary, sets))
     return Document(
         title=title or f"Evaluation: {', '.join(summary.sets)}",
-        warnings=warnings_of(summary, sets),
+        warnings=(*warnings_of(summary, sets), *missing_plots()),
         sections=tuple(sections),
     )
 
@@ -84,12 +84,15 @@ def _over_sets(summary: Summary) -> Section:
             Section(
                 title="Mean over the sets",
                 blocks=(
-                    averages_picture(summary, name="figure3.png"),
+                    *([] if missing_plots() else [averages_picture(summary, name="figure3.png")]),
                     measure_table(summary, "", "CompleteRecall", cutoffs=_cutoffs(summary)),
                 ),
             ),
             Section(title=f"Differences to {summary.baseline}", blocks=(difference_table(summary, ""),)),
-            Section(title="Set by set", blocks=(*by_set, by_group_picture(summary, name="figure5.png"))),
+            Section(
+                title="Set by set",
+                blocks=(*by_set, *([] if missing_plots() else [by_group_picture(summary, name="figure5.png")])),
+            ),
             Section(title="Other measures", blocks=tuple(_measures(summary, "", MEASURES[1:]))),
         ),
     )
@@ -119,6 +122,8 @@ def _by_class(summary: Summary, set_name: str) -> Iterator[Block]:
 
 
 def _pictures(summary: Summary, set_name: str) -> Iterator[Picture]:
+    if missing_plots():
+        return
     suffix = f"-{_file_name(summary, set_name)}" if len(summary.sets) > 1 else ""
     yield averages_picture(summary, set_name, name=f"figure3{suffix}.png")
     if Figures(summary).classes(set_name):

@@ -6,6 +6,7 @@ their side: names of systems are long and many.
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import warnings
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from eval.report.tables import PAPER_CUTOFFS
 from eval.summary import Summary
 from ontology.errors import MissingExtraError
 
-__all__ = ["averages_figure", "averages_picture", "by_group_figure", "by_group_picture"]
+__all__ = ["averages_figure", "averages_picture", "by_group_figure", "by_group_picture", "missing_plots"]
 
 # Three colours of the Okabe-Ito palette: told apart by colour-blind readers, and in grey print by their lightness.
 _COLOURS = ("#56B4E9", "#E69F00", "#0072B2", "#CC79A7", "#009E73")
@@ -127,18 +128,19 @@ def _short(name: str) -> str:
     return short.replace("$", r"\$")
 
 
-def _matplotlib() -> Any:
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise MissingExtraError("pictures of a report", extra="eval") from error
-    return matplotlib
+def missing_plots() -> tuple[str, ...]:
+    """Empty where plots can be drawn; else a warning for the report."""
+    if importlib.util.find_spec("matplotlib") is not None:
+        return ()
+    return (f"The plots are left out: {MissingExtraError('matplotlib', extra='eval')}",)
 
 
 def _style() -> Any:
     """The library's own defaults, whatever this machine's settings are."""
-    _matplotlib()
-    from matplotlib import style
+    try:
+        from matplotlib import style
+    except ImportError as error:
+        raise MissingExtraError("plots of a report", extra="eval") from error
 
     return style.context("default", after_reset=True)
 

@@ -28,7 +28,6 @@ def write_report(
     :param sets: what the summary was made from.
     :param failures: what :func:`eval.analysis.failures.look_into` found.
     :returns: the files written.
-    :raises MissingExtraError: when matplotlib is not installed.
     :raises StorageError: when the disk refuses; files that were there before are then untouched or new, never torn.
     """
     written = [*write_document(folder, "report", report_document(summary, sets, title=title))]

@@ -182,6 +182,8 @@ def compare(
 
 
 def _show(done: Evaluation) -> None:
+    from eval.report.plots import missing_plots
+
     for set_name, said in done.summary.sets.items():
         title = f"{_MEASURE} in % [95 % interval] · {set_name} · {said['queries']:,} requests · {said['tools']:,} tools · snapshot {said['snapshot_id']}"
         columns = ("system", *(f"@{k}" for k in _shown(done.summary, set_name)), "no answer", "median ms")
@@ -190,6 +192,8 @@ def _show(done: Evaluation) -> None:
             stdout.print(
                 f"[yellow]note[/] {said['missing_gold']:,} requests need tools that the snapshot does not have"
             )
+    for warning in missing_plots():
+        stdout.print(f"[yellow]note[/] {escape(warning)}", soft_wrap=True)
     stdout.print(f"Report: [bold]{escape(str(done.page))}[/]", soft_wrap=True)
 
 

@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -88,6 +89,18 @@ def test_a_report_is_written_and_the_figures_shown(run: Run, store: Path, few: P
     assert measured.graph["snapshot_id"] == measured.snapshot_id
     page = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert all(found.config_hash in page for found in measured.runs) and measured.snapshot_id in page
+
+
+def test_without_matplotlib_the_plots_are_left_out_and_the_report_says_so(
+    run: Run, store: Path, few: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, out, err = run("eval", store, "--queries", few, "--out", tmp_path, *QUICK)
+    assert (code, err) == (0, "")
+    assert "The plots are left out" in out and "requirements/eval.txt" in out
+    page = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "The plots are left out" in page and ".png" not in page
+    assert not list(tmp_path.glob("*.png"))
 
 
 def test_the_same_again_asks_nothing_and_says_the_same(run: Run, store: Path, few: Path, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
-"""The client of egotools: which tools does this request need?
+"""The public contract of egotools: its values, and the client that asks a server which tools a request needs.
 
-All that an agent imports. It needs grpcio and protobuf, and nothing else of this repository::
+All that an agent imports. It needs grpcio and protobuf, and nothing else of this repository; the values alone need neither::
 
     from egotools import Client
 
@@ -9,8 +9,9 @@ All that an agent imports. It needs grpcio and protobuf, and nothing else of thi
             print(tool.rank, tool.id, tool.score)
 """
 
-from egotools.aio import AsyncClient
-from egotools.client import Client
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from egotools.errors import (
     ClientCancelledError,
     ClientDeadlineError,
@@ -24,13 +25,11 @@ from egotools.errors import (
     SnapshotLostError,
     UnavailableError,
 )
-from egotools.results import (
-    Answer,
-    Catalog,
+from egotools.values import (
+    CatalogInfo,
     Dependency,
     EgoGraph,
     EntryMatch,
-    FoundTool,
     GraphEdge,
     GraphNode,
     OntologyInfo,
@@ -38,15 +37,20 @@ from egotools.results import (
     ParameterBinding,
     Provenance,
     Query,
+    RankedTool,
     Reasons,
+    Response,
     Tool,
     TraversedEdge,
 )
 
+if TYPE_CHECKING:
+    from egotools.async_client import AsyncClient
+    from egotools.client import Client
+
 __all__ = [
-    "Answer",
     "AsyncClient",
-    "Catalog",
+    "CatalogInfo",
     "Client",
     "ClientCancelledError",
     "ClientDeadlineError",
@@ -54,7 +58,6 @@ __all__ = [
     "Dependency",
     "EgoGraph",
     "EntryMatch",
-    "FoundTool",
     "GraphEdge",
     "GraphNode",
     "InternalServerError",
@@ -68,9 +71,20 @@ __all__ = [
     "PreconditionError",
     "Provenance",
     "Query",
+    "RankedTool",
     "Reasons",
+    "Response",
     "SnapshotLostError",
     "Tool",
     "TraversedEdge",
     "UnavailableError",
 ]
+
+_LAZY = {"AsyncClient": "egotools.async_client", "Client": "egotools.client"}
+
+
+def __getattr__(name: str) -> object:
+    """The clients, imported when they are first used: they alone need grpcio."""
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The client for code that waits."""
+"""The synchronous client."""
 
 from __future__ import annotations
 
@@ -8,26 +8,29 @@ from typing import Any, Self, TypeVar
 
 import grpc
 
-from egotools import requests, wire
-from egotools.errors import ClientError, error_from_rpc
-from egotools.results import Answer, Catalog, EgoGraph, Query, Tool
+from egotools import requests
+from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, credentials_of
+from egotools.codec import batch_results, error_from_rpc, read_value
+from egotools.errors import ClientError
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from egotools.values import CatalogInfo, EgoGraph, Query, Response, Tool
 
 __all__ = ["Client"]
 
 _Request = TypeVar("_Request")
-_Response = TypeVar("_Response")
+_Reply = TypeVar("_Reply")
 
 
 class Client:
-    """Asks an egotools server. Thread-safe; one client for a whole process is right.
+    """Asks an egotools server. Thread-safe; one client serves a whole process.
 
     Calls go round all addresses that the target names (``dns:///host:port``, ``ipv4:10.0.0.1:50051,10.0.0.2:50051``),
-    and one that a replica could not take is tried on others, four times in all. Every call only reads, so that is safe.
+    and a call that a replica could not take is tried on others, up to four times in all. This is safe since every call only
+    reads.
 
     :param target: ``host:port``, or a gRPC target that names several addresses.
-    :param tls: True for TLS with the system's roots, ``grpc.ssl_channel_credentials(...)`` for roots and certificates of
-        your own, False for plain text.
+    :param tls: True for TLS with the system's roots, ``grpc.ssl_channel_credentials(...)`` for your own roots
+        and certificates, False for plain text.
     :param max_message_bytes: largest answer taken; raise it together with the server's.
     :param options: further gRPC channel arguments; they go before the client's own.
     """
@@ -37,11 +40,11 @@ class Client:
         target: str,
         *,
         tls: grpc.ChannelCredentials | bool = False,
-        max_message_bytes: int = wire.DEFAULT_MAX_MESSAGE_BYTES,
+        max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
         options: Sequence[tuple[str, Any]] = (),
     ) -> None:
-        credentials = wire.transport(tls)
-        chosen = wire.channel_options(max_message_bytes, options)
+        credentials = credentials_of(tls)
+        chosen = channel_options(max_message_bytes, options)
         if credentials is None:
             self._channel = grpc.insecure_channel(target, options=chosen)
         else:
@@ -70,33 +73,33 @@ class Client:
         schema_format: str = "none",
         timeout_s: float = 10.0,
         auto_k: bool = False,
-    ) -> Answer:
+    ) -> Response:
         """The tools that a request needs, best first.
 
         :param query: the request in plain words, 1 to 20,000 characters.
         :param k: how many tools at most, 1 to 1,000.
         :param filters: metadata key → allowed values; a tool must match every key.
         :param preset: name of the retriever; empty: the server's default.
-        :param explain: whether each tool says why it is there.
-        :param schema_format: ``openai``, ``anthropic``, ``mcp``, or ``none``: fills ``FoundTool.schema``.
+        :param explain: whether each tool has its reasons.
+        :param schema_format: ``openai``, ``anthropic``, ``mcp``, or ``none``: fills ``RankedTool.schema``.
         :param timeout_s: seconds for all tries together.
-        :param auto_k: as few tools as are expected to be enough, at most ``k``; none where no tool fits.
+        :param auto_k: the fewest tools that are expected to be enough, at most ``k``; none where the request is unanswerable.
         :raises ClientError: see :mod:`egotools.errors`.
         """
-        message = requests.one_request(query, k, filters, preset, explain, schema_format, auto_k)
-        return wire.answer(_call(self._stub.Retrieve, message, timeout_s))
+        message = requests.retrieve_request(Query(query, k, filters or {}, preset, explain, schema_format, auto_k))
+        return read_value(Response, _call(self._stub.Retrieve, message, timeout_s))
 
     def retrieve_batch(
         self, queries: Sequence[Query | str], *, timeout_s: float = 30.0
-    ) -> tuple[Answer | ClientError, ...]:
-        """An answer, or the error that was met instead, for each of 1 to 64 requests, in their order.
+    ) -> tuple[Response | ClientError, ...]:
+        """A response, or the error instead of it, for each of 1 to 64 requests, in their order.
 
         :param queries: a bare text is a :class:`Query` with its defaults.
         :param timeout_s: seconds for all of them together.
         :raises ClientError: when the call as a whole fails.
         """
         message = requests.batch_request(queries)
-        return wire.batch_results(_call(self._stub.RetrieveBatch, message, timeout_s))
+        return batch_results(_call(self._stub.RetrieveBatch, message, timeout_s))
 
     def get_tool(self, tool_id: str, *, schema_format: str = "none", timeout_s: float = 10.0) -> Tool:
         """One tool in full.
@@ -104,7 +107,8 @@ class Client:
         :raises NotFoundError: when the snapshot has no tool of that id.
         """
         message = requests.tool_request(tool_id, schema_format)
-        return wire.tool(_call(self._stub.GetTool, message, timeout_s))
+        reply = _call(self._stub.GetTool, message, timeout_s)
+        return read_value(Tool, reply.tool, schema_json=reply.schema_json, snapshot_id=reply.snapshot_id)
 
     def neighbors(
         self, node: str, *, predicates: Sequence[str] = (), limit: int = 100, timeout_s: float = 10.0
@@ -117,12 +121,12 @@ class Client:
         :raises NotFoundError: when there is no such node.
         """
         message = requests.neighbors_request(node, predicates, limit)
-        return wire.ego_graph(_call(self._stub.Neighbors, message, timeout_s))
+        return read_value(EgoGraph, _call(self._stub.Neighbors, message, timeout_s))
 
-    def catalog(self, *, page_size: int = 0, page_token: str = "", timeout_s: float = 10.0) -> Catalog:
+    def catalog(self, *, page_size: int = 0, page_token: str = "", timeout_s: float = 10.0) -> CatalogInfo:
         """What the server serves, with up to ``page_size`` (0 to 5,000) tool ids."""
         message = requests.catalog_request(page_size, page_token)
-        return wire.catalog(_call(self._stub.GetCatalog, message, timeout_s))
+        return read_value(CatalogInfo, _call(self._stub.GetCatalog, message, timeout_s))
 
     def tool_ids(self, *, page_size: int = 1_000, timeout_s: float = 10.0) -> Iterator[str]:
         """Every tool id, in the snapshot's order.
@@ -140,7 +144,7 @@ class Client:
                 return
 
 
-def _call(method: grpc.UnaryUnaryMultiCallable[_Request, _Response], message: _Request, timeout_s: float) -> _Response:
+def _call(method: grpc.UnaryUnaryMultiCallable[_Request, _Reply], message: _Request, timeout_s: float) -> _Reply:
     try:
         return method(message, timeout=timeout_s)
     except grpc.RpcError as failure:

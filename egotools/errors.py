@@ -15,14 +15,6 @@ ClientError                    any other code
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
-import grpc
-from google.protobuf.message import DecodeError
-
-from egotools.v1 import egotools_pb2 as pb
-
 __all__ = [
     "ClientCancelledError",
     "ClientDeadlineError",
@@ -35,11 +27,8 @@ __all__ = [
     "PreconditionError",
     "SnapshotLostError",
     "UnavailableError",
-    "client_error",
-    "error_from_rpc",
+    "client_error_of",
 ]
-
-_METADATA_KEY = "egotools-error-bin"
 
 
 class ClientError(Exception):
@@ -131,37 +120,12 @@ _CLASSES: dict[str, type[ClientError]] = {
     "INTERNAL": InternalServerError,
     "UNKNOWN": InternalServerError,
 }
-_CODE_NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
 
 
-def client_error(error: pb.Error) -> ClientError:
-    """The exception for an ``Error`` message; raised by the caller, or kept as the result of one request of a batch."""
-    code = _CODE_NAMES.get(error.code, "UNKNOWN")
-    return _CLASSES.get(code, ClientError)(
-        error.message,
-        code=code,
-        reason=error.reason,
-        subject=error.subject,
-        remedy=error.remedy,
-        incident_id=error.incident_id,
-    )
+def client_error_of(code: str, message: str, **details: str) -> ClientError:
+    """The error of the class that belongs to a gRPC status code.
 
-
-def error_from_rpc(failure: Any) -> ClientError:
-    """The exception for a failed call (``grpc.RpcError`` of a sync or async channel)."""
-    code: grpc.StatusCode = failure.code()
-    told = _told(failure.trailing_metadata())
-    if told is not None and _CODE_NAMES.get(told.code) == code.name:
-        return client_error(told)
-    details = str(failure.details() or "") or "the call failed"
-    return _CLASSES.get(code.name, ClientError)(details, code=code.name)
-
-
-def _told(metadata: Iterable[tuple[str, str | bytes]] | None) -> pb.Error | None:
-    for key, value in metadata or ():
-        if key == _METADATA_KEY and isinstance(value, bytes):
-            try:
-                return pb.Error.FromString(value)
-            except DecodeError:
-                return None
-    return None
+    :param code: name of the status code.
+    :param details: the other parameters of :class:`ClientError`.
+    """
+    return _CLASSES.get(code, ClientError)(message, code=code, **details)

@@ -59,7 +59,7 @@ def measured(bench_set: BenchSet, encoder: str, limit: int) -> list[Row]:
     for preset in ("fast", "default"):
         retriever, done = engine.retriever(preset), []
         for row in sampled(bench_set.queries, limit):
-            answer = [tool.tool_id for tool in retriever.retrieve(Request(query=row["query"], explain=False)).tools]
+            answer = [tool.id for tool in retriever.retrieve(Request(query=row["query"], explain=False)).tools]
             found = [answer.index(tool) + 1 if tool in answer else sys.maxsize for tool in row["tools"]]
             done.append(max(found))
         rows.append(tuple(100 * sum(rank <= cutoff for rank in done) / len(done) for cutoff in CUTOFFS))

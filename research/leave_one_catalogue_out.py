@@ -133,7 +133,7 @@ def collected(store: Path, queries: Path, limit: int) -> tuple[Cases, NDArray[np
     flat = engine.retriever("rrf")
     ranks = np.full(len(asked), NEVER, dtype=np.int64)
     for row, query in enumerate(asked):
-        answer = [tool.tool_id for tool in flat.retrieve(Request(query=query.text, explain=False)).tools]
+        answer = [tool.id for tool in flat.retrieve(Request(query=query.text, explain=False)).tools]
         if set(query.tools) <= set(answer):
             ranks[row] = max(answer.index(tool) for tool in query.tools) + 1
     return cases, ranks

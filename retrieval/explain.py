@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from egotools.values import EntryMatch, ParameterBinding, TraversedEdge
 from retrieval.candidates.entry_nodes import EntryNode
-from retrieval.retriever import EntryMatch, ParameterBinding, TraversedEdge
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["entry_reasons", "parameter_bindings"]

@@ -15,6 +15,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from egotools.values import Response
 from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
 from ontology.errors import ModelError
@@ -30,7 +31,7 @@ from retrieval.ranking.fusion import Ranker, Ranking, order, standardise, weighe
 from retrieval.ranking.rerank import PromotingReranker
 from retrieval.ranking.scoring import Candidates
 from retrieval.response import Stages, respond
-from retrieval.retriever import Request, Response
+from retrieval.retriever import Request
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.weights import FUSED, FUSION, SHIPPED, RankingWeights
 

@@ -6,11 +6,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from egotools.values import RankedTool, Reasons, Response
 from inference.arrays import Floats1d
 from retrieval.candidates.entry_nodes import EntryNode
 from retrieval.explain import entry_reasons, parameter_bindings
 from retrieval.ranking.confidence import Confidence
-from retrieval.retriever import Reasons, Request, Response, ScoredTool
+from retrieval.retriever import Request
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["Stages", "respond"]
@@ -70,8 +71,8 @@ def respond(
                     bindings=parameter_bindings(snapshot, number, [int(tool) for tool in tools]),
                 )
             ranked.append(
-                ScoredTool(
-                    tool_id=snapshot.tool_id(number),
+                RankedTool(
+                    id=snapshot.tool_id(number),
                     rank=place + 1,
                     score=round(float(scores[place]), 6),
                     reasons=reasons,

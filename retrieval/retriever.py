@@ -7,20 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from egotools.values import Response
 from ontology.errors import DeadlineError, InvalidArgumentError
 
-__all__ = [
-    "MAX_K",
-    "MAX_QUERY_CHARS",
-    "EntryMatch",
-    "ParameterBinding",
-    "Reasons",
-    "Request",
-    "Response",
-    "Retriever",
-    "ScoredTool",
-    "TraversedEdge",
-]
+__all__ = ["MAX_K", "MAX_QUERY_CHARS", "Request", "Retriever"]
 
 MAX_K = 1_000
 MAX_QUERY_CHARS = 20_000
@@ -65,92 +55,6 @@ class Request:
         """Raise DeadlineError when the caller's time is over before ``stage``."""
         if self.deadline is not None and time.monotonic() >= self.deadline:
             raise DeadlineError("the deadline passed before this stage", subject=stage)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryMatch:
-    """A node of the graph that the request matched, and that led to the tool.
-
-    :param node: node key, ``type:name``.
-    :param kind: ``semantic`` or ``ngram``.
-    :param text: the words matched (n-gram) or the node's text (semantic).
-    :param score: cosine in [-1, 1] for semantic; inverse document frequency (>= 0) for n-grams.
-    """
-
-    node: str
-    kind: str
-    text: str
-    score: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TraversedEdge:
-    """An edge of an ego graph that joins an entry node and the tool."""
-
-    head: str
-    predicate: str
-    tail: str
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParameterBinding:
-    """A required input of the tool that another returned tool can supply, or none can.
-
-    :param parameter: the required input.
-    :param supplier: id of the tool that supplies it, or empty.
-    :param output: the output that fills it, or empty.
-    :param kind: ``supplies``, ``resolved_by``, ``depends_on``, or empty when no returned tool supplies it.
-    """
-
-    parameter: str
-    supplier: str = ""
-    output: str = ""
-    kind: str = ""
-    confidence: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reasons:
-    """Why a tool was returned."""
-
-    entries: tuple[EntryMatch, ...] = ()
-    edges: tuple[TraversedEdge, ...] = ()
-    features: Mapping[str, float] = field(default_factory=dict)
-    bindings: tuple[ParameterBinding, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoredTool:
-    """One tool of an answer; ``rank`` counts from 1 and scores never rise with it.
-
-    :param probability: in [0, 1], that a request which is served needs it; None where the retriever does not know.
-    """
-
-    tool_id: str
-    rank: int
-    score: float
-    reasons: Reasons = field(default_factory=Reasons)
-    probability: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
-    """The answer to one request.
-
-    :param timings_ms: stage → milliseconds (``encode``, ``entry``, ``ego``, ``rank``, ``explain``, ``total``).
-    :param fallbacks: what was left out and why, empty when nothing was.
-    :param answerable_probability: in [0, 1], that some tool serves the request; None where the retriever does not know.
-    :param unanswerable: whether that is below what 95 of 100 served requests have.
-    """
-
-    tools: tuple[ScoredTool, ...]
-    snapshot_id: str
-    preset: str
-    timings_ms: Mapping[str, float] = field(default_factory=dict)
-    fallbacks: tuple[str, ...] = ()
-    answerable_probability: float | None = None
-    unanswerable: bool = False
 
 
 class Retriever(Protocol):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from egotools.values import CatalogInfo, EgoGraph, GraphEdge, GraphNode, OntologyInfo, Provenance
 from inference import load_encoder
 from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Tool
-from ontology.triple import Provenance
-from retrieval.engine import CatalogInfo, EgoGraph, GraphEdge, GraphNode
 from retrieval.presets import DEFAULT_PRESET, make_presets, preset_named
 from retrieval.retriever import Retriever
 from retrieval.snapshot.reader import Snapshot, open_snapshot
@@ -101,6 +100,7 @@ class SnapshotEngine:
             nodes=tuple(sorted((self._node(end) for end in ends), key=lambda node: node.key)),
             edges=tuple(map(self._edge, kept)),
             total_degree=len(edges),
+            snapshot_id=snapshot.id,
         )
 
     def catalog(self) -> CatalogInfo:
@@ -109,9 +109,11 @@ class SnapshotEngine:
         return CatalogInfo(
             snapshot_id=self.snapshot.id,
             format_version=said["format_version"],
-            ontology_name=said["ontology"]["name"],
-            ontology_version=said["ontology"]["version"],
-            ontology_digest=said["ontology"]["sha256"],
+            ontology=OntologyInfo(
+                name=said["ontology"]["name"],
+                version=said["ontology"]["version"],
+                digest=said["ontology"]["sha256"],
+            ),
             tool_count=self.snapshot.tool_count,
             presets=tuple(sorted(self._presets)),
             default_preset=DEFAULT_PRESET,
@@ -155,5 +157,8 @@ class SnapshotEngine:
             tail=snapshot.node_key(snapshot.adjacency.tail(number)),
             confidence=round(float(snapshot.adjacency.confidences[number]), 6),
             phrase="; ".join(row.get("phrases", ())),
-            provenance=tuple(Provenance(*said) for said in row.get("provenance", ())),
+            provenance=tuple(
+                Provenance(tool_id=tool_id, field=field, extractor=extractor, start=start, end=end)
+                for tool_id, field, extractor, start, end in row.get("provenance", ())
+            ),
         )

@@ -108,7 +108,7 @@ def _record_set(bench_set: Any, out: Path, encoder: MemoEncoder, requests: int) 
     for name, retriever in sorted(retrievers.items()):
         for row in rows:
             response = retriever.retrieve(Request(query=row["query"], k=10, explain=False))
-            answers.append([name, row["id"], [[tool.tool_id, tool.score, tool.probability] for tool in response.tools]])
+            answers.append([name, row["id"], [[tool.id, tool.score, tool.probability] for tool in response.tools]])
     _write(out / f"answers-{bench_set.name}.jsonl", answers)
     explained = []
     for row in rows[:_EXPLAINED]:
@@ -118,7 +118,7 @@ def _record_set(bench_set: Any, out: Path, encoder: MemoEncoder, requests: int) 
             reasons = tool.reasons
             explained.append(
                 [
-                    tool.tool_id,
+                    tool.id,
                     [[e.node, e.kind, e.text, round(e.score, 6)] for e in reasons.entries],
                     [[e.head, e.predicate, e.tail, e.confidence] for e in reasons.edges],
                     sorted(reasons.features.values()),

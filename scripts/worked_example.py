@@ -14,9 +14,9 @@ import tempfile
 from html import escape
 from pathlib import Path
 
+from egotools.values import EgoGraph
 from inference import load_encoder
 from ontology.names import words
-from retrieval.engine import EgoGraph
 from retrieval.retriever import Request
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.cli.format_reasons import format_reasons
@@ -130,16 +130,14 @@ def ranking(engine: SnapshotEngine) -> str:
     """The answer to the example request by the preset ``paper``."""
     response = engine.retriever("paper").retrieve(Request(query=QUERY, k=8))
     lines = ["| # | tool | why |", "|---:|---|---|"]
-    lines += [
-        f"| {tool.rank} | {tool.tool_id} | {format_reasons(tool.tool_id, tool.reasons)} |" for tool in response.tools
-    ]
+    lines += [f"| {tool.rank} | {tool.id} | {format_reasons(tool.id, tool.reasons)} |" for tool in response.tools]
     return "\n".join(lines)
 
 
 def answer(engine: SnapshotEngine) -> str:
     """The first tools of the answer by the preset ``default``, as plain text."""
     response = engine.retriever().retrieve(Request(query=QUERY, k=3))
-    lines = [f"{tool.rank}  {tool.tool_id:<36} {format_reasons(tool.tool_id, tool.reasons)}" for tool in response.tools]
+    lines = [f"{tool.rank}  {tool.id:<36} {format_reasons(tool.id, tool.reasons)}" for tool in response.tools]
     return "\n".join(("```text", f'"{QUERY}"', "", *lines, "```"))
 
 

@@ -13,6 +13,7 @@ from itertools import zip_longest
 
 import numpy as np
 
+from egotools.values import EntryMatch, RankedTool, TraversedEdge
 from eval.analysis.changes import complete_at, ranks_of
 from eval.analysis.graph_evidence import Evidence
 from eval.answers import Run
@@ -27,7 +28,7 @@ from retrieval.candidates.entry_nodes import EntryNode, ngram_entries, semantic_
 from retrieval.presets import make_presets
 from retrieval.query.query import Query, analyse
 from retrieval.ranking.features import text_features
-from retrieval.retriever import MAX_K, EntryMatch, Request, Retriever, ScoredTool, TraversedEdge
+from retrieval.retriever import MAX_K, Request, Retriever
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.weights import FUSED
 
@@ -168,7 +169,7 @@ class _Asked:
     """
 
     query: Query
-    tools: Mapping[str, ScoredTool]
+    tools: Mapping[str, RankedTool]
     whole: bool
     entries: tuple[EntryNode, ...]
     in_ego_graphs: frozenset[str]
@@ -232,13 +233,13 @@ class _Looker:
         snapshot = self._snapshot
         most = min(MAX_K, snapshot.tool_count)
         ranked = retriever.retrieve(Request(query=query.text, k=most, explain=False)).tools
-        tools = {tool.tool_id: tool for tool in ranked}
-        if {tool.tool_id for tool in ranked[: self._k]} != set(top):
+        tools = {tool.id: tool for tool in ranked}
+        if {tool.id for tool in ranked[: self._k]} != set(top):
             return None
         # Explaining costs with every tool: no further down than the last gold tool.
-        deepest = max([tool.rank for tool in ranked if tool.tool_id in query.tools] + [min(self._k, most)])
+        deepest = max([tool.rank for tool in ranked if tool.id in query.tools] + [min(self._k, most)])
         explained = retriever.retrieve(Request(query=query.text, k=deepest)).tools
-        tools |= {tool.tool_id: tool for tool in explained}
+        tools |= {tool.id: tool for tool in explained}
         analysed, _ = analyse(query.text, self._encoder, snapshot.abbreviations)
         entries = (*ngram_entries(snapshot, analysed, None), *semantic_entries(snapshot, analysed, None))
         return _Asked(

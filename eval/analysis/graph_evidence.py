@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 import numpy as np
 
+from egotools.values import TraversedEdge
 from eval.graph_quality.hubs import hubs
 from retrieval.index.analysis import terms
-from retrieval.retriever import TraversedEdge
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["Evidence"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from egotools.values import Reasons, TraversedEdge
 from eval.analysis.changes import changed
 from eval.analysis.failures import retriever_named
 from eval.analysis.graph_evidence import Evidence
 from eval.answers import Run
 from eval.queries import LabelledQuery, QuerySet
 from inference.encoder import Encoder
-from retrieval.retriever import Reasons, Request, TraversedEdge
+from retrieval.retriever import Request
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["Explained", "GainedTool", "HelpedAndHurt", "helped_and_hurt"]
@@ -95,7 +96,7 @@ class _Explainer:
         reasons: dict[str, Reasons] = {}
         if self._retriever is not None:
             response = self._retriever.retrieve(Request(query=query.text, k=self._k))
-            reasons = {tool.tool_id: tool.reasons for tool in response.tools}
+            reasons = {tool.id: tool.reasons for tool in response.tools}
         tools = [
             GainedTool(
                 tool_id=tool,

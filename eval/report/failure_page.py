@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from egotools.values import EntryMatch, TraversedEdge
 from eval.analysis.failures import CAUSES, Failure, MissingTool, failed_requests
 from eval.analysis.wins_losses import Explained, GainedTool, HelpedAndHurt
 from eval.report.document import Block, Cell, Column, Document, Listing, Paragraph, Quotation, Section, Table
 from eval.report.numbers import counted, percent
 from eval.summary import MeasuredSet
-from retrieval.retriever import EntryMatch, TraversedEdge
 
 __all__ = ["causes_table", "failures_document", "helped_and_hurt_section"]
 

@@ -66,7 +66,7 @@ class LocalSystem:
         deadline = time.monotonic() + timeout_s
         response = self._retriever.retrieve(Request(query=query, k=k, explain=False, deadline=deadline))
         return Ranked(
-            tools=tuple(tool.tool_id for tool in response.tools),
+            tools=tuple(tool.id for tool in response.tools),
             ms=response.timings_ms,
             fallbacks=response.fallbacks,
         )

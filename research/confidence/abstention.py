@@ -22,9 +22,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from egotools.values import Response
 from research.confidence.confidence_evidence import Case, read_cases
 from research.enterprise_benchmark import FOLDER, read_rows
-from retrieval.retriever import Request, Response, Retriever
+from retrieval.retriever import Request, Retriever
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from scripts.bench_sets import ROOT
 
@@ -109,8 +110,8 @@ def _check(case: Case, cases: Sequence[Case]) -> Checked:
         full = _ask(retriever, text, k=_MOST)
         served.append(full.answerable_probability or 0.0)
         chances += [tool.probability or 0.0 for tool in full.tools[:_RANKS]]
-        truths += [tool.tool_id in gold for tool in full.tools[:_RANKS]]
-        ranks = {tool.tool_id: tool.rank for tool in full.tools}
+        truths += [tool.id in gold for tool in full.tools[:_RANKS]]
+        ranks = {tool.id: tool.rank for tool in full.tools}
         needed_ranks.append(max(ranks.get(tool, _MOST + 1) for tool in gold))
         lengths.append(len(_ask(retriever, text, k=_MOST, auto_k=True).tools))
     foreign = [fit for fit, _ in _fits(retriever, strange)]

@@ -107,7 +107,7 @@ def gather(case: Case, foreign: Sequence[str], background_BD: Floats2d, encoder:
         answer = retriever.retrieve(Request(query=text, k=MAX_K, explain=False)).tools
         scores = np.asarray([tool.score for tool in answer])
         columns = list(tool_evidence(scores).values())
-        gold_here = np.asarray([tool.tool_id in gold for tool in answer])
+        gold_here = np.asarray([tool.id in gold for tool in answer])
         asked.append(
             Asked(
                 evidence=np.stack(columns, axis=1)[:RANKS].astype(np.float64), gold=gold_here[:RANKS], count=len(gold)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from egotools.values import Response
 from inference.arrays import Floats1d
 from inference.encoder import Encoder
 from retrieval.query.query import Query, analyse
 from retrieval.ranking.fusion import FusionRanker, Ranker, Ranking, order
 from retrieval.response import Stages, respond
-from retrieval.retriever import Request, Response
+from retrieval.retriever import Request
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["Bm25Ranker", "FlatRetriever", "RrfRanker", "make_flat"]

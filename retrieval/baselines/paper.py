@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from egotools.values import Response
 from inference.arrays import Floats1d
 from inference.encoder import Encoder
 from ontology.errors import MissingExtraError, ModelError
 from retrieval.query.query import analyse
 from retrieval.ranking.fusion import FusionRanker, Ranker, order, rank_or_fuse
 from retrieval.response import Stages, respond
-from retrieval.retriever import Request, Response
+from retrieval.retriever import Request
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["TOKENISERS", "HybridRetriever", "LexicalRetriever", "SemanticRetriever", "spacy_tokens"]

@@ -210,7 +210,7 @@ def search(
             f"[yellow]No tool seems to fit[/] (probability that one does: {share(answer['answerable_probability'])})"
         )
     for reason in answer["fallbacks"]:
-        stdout.print(f"[yellow]fallbacks[/]: {escape(reason)}")
+        stdout.print(f"[yellow]fallback[/]: {escape(reason)}")
 
 
 @app.command()

@@ -1,55 +1,16 @@
-"""Why a tool was returned, in one line for people."""
+"""The reasons of a returned tool in one line of text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from egotools.values import Reasons
 
 __all__ = ["format_reasons"]
 
 _SHOWN = 2
 
 
-class _Match(Protocol):
-    @property
-    def node(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-
-
-class _Edge(Protocol):
-    @property
-    def head(self) -> str: ...
-    @property
-    def predicate(self) -> str: ...
-    @property
-    def tail(self) -> str: ...
-
-
-class _Binding(Protocol):
-    @property
-    def parameter(self) -> str: ...
-    @property
-    def supplier(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-
-
-class _Reasons(Protocol):
-    """The reasons of an answer, as the retriever makes them and as the client reads them."""
-
-    @property
-    def entries(self) -> Sequence[_Match]: ...
-    @property
-    def edges(self) -> Sequence[_Edge]: ...
-    @property
-    def bindings(self) -> Sequence[_Binding]: ...
-
-
-def format_reasons(tool_id: str, reasons: _Reasons) -> str:
-    """The words that matched, the edges they led along, and who supplies the inputs."""
+def format_reasons(tool_id: str, reasons: Reasons) -> str:
+    """The words that matched, the edges that led to the tool, and which tools supply its inputs; at most two of each."""
     node = f"tool:{tool_id}"
     parts = []
     words = [f'"{match.text}"' for match in reasons.entries if match.kind == "ngram"]

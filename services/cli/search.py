@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from egotools.values import Response
 from ontology.errors import InvalidArgumentError, error_from_status
 from services.cli.format_reasons import format_reasons
 
@@ -20,74 +21,59 @@ _MOST = 20  # tools of an answer that is as short as is enough
 def search_local(
     store: Path, query: str, *, k: int, preset: str, filters: Filters, auto_k: bool = False
 ) -> dict[str, Any]:
-    """Ask the published snapshot of a store, in this process."""
+    """Ask the published snapshot of a store, in this process; the answer as JSON values."""
     from retrieval.retriever import Request
     from retrieval.snapshot_engine import open_engine
 
     request = Request(query=query, k=k, filters=filters, auto_k=auto_k)
-    response = open_engine(store).retriever(preset).retrieve(request)
+    return _response_to_json(open_engine(store).retriever(preset).retrieve(request))
+
+
+def search_remote(
+    address: str, query: str, *, k: int, preset: str, filters: Filters, auto_k: bool = False
+) -> dict[str, Any]:
+    """Ask a running server; the answer as JSON values.
+
+    :raises EgotoolsError: with the exit code that belongs to the status of the call.
+    """
+    from egotools import Client, ClientError
+
+    started = time.perf_counter()
+    try:
+        with Client(address) as client:
+            response = client.retrieve(query, k=k, preset=preset, filters=filters, auto_k=auto_k)
+    except ClientError as error:
+        raise error_from_status(
+            error.code, error.message, subject=error.subject or address, remedy=error.remedy
+        ) from error
+    round_trip_ms = (time.perf_counter() - started) * 1e3
+    return _response_to_json(replace(response, timings_ms={**response.timings_ms, "round_trip": round_trip_ms}))
+
+
+def _response_to_json(response: Response) -> dict[str, Any]:
     return {
         "preset": response.preset,
         "snapshot_id": response.snapshot_id,
         "tools": [
             {
                 "rank": tool.rank,
-                "id": tool.tool_id,
+                "id": tool.id,
                 "score": tool.score,
                 "probability": tool.probability,
-                "why": format_reasons(tool.tool_id, tool.reasons),
+                "why": format_reasons(tool.id, tool.reasons),
                 "reasons": asdict(tool.reasons),
             }
             for tool in response.tools
         ],
-        "timings_ms": {stage: round(spent, 3) for stage, spent in response.timings_ms.items()},
+        "timings_ms": {stage: round(spent_ms, 3) for stage, spent_ms in response.timings_ms.items()},
         "fallbacks": list(response.fallbacks),
         "answerable_probability": response.answerable_probability,
         "unanswerable": response.unanswerable,
     }
 
 
-def search_remote(
-    address: str, query: str, *, k: int, preset: str, filters: Filters, auto_k: bool = False
-) -> dict[str, Any]:
-    """Ask a running server.
-
-    :raises EgotoolsError: with the exit code of what the server, or the way to it, refused.
-    """
-    from egotools import Client, ClientError
-
-    started = time.perf_counter()
-    wanted = {key: list(values) for key, values in filters.items()}
-    try:
-        with Client(address) as client:
-            answer = client.retrieve(query, k=k, preset=preset, filters=wanted, auto_k=auto_k)
-    except ClientError as error:
-        raise error_from_status(
-            error.code, error.message, subject=error.subject or address, remedy=error.remedy
-        ) from error
-    return {
-        "preset": answer.preset,
-        "snapshot_id": answer.snapshot_id,
-        "tools": [
-            {
-                "rank": tool.rank,
-                "id": tool.id,
-                "score": tool.score,
-                "probability": tool.probability,
-                "why": format_reasons(tool.id, tool.reasons) if tool.reasons else "",
-                "reasons": asdict(tool.reasons) if tool.reasons else {},
-            }
-            for tool in answer.tools
-        ],
-        "timings_ms": {**answer.timings_ms, "round_trip": round((time.perf_counter() - started) * 1e3, 3)},
-        "fallbacks": list(answer.fallbacks),
-        "answerable_probability": answer.answerable_probability,
-        "unanswerable": answer.unanswerable,
-    }
-
-
 def read_k(text: str) -> tuple[int, bool]:
-    """The most tools, and whether fewer will do: ``10``, ``auto`` (at most 20) or ``auto:40``.
+    """The largest number of tools, and whether fewer are enough: ``10``, ``auto`` (at most 20) or ``auto:40``.
 
     :raises InvalidArgumentError: when it is none of these.
     """
@@ -97,7 +83,7 @@ def read_k(text: str) -> tuple[int, bool]:
         return int((most or _MOST) if auto else text), auto
     except ValueError:
         raise InvalidArgumentError(
-            f"{text!r} is no number of tools", subject="-k", remedy="Say 10, auto or auto:40"
+            f"{text!r} is no number of tools", subject="-k", remedy="Write 10, auto or auto:40"
         ) from None
 
 

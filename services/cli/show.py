@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from egotools.values import EgoGraph
 from ontology.errors import NotFoundError
 from ontology.names import canonical_name
-from retrieval.engine import EgoGraph
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot_engine import SnapshotEngine
 

@@ -98,7 +98,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
 
         def work(turn: Turn) -> pb.NeighborsResponse:
             turn.check("neighbors")
-            return ego_graph_message(engine.neighbors(node, predicates=predicates, limit=limit), engine.snapshot_id)
+            return ego_graph_message(engine.neighbors(node, predicates=predicates, limit=limit))
 
         return await self._run(context, work)
 

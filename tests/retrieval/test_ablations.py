@@ -8,13 +8,14 @@ from dataclasses import fields, replace
 import networkx as nx
 import pytest
 
+from egotools.values import Response
 from inference import Floats2d, HashingEncoder
 from retrieval.ablations import ABLATIONS, make_ablations
 from retrieval.config import DEPENDENCIES, RetrievalConfig
 from retrieval.graph_retriever import DEFAULT, PAPER, GraphRetriever
 from retrieval.presets import make_presets
 from retrieval.query.decompose import clauses
-from retrieval.retriever import MAX_K, Request, Response, Retriever
+from retrieval.retriever import MAX_K, Request, Retriever
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.to_networkx import snapshot_graph
 from retrieval.snapshot.weights import PLAIN, SHIPPED
@@ -51,7 +52,7 @@ def _features(retriever: Retriever) -> set[str]:
 
 
 def _tools(response: Response) -> list[str]:
-    return [tool.tool_id for tool in response.tools]
+    return [tool.id for tool in response.tools]
 
 
 def test_every_switch_has_an_ablation_and_no_ablation_is_served(snapshot: Snapshot) -> None:
@@ -123,9 +124,7 @@ def test_without_graph_and_clauses_and_with_plain_weights_the_default_is_the_fla
     config = replace(ABLATIONS["default-no-graph"], clause_fusion=False)
     plain = GraphRetriever(snapshot, HashingEncoder(), config=config, weights=PLAIN)
     for bare, fused in zip(_answers(plain), _answers(flat), strict=True):
-        assert [(tool.tool_id, tool.score) for tool in bare.tools] == [
-            (tool.tool_id, tool.score) for tool in fused.tools
-        ]
+        assert [(tool.id, tool.score) for tool in bare.tools] == [(tool.id, tool.score) for tool in fused.tools]
         assert all(set(tool.reasons.features) == PLAINLY_FUSED for tool in bare.tools)
 
 
@@ -138,7 +137,7 @@ def test_candidates_come_from_the_ensemble_and_from_text_and_either_can_go(
         every = Request(query=query, k=MAX_K)
         ensemble = set(_tools(presets["paper"].retrieve(every)))
         assert set(_tools(ablations["default-no-text-pools"].retrieve(every))) == ensemble
-        nearest = presets["semantic"].retrieve(Request(query=query, k=1)).tools[0].tool_id
+        nearest = presets["semantic"].retrieve(Request(query=query, k=1)).tools[0].id
         pooled = set(_tools(ablations["default-no-ego-candidates"].retrieve(every)))
         assert nearest in pooled
         assert 1 <= len(pooled) <= 2 * (1 + len(clauses(query))), "one by words and one by meaning, for each"
@@ -153,7 +152,7 @@ def test_without_dependencies_no_such_edge_is_walked_or_lifted(
         answer = retriever.retrieve(Request(query=QUERIES[0], k=MAX_K))
         walked = {edge.predicate for tool in answer.tools for edge in tool.reasons.edges}
         supplied = {binding.supplier for tool in answer.tools for binding in tool.reasons.bindings} - {""}
-        lifted = [tool.tool_id for tool in answer.tools if tool.reasons.features["resolver_boost"]]
+        lifted = [tool.id for tool in answer.tools if tool.reasons.features["resolver_boost"]]
         assert bool(walked & DEPENDENCIES) is bool(supplied) is bool(lifted) is seen
         assert "has_parameter" in walked or "has_entity" in walked, "all other edges are still walked"
 

@@ -59,17 +59,17 @@ class TestEveryPreset:
         assert [tool.rank for tool in response.tools] == list(range(1, len(response.tools) + 1))
         scores = [tool.score for tool in response.tools]
         assert scores == sorted(scores, reverse=True)
-        assert len({tool.tool_id for tool in response.tools}) == len(response.tools)
+        assert len({tool.id for tool in response.tools}) == len(response.tools)
         assert all(tool.reasons.features for tool in response.tools)
         assert response.timings_ms["total"] >= max(v for stage, v in response.timings_ms.items() if stage != "total")
 
     def test_finds_the_obvious_tool(self, engine: SnapshotEngine, preset: str) -> None:
         response = engine.retriever(preset).retrieve(Request(query="give a spot award to an employee", k=3))
-        assert "hr/give_spot_award" in [tool.tool_id for tool in response.tools]
+        assert "hr/give_spot_award" in [tool.id for tool in response.tools]
 
     def test_filters_hold_before_matching(self, engine: SnapshotEngine, preset: str) -> None:
         request = Request(query=QUERY, k=10, filters={"line_of_business": ("HR",)})
-        found = {tool.tool_id for tool in engine.retriever(preset).retrieve(request).tools}
+        found = {tool.id for tool in engine.retriever(preset).retrieve(request).tools}
         assert found <= {"hr/search_employees", "hr/get_employee", "hr/give_spot_award"}
         if preset in ("default", "semantic"):
             assert len(found) == 3, "a filtered request still gets all that it may see"
@@ -157,7 +157,7 @@ def _algorithm_2(snapshot: Snapshot, query: str) -> set[str]:
 def test_the_candidates_of_paper_are_those_of_algorithm_2(engine: SnapshotEngine, words: list[str]) -> None:
     query = " ".join(words)
     response = engine.retriever("paper").retrieve(Request(query=query, k=MAX_K))
-    assert {tool.tool_id for tool in response.tools} == _algorithm_2(engine.snapshot, query)
+    assert {tool.id for tool in response.tools} == _algorithm_2(engine.snapshot, query)
 
 
 def test_fusion_ranks_by_the_sum_of_its_standardised_features(engine: SnapshotEngine) -> None:
@@ -172,7 +172,7 @@ def test_fusion_ranks_by_the_sum_of_its_standardised_features(engine: SnapshotEn
 
 def test_reasons_name_what_other_returned_tools_supply(engine: SnapshotEngine) -> None:
     response = engine.retriever("default").retrieve(Request(query="give a spot award to an employee by name", k=6))
-    award = next(tool for tool in response.tools if tool.tool_id == "hr/give_spot_award")
+    award = next(tool for tool in response.tools if tool.id == "hr/give_spot_award")
     supplied = {binding.parameter: binding for binding in award.reasons.bindings}
     assert set(supplied) >= {"employee_id", "amount"}
     assert supplied["employee_id"].supplier in ("hr/search_employees", "hr/get_employee")
@@ -183,7 +183,7 @@ def test_reasons_name_what_other_returned_tools_supply(engine: SnapshotEngine) -
 def test_the_resolver_of_a_best_tool_is_lifted(engine: SnapshotEngine) -> None:
     """A tool that needs an employee's id pulls the tool that finds employees by words."""
     response = engine.retriever("default").retrieve(Request(query="give a spot award of 100", k=6))
-    lifts = {tool.tool_id: tool.reasons.features["resolver_boost"] for tool in response.tools}
+    lifts = {tool.id: tool.reasons.features["resolver_boost"] for tool in response.tools}
     assert lifts["hr/search_employees"] > 0
     assert all(lift >= 0 for lift in lifts.values())
     given = engine.retriever("default").retrieve(Request(query="give E10442 a spot award of 100", k=6))

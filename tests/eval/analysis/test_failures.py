@@ -79,7 +79,7 @@ def measured(snapshot: Snapshot, system: str, *queries: LabelledQuery, k: int = 
     preset = make_presets(snapshot, ENCODER)[system]
     asked = QuerySet(name="hr", queries=queries, sha256="0" * 64)
     answers = {
-        query.id: [tool.tool_id for tool in preset.retrieve(Request(query=query.text, k=k)).tools] for query in queries
+        query.id: [tool.id for tool in preset.retrieve(Request(query=query.text, k=k)).tools] for query in queries
     }
     run = run_of(asked, answers, system, snapshot_id=snapshot.id, k=k)
     return MeasuredSet(queries=asked, runs=(run,), tools=snapshot.tool_count, snapshot_id=snapshot.id)

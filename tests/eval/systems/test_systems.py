@@ -98,7 +98,7 @@ def test_every_local_system_ranks_as_its_retriever_does(snapshot: Snapshot) -> N
         assert 1 <= len(answer.tools) <= 5 and answer.ms["total"] > 0
         if system.name in presets:
             response = presets[system.name].retrieve(Request(query=REQUESTS[0], k=5))
-            assert list(answer.tools) == [tool.tool_id for tool in response.tools]
+            assert list(answer.tools) == [tool.id for tool in response.tools]
 
 
 def test_each_system_has_a_configuration_of_its_own_that_says_what_it_is(snapshot: Snapshot) -> None:

@@ -71,7 +71,7 @@ def _best_first(scores: Mapping[int, float]) -> list[tuple[str, float]]:
 
 def _answer(engine: SnapshotEngine, preset: str, query: str, wanted: Mapping[str, tuple[str, ...]]) -> list[str]:
     response = engine.retriever(preset).retrieve(Request(query=query, k=MAX_K, filters=wanted))
-    return [tool.tool_id for tool in response.tools]
+    return [tool.id for tool in response.tools]
 
 
 @settings(max_examples=40)
@@ -98,10 +98,10 @@ def test_rrf_is_the_sum_of_reciprocal_ranks(
         for rank, number in enumerate(ranking, start=1):
             fused[number] = fused.get(number, 0.0) + 1 / (60 + rank)
     response = engine.retriever("rrf").retrieve(Request(query=query, k=MAX_K, filters=wanted))
-    found = {tool.tool_id: tool.score for tool in response.tools}
+    found = {tool.id: tool.score for tool in response.tools}
     assert found == pytest.approx({CATALOGUE[number].id: score for number, score in fused.items()}, abs=1e-6)
-    ties_by_id = sorted(response.tools, key=lambda tool: (-tool.score, tool.tool_id))
-    assert [tool.tool_id for tool in response.tools] == [tool.tool_id for tool in ties_by_id]
+    ties_by_id = sorted(response.tools, key=lambda tool: (-tool.score, tool.id))
+    assert [tool.id for tool in response.tools] == [tool.id for tool in ties_by_id]
 
 
 @settings(max_examples=40)
@@ -120,7 +120,7 @@ def test_fusion_is_the_weighted_sum_of_z_scores_over_all_that_may_be_seen(
     for weight, values in features:
         total += weight * (values - values.mean()) / (values.std() if values.std() > 1e-6 else np.inf)
     response = engine.retriever("fusion").retrieve(Request(query=query, k=MAX_K, filters=wanted))
-    found = {tool.tool_id: tool.score for tool in response.tools}
+    found = {tool.id: tool.score for tool in response.tools}
     silent = np.all([values == 0 for _, values in features], axis=0)
     expected = {CATALOGUE[number].id: total[place] for place, number in enumerate(seen) if not silent[place]}
     assert found == pytest.approx(expected, abs=1e-2)
@@ -151,7 +151,7 @@ def test_without_the_encoder_the_words_rank_alone_and_the_answer_says_so(snapsho
     lexical = presets["bm25"].retrieve(request)
     assert not lexical.fallbacks, "BM25 needs no encoder"
     if preset == "rrf":
-        assert [tool.tool_id for tool in response.tools] == [tool.tool_id for tool in lexical.tools]
+        assert [tool.id for tool in response.tools] == [tool.id for tool in lexical.tools]
 
 
 def test_what_no_signal_speaks_of_is_left_out(snapshot: Snapshot) -> None:

@@ -95,7 +95,7 @@ def test_a_retriever_encodes_a_request_once_however_many_stages_use_it(snapshot:
 def test_every_clause_brings_its_tool_by_words_alone(snapshot: Snapshot) -> None:
     response = GraphRetriever(snapshot, _Down()).retrieve(Request(query=TEXT, k=MAX_K))
     assert response.fallbacks == ("no semantic matching: it does not answer",)
-    assert {tool.tool_id for tool in response.tools[:3]} == {
+    assert {tool.id for tool in response.tools[:3]} == {
         "hr/give_spot_award",
         "procurement/create_purchase_order",
         "procurement/search_suppliers",

@@ -109,9 +109,7 @@ class TestAnswers:
     ) -> None:
         request = Request(query="create a purchase order with a supplier", k=4)
         with_model, plain = (one.retrieve(request) for one in (retriever, GraphRetriever(snapshot, HashingEncoder())))
-        assert [(tool.tool_id, tool.score) for tool in with_model.tools] == [
-            (tool.tool_id, tool.score) for tool in plain.tools
-        ]
+        assert [(tool.id, tool.score) for tool in with_model.tools] == [(tool.id, tool.score) for tool in plain.tools]
         assert plain.answerable_probability is None and plain.tools[0].probability is None
         chances = [tool.probability for tool in with_model.tools]
         assert None not in chances and chances == sorted(chances, key=lambda chance: -(chance or 0.0))
@@ -120,7 +118,7 @@ class TestAnswers:
         query = "create a purchase order with a supplier"
         full, short = (retriever.retrieve(Request(query=query, k=6, auto_k=auto)) for auto in (False, True))
         assert 1 <= len(short.tools) < len(full.tools)
-        assert [tool.tool_id for tool in short.tools] == [tool.tool_id for tool in full.tools][: len(short.tools)]
+        assert [tool.id for tool in short.tools] == [tool.id for tool in full.tools][: len(short.tools)]
         assert (short.unanswerable, short.fallbacks) == (False, ())
 
     def test_where_nothing_fits_auto_k_is_empty_and_says_why(self, retriever: GraphRetriever) -> None:

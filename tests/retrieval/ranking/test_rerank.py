@@ -167,7 +167,7 @@ def test_what_the_look_prefers_is_ranked_higher_and_still_completed(snapshot: Sn
     look = PromotingReranker(snapshot, Awards(), weight=50.0)
     plain = GraphRetriever(snapshot, HashingEncoder()).retrieve(request)
     answer = GraphRetriever(snapshot, HashingEncoder(), reranker=look).retrieve(request)
-    assert plain.tools[0].tool_id == "procurement/create_purchase_order"
-    assert answer.tools[0].tool_id == "hr/give_spot_award"
-    lifted = {tool.tool_id for tool in answer.tools if tool.reasons.features["resolver_boost"] > 0}
+    assert plain.tools[0].id == "procurement/create_purchase_order"
+    assert answer.tools[0].id == "hr/give_spot_award"
+    lifted = {tool.id for tool in answer.tools if tool.reasons.features["resolver_boost"] > 0}
     assert "hr/search_employees" in lifted

@@ -78,11 +78,11 @@ def ranked_alike(snapshot: Snapshot, text: str, weights: RankingWeights) -> list
     candidates = GraphRetriever(snapshot, HashingEncoder()).candidates(request)
     asked = GraphRetriever(snapshot, HashingEncoder(), weights=weights).retrieve(request)
     found = [snapshot.tool_id(int(tool)) for tool in candidates.ranked(weights)]
-    assert found == [tool.tool_id for tool in asked.tools]
+    assert found == [tool.id for tool in asked.tools]
     scores, tools = candidates.completed(weights)
     assert tools.tolist() == sorted(set(tools.tolist()))
     of = {snapshot.tool_id(int(tool)): round(float(score), 6) for score, tool in zip(scores, tools, strict=True)}
-    assert of == {tool.tool_id: tool.score for tool in asked.tools}
+    assert of == {tool.id: tool.score for tool in asked.tools}
     return found
 
 
@@ -112,7 +112,7 @@ def test_what_joins_may_be_seen(needing: Snapshot) -> None:
     request = Request(query="give Jan a spot award", k=MAX_K, filters={"line_of_business": ("HR",)})
     retriever = GraphRetriever(needing, HashingEncoder())
     assert needing.tool_number(NEEDED) not in retriever.candidates(request).ranked(SHIPPED)
-    assert NEEDED not in {tool.tool_id for tool in retriever.retrieve(request).tools}
+    assert NEEDED not in {tool.id for tool in retriever.retrieve(request).tools}
 
 
 def test_where_the_answer_is_not_completed_scores_are_those_of_the_retriever(needing: Snapshot) -> None:
@@ -121,7 +121,7 @@ def test_where_the_answer_is_not_completed_scores_are_those_of_the_retriever(nee
         candidates = retriever.candidates(Request(query=text, k=MAX_K))
         scores = candidates.scores(SHIPPED)
         for tool in retriever.retrieve(Request(query=text, k=MAX_K)).tools:
-            at = int(np.searchsorted(candidates.tools, needing.tool_number(tool.tool_id)))
+            at = int(np.searchsorted(candidates.tools, needing.tool_number(tool.id)))
             lift = tool.reasons.features["resolver_boost"] + tool.reasons.features["dependency_boost"]
             assert tool.score == pytest.approx(float(scores[at]) + lift, abs=1e-4)
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from egotools.values import Response
 from inference import Floats1d, HashingEncoder
 from ontology.errors import (
     InvalidArgumentError,
@@ -29,7 +30,7 @@ from ontology.errors import (
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import BASELINES, make_presets
 from retrieval.ranking.fusion import TextRanker
-from retrieval.retriever import Request, Response
+from retrieval.retriever import Request
 from retrieval.snapshot.publish import MANIFEST, content_id
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.reweight import publish_weighed, published_id
@@ -61,7 +62,7 @@ WEIGHTS = (
 
 def answers(retriever: Any) -> list[Any]:
     responses: list[Response] = [retriever.retrieve(Request(query=text, k=6)) for text in REQUESTS]
-    return [[(tool.tool_id, tool.score, tool.reasons) for tool in response.tools] for response in responses]
+    return [[(tool.id, tool.score, tool.reasons) for tool in response.tools] for response in responses]
 
 
 def test_what_a_build_writes_says_no_weights_and_has_the_shipped_ones(snapshot: Snapshot) -> None:

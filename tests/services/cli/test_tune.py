@@ -121,7 +121,7 @@ def tune(store: Path, labels: Path, **others: Any) -> Tuned:
 def completed(asked: SnapshotEngine, rows: Sequence[dict[str, Any]]) -> float:
     found = [asked.retriever().retrieve(Request(query=row["query"], k=3)).tools for row in rows]
     return float(
-        np.mean([row["tools"][0] in {tool.tool_id for tool in tools} for row, tools in zip(rows, found, strict=True)])
+        np.mean([row["tools"][0] in {tool.id for tool in tools} for row, tools in zip(rows, found, strict=True)])
     )
 
 

@@ -10,20 +10,24 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ontology.errors import InvalidArgumentError, NotFoundError
-from ontology.tool import Dependency, Parameter, Tool
-from ontology.triple import Provenance
-from retrieval.engine import CatalogInfo, EgoGraph, Engine, GraphEdge, GraphNode
-from retrieval.retriever import (
+from egotools.values import (
+    CatalogInfo,
+    EgoGraph,
     EntryMatch,
+    GraphEdge,
+    GraphNode,
+    OntologyInfo,
     ParameterBinding,
+    Provenance,
+    RankedTool,
     Reasons,
-    Request,
     Response,
-    Retriever,
-    ScoredTool,
     TraversedEdge,
 )
+from ontology.errors import InvalidArgumentError, NotFoundError
+from ontology.tool import Dependency, Parameter, Tool
+from retrieval.engine import Engine
+from retrieval.retriever import Request, Retriever
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.waiting import LIMIT_S
@@ -107,7 +111,7 @@ class MemoryEngine:
                 predicate="has_parameter",
                 tail=f"parameter:{parameter.name}",
                 phrase="takes",
-                provenance=(Provenance(tool.id, f"parameters.{parameter.name}", "rules.v1"),),
+                provenance=(Provenance(tool_id=tool.id, field=f"parameters.{parameter.name}", extractor="rules.v1"),),
             )
             for parameter in tool.parameters
             if not predicates or "has_parameter" in predicates
@@ -121,15 +125,14 @@ class MemoryEngine:
             ),
             edges=tuple(edges[:limit]),
             total_degree=len(edges),
+            snapshot_id=self.snapshot_id,
         )
 
     def catalog(self) -> CatalogInfo:
         return CatalogInfo(
             snapshot_id=self.snapshot_id,
             format_version=1,
-            ontology_name="default",
-            ontology_version=3,
-            ontology_digest="ab" * 32,
+            ontology=OntologyInfo(name="default", version=3, digest="ab" * 32),
             tool_count=len(self.tools),
             presets=("title", "words"),
             default_preset="words",
@@ -205,8 +208,8 @@ class WordRetriever:
         )
         return Response(
             tools=tuple(
-                ScoredTool(
-                    tool_id=tool_id,
+                RankedTool(
+                    id=tool_id,
                     rank=rank,
                     score=scores[tool_id],
                     reasons=reasons,

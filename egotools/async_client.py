@@ -1,0 +1,116 @@
+"""The client for asyncio."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import grpc
+
+from egotools import requests
+from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, credentials_of
+from egotools.codec import batch_results, error_from_rpc, read_value
+from egotools.errors import ClientError
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from egotools.values import CatalogInfo, EgoGraph, Query, Response, Tool
+
+__all__ = ["AsyncClient"]
+
+_Request = TypeVar("_Request")
+_Reply = TypeVar("_Reply")
+
+
+class AsyncClient:
+    """Asks an egotools server, in one event loop: the methods of :class:`egotools.Client`, awaited.
+
+    The parameters are those of :class:`egotools.Client`.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        *,
+        tls: grpc.ChannelCredentials | bool = False,
+        max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
+        options: Sequence[tuple[str, Any]] = (),
+    ) -> None:
+        credentials = credentials_of(tls)
+        chosen = channel_options(max_message_bytes, options)
+        if credentials is None:
+            self._channel = grpc.aio.insecure_channel(target, options=chosen)
+        else:
+            self._channel = grpc.aio.secure_channel(target, credentials, options=chosen)
+        self._stub = pb_grpc.ToolRetrievalStub(self._channel)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections; calls in flight are cancelled."""
+        await self._channel.close()
+
+    async def retrieve(
+        self,
+        query: str,
+        k: int = 10,
+        filters: Mapping[str, Sequence[str]] | None = None,
+        preset: str = "",
+        explain: bool = True,
+        schema_format: str = "none",
+        timeout_s: float = 10.0,
+        auto_k: bool = False,
+    ) -> Response:
+        """As :meth:`egotools.Client.retrieve`."""
+        message = requests.retrieve_request(Query(query, k, filters or {}, preset, explain, schema_format, auto_k))
+        return read_value(Response, await _call(self._stub.Retrieve, message, timeout_s))
+
+    async def retrieve_batch(
+        self, queries: Sequence[Query | str], *, timeout_s: float = 30.0
+    ) -> tuple[Response | ClientError, ...]:
+        """As :meth:`egotools.Client.retrieve_batch`."""
+        message = requests.batch_request(queries)
+        return batch_results(await _call(self._stub.RetrieveBatch, message, timeout_s))
+
+    async def get_tool(self, tool_id: str, *, schema_format: str = "none", timeout_s: float = 10.0) -> Tool:
+        """As :meth:`egotools.Client.get_tool`."""
+        message = requests.tool_request(tool_id, schema_format)
+        reply = await _call(self._stub.GetTool, message, timeout_s)
+        return read_value(Tool, reply.tool, schema_json=reply.schema_json, snapshot_id=reply.snapshot_id)
+
+    async def neighbors(
+        self, node: str, *, predicates: Sequence[str] = (), limit: int = 100, timeout_s: float = 10.0
+    ) -> EgoGraph:
+        """As :meth:`egotools.Client.neighbors`."""
+        message = requests.neighbors_request(node, predicates, limit)
+        return read_value(EgoGraph, await _call(self._stub.Neighbors, message, timeout_s))
+
+    async def catalog(self, *, page_size: int = 0, page_token: str = "", timeout_s: float = 10.0) -> CatalogInfo:
+        """As :meth:`egotools.Client.catalog`."""
+        message = requests.catalog_request(page_size, page_token)
+        return read_value(CatalogInfo, await _call(self._stub.GetCatalog, message, timeout_s))
+
+    async def tool_ids(self, *, page_size: int = 1_000, timeout_s: float = 10.0) -> AsyncIterator[str]:
+        """As :meth:`egotools.Client.tool_ids`."""
+        token = ""
+        while True:
+            page = await self.catalog(page_size=page_size, page_token=token, timeout_s=timeout_s)
+            for tool_id in page.tool_ids:
+                yield tool_id
+            token = page.next_page_token
+            if not token:
+                return
+
+
+async def _call(
+    method: grpc.aio.UnaryUnaryMultiCallable[_Request, _Reply], message: _Request, timeout_s: float
+) -> _Reply:
+    try:
+        return await method(message, timeout=timeout_s)
+    except grpc.aio.AioRpcError as failure:
+        raise error_from_rpc(failure) from None

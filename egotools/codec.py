@@ -1,0 +1,124 @@
+"""Values as messages, and messages as values, field by field: a value and its message have the same field names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+import grpc
+from google.protobuf.message import DecodeError
+
+from egotools.errors import ClientError, client_error_of
+from egotools.v1 import egotools_pb2 as pb
+from egotools.values import Response
+
+__all__ = ["batch_results", "client_error", "error_from_rpc", "message_fields", "read_value", "valid_text"]
+
+_T = TypeVar("_T")
+_Reader = Callable[[Any], Any]
+_ERROR_METADATA_KEY = "egotools-error-bin"
+_CODE_NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
+
+
+def message_fields(value: Any) -> dict[str, Any]:
+    """The fields of a value as the constructor of its message takes them."""
+    kind: Any = type(value)
+    return {name: _plain(getattr(value, name)) for name in _names(kind)}
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return valid_text(value)
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return dict(value)
+    return message_fields(value) if hasattr(value, "__dataclass_fields__") else value
+
+
+def valid_text(text: str) -> str:
+    """The text as protobuf takes it: half a surrogate pair, which JSON can hold and UTF-8 cannot, is replaced."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text
+
+
+def read_value(kind: type[_T], message: Any, **others: Any) -> _T:
+    """The value of a message.
+
+    :param kind: a class of :mod:`egotools.values`.
+    :param message: the message that has its fields.
+    :param others: fields of the value that the message does not have.
+    """
+    known: Any = kind
+    return kind(**{name: read(message) for name, read in _readers(known) if name not in others}, **others)
+
+
+@cache
+def _readers(kind: Any) -> tuple[tuple[str, _Reader], ...]:
+    hints = get_type_hints(kind)
+    return tuple((each.name, _reader(each.name, hints[each.name])) for each in fields(kind))
+
+
+def _reader(name: str, hint: Any) -> _Reader:
+    origin, inner = get_origin(hint), get_args(hint)
+    item: Any = inner[0] if inner else None
+    if origin is tuple and hasattr(item, "__dataclass_fields__"):
+        return lambda message: tuple(read_value(item, each) for each in getattr(message, name))
+    if origin is tuple:
+        return lambda message: tuple(getattr(message, name))
+    if type(None) in inner:  # an optional number
+        return lambda message: getattr(message, name) if message.HasField(name) else None
+    if origin is not None:
+        return lambda message: dict(getattr(message, name))
+    if hasattr(hint, "__dataclass_fields__"):
+        return lambda message: read_value(hint, getattr(message, name))
+    return lambda message: getattr(message, name)
+
+
+def batch_results(message: pb.RetrieveBatchResponse) -> tuple[Response | ClientError, ...]:
+    """A response or an error for each request, in their order."""
+    return tuple(
+        read_value(Response, result.response) if result.HasField("response") else client_error(result.error)
+        for result in message.results
+    )
+
+
+def client_error(error: pb.Error) -> ClientError:
+    """The exception for an ``Error`` message; raised by the caller, or kept as the result of one request of a batch."""
+    return client_error_of(
+        _CODE_NAMES.get(error.code, "UNKNOWN"),
+        error.message,
+        reason=error.reason,
+        subject=error.subject,
+        remedy=error.remedy,
+        incident_id=error.incident_id,
+    )
+
+
+def error_from_rpc(failure: Any) -> ClientError:
+    """The exception for a failed call (``grpc.RpcError`` of a sync or async channel)."""
+    code: grpc.StatusCode = failure.code()
+    sent = _sent_error(failure.trailing_metadata())
+    if sent is not None and _CODE_NAMES.get(sent.code) == code.name:
+        return client_error(sent)
+    return client_error_of(code.name, str(failure.details() or "") or "the call failed")
+
+
+def _sent_error(metadata: Iterable[tuple[str, str | bytes]] | None) -> pb.Error | None:
+    for key, value in metadata or ():
+        if key == _ERROR_METADATA_KEY and isinstance(value, bytes):
+            try:
+                return pb.Error.FromString(value)
+            except DecodeError:
+                return None
+    return None

@@ -1,0 +1,348 @@
+"""The values of the contract: what goes into a call and what comes out, the same for retrieval, server, command and client.
+
+Every value is frozen. Field names are those of the messages in ``proto/egotools/v1/egotools.proto``. This module imports the
+standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = [
+    "CatalogInfo",
+    "Dependency",
+    "EgoGraph",
+    "EntryMatch",
+    "GraphEdge",
+    "GraphNode",
+    "OntologyInfo",
+    "Parameter",
+    "ParameterBinding",
+    "Provenance",
+    "Query",
+    "RankedTool",
+    "Reasons",
+    "Response",
+    "Tool",
+    "TraversedEdge",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One request of a batch.
+
+    :param query: the request in plain words, 1 to 20,000 characters.
+    :param k: how many tools at most, 1 to 1,000.
+    :param filters: metadata key → allowed values; a tool must match every key.
+    :param preset: name of the retriever; empty: the server's default.
+    :param explain: whether the answer gives reasons.
+    :param schema_format: ``none``, ``openai``, ``anthropic`` or ``mcp``.
+    :param auto_k: the fewest tools that are expected to be enough, at most ``k``; none where the request is unanswerable.
+    """
+
+    query: str
+    k: int = 10
+    filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    preset: str = ""
+    explain: bool = True
+    schema_format: str = "none"
+    auto_k: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryMatch:
+    """A node of the graph that the request matched, and that led to the tool.
+
+    :param node: node key, ``type:name``.
+    :param kind: ``semantic`` or ``ngram``.
+    :param text: the words of the request that matched (n-gram), or the node's text (semantic).
+    :param score: cosine in [-1, 1] for semantic; inverse document frequency (>= 0) for n-grams.
+    """
+
+    node: str
+    kind: str
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraversedEdge:
+    """An edge of an ego graph between an entry node and the tool; ``head`` and ``tail`` are node keys.
+
+    :param confidence: in [0, 1].
+    """
+
+    head: str
+    predicate: str
+    tail: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterBinding:
+    """An input of the tool, and which output of another returned tool can fill it.
+
+    :param parameter: name of the input.
+    :param supplier: id of the returned tool that supplies it; empty where none does.
+    :param output: name of the output that fills it, or empty.
+    :param kind: ``supplies``, ``resolved_by`` or ``depends_on``; empty where no returned tool supplies it.
+    :param confidence: in [0, 1].
+    """
+
+    parameter: str
+    supplier: str = ""
+    output: str = ""
+    kind: str = ""
+    confidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasons:
+    """Why a tool was returned; all empty where the request did not ask for reasons.
+
+    :param features: feature → its value for this tool, in the feature's own unit; higher is better.
+    :param bindings: one for each required input, and one for each optional input that another returned tool supplies.
+    """
+
+    entries: tuple[EntryMatch, ...] = ()
+    edges: tuple[TraversedEdge, ...] = ()
+    features: Mapping[str, float] = field(default_factory=dict)
+    bindings: tuple[ParameterBinding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedTool:
+    """One tool of an answer.
+
+    A retriever fills ``id``, ``rank``, ``score``, ``probability`` and ``reasons``; the server adds the texts and the schema.
+
+    :param rank: from 1.
+    :param score: higher is better, never rising with the rank; comparable within one answer only.
+    :param schema_json: the call schema as JSON, in the form that was asked for, or empty.
+    :param probability: in [0, 1], that the request needs the tool, given that it is answerable; None where not estimated.
+    """
+
+    id: str
+    rank: int
+    score: float
+    name: str = ""
+    title: str = ""
+    description: str = ""
+    namespace: str = ""
+    schema_json: str = ""
+    reasons: Reasons = field(default_factory=Reasons)
+    probability: float | None = None
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The call schema, to be handed to a model; empty when none was asked for."""
+        return _json_object(self.schema_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """The answer to one request: the tools that it needs, best first.
+
+    :param snapshot_id: the snapshot that answered.
+    :param timings_ms: stage → milliseconds (``encode``, ``entry``, ``ego``, ``rank``, ``explain``, ``total``, …).
+    :param fallbacks: what was left out and why, one sentence each; empty when nothing was.
+    :param answerable_probability: in [0, 1], that some tool serves the request, if every second request were unanswerable;
+        None where not estimated.
+    :param unanswerable: whether that is below the threshold that 95 of 100 served requests reach.
+    """
+
+    tools: tuple[RankedTool, ...]
+    snapshot_id: str
+    preset: str
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    fallbacks: tuple[str, ...] = ()
+    answerable_probability: float | None = None
+    unanswerable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """An input or output of a tool; nested fields by dotted path (``items[].order_id``).
+
+    :param location: where an HTTP request carries it: ``path``, ``query``, ``header``, ``body``, or empty.
+    """
+
+    name: str
+    type: str
+    description: str = ""
+    required: bool = False
+    enum: tuple[str, ...] = ()
+    location: str = ""
+    format: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependency:
+    """A dependency that the tool's source declares.
+
+    :param tool_id: the tool that is needed.
+    :param parameter: the input that it fills, or empty.
+    :param output: its output that fills it, or empty.
+    :param reason: where it was declared; may be empty.
+    """
+
+    tool_id: str
+    parameter: str = ""
+    output: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One tool in full.
+
+    :param metadata_json: all metadata as one JSON object.
+    :param schema_json: the call schema as JSON, in the form that was asked for, or empty.
+    :param snapshot_id: the snapshot that it is from.
+    """
+
+    id: str
+    name: str
+    title: str
+    description: str
+    namespace: str
+    parameters: tuple[Parameter, ...] = ()
+    returns: tuple[Parameter, ...] = ()
+    depends_on: tuple[Dependency, ...] = ()
+    metadata_json: str = ""
+    schema_json: str = ""
+    snapshot_id: str = ""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata: JSON values by key."""
+        return _json_object(self.metadata_json)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The call schema, to be handed to a model; empty when none was asked for."""
+        return _json_object(self.schema_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphNode:
+    """A node of the tool graph.
+
+    :param key: ``type:name``, unique in the snapshot.
+    :param name: canonical name; for a tool its title.
+    :param degree: number of its edges in the whole graph.
+    :param tool_id: id of the tool where the node is one, else empty.
+    :param surface_forms: the forms in which documents write it.
+    """
+
+    key: str
+    type: str
+    name: str
+    degree: int = 0
+    tool_id: str = ""
+    surface_forms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where an edge was read.
+
+    :param tool_id: the tool whose document it is.
+    :param field: the field of the document: ``name``, ``description``, ``parameters.supplier_id``, …
+    :param extractor: versioned name of the extractor (``rules.v1``).
+    :param start: first character of the evidence in the field's text, or -1 where the whole field is the evidence.
+    :param end: one past its last character, or -1.
+    """
+
+    tool_id: str
+    field: str
+    extractor: str
+    start: int = -1
+    end: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphEdge:
+    """A directed edge of the tool graph; ``head`` and ``tail`` are node keys.
+
+    :param confidence: in [0, 1]; 1 for what a document declares.
+    :param phrase: the words that it was read from, where they are not the predicate's own name.
+    """
+
+    head: str
+    predicate: str
+    tail: str
+    confidence: float = 1.0
+    phrase: str = ""
+    provenance: tuple[Provenance, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EgoGraph:
+    """A node with its neighbours one edge away.
+
+    :param nodes: the nodes at the other end of ``edges``, without the center, by key.
+    :param edges: the most confident first, then by predicate, head and tail.
+    :param total_degree: edges of the center under the predicates asked for, returned or not.
+    """
+
+    center: GraphNode
+    nodes: tuple[GraphNode, ...] = ()
+    edges: tuple[GraphEdge, ...] = ()
+    total_degree: int = 0
+    snapshot_id: str = ""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the limit left edges out."""
+        return len(self.edges) < self.total_degree
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OntologyInfo:
+    """The ontology of a snapshot.
+
+    :param digest: SHA-256 of its content, hexadecimal.
+    """
+
+    name: str
+    version: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogInfo:
+    """What a snapshot holds and how it was made.
+
+    :param format_version: version of the snapshot's format on disk, from 1.
+    :param models: role → name of the model.
+    :param node_counts: entity type → number of nodes.
+    :param edge_counts: predicate → number of edges.
+    :param presets: the presets that a request can name.
+    :param default_preset: the one that an empty name means.
+    :param created_by: component → version that made the snapshot.
+    :param tool_ids: one page of the tool ids, in the snapshot's order.
+    :param next_page_token: hand it back for the next page; empty on the last.
+    """
+
+    snapshot_id: str
+    format_version: int
+    ontology: OntologyInfo
+    tool_count: int
+    presets: tuple[str, ...]
+    default_preset: str
+    models: Mapping[str, str] = field(default_factory=dict)
+    node_counts: Mapping[str, int] = field(default_factory=dict)
+    edge_counts: Mapping[str, int] = field(default_factory=dict)
+    created_by: Mapping[str, str] = field(default_factory=dict)
+    tool_ids: tuple[str, ...] = ()
+    next_page_token: str = ""
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    value = json.loads(text) if text else {}
+    return value if isinstance(value, dict) else {}

@@ -1,12 +1,13 @@
-"""Arguments: the inputs of a tool as things people say, grouped (an amount with its currency is said as one)."""
+"""Arguments: the inputs of a tool as parts of a request; an amount and its currency are one argument."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from datagen.generation.data_files import word_classes
 from datagen.generation.lexicon import Field, Lexicon, Noun
 from ingest.linking import CanonicalNames, ToolProfile, type_family
 from ontology.names import noun_lemma, words
@@ -14,29 +15,29 @@ from ontology.tool import Parameter, Tool
 
 __all__ = ["Argument", "arguments_of", "canonical", "in_words", "number_pattern"]
 
-_DECISIONS = frozenset("decision action approve approved outcome verdict usage".split())
-_STATES = frozenset("status state answer".split())
-_WORDY = frozenset("job title thing topic message name person company remark city tag code kind".split())
-_NUMBERED = frozenset("id key code number arn handle document item element group".split())
-_QUOTED = re.compile(r"`([a-z][a-z_ -]{1,20})`")
-_SECRETS = frozenset("session token password secret".split())
-_CURRENCY = frozenset(("currency",))
-_MOMENTS = frozenset("at on time".split())
+_WORDS = word_classes("arguments")
+_QUOTED_VALUE = re.compile(r"`([a-z][a-z_ -]{1,20})`")
+_ENUMERATION = re.compile(r"\b(?:either|one of|valid (?:types|values)|options are|allowed)\b", re.I)
 _MAX_ARGUMENTS = 14
-_OBJECTS = ("object", "dict", "map", "structure")
+_MAX_DESCRIBED_CHOICES = 6
+_MAX_CHOICE_CHARS = 24
+_LEAST_CONFIDENCE = 0.5
+_OBJECT_TYPES = ("object", "dict", "map", "structure")
 _LONG_NUMBERS = ("###", "####", "#####", "@-###", "@#####", "@@-####", "@@-###")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Argument:
-    """One thing to be said for a tool.
+    """One value that a request can state for a tool.
 
-    :param names: the inputs that one phrase fills, the most telling first.
-    :param noun: what an identifier identifies, or None for plain values.
-    :param field: how a plain value is said, or None.
-    :param choices: the values that its document allows, in words; empty where any goes.
+    :param names: the inputs that the value fills, the most specific first.
+    :param noun: the thing that an identifier identifies, or None for plain values.
+    :param field: the phrases of a plain value, or None.
+    :param choices: the values that its document allows, in words; empty where any value is allowed.
     :param role: ``id``, ``decision``, ``state``, ``choice``, ``text`` or ``value``.
-    :param label: what people call the input itself (``due date``), or empty.
+    :param many: whether it takes a list.
+    :param label: the name of the input in words (``due date``), or empty.
+    :param pattern: the pattern of an identifier's numbers.
     """
 
     names: tuple[str, ...]
@@ -49,38 +50,43 @@ class Argument:
     label: str = ""
     pattern: str = ""
 
+    @property
+    def kind(self) -> str:
+        """The kind of its plain value, or empty."""
+        return self.field.kind if self.field is not None else ""
+
 
 def arguments_of(tool: Tool, profile: ToolProfile, lexicon: Lexicon, names: CanonicalNames) -> tuple[Argument, ...]:
-    """The arguments of a tool in the order of its inputs; what no one would say is left out."""
-    ids = {
-        need.parameter: need.key[0]
-        for need in profile.consumes
-        if need.identifier and need.confidence >= 0.5 and need.key[0] not in ("session", "token")
+    """The arguments of a tool in the order of its inputs, without inputs that never stand in a request."""
+    entities = {
+        value.parameter: value.key[0]
+        for value in profile.consumes
+        if value.identifier and value.confidence >= _LEAST_CONFIDENCE and value.key[0] not in ("session", "token")
     }
-    structures = {parameter.name for parameter in tool.parameters if _is_structure(parameter, tool)}
+    required = {parameter.name: parameter.required for parameter in tool.parameters}
     found: list[Argument] = []
-    taken: set[str] = set()
+    taken = {parameter.name for parameter in tool.parameters if _is_structure(parameter, tool)}
     for parameter in tool.parameters:
-        if parameter.name in taken or parameter.name in structures:
+        if parameter.name in taken:
             continue
         taken.add(parameter.name)
-        required = _required(parameter, tool)
-        if "." in parameter.name and "[]" in parameter.name and not required:
+        needed = _is_required(parameter.name, required)
+        if "." in parameter.name and "[]" in parameter.name and not needed:
             continue
-        entity = _identified(parameter, ids.get(parameter.name, ""), lexicon, names)
-        argument = _argument(parameter, entity, lexicon, required)
+        entity = _identified(parameter, entities.get(parameter.name, ""), lexicon, names)
+        argument = _argument(parameter, entity, lexicon, required=needed)
         if argument is None:
             continue
-        if argument.field is not None and argument.field.kind in ("money", "small", "pay"):
-            partner = _currency_of(parameter, tool)
-            taken.update(partner)
-            argument = _renamed(argument, (parameter.name, *partner))
+        if argument.kind in ("money", "small", "pay"):
+            currency = _currency_of(parameter, tool)
+            taken.update(currency)
+            argument = replace(argument, names=(parameter.name, *currency))
         found.append(argument)
     return tuple(found[:_MAX_ARGUMENTS])
 
 
 def canonical(name: str) -> str:
-    """The words of an input's last segment, nouns in the singular; an amount's are those of what it is the amount of."""
+    """The words of an input's last segment, nouns in the singular; of an amount the words of the segment before it."""
     segments = name.replace("[]", "").split(".")
     tokens = words(segments[-1])
     if len(segments) > 1 and tokens in (["amount"], ["value"], ["min"], ["max"]):
@@ -89,14 +95,12 @@ def canonical(name: str) -> str:
 
 
 def in_words(value: str) -> str:
-    """An allowed value as people write it: ``on_hold`` → ``on hold``; codes in capitals stay."""
-    if value.isupper() and len(value) <= 4:
-        return value
-    return " ".join(words(value))
+    """An allowed value in words: ``on_hold`` → ``on hold``; short codes in capitals stay."""
+    return value if value.isupper() and len(value) <= 4 else " ".join(words(value))
 
 
 def number_pattern(noun: Noun | None, key: str) -> str:
-    """How a number of this thing looks: the lexicon's, else one that is always the same for the same thing."""
+    """The pattern of this thing's numbers: the lexicon's, else one that depends on the key alone."""
     if noun is not None and noun.number:
         return noun.number
     digest = hashlib.sha256(key.encode()).digest()
@@ -105,133 +109,101 @@ def number_pattern(noun: Noun | None, key: str) -> str:
 
 
 def _identified(parameter: Parameter, entity: str, lexicon: Lexicon, names: CanonicalNames) -> str:
-    """What an input identifies: what the linker found, or a thing with a number that it is called as."""
+    """The entity that an input identifies: that of the linker, or a thing with a number whose name the input has."""
     last = parameter.name.replace("[]", "").rsplit(".", 1)[-1]
-    tokens = words(last)
-    if tokens[-1:] == ["reference"] or parameter.enum:
+    if words(last)[-1:] == ["reference"] or parameter.enum:
         return ""
     if entity or type_family(parameter.type) not in ("string", "array", "integer"):
         return entity
-    called = names.canonical(last).replace(" lots", " lot")
-    noun = lexicon.nouns.get(called)
-    return called if noun is not None and noun.number and lexicon.field(canonical(parameter.name)) is None else ""
+    name = names.canonical(last).replace(" lots", " lot")
+    noun = lexicon.nouns.get(name)
+    return name if noun is not None and noun.number and lexicon.field(canonical(parameter.name)) is None else ""
 
 
-def _argument(parameter: Parameter, entity: str, lexicon: Lexicon, required: bool) -> Argument | None:
+def _argument(parameter: Parameter, entity: str, lexicon: Lexicon, *, required: bool) -> Argument | None:
     name = canonical(parameter.name)
-    if not name or _SECRETS.intersection(name.split()) or (lexicon.is_unsaid(name) and not entity):
+    if not name or _WORDS["secrets"].intersection(name.split()) or (lexicon.is_skipped(name) and not entity):
         return None
-    many = type_family(parameter.type) == "array"
-    noun = lexicon.noun(entity) if entity else None
-    if noun is not None:
-        return Argument(
-            names=(parameter.name,),
-            required=required,
-            role="id",
-            noun=noun,
-            many=many,
-            label=_label(name),
-            pattern=number_pattern(noun, entity),
-        )
-    choices = _choices(parameter)
-    last = name.split()[-1]
-    field = _ends(parameter, name) or lexicon.field(name)
-    if last in _DECISIONS and (choices or type_family(parameter.type) == "boolean"):
-        role, choices = "decision", choices or ("approve", "reject")
-    elif last in _STATES and choices:
-        role = "state"
-    elif choices:
-        role = "choice"
-    elif type_family(parameter.type) == "boolean":
-        role = "value"
-        if field is None or field.kind != "flag":
-            return None
-    elif field is None or (type_family(parameter.type) in ("integer", "number") and field.kind in _WORDY):
-        field = _by_type(parameter, name)
-        role = "value"
-        if field is None:
-            return None
-    else:
-        role = "text" if field.kind in ("thing", "topic") else "value"
-    return Argument(
+    argument = Argument(
         names=(parameter.name,),
         required=required,
-        role=role,
-        field=field,
-        choices=choices,
-        many=many,
+        role="id",
+        many=type_family(parameter.type) == "array",
         label=_label(name),
     )
+    noun = lexicon.noun(entity) if entity else None
+    if noun is not None:
+        return replace(argument, noun=noun, pattern=number_pattern(noun, entity))
+    field = _place_field(parameter, name) or lexicon.field(name)
+    return _plain(replace(argument, field=field, choices=_choices(parameter)), parameter, name)
 
 
-def _ends(parameter: Parameter, name: str) -> Field | None:
-    """``from`` and ``to`` that are no dates: places, unless the tool says currencies."""
-    if (
-        name not in ("from", "to")
-        or parameter.format in ("date", "date-time")
-        or type_family(parameter.type) != "string"
-    ):
+def _plain(argument: Argument, parameter: Parameter, name: str) -> Argument | None:
+    """An argument that identifies nothing, with its role; None where its value cannot be stated."""
+    last, family, field = name.split()[-1], type_family(parameter.type), argument.field
+    if last in _WORDS["decisions"] and (argument.choices or family == "boolean"):
+        return replace(argument, role="decision", choices=argument.choices or ("approve", "reject"))
+    if argument.choices:
+        return replace(argument, role="state" if last in _WORDS["states"] else "choice")
+    if family == "boolean":
+        return replace(argument, role="value") if argument.kind == "flag" else None
+    if field is None or (family in ("integer", "number") and field.kind in _WORDS["worded_kinds"]):
+        field = _field_by_type(parameter, name)
+        return replace(argument, role="value", field=field) if field is not None else None
+    return replace(argument, role="text" if field.kind in ("thing", "topic") else "value")
+
+
+def _place_field(parameter: Parameter, name: str) -> Field | None:
+    """The field of ``from`` and ``to`` where they are places, not dates and not currencies."""
+    is_date = parameter.format in ("date", "date-time")
+    if name not in ("from", "to") or is_date or type_family(parameter.type) != "string":
         return None
-    said = parameter.description.lower()
-    if "date" in said or "mail" in said:
+    description = parameter.description.lower()
+    if "date" in description or "mail" in description:
         return None
-    return Field(kind="city", say=(f"{name} {{v}}",), noun="place")
+    return Field(kind="city", phrases=(f"{name} {{v}}",), label="place")
 
 
-def _by_type(parameter: Parameter, name: str) -> Field | None:
-    """An input whose name the lexicon does not know is said by its name, where that is words."""
-    spoken = _label(name)
-    if not spoken:
+def _field_by_type(parameter: Parameter, name: str) -> Field | None:
+    """The field of an input that the lexicon does not have, by its type and its label; None where it has no label."""
+    label, kind = _label(name), _kind_by_type(parameter, name)
+    if not label or not kind:
         return None
+    if kind == "date" and label.split()[-1] in _WORDS["moments"]:
+        event = label.split()[0]
+        return Field(kind=kind, phrases=("on {v}",), label=f"date it {event}" if event.endswith("ed") else "date")
+    return Field(kind=kind, phrases=(f"with {{v}} as the {label}", f"with the {label} {{v}}"), label=label)
+
+
+def _kind_by_type(parameter: Parameter, name: str) -> str:
     family = type_family(parameter.type)
     if parameter.format in ("date", "date-time") or family == "time" or "date" in name.split():
-        kind = "date"
-    elif parameter.format == "email":
-        kind = "email"
-    elif parameter.format in ("uri", "url"):
-        kind = "url"
-    elif family in ("integer", "number"):
-        kind = "count"
-    elif family == "string":
-        kind = "docnum" if name.split()[-1] in _NUMBERED else "title"
-    else:
-        return None
-    if kind == "date" and spoken.split()[-1] in _MOMENTS:
-        return Field(
-            kind=kind,
-            say=("on {v}",),
-            noun=f"date it {spoken.split()[0]}" if spoken.split()[0].endswith("ed") else "date",
-        )
-    return Field(kind=kind, say=(f"with {{v}} as the {spoken}", f"with the {spoken} {{v}}"), noun=spoken)
+        return "date"
+    if parameter.format in ("email", "uri", "url"):
+        return "email" if parameter.format == "email" else "url"
+    if family in ("integer", "number"):
+        return "count"
+    if family == "string":
+        return "docnum" if name.split()[-1] in _WORDS["numbered"] else "title"
+    return ""
 
 
 def _label(name: str) -> str:
-    tokens = [word for word in name.split() if word not in ("id", "new", "uuid", "arn", "iso")]
-    return (
-        " ".join(tokens)
-        if tokens and len(tokens) <= 3 and all(word.isalpha() and word.isascii() for word in tokens)
-        else ""
-    )
+    tokens = [word for word in name.split() if word not in _WORDS["unlabelled"]]
+    return " ".join(tokens) if len(tokens) <= 3 and all(word.isalpha() and word.isascii() for word in tokens) else ""
 
 
 def _choices(parameter: Parameter) -> tuple[str, ...]:
-    said = (in_words(value) for value in parameter.enum or _described_choices(parameter))
-    return tuple(dict.fromkeys(value for value in said if 1 < len(value) <= 24 or value.isdigit()))
+    """The allowed values: those of the schema, else those that a description lists: "either `artist` or `user`"."""
+    values = list(parameter.enum)
+    if not values and _ENUMERATION.search(parameter.description):
+        values = _QUOTED_VALUE.findall(parameter.description)[:_MAX_DESCRIBED_CHOICES]
+    readable = (in_words(value) for value in values)
+    return tuple(dict.fromkeys(one for one in readable if 1 < len(one) <= _MAX_CHOICE_CHARS or one.isdigit()))
 
 
-def _described_choices(parameter: Parameter) -> tuple[str, ...]:
-    """Values that a description quotes where it says that they are all: "either `artist` or `user`"."""
-    if not re.search(
-        r"\b(?:either|one of|valid (?:types|values)|options are|allowed)\b", parameter.description, re.IGNORECASE
-    ):
-        return ()
-    return tuple(_QUOTED.findall(parameter.description)[:6])
-
-
-def _required(parameter: Parameter, tool: Tool) -> bool:
-    """Whether it must be said: of a nested input, whether all above it must."""
-    required = {other.name: other.required for other in tool.parameters}
-    name = parameter.name
+def _is_required(name: str, required: Mapping[str, bool]) -> bool:
+    """Whether a value is required: of a nested input, whether all inputs above it are required too."""
     if not required[name]:
         return False
     while "." in name:
@@ -242,19 +214,14 @@ def _required(parameter: Parameter, tool: Tool) -> bool:
 
 
 def _is_structure(parameter: Parameter, tool: Tool) -> bool:
-    return any(
-        other.name.startswith((f"{parameter.name}.", f"{parameter.name}[].")) for other in tool.parameters
-    ) or parameter.type.lower().startswith(_OBJECTS)
+    nested = (f"{parameter.name}.", f"{parameter.name}[].")
+    return parameter.type.lower().startswith(_OBJECT_TYPES) or any(
+        other.name.startswith(nested) for other in tool.parameters
+    )
 
 
 def _currency_of(parameter: Parameter, tool: Tool) -> tuple[str, ...]:
-    above, _, _ = parameter.name.rpartition(".")
-    return tuple(
-        other.name
-        for other in tool.parameters
-        if other.name.rpartition(".")[0] == above and canonical(other.name) in _CURRENCY
-    )[:1]
-
-
-def _renamed(argument: Argument, names: Iterable[str]) -> Argument:
-    return replace(argument, names=tuple(names))
+    """The input for the currency of an amount, if there is one."""
+    above = parameter.name.rpartition(".")[0]
+    beside = [other.name for other in tool.parameters if other.name.rpartition(".")[0] == above]
+    return tuple(name for name in beside if canonical(name) == "currency")[:1]

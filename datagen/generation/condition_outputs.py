@@ -1,103 +1,72 @@
-"""Outputs: what a tool gives, as far as a condition can be put on it."""
+"""The outputs of a tool that a condition can test."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from datagen.generation.arguments import canonical, in_words
-from datagen.generation.lexicon import Lexicon
+from datagen.generation.data_files import read_data, word_classes
 from ingest.linking import type_family
 from ontology.names import is_noun
 from ontology.tool import Parameter, Tool
 
-__all__ = ["Output", "outputs_of"]
+__all__ = ["ConditionOutput", "condition_outputs"]
 
-_STATES = frozenset("status state stage health".split())
-_WITHOUT = frozenset(
-    "id ids key number code url href uri name text offset limit page next previous total_pages width height line position type height "
-    "latitude longitude version token hash size index lineno".split()
-)
-_AMOUNTS = frozenset("amount price cost salary pay budget spend credit".split())
-_RATES = frozenset("percent score rating rate average popularity share load".split())
-_SPOKEN = {
-    "available": "money left",
-    "total open": "open amount",
-    "overdue": "overdue sum",
-    "exposure": "exposure",
-    "committed": "committed sum",
-    "headcount": "headcount",
-    "total unrestricted": "free stock",
-    "vote average": "rating",
-    "vote count": "number of votes",
-    "lead time day": "lead time in days",
-    "lead time days": "lead time in days",
-    "total result": "number of hits",
-    "total": "total",
-    "remaining day": "number of days left",
-    "days": "number of days",
-    "open alert": "alert",
-    "on time delivery percent": "delivery score",
-}
-_FLAGS = frozenset(
-    "covered blocked paid released confirmed refundable hazardous mandatory locked explicit archived private public signed approved overdue "
-    "available active enabled urgent accepted".split()
-)
+_WORDS = word_classes("condition_outputs")
+_LABELS: Mapping[str, str] = read_data("word_classes")["output_labels"]
+_LONGEST_LABEL = 4  # words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """Something that a condition can test.
+class ConditionOutput:
+    """An output that a condition can test.
 
     :param kind: ``money``, ``rate``, ``count``, ``date``, ``state`` or ``flag``.
-    :param spoken: what people call it.
+    :param label: its everyday name.
+    :param choices: the states that its document allows, in words; empty where any is allowed.
     """
 
     name: str
     kind: str
-    spoken: str
+    label: str
     choices: tuple[str, ...] = ()
 
 
-def outputs_of(tool: Tool, lexicon: Lexicon) -> tuple[Output, ...]:
-    """What can be tested of a tool's own answer; of the lists in it nothing."""
-    del lexicon
-    found: dict[str, Output] = {}
+def condition_outputs(tool: Tool) -> tuple[ConditionOutput, ...]:
+    """The outputs of a tool that a condition can test, one for each label; those inside of lists are left out."""
+    found: dict[str, ConditionOutput] = {}
     for output in tool.returns:
-        plain = output.name.removeprefix("value[].").removeprefix("[].")
-        if "[]" in plain or plain.count(".") > 1:
-            continue
-        one = _output(output, plain)
-        if one is not None:
-            found.setdefault(one.spoken, one)
+        path = output.name.removeprefix("value[].").removeprefix("[].")
+        name = canonical(path)
+        kind = _kind(output, path, name) if "[]" not in path and path.count(".") <= 1 else ""
+        if kind:
+            label = name.split()[-1] if kind == "flag" else _LABELS.get(name, name)
+            choices = tuple(in_words(value) for value in output.enum) if kind == "state" else ()
+            found.setdefault(label, ConditionOutput(name=output.name, kind=kind, label=label, choices=choices))
     return tuple(found.values())
 
 
-def _output(output: Parameter, plain: str) -> Output | None:
-    name = canonical(plain)
+def _kind(output: Parameter, path: str, name: str) -> str:
+    """The kind of an output; empty where no condition can test it."""
     last = name.split()[-1] if name else ""
+    if not name or (last in _WORDS["untestable"] and not output.enum and name not in _LABELS):
+        return ""
     family = type_family(output.type)
-    if not name or (last in _WITHOUT and not output.enum and name not in _SPOKEN):
-        return None
-    spoken = _SPOKEN.get(name, name)
-    if last in _STATES and family in ("string", ""):
-        return Output(
-            name=output.name, kind="state", spoken=spoken, choices=tuple(in_words(value) for value in output.enum)
-        )
+    if last in _WORDS["states"] and family in ("string", ""):
+        return "state"
     if family == "boolean":
-        return Output(name=output.name, kind="flag", spoken=last, choices=()) if last in _FLAGS else None
+        return "flag" if last in _WORDS["flags"] else ""
+    readable = _is_readable(_LABELS.get(name, name))
     if output.format in ("date", "date-time") or family == "time" or last in ("date", "until", "on", "eta"):
-        return (
-            Output(name=output.name, kind="date", spoken=spoken)
-            if _is_spoken(spoken) or last in ("until", "to")
-            else None
-        )
-    if family in ("number", "integer"):
-        money = plain.endswith(".amount") or last in _AMOUNTS
-        kind = "money" if money else "rate" if set(name.split()) & _RATES else "count"
-        return Output(name=output.name, kind=kind, spoken=spoken) if _is_spoken(spoken) else None
-    return None
+        return "date" if readable or last in ("until", "to") else ""
+    if family not in ("number", "integer") or not readable:
+        return ""
+    if path.endswith(".amount") or last in _WORDS["amounts"]:
+        return "money"
+    return "rate" if _WORDS["rates"].intersection(name.split()) else "count"
 
 
-def _is_spoken(spoken: str) -> bool:
-    words = spoken.split()
-    return len(words) <= 4 and all(word.isalpha() and word.isascii() for word in words) and is_noun(words[-1])
+def _is_readable(label: str) -> bool:
+    words = label.split()
+    return len(words) <= _LONGEST_LABEL and all(w.isalpha() and w.isascii() for w in words) and is_noun(words[-1])

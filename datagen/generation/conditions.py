@@ -1,110 +1,83 @@
-"""Conditions: what may be said of a tool's answer: more than, before, still open, there are any."""
+"""Conditions on the result of a step: more than, before, still open, there are any."""
 
 from __future__ import annotations
 
-from datagen.generation.condition_outputs import Output
+from datagen.generation.clause import Clause, clause_of
+from datagen.generation.condition_outputs import ConditionOutput
+from datagen.generation.data_files import templates
 from datagen.generation.grammar import article
-from datagen.generation.phrases import Fills, owner_phrase, parts_of, thing_phrase
-from datagen.generation.sampler import Speech
-from datagen.generation.tool_frame import Reading
+from datagen.generation.phrases import References
+from datagen.generation.realisation import indefinite
+from datagen.generation.sampler import Sampler
+from datagen.generation.tool_frame import ToolFrame
 from datagen.generation.value_sampler import draw
 
 __all__ = ["condition_of"]
 
-_STATES = ("still open", "approved", "on hold", "not done yet", "pending", "closed", "ready", "in the green", "blocked")
-_MORE = ("is more than", "is over", "is above", "exceeds", "has gone past")
-_LESS = ("is less than", "is under", "is below", "is down to less than")
+_TEMPLATES = templates("conditions")
+_VALUE_KINDS = {"money": "money", "rate": "rating", "count": "few"}
 
 
-def condition_of(reading: Reading, fills: Fills, speech: Speech, *, one: bool = False) -> str:
-    """A condition on what the tool gives, as a clause without ``if``; empty where there is nothing to test.
+def condition_of(frame: ToolFrame, references: References, sampler: Sampler, *, single: bool = False) -> str:
+    """A condition on the result of a tool, as a clause without ``if``.
 
-    :param one: say of a list that there is one, rather than that there are some.
+    :param single: of a list, that there is one thing; else that there are some.
     """
-    thing, owner = thing_phrase(reading, fills, speech), owner_phrase(reading, fills, speech)
-    parts = parts_of(reading, fills, speech, sparse=True, spare=reading.kind == "get")
-    at = reading.owner.noun.at if reading.owner is not None and reading.owner.noun is not None else "for"
-    if reading.many:
-        whose = f" {at} {owner}" if owner else ""
-        return (
-            _one_there(reading, f"{whose}{parts.tail}", parts.name, speech)
-            if one
-            else _existence(reading, f"{whose}{parts.tail}", speech)
-        )
-    said = speech.noun(reading.noun, reading.heard)
-    of_owner = f" {at} {owner}" if owner else ""
-    subject = f"{thing}{of_owner}" if thing else f"the {said}{of_owner}" if owner or not reading.mine else f"my {said}"
-    tests = [test for output in reading.outputs for test in _tests(output, subject, speech)]
+    clause = clause_of(frame, references, sampler, minimal=frame.kind == "get", short=True)
+    if frame.many:
+        return _one_exists(clause) if single else _some_exist(clause)
+    word = clause.noun()
+    if clause.identity:
+        subject = f"{clause.identity}{clause.whose}"
+    else:
+        subject = f"my {word}" if frame.own and not clause.owner else f"the {word}{clause.whose}"
+    tests = [test for output in frame.outputs for test in _tests(output, subject, sampler)]
     if tests:
-        return f"{speech.rng.choice(tests)}{parts.tail}"
-    if owner and not thing and not reading.noun.mass and not reading.noun.plural:
-        return speech.pick((f"there is {article(said)} {at} {owner}", f"{owner} has {article(said)}")) + parts.tail
-    if thing or not owner:
-        return (
-            speech.pick((f"you find {subject}", f"we have {subject} on file", f"{subject} is in the books"))
-            + parts.tail
-        )
-    return speech.pick((f"there is anything on {subject}", f"you see {subject}")) + parts.tail
+        condition = sampler.pick(tests)
+    elif clause.owner and not clause.identity and not frame.noun.uncountable:
+        slots = {"a_thing": article(word), "whose": clause.whose, "owner": clause.owner}
+        condition = sampler.phrase(_TEMPLATES["owned"], **slots)
+    else:
+        known = clause.identity or not clause.owner
+        condition = sampler.phrase(_TEMPLATES["known" if known else "anything"], subject=subject)
+    return f"{condition}{clause.tail}"
 
 
-def _tests(output: Output, subject: str, speech: Speech) -> list[str]:
-    spoken = output.spoken
+def _tests(output: ConditionOutput, subject: str, sampler: Sampler) -> list[str]:
+    """Tests of one output of a thing."""
+    label = output.label
     if output.kind == "state":
-        state = speech.rng.choice(output.choices) if output.choices else speech.rng.choice(_STATES)
+        state = sampler.pick(output.choices or _TEMPLATES["states"])
         return [f"{subject} is {state}", f"{subject} isn't {state} yet" if output.choices else f"{subject} is {state}"]
     if output.kind == "flag":
-        return [f"{subject} is {spoken}", f"{subject} isn't {spoken}"]
+        return [f"{subject} is {label}", f"{subject} isn't {label}"]
     if output.kind == "date":
-        date = speech.dates.date()
-        if spoken.split()[-1] in ("until", "to"):
+        date = sampler.dates.date()
+        if label.split()[-1] in ("until", "to"):
             return [f"{subject} runs out before {date}", f"{subject} is good until at least {date}"]
-        return [
-            f"the {spoken} of {subject} is {speech.pick(('before', 'after', 'later than', 'no later than'))} {date}"
-        ]
-    value = draw({"money": "money", "rate": "rating"}.get(output.kind, "few"), speech.rng, speech.lexicon)
+        return [f"the {label} of {subject} is {sampler.pick(_TEMPLATES['date_comparisons'])} {date}"]
+    value = draw(_VALUE_KINDS[output.kind], sampler.rng, sampler.lexicon)
     if output.kind == "rate" and "percent" in output.name.lower():
-        value = draw("percent", speech.rng, speech.lexicon)
-    compare = speech.pick((*_MORE, *_LESS))
-    return [f"the {spoken} of {subject} {compare} {value}"]
+        value = draw("percent", sampler.rng, sampler.lexicon)
+    return [f"the {label} of {subject} {sampler.pick(_TEMPLATES['comparisons'])} {value}"]
 
 
-def _one_there(reading: Reading, tail: str, name: str, speech: Speech) -> str:
-    """There is one: what is to happen can speak of ``it``."""
-    noun = reading.noun
-    quality = f" {speech.pick(reading.quality)}" if reading.quality else ""
-    said = speech.noun(noun, reading.heard)
-    if name:
-        ways: tuple[str, ...] = (
-            f"there's {article(said)} called {name}{tail}", f"we have {article(said)} called {name}{tail}", f"you come across {name}{tail}",
-            f"{name} is among our {speech.noun(noun, many=True)}{tail}", f"there is {article(said)} named {name}{tail}" if not noun.person else f"{name} is with us{tail}",
-        )  # fmt: skip
-        return speech.pick(ways)
-    which = f"{said if noun.mass or noun.plural else article(said)}{quality}{tail}".replace(" that are ", " that is ")
-    ways = (
-        f"there's {which}",
-        f"there is {which}",
-        f"you find {which}",
-        f"we have {which}",
-        f"we've got {which}",
-        f"you see {which}",
-    )
-    return speech.pick(ways)
+def _one_exists(clause: Clause) -> str:
+    """There is one, which ``it`` can refer to."""
+    noun, qualifier, word = clause.frame.noun, clause.qualifier(), clause.noun()
+    tail = f"{clause.whose}{clause.tail}"
+    if clause.name:
+        things = clause.sampler.noun(noun, many=True)
+        slots = {"a_thing": article(word), "things": things, "name": clause.name, "tail": tail}
+        return clause.sampler.phrase(_TEMPLATES["named_person" if noun.person else "named_thing"], **slots)
+    one = f"{indefinite(noun, word)}{qualifier}{tail}".replace(" that are ", " that is ")
+    return clause.sampler.phrase(_TEMPLATES["one"], one=one)
 
 
-def _existence(reading: Reading, tail: str, speech: Speech) -> str:
-    noun = reading.noun
-    quality = f" {speech.pick(reading.quality)}" if reading.quality else ""
-    said = f"{speech.noun(noun, reading.heard, many=True)}{quality}{tail}"
-    if noun.mass:
-        return speech.pick((f"there is any {said}", f"there's {said}"))
-    more = speech.pick(("one", "two", "three", "four", "five", "six", "ten", "a dozen"))
-    return speech.pick(
-        (
-            f"there are any {said}",
-            f"there are {said}",
-            f"there are more than {more} {said}",
-            f"you find any {said}",
-            f"we've got {said}",
-            f"we have {said}",
-        )
-    )
+def _some_exist(clause: Clause) -> str:
+    qualifier = clause.qualifier()
+    things = f"{clause.noun(many=True)}{qualifier}{clause.whose}{clause.tail}"
+    if clause.frame.noun.mass:
+        return clause.sampler.phrase(_TEMPLATES["some_mass"], things=things)
+    number = clause.sampler.pick(_TEMPLATES["numbers"])
+    return clause.sampler.phrase(_TEMPLATES["some"], number=number, things=things)

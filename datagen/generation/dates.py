@@ -1,4 +1,4 @@
-"""Dates: days, times, weeks, months and years as one request says them, all in one manner, and each later than the one before."""
+"""Dates: days, times, weeks, months and years of one request, all in one format, each later than the one before."""
 
 from __future__ import annotations
 
@@ -14,39 +14,46 @@ _MONTHS = "January February March April May June July August September October N
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _SOON = ("today", "tomorrow", *(f"next {day}" for day in _DAYS[:5]), "the end of next week", "the end of the month")
 _THIS = ("last", "this", "next")
-_WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
+_HOURS = "one two three four five six seven eight nine ten eleven twelve".split()
 _FIRST_HOUR, _LAST_HOUR = 7, 19
 
 
 @dataclass(slots=True)
 class Dates:
-    """What was said of time so far.
+    """The times that a request has stated so far.
 
-    :param manner: how days are said, for all of a request.
-    :param day: days since the start of the year, of the last day said; -1 before the first.
+    :param day_format: the format of days, in [0, 9); one for the whole request.
+    :param clock: the format of times, in [0, 3).
+    :param relative: whether days are relative to today: ``tomorrow``.
+    :param day: the last day that was stated, in days since the start of the year; -1 before the first.
+    :param hour: the last hour that was stated; -1 before the first.
+    :param place: the last relative time, as its place in a list; -1 before the first.
+    :param number: the last week or month; -1 before the first.
+    :param fixed_year: the only year of the request; 0 before it is stated.
+    :param past: whether a day in the past was stated.
     """
 
     rng: random.Random
-    manner: int = field(init=False)
+    day_format: int = field(init=False)
     clock: int = field(init=False)
     relative: bool = field(init=False)
     day: int = -1
     hour: int = -1
     place: int = -1
     number: int = -1
-    said_year: int = 0
+    fixed_year: int = 0
     past: bool = False
 
     def __post_init__(self) -> None:
-        self.manner, self.clock = self.rng.randrange(9), self.rng.randrange(3)
+        self.day_format, self.clock = self.rng.randrange(9), self.rng.randrange(3)
         self.relative = self.rng.random() < 0.2
 
-    def forget(self) -> None:
-        """What comes next has nothing to do with what was said; only the manner stays."""
+    def reset(self) -> None:
+        """Forget the times that were stated, but not their format: an unrelated part of the request follows."""
         self.day = self.hour = self.place = self.number = -1
-        self.said_year, self.past = 0, False
+        self.fixed_year, self.past = 0, False
 
-    def say(self, kind: str) -> str:
+    def state(self, kind: str) -> str:
         """A time of a kind, one of :data:`TIMES`."""
         return TIMES[kind](self)
 
@@ -58,7 +65,7 @@ class Dates:
             self.place = self.rng.randint(self.place + 1, min(self.place + 4, len(_SOON) - 1))
             return _SOON[self.place]
         self.day = self.day + self.rng.randint(1, 18) if self.day >= 0 else self.rng.randint(8, 300)
-        return _as_said(_NEW_YEAR + timedelta(days=self.day), self.manner)
+        return _formatted(_NEW_YEAR + timedelta(days=self.day), self.day_format)
 
     def time(self) -> str:
         """A time of day."""
@@ -69,43 +76,45 @@ class Dates:
             return f"{self.hour}:{self.rng.choice(('00', '15', '30', '45'))}"
         if self.clock == 1:
             return f"{half}{'am' if self.hour < 12 else 'pm'}"
-        return self.rng.choice((f"half past {_WORDS[half - 1]}", f"{half} o'clock"))
+        return self.rng.choice((f"half past {_HOURS[half - 1]}", f"{half} o'clock"))
 
     def datetime(self) -> str:
-        """A day with its time; where one was said, a later time of that day."""
+        """A day with its time; after the first one a later time of that day."""
         return f"{self.date()} at {self.time()}" if self.hour < 0 else self.time()
 
     def week(self) -> str:
         """A week."""
         if self.relative:
-            self.place = min(self.place + self.rng.randint(1, 2), 2)
-            return f"{_THIS[self.place]} week"
+            return self._relative("week")
         self.number = self.rng.randint(2, 40) if self.number < 0 else self.number + self.rng.randint(1, 4)
         return f"{'week' if self.clock else 'calendar week'} {self.number}"
 
     def month(self) -> str:
         """A month."""
         if self.relative:
-            self.place = min(self.place + self.rng.randint(1, 2), 2)
-            return f"{_THIS[self.place]} month"
+            return self._relative("month")
         self.number = self.rng.randrange(9) if self.number < 0 else min(self.number + self.rng.randint(1, 3), 11)
         return _MONTHS[self.number]
 
     def year(self) -> str:
-        """A year; one and the same in a request, as nobody compares years in one."""
+        """A year, the same one in a whole request: people rarely compare years."""
         if self.relative:
             return "this year" if self.clock else "last year"
-        self.said_year = self.said_year or self.rng.choice((2023, 2024, 2025, 2025, 2026))
-        return str(self.said_year)
+        self.fixed_year = self.fixed_year or self.rng.choice((2023, 2024, 2025, 2025, 2026))
+        return str(self.fixed_year)
 
     def since(self) -> str:
-        """A day that has passed, from which something runs until today."""
+        """A day in the past, from which something has run until today."""
         self.past = True
         day = _NEW_YEAR + timedelta(days=self.rng.randint(8, 300))
-        return f"last {self.rng.choice(_MONTHS)}" if self.relative else _as_said(day, self.manner)
+        return f"last {self.rng.choice(_MONTHS)}" if self.relative else _formatted(day, self.day_format)
+
+    def _relative(self, unit: str) -> str:
+        self.place = min(self.place + self.rng.randint(1, 2), 2)
+        return f"{_THIS[self.place]} {unit}"
 
 
-def _as_said(day: date, manner: int) -> str:
+def _formatted(day: date, day_format: int) -> str:
     month, weekday = _MONTHS[day.month - 1], _DAYS[day.weekday()]
     return (
         f"{day.day} {month}",
@@ -117,7 +126,7 @@ def _as_said(day: date, manner: int) -> str:
         f"{weekday} the {_ordinal(day.day)}",
         f"{month} {_ordinal(day.day)}",
         f"{day.day} {month[:3]}",
-    )[manner]
+    )[day_format]
 
 
 def _ordinal(day: int) -> str:
@@ -135,4 +144,4 @@ TIMES: Mapping[str, Callable[[Dates], str]] = {
     "year": Dates.year,
     "past": Dates.since,
 }
-"""Kind of value → how it is said."""
+"""Kind of value → the method that states one."""

@@ -6,27 +6,20 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-__all__ = ["article", "capital", "gerund", "joined", "lowered", "plural", "possessive", "tidy"]
+from datagen.generation.data_files import word_classes
 
-_IRREGULAR = {
-    "person": "people",
-    "man": "men",
-    "woman": "women",
-    "child": "children",
-    "shelf": "shelves",
-    "staff": "staff",
-}
-_SAME = frozenset("series news kit goods staff crew expenses".split())
-_DOUBLED = frozenset(
-    "get put set cut run dig drop ship scrap bin stop shut pop plan step chip log tag swap flag pin ban spin grab trim tap "
-    "forget begin sum permit slip knit nip sit hit let jog".split()
-)
+__all__ = ["article", "capital", "gerund", "joined", "lowered", "plural", "possessive", "sentence_end", "tidy"]
+
+_WORDS = word_classes("grammar")
+_IRREGULAR = {"person": "people", "man": "men", "woman": "women", "child": "children", "shelf": "shelves"}
 _VOWELS = "aeiou"
+_SPELLED_WITH_VOWEL = "AEFHILMNORSX"
+"""Letters whose names begin with a vowel: an F, an NDA."""
 _SPACES = re.compile(r"\s+")
-_BEFORE_STOP = re.compile(r"\s+([,.?!;:])")
-_DOUBLE_STOP = re.compile(r"([,;:])(?=\s*[,.?!;:])")
-_TWICE = re.compile(r"\b(on|in|for|to|at|of|up|out|from|with|by) \1\b")
-_ENDS = re.compile(r"[.?!]{2,}$")
+_SPACE_BEFORE_STOP = re.compile(r"\s+([,.?!;:])")
+_STOP_BEFORE_STOP = re.compile(r"([,;:])(?=\s*[,.?!;:])")
+_PREPOSITION_TWICE = re.compile(r"\b(on|in|for|to|at|of|up|out|from|with|by) \1\b")
+_SEVERAL_ENDS = re.compile(r"[.?!]{2,}$")
 
 
 @lru_cache(maxsize=20_000)
@@ -42,9 +35,9 @@ def article(phrase: str) -> str:
 def _starts_with_vowel(phrase: str) -> bool:
     first = phrase.split(" ", 1)[0].lstrip("'\"")
     if first.isupper() and len(first) > 1 and not first.isalpha():
-        return first[0] in "AEFHILMNORSX8"
+        return first[0] in f"{_SPELLED_WITH_VOWEL}8"
     if first.isupper() and first.isalpha() and 1 < len(first) <= 4:
-        return first[0] in "AEFHILMNORSX" and not first.startswith("U")
+        return first[0] in _SPELLED_WITH_VOWEL
     lower = first.lower()
     if lower.startswith(("hour", "honest", "heir")):
         return True
@@ -61,17 +54,15 @@ def plural(noun: str) -> str:
     ('lines of a purchase request', 'deliveries', 'people')
     """
     words = noun.split()
-    head = next((i for i, word in enumerate(words) if i and word in _PREPOSITIONS), len(words)) - 1
+    head = next((i for i, word in enumerate(words) if i and word in _WORDS["prepositions"]), len(words)) - 1
     return " ".join([*words[:head], _plural_word(words[head]), *words[head + 1 :]])
-
-
-_PREPOSITIONS = frozenset("of in on at for to by from with under like that about there like out".split())
 
 
 def _plural_word(word: str) -> str:
     if word in _IRREGULAR:
         return _IRREGULAR[word]
-    if word in _SAME or word.endswith("ings") or (word.endswith("s") and not word.endswith(("ss", "us", "is"))):
+    regular_s = word.endswith("s") and not word.endswith(("ss", "us", "is"))
+    if word in _WORDS["same_in_plural"] or word.endswith("ings") or regular_s:
         return word
     if word.endswith(("s", "x", "z", "ch", "sh")):
         return f"{word}es"
@@ -84,11 +75,8 @@ def _plural_word(word: str) -> str:
 def gerund(phrase: str) -> str:
     """A verb phrase with its first verb in -ing: ``put in a claim`` → ``putting in a claim``."""
     verb, _, rest = phrase.partition(" ")
-    stem, hyphen, tail = verb.partition("-")
-    if hyphen and stem not in ("double", "green"):
-        form = f"{_ing(stem)}-{tail}"
-    else:
-        form = f"{stem}{hyphen}{_ing(tail)}" if hyphen else _ing(verb)
+    first, hyphen, second = verb.partition("-")
+    form = f"{first}-{_ing(second)}" if hyphen and first in ("double", "green") else f"{_ing(first)}{hyphen}{second}"
     return f"{form} {rest}".strip()
 
 
@@ -97,13 +85,11 @@ def _ing(verb: str) -> str:
         return f"{verb[:-2]}ying"
     if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")) and verb != "be":
         return f"{verb[:-1]}ing"
-    if verb in _DOUBLED:
-        return f"{verb}{verb[-1]}ing"
-    return f"{verb}ing"
+    return f"{verb}{verb[-1]}ing" if verb in _WORDS["doubled_in_gerund"] else f"{verb}ing"
 
 
 def possessive(phrase: str) -> str:
-    """``Jan`` → ``Jan's``; of a plural in -s only the mark."""
+    """``Jan`` → ``Jan's``; a plural in -s gets the apostrophe alone."""
     return f"{phrase}'" if phrase.endswith("s") and phrase[:1].islower() else f"{phrase}'s"
 
 
@@ -124,8 +110,13 @@ def lowered(text: str) -> str:
     return text if keep else text[:1].lower() + text[1:]
 
 
+def sentence_end(text: str) -> str:
+    """The full stop that a text lacks, or empty."""
+    return "" if text.endswith((".", "?", "!")) else "."
+
+
 def tidy(text: str) -> str:
-    """One space between words, none before a stop, no stop twice."""
-    text = _BEFORE_STOP.sub(r"\1", _SPACES.sub(" ", text)).strip()
-    text = _TWICE.sub(r"\1", _DOUBLE_STOP.sub("", text))
-    return _ENDS.sub(lambda ends: "?" if "?" in ends[0] else ends[0][0], text)
+    """With one space between words, none before a stop, and no stop twice."""
+    text = _SPACE_BEFORE_STOP.sub(r"\1", _SPACES.sub(" ", text)).strip()
+    text = _PREPOSITION_TWICE.sub(r"\1", _STOP_BEFORE_STOP.sub("", text))
+    return _SEVERAL_ENDS.sub(lambda ends: "?" if "?" in ends[0] else ends[0][0], text)

@@ -1,88 +1,103 @@
-"""The Lexicon: everyday words for what tools do, what they are about and what they ask for; read from the YAML files of this folder."""
+"""The Lexicon: everyday words for what tools do, for the things that they are about, and for their inputs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import yaml
-
+from datagen.generation.data_files import read_data
 from ontology.names import is_noun, noun_lemma, verb_lemma
 
 __all__ = ["Field", "Lexicon", "Noun", "load_lexicon"]
 
-_FOLDER = Path(__file__).parent
-_LONGEST_FIELD = 3
+_LONGEST_NAME = 3  # words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noun:
-    """A thing that tools are about, as people speak of it.
+    """A thing that tools are about, in everyday words.
 
-    :param say: everyday words in the singular, the commonest first.
-    :param plurals: plurals where they are no regular ones of ``say``.
-    :param number: how its number looks: ``#`` a digit, ``@`` a capital; empty for things without one.
-    :param make: verbs for making one.
-    :param at: preposition of what belongs to it.
+    :param key: its canonical name.
+    :param words: everyday words in the singular, the commonest first.
+    :param plurals: the plurals, where they are not the regular ones of ``words``.
+    :param number: the pattern of its number: ``#`` a digit, ``@`` a capital; empty for things without one.
+    :param make_verbs: verbs for making one.
+    :param preposition: between what belongs to it and the thing: the tasks *on* the project.
     :param pool: kind of value that names one, or empty.
-    :param ask: questions for an attribute of ``{x}``.
-    :param knows: whether it holds general knowledge: rules, articles.
+    :param questions: questions for an attribute of ``{x}``.
+    :param person: whether it is a person.
+    :param mass: whether it has neither a plural nor an indefinite article.
+    :param plural: whether it is a plural only.
+    :param general_knowledge: whether it holds general knowledge: rules, articles.
     """
 
     key: str
-    say: tuple[str, ...]
+    words: tuple[str, ...]
     plurals: tuple[str, ...] = ()
     number: str = ""
-    make: tuple[str, ...] = ()
-    at: str = "for"
+    make_verbs: tuple[str, ...] = ()
+    preposition: str = "for"
     pool: str = ""
-    ask: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
     person: bool = False
     mass: bool = False
     plural: bool = False
-    knows: bool = False
+    general_knowledge: bool = False
+
+    @property
+    def uncountable(self) -> bool:
+        """Whether no indefinite article can stand before it."""
+        return self.mass or self.plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """How an input is said.
+    """A plain input in everyday words.
 
-    :param kind: the kind of its values, a name of ``values.py``.
-    :param say: phrases that carry a value.
-    :param noun: what people call it.
+    :param kind: the kind of its values; see :func:`datagen.generation.value_sampler.draw`.
+    :param phrases: phrases for a value, which stands at ``{v}``.
+    :param label: the everyday name of the input.
     """
 
     kind: str
-    say: tuple[str, ...]
-    noun: str
+    phrases: tuple[str, ...]
+    label: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lexicon:
-    """All words. Keys are canonical names."""
+    """All words. Keys are canonical names.
+
+    :param skipped: inputs that never stand in a request: pages, sessions, technical switches.
+    :param verbs: verb → phrases with ``~`` for the object.
+    :param kind_verbs: kind of tool → phrases for all its verbs that are not in ``verbs``.
+    :param read_verbs: verbs that change nothing.
+    :param start_verbs: verbs that make something new.
+    :param qualifiers: words of a name that select some of the things → phrases that stand after the noun.
+    :param pools: kind of value → values.
+    """
 
     nouns: Mapping[str, Noun]
     fields: Mapping[str, Field]
-    unsaid: frozenset[str]
+    skipped: frozenset[str]
     verbs: Mapping[str, tuple[str, ...]]
-    kinds: Mapping[str, tuple[str, ...]]
-    reads: frozenset[str]
-    starts: frozenset[str]
-    qualities: Mapping[str, tuple[str, ...]]
+    kind_verbs: Mapping[str, tuple[str, ...]]
+    read_verbs: frozenset[str]
+    start_verbs: frozenset[str]
+    qualifiers: Mapping[str, tuple[str, ...]]
     pools: Mapping[str, tuple[str, ...]]
 
     def verb(self, word: str) -> str:
-        """The verb that a lower-case word of a tool's name is, in its base form, or empty."""
+        """The base form of a lower-case word of a tool's name; empty where it is no verb."""
         for form in (word, verb_lemma(word)):
-            if form in self.verbs or form in self.reads or form in self.starts:
+            if form in self.verbs or form in self.read_verbs or form in self.start_verbs:
                 return form
         return ""
 
     def noun(self, name: str) -> Noun | None:
-        """The entry for a canonical name, else one made of its last words and what stands before them.
+        """The entry for a canonical name, else one made of the entry of its last words and the words before them.
 
         None where its last word is no English noun.
         """
@@ -92,80 +107,58 @@ class Lexicon:
         if not words or not all(word.isascii() for word in words):
             return None
         for at in range(1, len(words)):
-            tail = self.nouns.get(" ".join(words[at:]))
-            if tail is not None:
-                return _compound(name, words[:at], tail) if _sayable(words[:at]) else tail
-        head = words[-1]
-        if len(words) > _LONGEST_FIELD or not _sayable(words) or not is_noun(noun_lemma(head)):
+            head = self.nouns.get(" ".join(words[at:]))
+            if head is not None:
+                return _compound(name, words[:at], head) if _are_words(words[:at]) else head
+        if len(words) > _LONGEST_NAME or not _are_words(words) or not is_noun(noun_lemma(words[-1])):
             return None
-        return Noun(key=name, say=(name,))
+        return Noun(key=name, words=(name,))
 
     def field(self, name: str) -> Field | None:
-        """How an input of this canonical name is said; its last three, two or one words are looked up."""
+        """The entry for an input of this canonical name, by its last three, two or one words."""
         words = name.split()
-        for size in range(min(len(words), _LONGEST_FIELD), 0, -1):
-            found = self.fields.get(" ".join(words[-size:]))
-            if found is not None:
-                return found
-        return None
+        sizes = range(min(len(words), _LONGEST_NAME), 0, -1)
+        found = (self.fields.get(" ".join(words[-size:])) for size in sizes)
+        return next((field for field in found if field is not None), None)
 
-    def is_unsaid(self, name: str) -> bool:
-        """Whether people never say an input of this canonical name: pages, sessions, technical switches."""
-        joined = name.replace(" ", "_")
+    def is_skipped(self, name: str) -> bool:
+        """Whether an input of this canonical name never stands in a request."""
         words = name.split()
-        return joined in self.unsaid or (len(words) > 1 and words[-1] in self.unsaid)
+        return "_".join(words) in self.skipped or (len(words) > 1 and words[-1] in self.skipped)
 
 
-def _compound(name: str, before: list[str], tail: Noun) -> Noun:
-    """``expense approver`` from ``approver``: what stands before is said too, but its questions fit no more."""
+def _compound(name: str, before: list[str], head: Noun) -> Noun:
+    """``expense approver`` from ``approver``: the words before stay, the questions of the head no longer fit."""
     front = " ".join(before)
-    return Noun(
-        key=name,
-        say=tuple(f"{front} {word}" for word in tail.say if " " not in word) or (f"{front} {tail.say[0]}",),
-        number=tail.number,
-        make=tail.make,
-        at=tail.at,
-        person=tail.person,
-        mass=tail.mass,
-        plural=tail.plural,
-        pool=tail.pool,
-        knows=tail.knows,
-    )
+    words = tuple(f"{front} {word}" for word in head.words if " " not in word) or (f"{front} {head.words[0]}",)
+    return replace(head, key=name, words=words, plurals=(), questions=())
 
 
-def _sayable(words: list[str]) -> bool:
+def _are_words(words: list[str]) -> bool:
     return all(word.isalpha() and len(word) > 1 for word in words)
 
 
 @cache
 def load_lexicon() -> Lexicon:
     """The shipped words."""
-    nouns, fields, verbs, pools = (_read(name) for name in ("nouns", "fields", "verbs", "pools"))
+    fields, verbs = read_data("fields"), read_data("verbs")
     return Lexicon(
-        nouns={name: _noun(name, row) for name, row in nouns.items()},
+        nouns={name: Noun(key=name, **_tuples(row)) for name, row in read_data("nouns").items()},
         fields={
-            " ".join(map(noun_lemma, name.split())): Field(kind=row["kind"], say=tuple(row["say"]), noun=row["noun"])
-            for name, row in fields["fields"].items()
+            " ".join(map(noun_lemma, name.split())): Field(**_tuples(row)) for name, row in fields["fields"].items()
         },
-        unsaid=frozenset("_".join(map(noun_lemma, name.split("_"))) for name in fields["skip"].split()),
-        verbs={name: tuple(phrases) for name, phrases in verbs["verbs"].items()},
-        kinds={name: tuple(phrases) for name, phrases in verbs["kinds"].items()},
-        reads=frozenset(verbs["reads"]),
-        starts=frozenset(verbs["starts"]),
-        qualities={name: tuple(phrases) for name, phrases in verbs["qualities"].items()},
+        skipped=frozenset("_".join(map(noun_lemma, name.split("_"))) for name in fields["skip"].split()),
+        verbs=_tuples(verbs["verbs"]),
+        kind_verbs=_tuples(verbs["kind_verbs"]),
+        read_verbs=frozenset(verbs["read_verbs"]),
+        start_verbs=frozenset(verbs["start_verbs"]),
+        qualifiers=_tuples(verbs["qualifiers"]),
         pools={
             name: tuple(values.split() if isinstance(values, str) else map(str, values))
-            for name, values in pools.items()
+            for name, values in read_data("pools").items()
         },
     )
 
 
-def _noun(name: str, row: Mapping[str, Any]) -> Noun:
-    said: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-    return Noun(key=name, number=said.pop("id", ""), **said)
-
-
-def _read(name: str) -> dict[str, Any]:
-    with open(_FOLDER / f"{name}.yaml", encoding="utf-8") as file:
-        content: dict[str, Any] = yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return content
+def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}

@@ -1,291 +1,206 @@
-"""Clauses: an intention as an order, as a question, as a thing that is needed."""
+"""Surface realisation: the clause of a tool as an order, as questions, as statements, and as a noun phrase."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from datagen.generation.clause import Change, Clause, clause_of
+from datagen.generation.data_files import fill, templates, word_classes
 from datagen.generation.grammar import article, possessive
-from datagen.generation.phrases import Fills, Parts, owner_phrase, parts_of, thing_phrase
-from datagen.generation.sampler import Speech
-from datagen.generation.tool_frame import Reading
+from datagen.generation.lexicon import Noun
+from datagen.generation.phrases import References
+from datagen.generation.sampler import Sampler
+from datagen.generation.tool_frame import ToolFrame
 
-__all__ = ["Want", "put_in", "want_of"]
+__all__ = ["Realisation", "indefinite", "realise"]
 
-_PARTICLES = frozenset("out up off on in down away back over round along aside apart together".split())
-_NO_SPLIT = frozenset("go have get keep".split())
-_PRONOUNS = frozenset(("it", "them", "me", "that one", "this", "that"))
-_WHOSE = {"it": "its", "them": "their", "me": "my"}
-_SHORT = 4
-_CHANGES = (
-    "change the {label} of {x} to {v}",
-    "set the {label} on {x} to {v}",
-    "switch the {label} of {x} over to {v}",
-    "make {v} the {label} of {x}",
-    "put {v} down as the {label} of {x}",
-    "enter {v} as the {label} of {x}",
-    "replace the {label} of {x} with {v}",
-    "correct the {label} of {x} to {v}",
-    "swap the {label} of {x} for {v}",
-    "update the {label} on {x}: {v}",
-    "make the {label} of {x} {v}",
-    "the {label} on {x} should be {v}",
-    "the {label} of {x} is wrong, it has to be {v}",
-    "{x} needs {v} as {label}",
-    "the {label} for {x} is {v} now",
-)
-_STATED = tuple(change for change in _CHANGES if change.startswith(("the ", "{x}")))
-_ORDERED = tuple(change for change in _CHANGES if change not in _STATED)
-_GENERIC = frozenset(
-    "get list search find query read show create new insert retrieve fetch lookup delete remove update change edit modify set".split()
-)
+_WORDS = word_classes("realisation")
+_TEMPLATES = templates("realisation")
+_POSSESSIVES = {"it": "its", "them": "their", "they": "their", "me": "my"}
+_SHORT_OBJECT = 4  # words: a longer object stands after its verb phrase
+_SHORT_OWNER = 3  # words: a longer owner stands after the thing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Want:
-    """What somebody wants of one tool.
+class Realisation:
+    """The forms of one request.
 
-    :param do: an order, from its verb on, without a stop.
-    :param need: what is needed, as a noun phrase; or empty.
-    :param asks: questions without a question mark.
-    :param states: sentences that say what should be.
+    :param order: from its verb on, without a stop.
+    :param noun_phrase: what is needed, or empty.
+    :param questions: without question marks.
+    :param statements: sentences about how something should be.
     """
 
-    do: str
-    need: str = ""
-    asks: tuple[str, ...] = ()
-    states: tuple[str, ...] = ()
+    order: str
+    noun_phrase: str = ""
+    questions: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
 
 
-def want_of(reading: Reading, fills: Fills, speech: Speech, *, spare: bool = False) -> Want:
-    """The want of a tool, some of whose inputs are filled by what was said before."""
-    thing = thing_phrase(reading, fills, speech)
-    owner = owner_phrase(reading, fills, speech)
-    parts = parts_of(reading, fills, speech, spare=spare)
-    if reading.kind == "get":
-        return _get(reading, thing, owner, parts, speech)
-    if reading.many:
-        return _several(reading, owner, parts, speech)
-    if reading.kind == "create":
-        return _create(reading, owner, parts, speech)
-    return _act(reading, thing, owner, parts, speech)
+def realise(frame: ToolFrame, references: References, sampler: Sampler, *, minimal: bool = False) -> Realisation:
+    """The forms of a request for a tool; values that earlier steps fill stand there as referring expressions.
+
+    :param minimal: without optional values.
+    """
+    clause = clause_of(frame, references, sampler, minimal=minimal)
+    if frame.kind == "get":
+        return _get_identified(clause) if clause.identity else _get(clause)
+    if frame.many:
+        return _search_by_name(clause) if clause.name else _list(clause)
+    return _create(clause) if frame.kind == "create" else _act(clause)
 
 
-def put_in(pattern: str, thing: str) -> str:
-    """A verb's phrase with its object: ``call off ~`` with ``it`` becomes ``call it off``."""
+def indefinite(noun: Noun, phrase: str) -> str:
+    """A phrase for one thing with its indefinite article, where the noun can have one."""
+    return phrase if noun.uncountable else article(phrase)
+
+
+def _get_identified(clause: Clause) -> Realisation:
+    thing, tail, sampler = f"{clause.identity}{clause.whose}", clause.tail, clause.sampler
+    asked = _TEMPLATES["ask_person" if clause.frame.noun.person else "ask_thing"]
+    details = "" if clause.identity in _WORDS["pronouns"] else sampler.pick(_TEMPLATES["details"])
+    return Realisation(
+        order=f"{_with_object(_verb_phrase(clause, thing), details + thing)}{tail}",
+        noun_phrase=f"{sampler.phrase(_TEMPLATES['view'], thing=thing)}{tail}",
+        questions=clause.questions or tuple(f"{fill(one, thing=thing)}{tail}" for one in asked),
+    )
+
+
+def _get(clause: Clause) -> Realisation:
+    noun, tail, thing = clause.frame.noun, clause.tail, _with_owner(clause)
+    questions = clause.questions
+    if not questions:
+        questions = (f"what{' are' if noun.plural else chr(39) + 's'} {thing}{tail}",)
+        if not clause.owner:
+            one = clause.noun()
+            one = f"any {one}" if noun.uncountable else article(one)
+            questions += (f"{'are' if noun.plural else 'is'} there {one}{clause.qualifier()}{tail}",)
+    order = _with_object(_verb_phrase(clause, thing), thing)
+    return Realisation(order=f"{order}{tail}", noun_phrase=f"{thing}{tail}", questions=questions)
+
+
+def _with_owner(clause: Clause, *, many: bool = False) -> str:
+    """The thing with its owner: ``the bills from vendor 40017``, ``Jan's pay``, ``my playlists``."""
+    frame, owner, sampler = clause.frame, clause.owner, clause.sampler
+    word, qualifier = clause.noun(many=many), clause.qualifier()
+    if owner in _POSSESSIVES:
+        return f"{_POSSESSIVES[owner]} {word}{qualifier}"
+    if owner and frame.owner_noun is not None:
+        short = len(owner.split()) <= _SHORT_OWNER
+        if short and frame.owner_noun.person and "of" not in word.split() and sampler.chance(0.5):
+            return f"{possessive(owner)} {word}{qualifier}"
+        determiner = sampler.pick(("the ", "all ", "", "", "")) if many else "the "
+        return f"{determiner}{word}{clause.whose}{qualifier}"
+    if frame.own and sampler.chance(0.8):
+        return f"my {word}{qualifier}"
+    return f"{word if many and sampler.chance(0.5) else 'the ' + word}{qualifier}"
+
+
+def _list(clause: Clause) -> Realisation:
+    frame, tail, noun = clause.frame, clause.tail, clause.frame.noun
+    things = _with_owner(clause, many=not noun.uncountable)
+    if frame.own or clause.owner in _WORDS["pronouns"]:
+        questions = (*clause.questions, f"what{chr(39) + 's' if noun.mass else ' are'} {things}{tail}")
+    else:
+        questions = (*clause.questions, *_list_questions(clause))
+    order = _with_object(_verb_phrase(clause, f"{things}{tail}"), things)
+    return Realisation(order=f"{order}{tail}", noun_phrase=f"{things}{tail}", questions=questions)
+
+
+def _list_questions(clause: Clause) -> list[str]:
+    slots = {"things": clause.noun(many=True), "rest": f"{clause.whose}{clause.qualifier()}{clause.tail}"}
+    if clause.frame.noun.mass:
+        return [fill(question, **slots) for question in _TEMPLATES["ask_mass_things"]]
+    slots["which"], slots["what"] = (clause.sampler.pick(("which", "what")) for _ in range(2))
+    return [fill(question, **slots) for question in _TEMPLATES["ask_things"]]
+
+
+def _search_by_name(clause: Clause) -> Realisation:
+    one, name, tail = clause.noun(), clause.name, f"{clause.whose}{clause.tail}"
+    slots = {"one": one, "a_one": article(one), "name": name}
+    patterns = _TEMPLATES["named_vowel" if one[0] in "aeiouh" else "named"]
+    named = clause.sampler.phrase(patterns, **slots)
+    return Realisation(
+        order=f"{_with_object(_verb_phrase(clause, named), named)}{tail}",
+        noun_phrase=f"{named}{tail}",
+        questions=tuple(f"{fill(asked, **slots)}{tail}" for asked in _TEMPLATES["ask_named"]),
+    )
+
+
+def _create(clause: Clause) -> Realisation:
+    noun, sampler, word = clause.frame.noun, clause.sampler, clause.noun()
+    one = word if noun.uncountable else article(f"new {word}" if sampler.chance(0.12) else word)
+    tail = f"{_for_owner(clause)}{clause.tail}"
+    return Realisation(
+        order=f"{_with_object(_verb_phrase(clause, one), one)}{tail}",
+        noun_phrase=f"{one}{tail}",
+        questions=(f"can we have {one}{tail}", f"could I get {one}{tail}") if sampler.chance(0.2) else (),
+        statements=(f"we need {one}{tail}", f"I want {one}{tail}") if sampler.chance(0.3) else (),
+    )
+
+
+def _act(clause: Clause) -> Realisation:
+    frame = clause.frame
+    if clause.identity:
+        thing, whose = clause.identity, _for_owner(clause)
+    else:
+        thing, whose = _with_owner(clause) if clause.owner or frame.own else _unidentified(clause), ""
+    tail = f"{whose}{' ' + frame.tail if frame.tail else ''}{clause.tail}"
+    if clause.change is not None:
+        return _update(clause.change, thing, tail, clause.sampler)
+    return Realisation(order=f"{_with_object(clause.decision or _verb_phrase(clause, thing), thing)}{tail}")
+
+
+def _update(change: Change, thing: str, tail: str, sampler: Sampler) -> Realisation:
+    if thing in ("it", "them", "me"):
+        whose = f"{_POSSESSIVES[thing]} {change.label}"
+        order = sampler.phrase(_TEMPLATES["change_own_orders"], whose=whose, value=change.value)
+        return Realisation(order=f"{order}{tail}", statements=(f"{whose} should be {change.value}{tail}",))
+    slots = {"label": change.label, "value": change.value, "thing": thing}
+    order = sampler.phrase(_TEMPLATES["change_orders"], **slots)
+    statement = sampler.phrase(_TEMPLATES["change_statements"], **slots)
+    return Realisation(order=f"{order}{tail}", statements=(f"{statement}{tail}",))
+
+
+def _for_owner(clause: Clause) -> str:
+    """The owner of what an action changes or makes, after a space; or empty."""
+    noun = clause.frame.owner_noun
+    if noun is None or not clause.owner:
+        return ""
+    if clause.identity and noun.person and clause.frame.verb in _WORDS["send_verbs"]:
+        return f" to {clause.owner}"
+    return f" {'for' if noun.person or noun.preposition == 'of' else noun.preposition} {clause.owner}"
+
+
+def _unidentified(clause: Clause) -> str:
+    """A thing that nothing identifies."""
+    word, noun = clause.noun(), clause.frame.noun
+    if noun.uncountable:
+        return word
+    return article(word) if clause.frame.verb in _WORDS["indefinite_verbs"] else f"the {word}"
+
+
+def _verb_phrase(clause: Clause, thing: str) -> str:
+    """A verb phrase with ``~`` for the object."""
+    frame, sampler = clause.frame, clause.sampler
+    own = sampler.lexicon.verbs.get(frame.verb, ())
+    generic = frame.verb in _WORDS["generic_verbs"]
+    options: Sequence[str] = own
+    if frame.kind == "create" and (not own or generic or sampler.chance(0.3)) and frame.noun.make_verbs:
+        options = [f"{verb} ~" for verb in frame.noun.make_verbs]
+    elif not own or (generic and frame.kind != "act" and frame.kind in sampler.lexicon.kind_verbs):
+        options = sampler.lexicon.kind_verbs[frame.kind]
+    if len(thing.split()) > _SHORT_OBJECT:
+        options = [option for option in options if option.endswith("~")] or options
+    return sampler.pick(options, frame.document_words)
+
+
+def _with_object(pattern: str, thing: str) -> str:
+    """A verb phrase with its object: ``call off ~`` with ``it`` is ``call it off``."""
     front, _, back = pattern.partition("~")
     words = front.split()
-    if (
-        thing in _PRONOUNS
-        and not back.strip()
-        and len(words) == 2
-        and words[1] in _PARTICLES
-        and words[0] not in _NO_SPLIT
-    ):
-        return f"{words[0]} {thing} {words[1]}"
+    if thing in _WORDS["pronouns"] and not back.strip() and len(words) == 2 and words[1] in _WORDS["particles"]:
+        if words[0] not in _WORDS["inseparable"]:
+            return f"{words[0]} {thing} {words[1]}"
     return pattern.replace("~", thing)
-
-
-def _verb(reading: Reading, speech: Speech, thing: str) -> str:
-    own = speech.lexicon.verbs.get(reading.verb, ())
-    if reading.kind == "create" and (not own or reading.verb in _GENERIC or speech.chance(0.3)) and reading.noun.make:
-        options: Sequence[str] = [f"{make} ~" for make in reading.noun.make]
-    elif own and (reading.verb not in _GENERIC or reading.kind not in speech.lexicon.kinds or reading.kind == "act"):
-        options = own
-    else:
-        options = speech.lexicon.kinds[reading.kind]
-    if len(thing.split()) > _SHORT:
-        options = [option for option in options if option.endswith("~")] or options
-    return speech.pick(options, reading.heard)
-
-
-def _get(reading: Reading, thing: str, owner: str, parts: Parts, speech: Speech) -> Want:
-    noun = reading.noun
-    asked = tuple(
-        question.replace("{x}", thing or owner) + parts.tail
-        for question in noun.ask
-        if "{x}" not in question or thing or owner
-    )
-    if thing:
-        around = (
-            f" {reading.owner.noun.at} {owner}"
-            if reading.owner is not None and reading.owner.noun is not None and owner
-            else ""
-        )
-        np = f"{thing}{around}"
-        asked = asked or (
-            f"what do we know about {np}{parts.tail}",
-            f"what does {np} look like{parts.tail}",
-            f"what's the latest on {np}{parts.tail}",
-            f"can I see {np}{parts.tail}",
-            f"any news on {np}{parts.tail}",
-            f"what's in {np}{parts.tail}",
-            f"what's going on with {np}{parts.tail}",
-            f"where are we with {np}{parts.tail}",
-            f"what do we have on {np}{parts.tail}",
-            f"can you tell me more about {np}{parts.tail}",
-        )
-        if noun.person and not noun.ask:
-            asked = (f"who is {np}{parts.tail}", f"what do we have on {np}{parts.tail}")
-        details = speech.pick(("the details of ", "everything on ", *("",) * 12)) if thing not in _PRONOUNS else ""
-        return Want(
-            do=f"{put_in(_verb(reading, speech, np), details + np)}{parts.tail}",
-            need=f"{speech.pick(('the details of', 'everything on', 'a look at'))} {np}{parts.tail}",
-            asks=asked,
-        )
-    named = _owned(reading, owner, speech)
-    is_are = "are" if noun.plural else "is"
-    asked = asked or (f"what{' are' if noun.plural else chr(39) + 's'} {named}{parts.tail}",) + (
-        (f"{is_are} there {_any(reading, speech)}{parts.tail}",) if not owner else ()
-    )
-    return Want(
-        do=f"{put_in(_verb(reading, speech, named), named)}{parts.tail}", need=f"{named}{parts.tail}", asks=asked
-    )
-
-
-def _any(reading: Reading, speech: Speech) -> str:
-    said = speech.noun(reading.noun, reading.heard)
-    quality = f" {speech.pick(reading.quality)}" if reading.quality else ""
-    return f"{f'any {said}' if reading.noun.mass or reading.noun.plural else article(said)}{quality}"
-
-
-def _owned(reading: Reading, owner: str, speech: Speech, *, many: bool = False) -> str:
-    """A thing by whose it is: ``the bills from vendor 40017``, ``Jan's pay``, ``my playlists``."""
-    said = speech.noun(reading.noun, reading.heard, many=many)
-    quality = f" {speech.pick(reading.quality)}" if reading.quality else ""
-    if owner == "it":
-        return f"its {said}{quality}"
-    if owner in ("them", "they", "me"):
-        return f"{'my' if owner == 'me' else 'their'} {said}{quality}"
-    if owner and reading.owner is not None and reading.owner.noun is not None:
-        short = len(owner.split()) <= 3 and " " not in said[:0]
-        if short and reading.owner.noun.person and "of" not in said.split() and speech.chance(0.5):
-            return f"{possessive(owner)} {said}{quality}"
-        article_ = speech.pick(("the ", "all ", "", "", "")) if many else "the "
-        return f"{article_}{said} {reading.owner.noun.at} {owner}{quality}"
-    if reading.mine and speech.chance(0.8):
-        return f"my {said}{quality}"
-    return f"{said if many and speech.chance(0.5) else 'the ' + said}{quality}"
-
-
-def _several(reading: Reading, owner: str, parts: Parts, speech: Speech) -> Want:
-    if parts.name:
-        return _named(reading, owner, parts, speech)
-    noun = reading.noun
-    np = f"{_owned(reading, owner, speech, many=not (noun.mass or noun.plural))}{parts.tail}"
-    asks = [question.replace("{x}", owner) + parts.tail for question in noun.ask if "{x}" not in question or owner]
-    if not reading.mine and owner not in _PRONOUNS:
-        bare = speech.noun(noun, reading.heard, many=True)
-        quality = f" {speech.pick(reading.quality)}" if reading.quality else ""
-        whose = (
-            f" {reading.owner.noun.at} {owner}"
-            if owner and reading.owner is not None and reading.owner.noun is not None
-            else ""
-        )
-        said = f"{bare}{whose}{quality}{parts.tail}"
-        if noun.mass:
-            asks.extend((f"is there any {said}", f"what {bare} do we have{whose}{quality}{parts.tail}"))
-        else:
-            which = ("which", "what")
-            asks.extend(
-                (
-                    f"{speech.pick(which)} {bare} do we have{whose}{quality}{parts.tail}",
-                    f"{speech.pick(which)} {bare} are there{whose}{quality}{parts.tail}",
-                    f"are there any {said}",
-                    f"do we have any {said}",
-                    f"do you know of any {said}",
-                    f"got any {said}",
-                    f"how many {said} are there",
-                    f"how many {said} do we have",
-                    f"is there a list of {said}",
-                    f"can I see {said}",
-                    f"can you find any {said}",
-                    f"can I get a list of {said}",
-                    f"have we got {said}",
-                    f"where do I see {said}",
-                )
-            )
-    else:
-        asks.append(f"what are {np}" if not noun.mass else f"what's {np}")
-    short = np.removesuffix(parts.tail)
-    return Want(do=f"{put_in(_verb(reading, speech, np), short)}{parts.tail}", need=np, asks=tuple(asks))
-
-
-def _named(reading: Reading, owner: str, parts: Parts, speech: Speech) -> Want:
-    """A search for something by its name."""
-    one = speech.noun(reading.noun, reading.heard)
-    whose = (
-        f" {reading.owner.noun.at} {owner}"
-        if owner and reading.owner is not None and reading.owner.noun is not None
-        else ""
-    )
-    tail = f"{whose}{parts.tail}"
-    called = speech.pick(
-        (
-            f"the {one} {parts.name}",
-            f"{parts.name}",
-            f"{article(one)} called {parts.name}",
-            f"a {one} by the name of {parts.name}" if one[0] not in "aeiouh" else f"the {one} {parts.name}",
-        )
-    )
-    asks = (
-        f"do we have {article(one)} called {parts.name}{tail}",
-        f"is there {article(one)} called {parts.name}{tail}",
-        f"which {one} is {parts.name}{tail}",
-        f"got {article(one)} named {parts.name}{tail}",
-    )
-    return Want(do=f"{put_in(_verb(reading, speech, called), called)}{tail}", need=f"{called}{tail}", asks=asks)
-
-
-def _create(reading: Reading, owner: str, parts: Parts, speech: Speech) -> Want:
-    noun = reading.noun
-    said = speech.noun(noun, reading.heard)
-    one = said if noun.mass or noun.plural else article(f"new {said}" if speech.chance(0.12) else said)
-    whose = ""
-    if owner and reading.owner is not None and reading.owner.noun is not None:
-        preposition = "for" if reading.owner.noun.person or reading.owner.noun.at == "of" else reading.owner.noun.at
-        whose = f" {preposition} {owner}"
-    tail = f"{whose}{parts.tail}"
-    return Want(
-        do=f"{put_in(_verb(reading, speech, one), one)}{tail}",
-        need=f"{one}{tail}",
-        asks=(f"can we have {one}{tail}", f"could I get {one}{tail}") if speech.chance(0.2) else (),
-        states=(f"we need {one}{tail}", f"I want {one}{tail}") if speech.chance(0.3) else (),
-    )
-
-
-def _act(reading: Reading, thing: str, owner: str, parts: Parts, speech: Speech) -> Want:
-    around = ""
-    if thing:
-        np = thing
-        if owner and reading.owner is not None and reading.owner.noun is not None:
-            around = f" {'for' if reading.owner.noun.person or reading.owner.noun.at == 'of' else reading.owner.noun.at} {owner}"
-            if reading.verb in ("send", "forward", "assign", "reassign", "email") and reading.owner.noun.person:
-                around = f" to {owner}"
-    else:
-        np = _owned(reading, owner, speech) if owner or reading.mine else _loose(reading, speech)
-    tail = f"{around}{' ' + reading.tail if reading.tail else ''}{parts.tail}"
-    if parts.change is not None and np in _WHOSE:
-        label, value = parts.change
-        whose = f"{_WHOSE[np]} {label}"
-        return Want(
-            do=f"{speech.pick(('change', 'set', 'switch', 'correct'))} {whose} to {value}{tail}",
-            states=(f"{whose} should be {value}{tail}",),
-        )
-    if parts.change is not None:
-        label, value = parts.change
-        order, state = speech.pick(_ORDERED), speech.pick(_STATED)
-        return Want(
-            do=order.format(label=label, x=np, v=value) + tail,
-            states=(state.format(label=label, x=np, v=value) + tail,),
-        )
-    pattern = parts.decision or _verb(reading, speech, np)
-    return Want(do=f"{put_in(pattern, np)}{tail}")
-
-
-def _loose(reading: Reading, speech: Speech) -> str:
-    """A thing that nothing identifies."""
-    said = speech.noun(reading.noun, reading.heard)
-    if reading.noun.mass or reading.noun.plural:
-        return said
-    return article(said) if reading.verb in ("send", "send", "schedule", "book") else f"the {said}"

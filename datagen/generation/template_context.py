@@ -1,4 +1,4 @@
-"""The Scene: what the wording of one request starts from."""
+"""The context of a template: what the text of one request is made from."""
 
 from __future__ import annotations
 
@@ -6,47 +6,46 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from datagen.generation.sampler import Speech
-from datagen.generation.tool_frame import Reading
+from datagen.generation.sampler import Sampler
+from datagen.generation.tool_frame import GenerationError, ToolFrame
 from datagen.tool_path import PathEdge, ToolPath
 
-__all__ = ["Scene", "Unwordable"]
-
-
-class Unwordable(Exception):
-    """A path has no words in a class; the text says why, without a full stop."""
+__all__ = ["TemplateContext"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
-    """A path with its readings, and the speech that words it."""
+class TemplateContext:
+    """A path with the frames of its tools, and the sampler of the request.
+
+    :param frames: tool → frame.
+    """
 
     path: ToolPath
-    readings: Mapping[str, Reading]
-    speech: Speech
+    frames: Mapping[str, ToolFrame]
+    sampler: Sampler
 
     @cached_property
-    def steps(self) -> tuple[Reading, ...]:
-        """The readings in the order of the path."""
-        return tuple(self.readings[tool] for tool in self.path.tools)
+    def steps(self) -> tuple[ToolFrame, ...]:
+        """The frames in the order of the path."""
+        return tuple(self.frames[tool] for tool in self.path.tools)
 
     def into(self, tool: str) -> tuple[PathEdge, ...]:
-        """The edges that fill inputs of a tool, one for each input that can be spoken of."""
-        return tuple(edge for edge in self.path.into(tool) if self.readings[tool].argument(edge.parameter) is not None)
+        """The edges that fill arguments of a tool."""
+        return tuple(edge for edge in self.path.into(tool) if self.frames[tool].argument(edge.parameter) is not None)
 
-    @property
-    def goals(self) -> tuple[Reading, ...]:
-        """The steps that fill no other: what the request is for."""
-        feeding = {edge.source for edge in self.path.edges if edge.kind == "R-P"}
-        return tuple(step for step in self.steps if step.tool not in feeding)
+    @cached_property
+    def goals(self) -> tuple[ToolFrame, ...]:
+        """The steps that fill no other step: the purpose of the request."""
+        sources = {edge.source for edge in self.path.edges if edge.kind == "R-P"}
+        return tuple(step for step in self.steps if step.tool not in sources)
 
-    def need_dependence(self) -> None:
-        """Each step but one must hang on another.
+    def require_dependence(self) -> None:
+        """Check that there are several steps, each joined to another.
 
-        :raises Unwordable: when there is one step only, or a step that nothing joins to the others.
+        :raises GenerationError: when this is not so.
         """
         ends = {end for edge in self.path.edges if edge.kind == "R-P" for end in (edge.source, edge.target)}
         if len(self.path.tools) < 2:
-            raise Unwordable("one tool has no steps")
+            raise GenerationError("one tool has no steps")
         if not ends.issuperset(self.path.tools):
-            raise Unwordable("its steps do not depend on each other")
+            raise GenerationError("its steps do not depend on each other")

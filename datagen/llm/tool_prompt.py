@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datagen.generation.lexicon import load_lexicon
+from datagen.generation import load_lexicon
 from datagen.tool_path import PathEdge, ToolPath
 from ontology.names import canonical_name, words
 from ontology.tool import Parameter, Tool
@@ -54,7 +54,7 @@ def steps(path: ToolPath, tools: tuple[Tool, ...]) -> str:
 
 
 def _unsaid(parameter: Parameter) -> bool:
-    return load_lexicon().is_unsaid(canonical_name(parameter.name))
+    return load_lexicon().is_skipped(canonical_name(parameter.name))
 
 
 def _filled(edge: PathEdge, source: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from datagen.generation.lexicon import load_lexicon
+from datagen.generation import load_lexicon
 from ontology.names import noun_lemma, words
 from ontology.stop_words import stop_words
 
@@ -43,7 +43,7 @@ def called(entity: str) -> frozenset[str]:
 def say(entity: str) -> tuple[str, ...]:
     """What people say for a canonical name; nothing where no everyday word is known."""
     noun = load_lexicon().noun(entity) if entity else None
-    return noun.say if noun is not None else ()
+    return noun.words if noun is not None else ()
 
 
 def content_words(text: str) -> list[str]:

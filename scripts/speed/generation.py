@@ -124,7 +124,7 @@ def _step(seconds: dict[str, float], name: str, make: Callable[[], Result]) -> R
 
 def _generation(catalogue: Catalogue, found: FoundPaths) -> tuple[int, int, float]:
     """How many requests were asked for, how many were generated, and how many of these a second; reading tools counts too."""
-    from datagen.generation.rules_generator import RulesGenerator
+    from datagen.generation import RulesGenerator
     from datagen.seams import GeneratedText
 
     generator = RulesGenerator(catalogue)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from datagen.catalogue import Catalogue
-from datagen.generation.rules_generator import RulesGenerator
+from datagen.generation import RulesGenerator
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.paths.rules_sequence import RulesSequence
 from datagen.report.result_files import write_result

@@ -1,31 +1,30 @@
-"""Implicit multi-step: only the goal is said; what earlier steps look up describes what it is about."""
+"""Implicit multi-step: the text states the goal; descriptions stand for the steps that look something up for it."""
 
 from __future__ import annotations
 
-from datagen.generation.coreference import described_fills
-from datagen.generation.realisation import want_of
-from datagen.generation.style import finished, said
-from datagen.generation.template_context import Scene, Unwordable
+from datagen.generation.descriptions import descriptions
+from datagen.generation.realisation import realise
+from datagen.generation.style import finish, sentence_of
+from datagen.generation.template_context import TemplateContext
+from datagen.generation.tool_frame import GenerationError
 
-__all__ = ["word"]
+__all__ = ["generate"]
 
-_LONGEST = 48
+_MOST_WORDS = 48
 
 
-def word(scene: Scene) -> str:
+def generate(context: TemplateContext) -> str:
     """The goal.
 
-    :raises Unwordable: when the steps do not depend on each other, lead to several goals, or make a sentence that nobody would type.
+    :raises GenerationError: when the steps do not depend on each other, have several goals, or make too long a sentence.
     """
-    scene.need_dependence()
-    goals = scene.goals
-    if len(goals) != 1:
-        raise Unwordable("its steps lead to several goals, and one sentence without 'and' can say one")
-    speech = scene.speech
-    fills = described_fills(goals[0].tool, scene.path, scene.readings, speech)
-    text = finished(
-        said(want_of(goals[0], fills, speech, spare=len(scene.steps) > 2), speech, plain=True), speech, plain=True
-    )
-    if len(text.split()) > _LONGEST:
-        raise Unwordable("what the steps look up makes too long a description")
+    context.require_dependence()
+    if len(context.goals) != 1:
+        raise GenerationError("its steps have several goals, and a sentence without 'and' can state one")
+    goal, sampler = context.goals[0], context.sampler
+    references = descriptions(goal.tool, context.path, context.frames, sampler)
+    realisation = realise(goal, references, sampler, minimal=len(context.steps) > 2)
+    text = finish(sentence_of(realisation, sampler, plain=True), sampler, plain=True)
+    if len(text.split()) > _MOST_WORDS:
+        raise GenerationError("the description of what the steps look up is too long")
     return text

@@ -1,19 +1,21 @@
-"""Single-intent: one want, no steps, no conditions."""
+"""Single-intent: one request, no steps, no conditions."""
 
 from __future__ import annotations
 
-from datagen.generation.realisation import want_of
-from datagen.generation.style import finished, said
-from datagen.generation.template_context import Scene, Unwordable
+from datagen.generation.realisation import realise
+from datagen.generation.style import finish, sentence_of
+from datagen.generation.template_context import TemplateContext
+from datagen.generation.tool_frame import GenerationError
 
-__all__ = ["word"]
+__all__ = ["generate"]
 
 
-def word(scene: Scene) -> str:
-    """One want.
+def generate(context: TemplateContext) -> str:
+    """One request.
 
-    :raises Unwordable: when the path has several tools.
+    :raises GenerationError: when the path has several tools.
     """
-    if len(scene.path.tools) > 1:
-        raise Unwordable("one want is served by one tool, and the path has several")
-    return finished(said(want_of(scene.steps[0], {}, scene.speech), scene.speech), scene.speech)
+    if len(context.path.tools) > 1:
+        raise GenerationError("a single request needs one tool, and the path has several")
+    sampler = context.sampler
+    return finish(sentence_of(realise(context.steps[0], {}, sampler), sampler), sampler)

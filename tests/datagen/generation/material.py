@@ -1,4 +1,4 @@
-"""The shipped catalogue, and paths over it made from what its tools offer and need, for tests of wording."""
+"""The shipped catalogue, and paths over it made from what its tools offer and need, for tests of generation."""
 
 from __future__ import annotations
 

@@ -13,24 +13,24 @@ from datagen.generation.value_sampler import KINDS, draw, number_like
 
 def test_every_verb_phrase_has_one_object() -> None:
     lexicon = load_lexicon()
-    for phrases in (*lexicon.verbs.values(), *lexicon.kinds.values()):
+    for phrases in (*lexicon.verbs.values(), *lexicon.kind_verbs.values()):
         assert phrases
         for phrase in phrases:
             assert phrase.count("~") <= 1
             assert gerund(phrase).split()[0].split("-")[-1].endswith("ing") or "-" in phrase
 
 
-def test_every_field_says_a_value_of_a_known_kind() -> None:
+def test_every_field_has_phrases_for_a_value_of_a_known_kind() -> None:
     lexicon = load_lexicon()
     for field in lexicon.fields.values():
         assert field.kind in KINDS or field.kind in lexicon.pools or field.kind == "flag", field
-        assert all(("{v}" in phrase) != (field.kind == "flag") for phrase in field.say), field
+        assert all(("{v}" in phrase) != (field.kind == "flag") for phrase in field.phrases), field
 
 
 def test_every_noun_draws_its_names_from_somewhere() -> None:
     lexicon = load_lexicon()
     for noun in lexicon.nouns.values():
-        assert noun.say
+        assert noun.words
         assert not noun.pool or noun.pool in KINDS or noun.pool in lexicon.pools, noun
 
 
@@ -51,7 +51,7 @@ def test_compounds_and_strange_words() -> None:
     lexicon = load_lexicon()
     found = lexicon.noun("travel invoice")
     assert found is not None
-    assert "travel bill" in found.say
+    assert "travel bill" in found.words
     assert lexicon.noun("zzqx") is None
     assert lexicon.noun("счет") is None
     assert lexicon.noun("lighthouse") is not None

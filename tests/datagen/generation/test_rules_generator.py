@@ -12,7 +12,7 @@ from functools import cache
 import pytest
 
 from datagen.catalogue import Catalogue
-from datagen.generation.rules_generator import RulesGenerator
+from datagen.generation import RulesGenerator
 from datagen.measures import distinct_n
 from datagen.seams import GeneratedText, Generator
 from datagen.synthetic_request import CLASSES, RejectedRequest
@@ -35,7 +35,7 @@ def _generator() -> RulesGenerator:
 
 
 @cache
-def _worded() -> tuple[tuple[ToolPath, str, GeneratedText | RejectedRequest], ...]:
+def _generated() -> tuple[tuple[ToolPath, str, GeneratedText | RejectedRequest], ...]:
     return tuple(
         (path, request_class, _generator().generate(path, request_class, seed=seed))
         for path in paths()
@@ -44,10 +44,10 @@ def _worded() -> tuple[tuple[ToolPath, str, GeneratedText | RejectedRequest], ..
     )
 
 
-def _drafts(request_class: str = "") -> Iterator[tuple[ToolPath, GeneratedText]]:
-    for path, worded_class, draft in _worded():
-        if isinstance(draft, GeneratedText) and request_class in ("", worded_class):
-            yield path, draft
+def _texts(request_class: str = "") -> Iterator[tuple[ToolPath, GeneratedText]]:
+    for path, text_class, generated in _generated():
+        if isinstance(generated, GeneratedText) and request_class in ("", text_class):
+            yield path, generated
 
 
 def test_it_is_a_generator() -> None:
@@ -55,80 +55,80 @@ def test_it_is_a_generator() -> None:
     assert generator.name == "rules.v1"
 
 
-def test_each_class_is_worded_mostly() -> None:
+def test_most_paths_have_a_text_in_each_class() -> None:
     for request_class in CLASSES:
-        mine = [draft for _, worded_class, draft in _worded() if worded_class == request_class]
-        assert sum(isinstance(draft, GeneratedText) for draft in mine) > 0.5 * len(mine), request_class
+        mine = [generated for _, text_class, generated in _generated() if text_class == request_class]
+        assert sum(isinstance(generated, GeneratedText) for generated in mine) > 0.5 * len(mine), request_class
 
 
-def test_values_are_said_word_for_word_and_fill_inputs_of_the_path() -> None:
-    for path, draft in _drafts():
-        for value in draft.values:
-            assert value.value in draft.text
+def test_values_stand_word_for_word_in_the_text_and_fill_inputs_of_the_path() -> None:
+    for path, generated in _texts():
+        for value in generated.values:
+            assert value.value in generated.text
             assert value.tool in path.tools
             assert any(parameter.name == value.parameter for parameter in enterprise().tool(value.tool).parameters)
 
 
-def test_an_input_that_a_step_fills_is_not_said() -> None:
-    for path, draft in (*_drafts("explicit-multi-step"), *_drafts("implicit-multi-step")):
+def test_an_input_that_a_step_fills_is_not_stated() -> None:
+    for path, generated in (*_texts("explicit-multi-step"), *_texts("implicit-multi-step")):
         filled = {(edge.target, edge.parameter) for edge in path.edges}
-        assert not filled.intersection((value.tool, value.parameter) for value in draft.values), draft.text
+        assert not filled.intersection((value.tool, value.parameter) for value in generated.values), generated.text
 
 
-def test_some_value_is_said_wherever_a_tool_takes_one() -> None:
-    for path, draft in _drafts("single-intent"):
-        assert draft.values or not enterprise().tool(path.tools[0]).parameters, draft.text
+def test_some_value_is_stated_wherever_a_tool_takes_one() -> None:
+    for path, generated in _texts("single-intent"):
+        assert generated.values or not enterprise().tool(path.tools[0]).parameters, generated.text
 
 
 def test_nothing_internal_leaks() -> None:
-    for path, draft in _drafts():
-        told = draft.text
-        for value in draft.values:
-            told = told.replace(value.value, " ")
-        assert not re.search(r"\w_\w|\b(?!iPhone)[a-z]+[A-Z]", told), draft.text
+    for path, generated in _texts():
+        text = generated.text
+        for value in generated.values:
+            text = text.replace(value.value, " ")
+        assert not re.search(r"\w_\w|\b(?!iPhone)[a-z]+[A-Z]", text), generated.text
         for tool in path.tools:
-            assert tool not in draft.text
+            assert tool not in generated.text
             name = enterprise().tool(tool).name
             if len(words(name)) > 1 and " " not in name:
-                assert name.lower() not in draft.text.lower()
-        assert not re.search(r"\b(?:api|endpoint|payload|entity|parameter|json|metadata)\b", told, re.I), draft.text
+                assert name.lower() not in generated.text.lower()
+        assert not re.search(r"\b(?:api|endpoint|payload|entity|parameter|json|metadata)\b", text, re.I), generated.text
 
 
-def test_implicit_ones_say_neither_order_nor_condition_nor_two_tasks() -> None:
+def test_implicit_texts_have_neither_order_nor_condition_nor_two_tasks() -> None:
     cues = re.compile(r"\b(?:then|first|after|afterwards|once|before|if|unless|provided|and|also|plus)\b", re.I)
-    for _, draft in _drafts("implicit-multi-step"):
-        plain = re.sub(r"'[^']*'", " ", draft.text)
-        assert not cues.search(plain), draft.text
+    for _, generated in _texts("implicit-multi-step"):
+        plain = re.sub(r"'[^']*'", " ", generated.text)
+        assert not cues.search(plain), generated.text
 
 
-def test_conditional_ones_say_a_condition() -> None:
-    for _, draft in _drafts("conditional-multi-step"):
-        assert _CONDITION.search(draft.text), draft.text
+def test_conditional_texts_have_a_condition() -> None:
+    for _, generated in _texts("conditional-multi-step"):
+        assert _CONDITION.search(generated.text), generated.text
 
 
-def test_explicit_ones_say_an_order() -> None:
-    for _, draft in _drafts("explicit-multi-step"):
-        assert _ORDER.search(draft.text), draft.text
+def test_explicit_texts_have_an_order() -> None:
+    for _, generated in _texts("explicit-multi-step"):
+        assert _ORDER.search(generated.text), generated.text
 
 
 def test_questions_of_knowledge_come_with_something_personal() -> None:
-    for _, draft in _drafts("ir-multi-intent"):
-        assert "?" in draft.text
-        if len(draft.text.split("?")) > 2 or not draft.text.endswith("?"):
+    for _, generated in _texts("ir-multi-intent"):
+        assert "?" in generated.text
+        if len(generated.text.split("?")) > 2 or not generated.text.endswith("?"):
             continue
-        pytest.fail(draft.text)
+        pytest.fail(generated.text)
 
 
 def test_articles_fit_their_words() -> None:
     wrong = re.compile(r"\b(?:a [aei][b-z]\w+|an [bcdfgjklpqtvwz]\w+)\b")
-    for _, draft in _drafts():
-        assert not wrong.search(draft.text), draft.text
+    for _, generated in _texts():
+        assert not wrong.search(generated.text), generated.text
 
 
 def test_texts_are_tidy() -> None:
-    for _, draft in _drafts():
-        assert not re.search(r"  | [,.?!]|[,;:][,.?!]|\{|\}|~|\bNone\b", draft.text), draft.text
-        assert draft.text == draft.text.strip()
+    for _, generated in _texts():
+        assert not re.search(r"  | [,.?!]|[,;:][,.?!]|\{|\}|~|\bNone\b", generated.text), generated.text
+        assert generated.text == generated.text.strip()
 
 
 def test_equal_arguments_give_equal_results_and_seeds_differ() -> None:
@@ -138,15 +138,15 @@ def test_equal_arguments_give_equal_results_and_seeds_differ() -> None:
         assert _generator().generate(path, request_class, seed=3) == other.generate(path, request_class, seed=3)
     path = paths()[0]
     texts = {
-        draft.text
+        generated.text
         for seed in range(12)
-        if isinstance(draft := _generator().generate(path, "single-intent", seed=seed), GeneratedText)
+        if isinstance(generated := _generator().generate(path, "single-intent", seed=seed), GeneratedText)
     }
     assert len(texts) > 9
 
 
 _SCRIPT = """
-from datagen.generation.rules_generator import RulesGenerator
+from datagen.generation import RulesGenerator
 from tests.datagen.generation.material import CLASSES_OF_SHAPES, enterprise, links, paths
 generator = RulesGenerator(enterprise())
 for path in paths()[::20]:
@@ -171,7 +171,7 @@ def test_the_hash_seed_changes_nothing() -> None:
 
 
 def test_requests_are_varied() -> None:
-    texts = [draft.text for _, draft in _drafts()][::2]
+    texts = [generated.text for _, generated in _texts()][::2]
     assert len(texts) > 200
     assert distinct_n(texts, 2) >= 0.5
     assert len(set(texts)) == len(texts)
@@ -209,7 +209,7 @@ def test_steps_that_do_not_depend_on_each_other_are_no_steps() -> None:
         assert "do not depend" in _rejection(enterprise(), path, request_class).reason
 
 
-def test_one_tool_is_not_two_wants() -> None:
+def test_one_tool_is_not_two_requests() -> None:
     path = ToolPath(tools=(enterprise().tools[0].id,))
     assert "several tools" in _rejection(enterprise(), path, "multi-intent").reason
 
@@ -222,7 +222,7 @@ def test_a_condition_needs_something_to_test() -> None:
     assert "condition" in _rejection(catalogue_of(first, last), path, "conditional-multi-step").reason
 
 
-def test_tools_all_alike_and_without_inputs_are_worded() -> None:
+def test_tools_all_alike_and_without_inputs_have_a_text() -> None:
     tools = [Tool(id=f"t{number}", name="list_invoices") for number in range(3)]
     path = ToolPath(tools=("t0", "t1"), shape="set")
     result = RulesGenerator(catalogue_of(*tools)).generate(path, "multi-intent", seed=0)

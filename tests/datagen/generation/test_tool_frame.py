@@ -1,19 +1,19 @@
-"""Tools read as intentions."""
+"""The frames of tools."""
 
 from __future__ import annotations
 
 import pytest
 
 from datagen.generation.lexicon import load_lexicon
-from datagen.generation.tool_frame import Reading, read_tool
+from datagen.generation.tool_frame import ToolFrame, parse_tool
 from ontology.tool import Parameter, Tool
 from tests.datagen.generation.material import catalogue_of, enterprise
 
 
-def _read(tool_id: str) -> Reading:
-    reading = read_tool(enterprise(), tool_id, load_lexicon())
-    assert isinstance(reading, Reading), reading
-    return reading
+def _frame(tool_id: str) -> ToolFrame:
+    frame = parse_tool(enterprise(), tool_id, load_lexicon())
+    assert isinstance(frame, ToolFrame), frame
+    return frame
 
 
 @pytest.mark.parametrize(
@@ -31,36 +31,36 @@ def _read(tool_id: str) -> Reading:
         ("warehouse/trackShipment", "get", "shipment", "shipmentId", ""),
     ],
 )
-def test_what_a_tool_is_wanted_for(tool: str, kind: str, noun: str, identity: str, owner: str) -> None:
-    reading = _read(tool)
-    assert (reading.kind, reading.noun.key) == (kind, noun)
-    assert (reading.identity.names[0] if reading.identity else "") == identity
-    assert (reading.owner.names[0] if reading.owner else "") == owner
+def test_the_frame_of_a_tool(tool: str, kind: str, noun: str, identity: str, owner: str) -> None:
+    frame = _frame(tool)
+    assert (frame.kind, frame.noun.key) == (kind, noun)
+    assert (frame.identity.names[0] if frame.identity else "") == identity
+    assert (frame.owner.names[0] if frame.owner else "") == owner
 
 
-def test_a_tool_about_oneself_is_mine() -> None:
-    assert _read("hr/getMyProfile").mine
-    assert not _read("hr/getEmployee").mine
+def test_a_tool_about_oneself_is_own() -> None:
+    assert _frame("hr/getMyProfile").own
+    assert not _frame("hr/getEmployee").own
 
 
-def test_an_amount_and_its_currency_are_one_thing_to_say() -> None:
-    money = next(one for one in _read("finance/transferBudget").arguments if one.field and one.field.kind == "money")
+def test_an_amount_and_its_currency_are_one_argument() -> None:
+    money = next(one for one in _frame("finance/transferBudget").arguments if one.field and one.field.kind == "money")
     assert money.names == ("amount.amount", "amount.currency")
 
 
-def test_pages_and_sessions_are_never_said() -> None:
+def test_pages_and_sessions_are_no_arguments() -> None:
     tool = Tool(
         id="list",
         name="list_orders",
         parameters=tuple(Parameter(name=name) for name in ("page", "pageSize", "session_id", "apiKey", "city")),
     )
-    reading = read_tool(catalogue_of(tool), "list", load_lexicon())
-    assert isinstance(reading, Reading)
-    assert [one.names[0] for one in reading.arguments] == ["city"]
+    frame = parse_tool(catalogue_of(tool), "list", load_lexicon())
+    assert isinstance(frame, ToolFrame)
+    assert [one.names[0] for one in frame.arguments] == ["city"]
 
 
 def test_a_decision_is_told_from_other_choices() -> None:
-    decision = _read("hr/decideLeaveRequest").decision
+    decision = _frame("hr/decideLeaveRequest").decision
     assert decision is not None
     assert decision.choices == ("approve", "reject")
 
@@ -79,7 +79,7 @@ def test_a_name_that_is_a_path_is_read_by_the_path() -> None:
         parameters=(Parameter(name="movie_id", required=True, location="path"),),
         metadata={"method": "GET", "path": "/movie/{movie_id}"},
     )
-    reading = read_tool(catalogue_of(tool, other), "a", load_lexicon())
-    assert isinstance(reading, Reading)
-    assert (reading.kind, reading.noun.key) == ("list", "movie")
-    assert reading.quality
+    frame = parse_tool(catalogue_of(tool, other), "a", load_lexicon())
+    assert isinstance(frame, ToolFrame)
+    assert (frame.kind, frame.noun.key) == ("list", "movie")
+    assert frame.qualifiers

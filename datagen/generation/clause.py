@@ -1,0 +1,174 @@
+"""The clause of a tool: its thing, its owner, and the arguments that a request states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from datagen.generation.arguments import Argument
+from datagen.generation.data_files import word_classes
+from datagen.generation.phrases import (
+    Phrase,
+    References,
+    Step,
+    decision_phrase,
+    identifier,
+    label_of,
+    phrase_of,
+    plain_value,
+)
+from datagen.generation.sampler import Sampler
+from datagen.generation.tool_frame import ToolFrame
+
+__all__ = ["Change", "Clause", "clause_of"]
+
+_WORDS = word_classes("phrases")
+_OPTIONAL = (0.55, 0.16)
+"""How likely a first and a second optional value are stated."""
+
+
+class Change(NamedTuple):
+    """What an update changes: the label of an input, and its new value."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """The parts of a clause about one tool.
+
+    :param identity: the thing that the tool is about (``order 4500123``, or a referring expression), or empty.
+    :param owner: what the thing belongs to, or empty.
+    :param after: phrases after the object, in their order.
+    :param name: the name of a thing that is searched for, or empty.
+    :param decision: the verb phrase of a decision, with ``~`` for the object, or empty.
+    :param change: what an update changes, or None.
+    """
+
+    frame: ToolFrame
+    sampler: Sampler
+    identity: str
+    owner: str
+    after: tuple[str, ...]
+    name: str
+    decision: str
+    change: Change | None
+
+    @property
+    def tail(self) -> str:
+        """The phrases after the object, each after a space."""
+        return "".join(f" {phrase}" for phrase in self.after)
+
+    @property
+    def preposition(self) -> str:
+        """The preposition before the owner."""
+        return self.frame.owner_noun.preposition if self.frame.owner_noun is not None else "for"
+
+    @property
+    def whose(self) -> str:
+        """The owner with its preposition, after a space; or empty."""
+        return f" {self.preposition} {self.owner}" if self.owner else ""
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The questions of the lexicon about the thing, as far as it is identified."""
+        thing = self.identity or self.owner
+        able = (question for question in self.frame.noun.questions if thing or "{x}" not in question)
+        return tuple(question.replace("{x}", thing) + self.tail for question in able)
+
+    def noun(self, *, many: bool = False) -> str:
+        """A word for the thing."""
+        return self.sampler.noun(self.frame.noun, self.frame.document_words, many=many)
+
+    def qualifier(self) -> str:
+        """Which of the things, after a space; or empty."""
+        return self.sampler.after(self.frame.qualifiers)
+
+
+def clause_of(
+    frame: ToolFrame, references: References, sampler: Sampler, *, minimal: bool = False, short: bool = False
+) -> Clause:
+    """The parts of a clause about a tool; the values that it states are drawn.
+
+    :param minimal: without optional values.
+    :param short: with one optional value at most, for a noun phrase.
+    """
+    step = Step(frame=frame, references=references, sampler=sampler)
+    identity, owner = (identifier(step, argument) for argument in (frame.identity, frame.owner))
+    chosen = _chosen(step, minimal=minimal, short=short)
+    decision = decision_phrase(step, frame.decision) if frame.decision is not None and frame.decision in chosen else ""
+    change: Change | None = None
+    name = ""
+    phrases: list[Phrase] = []
+    for argument in chosen:
+        if argument is frame.decision:
+            continue
+        reference = step.reference(argument)
+        if change is None and frame.kind == "update" and argument.label and _is_change(argument):
+            label = label_of(argument, sampler)
+            change = Change(label, reference if reference is not None else plain_value(step, argument))
+        elif not name and reference is None and _is_name(frame, argument):
+            name = sampler.value(frame.tool, argument, frame.noun.pool)
+        else:
+            phrases.append(phrase_of(step, argument, reference))
+    phrases.sort(key=lambda phrase: phrase.place)
+    after = tuple(phrase.text for phrase in phrases)
+    return Clause(
+        frame=frame, sampler=sampler, identity=identity, owner=owner, after=after, name=name, decision=decision,
+        change=change,
+    )  # fmt: skip
+
+
+def _chosen(step: Step, *, minimal: bool, short: bool) -> list[Argument]:
+    """The arguments that are stated: the required and the filled ones, and optional ones by chance."""
+    frame, sampler = step.frame, step.sampler
+    others = [one for one in frame.arguments if one is not frame.identity and one is not frame.owner]
+    needed = [one for one in others if one.required or step.reference(one) is not None]
+    able = [one for one in others if one not in needed and _is_optional(frame, one) and not _is_named(step, one)]
+    count = int(sampler.verbose)
+    if not minimal:
+        shares = [share / 2 if short and at else share for at, share in enumerate(_OPTIONAL)]
+        count = max(count, sum(sampler.chance(share) for share in shares))
+    unspecific = not needed and (frame.kind == "search" or (frame.identity is None and frame.owner is None))
+    if frame.kind == "update" and not any(map(_is_change, needed)):
+        changeable = [one for one in able if _is_change(one)]
+        if changeable:
+            needed.append(sampler.rng.choice(changeable))
+        count = 0
+    if unspecific and able:
+        count = max(1, count)
+    able = [one for one in able if one not in needed]
+    needed.extend(sampler.rng.sample(able, min(count, len(able))))
+    return sorted(needed, key=frame.arguments.index)
+
+
+def _is_named(step: Step, argument: Argument) -> bool:
+    """Whether a number would be stated twice: one more of the same thing, or of a thing that stands in the text."""
+    if argument.noun is None:
+        return False
+    sampler, key = step.sampler, argument.noun.key
+    return key == step.frame.noun.key or (sampler.shares_numbers and key in sampler.named)
+
+
+def _is_optional(frame: ToolFrame, argument: Argument) -> bool:
+    """Whether people state it although they need not; nobody states the value of an unknown input."""
+    if argument.role == "id" or argument.field is None:
+        return True
+    if frame.many and argument.kind in _WORDS["unsearched_kinds"]:
+        return False
+    if argument.field.phrases and argument.field.phrases[0].startswith("with {v} as the"):
+        return False
+    return argument.label != "limit" or argument.kind not in _WORDS["unlimited_kinds"]
+
+
+def _is_change(argument: Argument) -> bool:
+    able = argument.role in ("value", "state", "choice", "text")
+    return able and argument.kind not in ("reason", "remark", "flag", "problem")
+
+
+def _is_name(frame: ToolFrame, argument: Argument) -> bool:
+    """Whether the argument is the name of the thing that is searched for."""
+    if not frame.many or frame.noun.pool not in _WORDS["name_pools"] or argument.role == "id":
+        return False
+    return argument.field is not None and (argument.role == "text" or argument.kind in ("name", "company", "title"))

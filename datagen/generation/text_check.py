@@ -1,0 +1,59 @@
+"""The check of a generated text before it is used: values kept, no cue of another class, no internal name, no repetition."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from datagen.generation.data_files import read_data
+from datagen.generation.tool_frame import ToolFrame
+from datagen.synthetic_request import SampleValue
+from datagen.tool_path import ToolPath
+
+__all__ = ["fault_of"]
+
+_CUES: Mapping[str, Sequence[str]] = read_data("word_classes")["cues"]
+"""Kind of cue → words."""
+_FORBIDDEN_CUES = {"single-intent": ("condition",), "implicit-multi-step": ("condition", "order", "addition")}
+"""Class → the kinds of cues that belong to other classes only."""
+_FORBIDDEN = {
+    request_class: re.compile("|".join(rf"\b(?:{'|'.join(_CUES[kind])})\b" for kind in kinds), re.I)
+    for request_class, kinds in _FORBIDDEN_CUES.items()
+}
+_OWN_PART = re.compile(
+    r"\b(\w{4,}) (?:on|of|for|behind|at|in|with) (?:the|that|its|their|those|one of the) (?:\w+ ){0,2}\1s?\b", re.I
+)
+"""A thing of itself: ``the order on the purchase order``."""
+_INTERNAL_NAME = re.compile(r"\b[a-z]{2,}[A-Z]\w*|\b\w+_\w+\b")
+_QUOTED = re.compile(r"https?://\S+|\S+@\S+|'[^']*'")
+
+
+def fault_of(
+    text: str, values: Sequence[SampleValue], request_class: str, path: ToolPath, frames: Mapping[str, ToolFrame]
+) -> str:
+    """What is wrong with a text, in a sentence without a full stop; or empty."""
+    lost = next((value for value in values if value.value not in text), None)
+    if lost is not None:
+        return f"the value {lost.value!r} is not in the text"
+    plain = _QUOTED.sub(" ", text)
+    forbidden = _FORBIDDEN.get(request_class)
+    if forbidden is not None and (cue := forbidden.search(plain)):
+        return f"the text contains {cue[0]!r}, which is a cue of another class"
+    if repeated := _OWN_PART.search(plain):
+        return f"the text contains {repeated[1]!r} as a part of itself"
+    if not values and _has_open_input(path, frames):
+        return "the text contains no value for any input"
+    for value in values:
+        plain = plain.replace(value.value, " ")
+    if (name := _INTERNAL_NAME.search(plain)) and name[0] != "iPhone":
+        return f"the text contains {name[0]!r}, which looks like an internal name"
+    return ""
+
+
+def _has_open_input(path: ToolPath, frames: Mapping[str, ToolFrame]) -> bool:
+    """Whether a tool has an argument that no earlier step fills."""
+    return any(
+        not {edge.parameter for edge in path.into(tool)}.intersection(argument.names)
+        for tool, frame in frames.items()
+        for argument in frame.arguments
+    )

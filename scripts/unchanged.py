@@ -26,7 +26,26 @@ from scripts.bench_sets import BENCH, ROOT, bench_sets, catalog_address, reduced
 from services.threads import pin_threads
 
 PARTS = ("answers", "sources", "datagen", "demo")
-RENAMED = {'["default-no-needs"': '["default-no-dependency-expansion"'}
+RENAMED = {
+    '["default-no-needs"': '["default-no-dependency-expansion"',
+    # reasons for which no text is generated
+    " cannot be worded: ": " cannot be put into words: ",
+    "its name is a thing, and says nothing of what is done": "its name is a thing, and names no action",
+    "one want is served by one tool": "a single request needs one tool",
+    "several wants need several tools": "several requests need several tools",
+    "its steps lead to several goals, and one sentence without 'and' can say": "its steps have several goals, and a sentence without 'and' can state",
+    "no step before the last gives anything that a condition could be put on": "no step before the last has a result that a condition could test",
+    "too many steps stand one behind the other to be said as": "too many steps stand one behind the other for",
+    "what the steps look up makes too long a description": "the description of what the steps look up is too long",
+    "a step before the last changes something, which cannot be left unsaid": "a step before the last changes something, which the text must state",
+    "nothing says which one of several a step before": "nothing selects the one of several that a step before",
+    "a step before the last gives but the number that is said, so that": "a step before the last only returns the number that is stated, so",
+    " got lost in the wording": " is not in the text",
+    "the wording says ": "the text contains ",
+    "the wording holds ": "the text contains ",
+    "' of itself\"": "' as a part of itself\"",
+    ", which no one would say": ", which looks like an internal name",
+}  # fmt: skip
 """Labels that were renamed: text of an older recording → text of a newer one."""
 _REQUESTS = 150
 _TOOLS = 1_000

@@ -51,13 +51,15 @@ class Parameter:
     def from_json(cls, row: Any) -> Parameter:
         """Read the JSON form; raises DocumentError naming the field that is wrong."""
         if not isinstance(row, Mapping):
-            raise DocumentError(f"a parameter must be an object, not {type(row).__name__}", subject="parameters")
+            raise DocumentError(
+                f"a parameter must be an object, not {type(row).__name__}", subject="parameters", reason="wrong-type"
+            )
         name = row.get("name")
         if not isinstance(name, str) or not name.strip():
-            raise DocumentError("a parameter has no name", subject="parameters.name")
+            raise DocumentError("a parameter has no name", subject="parameters.name", reason="wrong-type")
         enum = row.get("enum") or ()
         if not isinstance(enum, (list, tuple)):
-            raise DocumentError("enum must be a list", subject=f"parameters.{name}.enum")
+            raise DocumentError("enum must be a list", subject=f"parameters.{name}.enum", reason="wrong-type")
         return cls(
             name=name.strip(),
             type=_text(row.get("type")) or "string",
@@ -149,13 +151,15 @@ class Tool:
         :raises DocumentError: naming the field that is missing or wrong.
         """
         if not isinstance(row, Mapping):
-            raise DocumentError(f"a tool must be an object, not {type(row).__name__}")
+            raise DocumentError(f"a tool must be an object, not {type(row).__name__}", reason="wrong-type")
         name = _text(row.get("name")).strip() or _text(row.get("title")).strip()
         if not name:
-            raise DocumentError("the tool has no name", subject="name", remedy="Give it a name or a title")
+            raise DocumentError(
+                "the tool has no name", subject="name", remedy="Give it a name or a title", reason="no-name"
+            )
         metadata = row.get("metadata") or {}
         if not isinstance(metadata, Mapping):
-            raise DocumentError("metadata must be an object", subject="metadata")
+            raise DocumentError("metadata must be an object", subject="metadata", reason="wrong-type")
         metadata = dict(metadata)
         title = _text(row.get("title")).strip()
         if title:
@@ -176,7 +180,7 @@ def _rows(row: Mapping[str, Any], key: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise DocumentError(f"{key} must be a list, not {type(value).__name__}", subject=key)
+        raise DocumentError(f"{key} must be a list, not {type(value).__name__}", subject=key, reason="wrong-type")
     return value
 
 
@@ -184,7 +188,9 @@ def _dependency(row: Any) -> Dependency:
     if isinstance(row, str):
         return Dependency(tool=row)
     if not isinstance(row, Mapping) or not _text(row.get("tool")):
-        raise DocumentError("a dependency must be a tool id or an object with one", subject="depends_on")
+        raise DocumentError(
+            "a dependency must be a tool id or an object with one", subject="depends_on", reason="wrong-type"
+        )
     return Dependency(
         tool=_text(row["tool"]),
         parameter=_text(row.get("parameter")),

@@ -1,4 +1,4 @@
-"""From what the user names to documents: files, folders, globs and live addresses."""
+"""From the addresses that the user names to documents: files, folders, globs and live addresses."""
 
 from __future__ import annotations
 
@@ -8,27 +8,36 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from ingest.sources.detect import LIVE_PREFIXES
 from ingest.sources.document import Document
 from ingest.sources.source import RejectedRecord
 
-__all__ = ["LIVE_PREFIXES", "find_documents", "slug"]
+__all__ = ["find_documents"]
 
-#: How a live address starts.
-LIVE_PREFIXES = ("python:", "mcp:", "mcp+http://", "mcp+https://", "http://", "https://", "aws:", "google-discovery:")
-
-# What people put between a name and its ending: ``orders.openapi.yaml`` is the namespace ``orders``.
+# Written between a name and its ending: ``orders.openapi.yaml`` has the namespace ``orders``.
 _KINDS = (".openapi", ".swagger", ".odata", ".mcp", ".tools", ".functions")
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
+_MAX_COMMAND_CHARS = 60
 
 
-def find_documents(addresses: Sequence[str]) -> tuple[list[Document], list[RejectedRecord]]:
-    """The documents that the addresses name, each file once, sorted by address, with namespaces of their own.
+class Found(NamedTuple):
+    """The documents of some addresses.
 
-    What cannot be opened (a missing path, an unreadable folder, a pattern that matches nothing) gives a rejected record.
+    :param documents: each file once, sorted by address, with unique namespaces.
+    :param rejected: a record for each thing that cannot be opened: a missing path, an unreadable folder, a pattern that
+        matches nothing.
     """
-    found: dict[str, Document] = {}
+
+    documents: list[Document]
+    rejected: list[RejectedRecord]
+
+
+def find_documents(addresses: Sequence[str]) -> Found:
+    """The documents that the addresses name."""
+    by_identity: dict[str, Document] = {}
     rejected: list[RejectedRecord] = []
     for address in sorted(set(addresses)):
         for item in _expand(address):
@@ -36,15 +45,10 @@ def find_documents(addresses: Sequence[str]) -> tuple[list[Document], list[Rejec
                 rejected.append(item)
             else:
                 identity = os.path.realpath(item.path) if item.path is not None else item.url or item.address
-                found.setdefault(identity, item)
-    documents = sorted(found.values(), key=lambda document: document.address)
+                by_identity.setdefault(identity, item)
+    documents = sorted(by_identity.values(), key=lambda document: document.address)
     _give_namespaces(documents)
-    return documents, rejected
-
-
-def slug(text: str) -> str:
-    """Lower case, with anything but letters, digits, ``_`` and ``.`` as a hyphen."""
-    return re.sub(r"[^\w.]+", "-", text.strip().lower()).strip("-.") or "document"
+    return Found(documents, rejected)
 
 
 def _expand(address: str) -> Iterator[Document | RejectedRecord]:
@@ -57,54 +61,54 @@ def _expand(address: str) -> Iterator[Document | RejectedRecord]:
     elif glob.has_magic(address):
         matches = sorted(glob.glob(address, recursive=True))
         if not matches:
-            yield RejectedRecord(subject=address, reason="missing", detail="The pattern matches no file.")
+            yield RejectedRecord(address, "missing", "The pattern matches no file.")
         for match in matches:
             yield from _expand_path(Path(match), set(), root=_fixed_part(address))
     else:
-        yield RejectedRecord(subject=address, reason="missing", detail="There is no such file or folder.")
+        yield RejectedRecord(address, "missing", "There is no such file or folder.")
 
 
 def _fixed_part(pattern: str) -> Path:
-    """The folder of a pattern before its first magic part."""
+    """The folder of a pattern before its first part with a wildcard."""
     parts = Path(pattern).parent.parts
     fixed = next((index for index, part in enumerate(parts) if glob.has_magic(part)), len(parts))
     return Path(*parts[:fixed])
 
 
-def _expand_path(path: Path, open_: set[str], *, root: Path) -> Iterator[Document | RejectedRecord]:
-    """A file, or all files of a folder and its folders; ``open_`` holds the folders seen, so a loop of links ends."""
+def _expand_path(path: Path, seen: set[str], *, root: Path) -> Iterator[Document | RejectedRecord]:
+    """A file, or all files of a folder and of its folders; ``seen`` holds the folders already read, so a loop of links ends."""
+    subject = path.as_posix()
     try:
         is_folder = path.is_dir()
         path.stat()
     except OSError as error:
         reason = "missing" if isinstance(error, FileNotFoundError) else "unreadable"
-        yield RejectedRecord(subject=path.as_posix(), reason=reason, detail=f"Cannot be opened: {error.strerror}.")
+        yield RejectedRecord(subject, reason, f"Cannot be opened: {error.strerror}.")
         return
-    if not is_folder:
-        if path.is_file():
-            yield Document(path.as_posix(), path=path, root=root)
-        else:
-            yield RejectedRecord(
-                subject=path.as_posix(), reason="unreadable", detail="It is neither a file nor a folder."
-            )
-        return
-    real = os.path.realpath(path)
-    if real in open_:
-        return
-    open_.add(real)
+    if is_folder:
+        real = os.path.realpath(path)
+        if real not in seen:
+            seen.add(real)
+            yield from _expand_folder(path, seen, root=root)
+    elif path.is_file():
+        yield Document(subject, path=path, root=root)
+    else:
+        yield RejectedRecord(subject, "unreadable", "It is neither a file nor a folder.")
+
+
+def _expand_folder(path: Path, seen: set[str], *, root: Path) -> Iterator[Document | RejectedRecord]:
     try:
         names = sorted(os.listdir(path))
     except OSError as error:
-        detail = f"The folder cannot be read: {error.strerror}."
-        yield RejectedRecord(subject=path.as_posix(), reason="unreadable", detail=detail)
+        yield RejectedRecord(path.as_posix(), "unreadable", f"The folder cannot be read: {error.strerror}.")
         return
     for name in names:
         if not name.startswith(".") and name not in _SKIPPED_FOLDERS:
-            yield from _expand_path(path / name, open_, root=root)
+            yield from _expand_path(path / name, seen, root=root)
 
 
-def _give_namespaces(documents: list[Document]) -> None:
-    """The stem of the file; where two share it, with the parent folder, then the ending, then a number."""
+def _give_namespaces(documents: Sequence[Document]) -> None:
+    """The stem of the file; where several share it, with the parent folder, then with the ending, then with a number."""
     forms = [_namespace_forms(document) for document in documents]
     chosen = [form[0] for form in forms]
     for depth in (1, 2):
@@ -128,17 +132,21 @@ def _namespace_forms(document: Document) -> tuple[str, str, str]:
     stem, suffix = file.stem, file.suffix.lstrip(".")
     stem = next((stem.removesuffix(kind) for kind in _KINDS if stem.lower().endswith(kind) and stem != kind), stem)
     parent = Path(os.path.abspath(document.path)).parent.name
-    return slug(stem), slug(f"{parent}-{stem}"), slug(f"{parent}-{stem}-{suffix}")
+    return _slug(stem), _slug(f"{parent}-{stem}"), _slug(f"{parent}-{stem}-{suffix}")
 
 
 def _live_name(address: str) -> str:
     scheme, _, rest = address.partition(":")
-    if scheme in {"http", "https", "mcp+http", "mcp+https"}:
+    if rest.startswith("//"):
         parts = urlsplit(address)
         stem = Path(parts.path).stem if scheme.startswith("http") else ""
-        return slug(stem or parts.hostname or scheme)
+        return _slug(stem or parts.hostname or scheme)
     if scheme == "mcp":
-        return slug("-".join(Path(word).stem for word in rest.split() if not word.startswith("-")))[:60].strip("-.")
-    if rest == "*":
-        return slug(scheme)
-    return slug(rest.partition(":")[0])
+        command = "-".join(Path(word).stem for word in rest.split() if not word.startswith("-"))
+        return _slug(command)[:_MAX_COMMAND_CHARS].strip("-.")
+    return _slug(scheme if rest == "*" else rest.partition(":")[0])
+
+
+def _slug(text: str) -> str:
+    """Lower case, with a hyphen for anything but letters, digits, ``_`` and ``.``."""
+    return re.sub(r"[^\w.]+", "-", text.strip().lower()).strip("-.") or "document"

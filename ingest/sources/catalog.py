@@ -1,18 +1,18 @@
-"""The Catalog: the tools of all documents, under ids of their own, and a count of everything that was rejected."""
+"""The Catalog: the tools of all documents, under unique ids, and a record of everything that was rejected."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ingest.sources.addresses import find_documents
 from ingest.sources.detect import source_for
 from ingest.sources.document import Document
-from ingest.sources.naming import Read, give_ids
+from ingest.sources.naming import DocumentRead, assign_ids
 from ingest.sources.source import RejectedRecord
 from ingest.sources.tidy import tidy
-from ontology.errors import CatalogError, DocumentError, UnknownFormatError
+from ontology.errors import CatalogError, DocumentError
 from ontology.tool import Tool
 from ontology.urls import redacted_url
 
@@ -23,11 +23,11 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentReport:
-    """What one document gave.
+    """What was read from one document.
 
     :param format: name of the reader (``openapi.v1``), or empty where none knew it.
-    :param tools: how many tools were taken.
-    :param rejected: how many things in it were rejected.
+    :param tools: number of tools taken.
+    :param rejected: number of rejected records.
     """
 
     address: str
@@ -46,10 +46,10 @@ class Catalog:
     tools: tuple[Tool, ...]
     rejected: tuple[RejectedRecord, ...] = ()
     documents: tuple[DocumentReport, ...] = ()
-    renamed: tuple[tuple[str, str], ...] = field(default=())
+    renamed: tuple[tuple[str, str], ...] = ()
 
     def rejected_by_reason(self) -> dict[str, int]:
-        """How many rejected records there are of each reason, the most frequent first."""
+        """Number of rejected records of each reason, the most frequent first."""
         counts = Counter(record.reason for record in self.rejected)
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
@@ -65,24 +65,24 @@ def read_catalog(
     :param progress: called with each document's address before it is read.
     :raises CatalogError: when no tool could be read at all, or under ``strict`` when anything was rejected.
     """
-    documents, rejected = find_documents(addresses)
-    reads: list[Read] = []
+    documents, missing = find_documents(addresses)
+    reads: list[DocumentRead] = []
     for document in documents:
         if progress is not None:
             progress(document.address)
         reads.append(_read(document))
         document.forget()  # a catalogue of many documents must not hold them all in memory
-    _forgive_referenced(reads)
-    tools, naming_rejected, renamed = give_ids(reads)
-    per_read = [[*read.rejected, *late] for read, late in zip(reads, naming_rejected, strict=True)]
-    rejected += [record for group in per_read for record in group]
+    _drop_referenced(reads)
+    renamed = assign_ids(reads)
     catalog = Catalog(
-        tools=tuple(tool for group in tools for tool in group),
-        rejected=tuple(rejected),
+        tools=tuple(tool for read in reads for tool in read.tools),
+        rejected=(*missing, *(record for read in reads for record in read.rejected)),
         documents=tuple(
-            DocumentReport(address=read.document.address, format=read.format, tools=len(group), rejected=len(records))
-            for read, group, records in zip(reads, tools, per_read, strict=True)
-            if not read.forgiven
+            DocumentReport(
+                address=read.document.address, format=read.format, tools=len(read.tools), rejected=len(read.rejected)
+            )
+            for read in reads
+            if read.counted
         ),
         renamed=tuple(renamed),
     )
@@ -90,84 +90,54 @@ def read_catalog(
     return catalog
 
 
-def _read(document: Document) -> Read:
+def _read(document: Document) -> DocumentRead:
     """All tools of a document; one that cannot be read gives a rejected record instead."""
-    read = Read(document=document)
+    read = DocumentRead(document=document)
     try:
         source = source_for(document)
-        read.format = source.name
-        read.keeps_ids = bool(getattr(source, "keeps_ids", False))
+        read.format, read.keeps_ids = source.name, source.keeps_ids
         for item in source.read(document):
             if isinstance(item, RejectedRecord):
                 read.rejected.append(item)
             else:
                 read.tools.append(tidy(item))
     except DocumentError as error:
-        read.rejected.append(_rejected_record(error, document))
+        remedy = f" {error.remedy}." if error.remedy else ""
+        detail = f"{error.problem}.{remedy}"
+        read.rejected.append(RejectedRecord(error.subject or document.address, error.reason, detail))
     except RecursionError:
-        detail = "The document is nested too deeply."
-        read.rejected.append(RejectedRecord(subject=document.address, reason="too-deep", detail=detail))
+        read.rejected.append(RejectedRecord(document.address, "too-deep", "The document is nested too deeply."))
     return read
 
 
-_REASONS = {
-    "invalid JSON": "invalid-json",
-    "invalid YAML": "invalid-yaml",
-    "invalid XML": "invalid-xml",
-    "not UTF-8": "not-utf8",
-    "the file is not UTF-8": "not-utf8",
-    "the file is empty": "empty",
-    "the file cannot be read": "unreadable",
-    "the file is larger": "too-large",
-    "cannot be fetched": "unreachable",
-    "the module": "not-importable",
-    "unsupported version": "unsupported-version",
-}
-
-
-def _rejected_record(error: DocumentError, document: Document) -> RejectedRecord:
-    if isinstance(error, UnknownFormatError):
-        reason = "unknown-format"
-    elif " must be " in error.problem:
-        reason = "wrong-type"
-    else:
-        reason = next((r for start, r in _REASONS.items() if error.problem.startswith(start)), "unreadable")
-    remedy = f" {error.remedy}." if error.remedy else ""
-    return RejectedRecord(subject=error.subject or document.address, reason=reason, detail=f"{error.problem}.{remedy}")
-
-
-def _forgive_referenced(reads: list[Read]) -> None:
-    """A file that another document refers to (schemas in ``common.yaml``) has been read, so it is no unknown format."""
+def _drop_referenced(reads: Sequence[DocumentRead]) -> None:
+    """A file that another document refers to (schemas in ``common.yaml``) is part of that one, not an unknown format."""
     referenced = {path for read in reads for path in read.document.references}
     for read in reads:
         path = read.document.path
-        if read.format or path is None or path.resolve() not in referenced:
-            continue
-        if [record.reason for record in read.rejected] == ["unknown-format"]:
+        unknown = not read.format and [record.reason for record in read.rejected] == ["unknown-format"]
+        if unknown and path is not None and path.resolve() in referenced:
             read.rejected.clear()
-            read.forgiven = True
+            read.counted = False
 
 
 def _check(catalog: Catalog, addresses: Sequence[str], *, strict: bool) -> None:
-    listed = "; ".join(f"{record.subject}: {record.detail.rstrip('.')}" for record in catalog.rejected[:_SHOWN])
-    more = len(catalog.rejected) - _SHOWN
-    listed += f"; and {more} more" if more > 0 else ""
+    found = _listed([f"{record.subject}: {record.detail.rstrip('.')}" for record in catalog.rejected], "; ")
+    tried = _listed([redacted_url(address) if "://" in address else address for address in addresses], ", ")
     if not catalog.tools:
-        tried = _some(addresses) or "no address"
         raise CatalogError(
-            f"no tool was found ({listed})" if listed else "no tool was found",
-            subject=tried,
+            f"no tool was found ({found})" if found else "no tool was found",
+            subject=tried or "no address",
             remedy="Name files, folders or live addresses that describe tools",
         )
     if strict and catalog.rejected:
         raise CatalogError(
-            f"{len(catalog.rejected)} rejected: {listed}",
-            subject=_some(addresses),
-            remedy="Mend them, or leave strict out to go on without them",
+            f"{len(catalog.rejected)} rejected: {found}",
+            subject=tried,
+            remedy="Correct them, or leave strict out to go on without them",
         )
 
 
-def _some(addresses: Sequence[str]) -> str:
-    shown = [redacted_url(address) if "://" in address else address for address in addresses[:_SHOWN]]
-    more = len(addresses) - _SHOWN
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+def _listed(texts: Sequence[str], separator: str) -> str:
+    more = [f"and {len(texts) - _SHOWN} more"] if len(texts) > _SHOWN else []
+    return separator.join([*texts[:_SHOWN], *more])

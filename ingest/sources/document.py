@@ -1,4 +1,4 @@
-"""The Document: one thing to read tools from, opened at most once."""
+"""The Document: one file or live address to read tools from, opened at most once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Document:
     def __init__(
         self, address: str, *, path: Path | None = None, namespace: str = "", root: Path | None = None
     ) -> None:
-        #: Where the content is fetched from; it may hold credentials and is not for showing.
+        #: Where the content is fetched from; it may hold credentials and must not be shown.
         self.url = address if address.startswith(("http://", "https://")) else ""
         self.address = redacted_url(address) if self.url else address
         self.path = path
@@ -55,7 +55,7 @@ class Document:
 
     @property
     def has_content(self) -> bool:
-        """Whether there are bytes to look at: a file or a URL, not a live server or a module."""
+        """Whether there is content to look at: a file or a URL, not a live server or a module."""
         return self.path is not None or self.is_url
 
     @property
@@ -84,6 +84,7 @@ class Document:
                 f"the file is larger than {MAX_BYTES} bytes",
                 subject=self.address,
                 remedy="Split it, or write it as JSONL",
+                reason="too-large",
             )
         return content
 
@@ -116,9 +117,10 @@ class Document:
                 f"the file is not UTF-8 (byte {error.start})",
                 subject=f"{self.address}:{line}",
                 remedy="Save it as UTF-8",
+                reason="not-utf8",
             ) from error
         if not text.strip():
-            raise DocumentError("the file is empty", subject=self.address)
+            raise DocumentError("the file is empty", subject=self.address, reason="empty")
         return text
 
     @cached_property
@@ -144,9 +146,14 @@ class Document:
             raise self._parsed
         return self._parsed
 
+    @property
+    def data_or_none(self) -> Any:
+        """As :attr:`data`, but None where it cannot be parsed: for detection."""
+        return None if isinstance(self._parsed, DocumentError) else self._parsed
+
     @cached_property
     def _parsed(self) -> Any:
-        """The data, or why there is none: every reader asks, and a torn document need be parsed but once."""
+        """The data, or its error: every reader asks for it, and a damaged document is parsed only once."""
         try:
             if self.suffix in {".yaml", ".yml"} or self.text.lstrip()[:1] not in "{[":
                 return parse_yaml(self.text, subject=self.address)
@@ -155,7 +162,7 @@ class Document:
             return error
 
     def forget(self) -> None:
-        """Let go of the content, which would be read again when asked for."""
+        """Release the content; it would be read again when used."""
         for cached in ("content", "text", "head", "_parsed"):
             self.__dict__.pop(cached, None)
 

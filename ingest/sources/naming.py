@@ -1,78 +1,69 @@
-"""Ids for the whole catalogue: ``namespace/id``, two tools never under one id, dependencies following along."""
+"""Ids for the whole catalogue: ``namespace/id``, never the same for two tools; dependencies are renamed with them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ingest.sources.document import Document
 from ingest.sources.source import RejectedRecord
 from ontology.tool import Dependency, Tool
 
-__all__ = ["Read", "give_ids"]
+__all__ = ["DocumentRead", "assign_ids"]
 
 
 @dataclass(slots=True, kw_only=True)
-class Read:
+class DocumentRead:
     """What a reader took from one document.
 
     :param format: name of the reader, or empty where none knew the document.
     :param keeps_ids: whether the tools' ids are final, not local to the document.
-    :param forgiven: whether it counts as part of another document that refers to it.
+    :param counted: whether it is listed in the report; False for a part of another document.
     """
 
     document: Document
     format: str = ""
     keeps_ids: bool = False
-    forgiven: bool = False
+    counted: bool = True
     tools: list[Tool] = field(default_factory=list)
     rejected: list[RejectedRecord] = field(default_factory=list)
 
 
-def give_ids(reads: list[Read]) -> tuple[list[list[Tool]], list[list[RejectedRecord]], list[tuple[str, str]]]:
-    """The tools of each document under their final ids, the rejected records of each, and what was renamed."""
-    rejected: list[list[RejectedRecord]] = [[] for _ in reads]
-    kept = [_first_of_each_id(read, rejected[index]) for index, read in enumerate(reads)]
-    first = [
-        [tool.id if read.keeps_ids else f"{read.document.namespace}/{tool.id}" for tool in tools]
-        for read, tools in zip(reads, kept, strict=True)
+def assign_ids(reads: Sequence[DocumentRead]) -> list[tuple[str, str]]:
+    """Give each tool its id in the catalogue, in place.
+
+    :returns: ``(id as given, id in the catalogue)`` of the tools whose ids two documents share.
+    """
+    for read in reads:
+        _drop_repeated_ids(read)
+    given = [
+        [tool.id if read.keeps_ids else f"{read.document.namespace}/{tool.id}" for tool in read.tools] for read in reads
     ]
-    final = _apart(first, [read.document.namespace for read in reads])
-    renamed = [
-        (before, after)
-        for befores, afters in zip(first, final, strict=True)
-        for before, after in zip(befores, afters, strict=True)
-        if before != after
-    ]
+    final = _distinct(given, [read.document.namespace for read in reads])
     known = {id_ for ids in final for id_ in ids}
-    named = [
-        _with_ids(read, tools, ids, known, late)
-        for read, tools, ids, late in zip(reads, kept, final, rejected, strict=True)
-    ]
-    return named, rejected, renamed
+    for read, ids in zip(reads, final, strict=True):
+        read.tools = _renamed(read, ids, known)
+    pairs = zip((id_ for ids in given for id_ in ids), (id_ for ids in final for id_ in ids), strict=True)
+    return [(before, after) for before, after in pairs if before != after]
 
 
-def _first_of_each_id(read: Read, rejected: list[RejectedRecord]) -> list[Tool]:
-    seen: set[str] = set()
-    kept: list[Tool] = []
+def _drop_repeated_ids(read: DocumentRead) -> None:
+    kept: dict[str, Tool] = {}
     for tool in read.tools:
-        if tool.id in seen:
+        if tool.id in kept:
             detail = f"The id {tool.id!r} is already taken by an earlier tool of this document."
-            rejected.append(
-                RejectedRecord(subject=f"{read.document.address}#{tool.id}", reason="duplicate-id", detail=detail)
-            )
+            read.rejected.append(RejectedRecord(f"{read.document.address}#{tool.id}", "duplicate-id", detail))
         else:
-            seen.add(tool.id)
-            kept.append(tool)
-    return kept
+            kept[tool.id] = tool
+    read.tools = list(kept.values())
 
 
-def _apart(ids: list[list[str]], namespaces: list[str]) -> list[list[str]]:
-    """Put the namespace before every id that two documents share, as often as it takes to be the only one."""
+def _distinct(ids: Sequence[Sequence[str]], namespaces: Sequence[str]) -> list[list[str]]:
+    """Put the namespace before each id that two documents share, as often as needed to make it unique."""
     counts = Counter(id_ for group in ids for id_ in group)
     taken = {id_ for id_, count in counts.items() if count == 1}
-    apart: list[list[str]] = []
+    distinct: list[list[str]] = []
     for namespace, group in zip(namespaces, ids, strict=True):
         final: list[str] = []
         for id_ in group:
@@ -82,31 +73,27 @@ def _apart(ids: list[list[str]], namespaces: list[str]) -> list[list[str]]:
                     id_ = f"{namespace}/{id_}"
                 taken.add(id_)
             final.append(id_)
-        apart.append(final)
-    return apart
+        distinct.append(final)
+    return distinct
 
 
-def _with_ids(
-    read: Read, tools: list[Tool], ids: list[str], known: set[str], rejected: list[RejectedRecord]
-) -> list[Tool]:
-    by_local = {tool.id: id_ for tool, id_ in zip(tools, ids, strict=True)}
-    by_name = {tool.name: id_ for tool, id_ in reversed(list(zip(tools, ids, strict=True)))}
-    named: list[Tool] = []
-    for tool, id_ in zip(tools, ids, strict=True):
+def _renamed(read: DocumentRead, ids: Sequence[str], known: set[str]) -> list[Tool]:
+    """The tools under their final ids, with their dependencies; one on a tool that does not exist is rejected."""
+    by_local = {tool.id: id_ for tool, id_ in zip(read.tools, ids, strict=True)}
+    by_name = {tool.name: id_ for tool, id_ in reversed(list(zip(read.tools, ids, strict=True)))}
+    renamed: list[Tool] = []
+    for tool, id_ in zip(read.tools, ids, strict=True):
+        dependencies: dict[Dependency, None] = {}
+        for dependency in tool.depends_on:
+            named = dependency.tool
+            target = by_local.get(named) or (named if named in known else by_name.get(named))
+            if target is None:
+                detail = f"It depends on {named!r}, which is not in the catalogue; the tool is kept without it."
+                read.rejected.append(RejectedRecord(id_, "unknown-dependency", detail))
+            else:
+                dependencies[replace(dependency, tool=target)] = None
         metadata = dict(tool.metadata)
         metadata.setdefault("namespace", read.document.namespace)
         metadata.setdefault("format", read.format)
-        needs: list[Dependency] = []
-        for need in tool.depends_on:
-            target = by_local.get(need.tool) or (need.tool if need.tool in known else by_name.get(need.tool))
-            if target is None:
-                detail = f"It depends on {need.tool!r}, which is not in the catalogue; the tool is kept without it."
-                rejected.append(RejectedRecord(subject=id_, reason="unknown-dependency", detail=detail))
-            else:
-                needs.append(replace(need, tool=target))
-        named.append(replace(tool, id=id_, depends_on=_without_repeats(needs), metadata=metadata))
-    return named
-
-
-def _without_repeats(needs: Iterable[Dependency]) -> tuple[Dependency, ...]:
-    return tuple(dict.fromkeys(needs))
+        renamed.append(replace(tool, id=id_, depends_on=tuple(dependencies), metadata=metadata))
+    return renamed

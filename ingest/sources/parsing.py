@@ -1,4 +1,4 @@
-"""Text to data: JSON and YAML, with the faults of both said in one way.
+"""JSON and YAML to data; the errors of both are DocumentErrors with the line.
 
 YAML is read by the rules that OpenAPI asks for (the JSON schema of YAML 1.2): ``no`` and ``2026-01-01`` stay text, keys are text,
 and aliases may not blow up: a document whose aliases expand to more than :data:`MAX_EXPANDED_NODES` nodes is rejected.
@@ -21,6 +21,7 @@ __all__ = ["MAX_EXPANDED_NODES", "parse_json", "parse_yaml"]
 MAX_EXPANDED_NODES = 5_000_000
 
 _MAX_YAML_DEPTH = 400
+_TOO_DEEP = "it is nested too deeply"
 _METHODS = frozenset({"get", "put", "post", "delete", "patch", "head", "options"})
 
 
@@ -28,24 +29,24 @@ def parse_json(text: str | bytes, *, subject: str, line: int = 1, whole: bool = 
     """Parse JSON; ``NaN`` and the infinities, which Python writers leave for an empty cell, are read as null.
 
     :param line: number of the text's first line in the document.
-    :param whole: whether this is a whole document, in which a path or method that stands twice would lose operations.
+    :param whole: whether this is a whole document, in which a path or method that is repeated would lose operations.
     :raises DocumentError: with the line of the fault.
     """
     try:
         return json.loads(text, parse_constant=_null, object_pairs_hook=_object if whole else None)
     except json.JSONDecodeError as error:
         where = f"{subject}:{line + error.lineno - 1}"
+        fault = f"{error.msg} (column {error.colno})"
         raise DocumentError(
-            f"invalid JSON: {error.msg} (column {error.colno})", subject=where, remedy="Mend the JSON"
+            f"invalid JSON: {fault}", subject=where, remedy="Correct the JSON", reason="invalid-json"
         ) from error
     except UnicodeDecodeError as error:
         raise DocumentError(
-            f"not UTF-8 (byte {error.start})", subject=f"{subject}:{line}", remedy="Save it as UTF-8"
+            f"not UTF-8 (byte {error.start})", subject=f"{subject}:{line}", remedy="Save it as UTF-8", reason="not-utf8"
         ) from error
-    except RecursionError as error:
-        raise DocumentError("invalid JSON: it is nested too deeply", subject=f"{subject}:{line}") from error
-    except ValueError as error:  # a key that stands twice, an integer of more digits than Python converts
-        raise DocumentError(f"invalid JSON: {error}", subject=f"{subject}:{line}") from error
+    except (RecursionError, ValueError) as error:  # also a repeated key, an integer of more digits than Python converts
+        fault = _TOO_DEEP if isinstance(error, RecursionError) else str(error)
+        raise DocumentError(f"invalid JSON: {fault}", subject=f"{subject}:{line}", reason="invalid-json") from error
 
 
 def parse_yaml(text: str, *, subject: str) -> Any:
@@ -57,14 +58,16 @@ def parse_yaml(text: str, *, subject: str) -> Any:
         data = yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = f"{subject}:{mark.line + 1}" if mark else subject
-        raise DocumentError(f"invalid YAML: {error.problem}", subject=where, remedy="Mend the YAML") from error
+        raise _invalid_yaml(str(error.problem), f"{subject}:{mark.line + 1}" if mark else subject) from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        fault = "it is nested too deeply" if isinstance(error, RecursionError) else _one_line(error)
-        raise DocumentError(f"invalid YAML: {fault}", subject=subject, remedy="Mend the YAML") from error
+        raise _invalid_yaml(_TOO_DEEP if isinstance(error, RecursionError) else _one_line(error), subject) from error
     if "&" in text:
         _check_expansion(data, subject)
     return data
+
+
+def _invalid_yaml(fault: str, subject: str, remedy: str = "Correct the YAML") -> DocumentError:
+    return DocumentError(f"invalid YAML: {fault}", subject=subject, remedy=remedy, reason="invalid-yaml")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -73,7 +76,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
         twice = next((name for name in mapping if names.count(name) > 1 and _holds_operations(name)), None)
         if twice is not None:
-            raise ValueError(f"the key {twice!r} stands twice in one object")
+            raise ValueError(f"the key {twice!r} is repeated in one object")
     return mapping
 
 
@@ -90,19 +93,16 @@ def _one_line(error: Exception) -> str:
 
 
 def _check_expansion(data: Any, subject: str) -> None:
-    """Aliases share their node, so the tree costs little here; whoever walks it would pay for every copy."""
+    """Aliases share their node, so the tree is small in memory; a walk over it would visit every copy."""
     try:
         size = _expanded_size(data, {}, set())
     except RecursionError as error:
-        raise DocumentError("invalid YAML: it is nested too deeply", subject=subject) from error
+        raise _invalid_yaml(_TOO_DEEP, subject) from error
     if size is None:
-        raise DocumentError("invalid YAML: an alias contains itself", subject=subject, remedy="Use $ref instead")
+        raise _invalid_yaml("an alias contains itself", subject, "Use $ref instead")
     if size > MAX_EXPANDED_NODES:
-        raise DocumentError(
-            f"invalid YAML: its aliases expand to more than {MAX_EXPANDED_NODES} nodes",
-            subject=subject,
-            remedy="Use $ref instead of aliases",
-        )
+        fault = f"its aliases expand to more than {MAX_EXPANDED_NODES} nodes"
+        raise _invalid_yaml(fault, subject, "Use $ref instead of aliases")
 
 
 def _expanded_size(node: Any, sizes: dict[int, int], open_: set[int]) -> int | None:
@@ -140,11 +140,11 @@ def _construct_mapping(loader: Any, node: yaml.MappingNode, deep: bool = False) 
 
 
 def _check_repeats(keys: list[yaml.ScalarNode]) -> None:
-    """Before merge keys are written out: those may be overridden, a path or method that stands twice may not."""
+    """Before merge keys are written out: those may be overridden, a path or method that is repeated may not."""
     counts = Counter(key.value for key in keys)
     for key in keys:
         if counts[key.value] > 1 and _holds_operations(key.value):
-            problem = f"the key {key.value!r} stands twice in one mapping"
+            problem = f"the key {key.value!r} is repeated in one mapping"
             raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
 
 
@@ -152,7 +152,7 @@ def _descend(loader: Any, _current: Any, _index: Any) -> None:
     """Called on the way into each node. The C composer recurses on the C stack, so without a bound depth is a crash."""
     loader.depth += 1
     if loader.depth > _MAX_YAML_DEPTH:
-        raise yaml.YAMLError("it is nested too deeply")
+        raise yaml.YAMLError(_TOO_DEEP)
 
 
 def _ascend(loader: Any) -> None:

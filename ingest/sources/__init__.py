@@ -1,13 +1,13 @@
-"""Tool documents in: one reader for each format behind the seam :class:`Source`, and the catalogue that mixes them.
+"""Tool documents to tools: one reader for each format behind the seam :class:`Source`, and the catalogue of all documents.
 
-:func:`read_catalog` is the way in: it takes files, folders, patterns and live addresses, finds the reader of each document, and
-gives back the tools under ids of their own with a count of everything that was rejected and why.
+:func:`read_catalog` takes files, folders, patterns and live addresses, finds the reader of each document, and returns the tools
+under unique ids, with a record of everything that was rejected and why.
 """
 
 from __future__ import annotations
 
 from ingest.sources.catalog import Catalog, DocumentReport, read_catalog
-from ingest.sources.detect import SOURCES, source_for, source_named
+from ingest.sources.detect import SOURCES, source_for
 from ingest.sources.document import Document
 from ingest.sources.json_schema.schema import flatten_schema
 from ingest.sources.source import RejectedRecord, Source
@@ -22,5 +22,4 @@ __all__ = [
     "flatten_schema",
     "read_catalog",
     "source_for",
-    "source_named",
 ]

@@ -1,22 +1,23 @@
-"""Function definitions as chat models take them: OpenAI (nested and flat), Anthropic, LangChain, Gemini and Bedrock."""
+"""The source ``function.v1``: function definitions of chat models (OpenAI nested and flat, Anthropic, LangChain, Gemini, Bedrock)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from ingest.sources.document import Document
 from ingest.sources.json_schema.schema import flatten
+from ingest.sources.json_values import as_mapping, as_text
 from ingest.sources.parsing import parse_json
 from ingest.sources.prose import plain
-from ingest.sources.source import RejectedRecord
+from ingest.sources.rows import DATA_SUFFIXES, LINE_SUFFIXES, Row, json_lines
+from ingest.sources.source import RejectedRecord, Source
 from ontology.errors import DocumentError
 from ontology.tool import Tool
 
 __all__ = ["FunctionSource"]
 
-_LINES = frozenset({".jsonl", ".ndjson"})
-_DOCUMENTS = frozenset({".json", ".yaml", ".yml", ""})
 _LISTS = ("tools", "functions", "function_declarations", "functionDeclarations")
 _INPUTS = ("parameters", "input_schema", "args_schema", "inputSchema")
 _OUTPUTS = ("returns", "output_schema", "outputSchema", "response", "responses")
@@ -24,7 +25,7 @@ _OWN = frozenset({"name", "description", "type", "function", "args", "metadata",
 _PEEKED = 20
 
 
-class FunctionSource:
+class FunctionSource(Source):
     """JSON, YAML and JSONL lists of function definitions."""
 
     name = "function.v1"
@@ -34,10 +35,10 @@ class FunctionSource:
         if not document.has_content:
             return False
         try:
-            if document.suffix in _LINES:
-                rows = [row for _, row in _json_lines(document, _PEEKED)]
-            elif document.suffix in _DOCUMENTS:
-                rows = _listed(document.data)[:_PEEKED]
+            if document.suffix in LINE_SUFFIXES:
+                rows = [value for row in islice(json_lines(document), _PEEKED) for value in _definitions(row.value)]
+            elif document.suffix in DATA_SUFFIXES:
+                rows = _definitions(document.data)[:_PEEKED]
             else:
                 return False
         except DocumentError:
@@ -46,45 +47,29 @@ class FunctionSource:
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Read the definitions; a bad one is rejected with its line (its index, in a JSON list)."""
-        rows = (
-            _json_lines(document, None)
-            if document.suffix in _LINES
-            else ((f"{document.address}#{index}", row) for index, row in enumerate(_listed(document.data), 1))
-        )
-        for place, row in rows:
-            yield row if isinstance(row, RejectedRecord) else _tool(place, row)
+        for place, value in _rows(document):
+            yield value if isinstance(value, RejectedRecord) else _tool(place, value)
 
 
-def _json_lines(document: Document, most: int | None) -> Iterator[tuple[str, Any]]:
-    count = 0
-    for number, line in document.lines():
-        if not line.strip():
-            continue
-        place = f"{document.address}:{number}"
-        try:
-            rows = _listed(parse_json(line, subject=document.address, line=number))
-        except DocumentError as error:
-            rows = [RejectedRecord(subject=place, reason="invalid-json", detail=f"{error.problem}.")]
-        for row in rows:
-            yield place, row
-        count += 1
-        if count == most:
-            return
+def _rows(document: Document) -> Iterator[Row]:
+    if document.suffix in LINE_SUFFIXES:
+        for place, value in json_lines(document):
+            values = [value] if isinstance(value, RejectedRecord) else _definitions(value)
+            yield from (Row(place, each) for each in values)
+    else:
+        for index, value in enumerate(_definitions(document.data), 1):
+            yield Row(f"{document.address}#{index}", value)
 
 
-def _listed(data: Any) -> list[Any]:
+def _definitions(data: Any) -> list[Any]:
     """The definitions of a document: a list, an object that holds one, or a single definition."""
     if isinstance(data, Mapping):
-        for key in _LISTS:
-            if isinstance(data.get(key), list):
-                return _listed(data[key])
-        return [data]
-    if not isinstance(data, list):
-        return []
+        held = next((data[key] for key in _LISTS if isinstance(data.get(key), list)), None)
+        return [data] if held is None else _definitions(held)
     rows: list[Any] = []
-    for row in data:  # Gemini groups its declarations
+    for row in data if isinstance(data, list) else ():  # Gemini groups its declarations
         grouped = isinstance(row, Mapping) and any(isinstance(row.get(key), list) for key in _LISTS)
-        rows += _listed(row) if grouped else [row]
+        rows += _definitions(row) if grouped else [row]
     return rows
 
 
@@ -104,28 +89,26 @@ def _body(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _tool(place: str, row: Any) -> Tool | RejectedRecord:
     if not isinstance(row, Mapping):
-        return RejectedRecord(subject=place, reason="wrong-type", detail="A function definition must be an object.")
+        return RejectedRecord(place, "wrong-type", "A function definition must be an object.")
     body = _body(row)
-    name = body.get("name")
-    if not isinstance(name, str) or not name.strip():
-        return RejectedRecord(subject=place, reason="no-name", detail="The function has no name; give it one.")
+    name = as_text(body.get("name")).strip()
+    if not name:
+        return RejectedRecord(place, "no-name", "The function has no name; give it one.")
     try:
         inputs = flatten(_input_schema(body))
         outputs = flatten(_schema(body, _OUTPUTS), output=True)
     except DocumentError as error:
-        reason = "dangling-ref" if error.problem.startswith("the reference") else "wrong-type"
-        return RejectedRecord(subject=place, reason=reason, detail=f"{name}: {error.problem}.")
-    metadata: dict[str, Any] = dict(body["metadata"]) if isinstance(body.get("metadata"), Mapping) else {}
+        return RejectedRecord(place, error.reason, f"{body['name']}: {error.problem}.")
+    metadata = dict(as_mapping(body.get("metadata")))
     for key, value in body.items():
         if key not in _OWN and isinstance(value, (str, int, float, list)) and value != "":
             metadata.setdefault(key, value)
     if inputs.cut or outputs.cut:
         metadata["cut"] = ["only the first fields of a large or deep schema are kept"]
-    description = body.get("description")
     return Tool(
-        id=name.strip(),
-        name=name.strip(),
-        description=plain(description) if isinstance(description, str) else "",
+        id=name,
+        name=name,
+        description=plain(as_text(body.get("description"))),
         parameters=inputs.parameters,
         returns=outputs.parameters,
         metadata=metadata,
@@ -135,16 +118,16 @@ def _tool(place: str, row: Any) -> Tool | RejectedRecord:
 def _input_schema(body: Mapping[str, Any]) -> Mapping[str, Any]:
     args = body.get("args")
     if isinstance(args, Mapping):  # LangChain's tool.args: the fields alone, with defaults where they are optional
-        needed = [name for name, field in args.items() if isinstance(field, Mapping) and "default" not in field]
-        return {"type": "object", "properties": dict(args), "required": needed}
+        required = [name for name, field in args.items() if isinstance(field, Mapping) and "default" not in field]
+        return {"type": "object", "properties": dict(args), "required": required}
     schema = _schema(body, _INPUTS)
     return schema["json"] if isinstance(schema.get("json"), Mapping) and "properties" not in schema else schema
 
 
 def _schema(body: Mapping[str, Any], keys: tuple[str, ...]) -> Mapping[str, Any]:
-    """The first schema that the body has under one of the keys; some exports write it as a string of JSON.
+    """The first schema of the body under one of the keys; some exports write it as a text of JSON.
 
-    :raises DocumentError: when what stands there is no schema.
+    :raises DocumentError: when the value is no schema.
     """
     for key in keys:
         value = body.get(key)
@@ -153,5 +136,6 @@ def _schema(body: Mapping[str, Any], keys: tuple[str, ...]) -> Mapping[str, Any]
         if isinstance(value, Mapping):
             return value
         if value is not None and key in _INPUTS:
-            raise DocumentError(f"{key} must be a JSON Schema, not {type(value).__name__}", subject=key)
+            problem = f"{key} must be a JSON Schema, not {type(value).__name__}"
+            raise DocumentError(problem, subject=key, reason="wrong-type")
     return {"type": "object"}

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ingest.sources.brief import brief
 from ingest.sources.document import Document
 from ingest.sources.json_schema.schema import Fields, flatten
-from ingest.sources.odata.fields import words
+from ingest.sources.json_schema.schema_view import dangling_reference
+from ingest.sources.json_values import as_list, as_mapping, as_text
 from ingest.sources.parsing import parse_json
-from ingest.sources.prose import plain
-from ingest.sources.source import RejectedRecord
+from ingest.sources.prose import brief, name_words, plain, title_of
+from ingest.sources.source import RejectedRecord, Source
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Parameter, Tool
 
 __all__ = ["GoogleDiscoverySource"]
 
 _LIVE = "google-discovery:"
-_KIND = re.compile(r'"kind"\s*:\s*"discovery#restDescription"')
+_KIND_NAME = "discovery#restDescription"
+_KIND = re.compile(rf'"kind"\s*:\s*"{_KIND_NAME}"')
 # The kind may come after a long list of scopes or after all schemas; then one of these comes before.
 _HINT = re.compile(r'"(?:discoveryVersion|auth|batchPath|rootUrl|servicePath|ownerName|documentationLink)"\s*:')
 _STABLE = re.compile(r"v(\d+)(?:\.(\d+))?")
@@ -29,27 +30,21 @@ _DESCRIPTION_CHARS = 600
 _FIELD_CHARS = 300
 
 
-class GoogleDiscoverySource:
+class GoogleDiscoverySource(Source):
     """Reader of discovery documents, of ``google-discovery:NAME``, ``…:NAME.VERSION`` and ``…:*``."""
 
     name = "google-discovery.v1"
+    live_prefixes = (_LIVE,)
 
     def accepts(self, document: Document) -> bool:
         """A ``google-discovery:`` address, or JSON of the kind ``discovery#restDescription``."""
-        if document.address.startswith(_LIVE):
+        if not document.has_content:
+            return document.address.startswith(self.live_prefixes)
+        if document.suffix not in {".json", ""}:
+            return False
+        if _KIND.search(document.head):
             return True
-        if not document.has_content or document.suffix not in {".json", ""}:
-            return False
-        head = document.head
-        if _KIND.search(head):
-            return True
-        if not _HINT.search(head):
-            return False
-        try:
-            data = document.data
-        except DocumentError:
-            return False
-        return isinstance(data, Mapping) and data.get("kind") == "discovery#restDescription"
+        return bool(_HINT.search(document.head)) and as_mapping(document.data_or_none).get("kind") == _KIND_NAME
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Read the methods of all resources; ids are those of the methods.
@@ -60,7 +55,7 @@ class GoogleDiscoverySource:
         :raises DocumentError: for a document without methods, an unknown API.
         :raises MissingExtraError: for an address without the extra ``google``.
         """
-        if not document.address.startswith(_LIVE):
+        if document.has_content:
             yield from _read_api(document.data, document.address)
             return
         seen: set[str] = set()
@@ -69,24 +64,31 @@ class GoogleDiscoverySource:
             try:
                 data = parse_json(file.read_bytes(), subject=address)
                 for item in _read_api(data, address, version):
-                    yield _apart(item, file.stem, seen) if isinstance(item, Tool) else item
+                    yield _distinct(item, file.stem, seen) if isinstance(item, Tool) else item
             except DocumentError as error:
                 if not document.address.endswith("*"):
                     raise
-                reason = "no-operation" if error.problem.endswith("no methods") else "unreadable"
-                yield RejectedRecord(subject=address, reason=reason, detail=f"{error.problem}.")
+                reason = error.reason if error.reason == "no-operation" else "unreadable"
+                yield RejectedRecord(address, reason, f"{error.problem}.")
 
 
-def _apart(tool: Tool, api: str, seen: set[str]) -> Tool:
-    """Two APIs may give one id to their methods (an API and the one that replaces it): the later says which it is."""
+def _distinct(tool: Tool, api: str, seen: set[str]) -> Tool:
+    """Two APIs may give one id to their methods (an API and the one that replaces it): the later has its API's name before it."""
     if tool.id in seen:
         tool = replace(tool, id=f"{api}.{tool.id}", name=f"{api}.{tool.id}")
     seen.add(tool.id)
     return tool
 
 
-def _installed(address: str) -> list[tuple[Path, str]]:
-    """The files that an address names, each with the version to put into its ids, or empty."""
+class _File(NamedTuple):
+    """The document of one version of an API, and the version to put into its ids, or empty."""
+
+    path: Path
+    version: str = ""
+
+
+def _installed(address: str) -> list[_File]:
+    """The files that an address names."""
     try:
         from googleapiclient import discovery_cache
     except ImportError as error:
@@ -100,7 +102,7 @@ def _installed(address: str) -> list[tuple[Path, str]]:
             apis.setdefault(api, []).append(file)
     if wanted == "*":
         return [
-            (file, "" if file is preferred else _version(file))
+            _File(file, "" if file is preferred else _version(file))
             for files in apis.values()
             for preferred in [max(files, key=_rank)]
             for file in files
@@ -114,7 +116,7 @@ def _installed(address: str) -> list[tuple[Path, str]]:
             subject=address,
             remedy="Name one as it does (gmail, calendar.v3), or * for all",
         )
-    return [(file, "") for file in named]
+    return [_File(file) for file in named]
 
 
 def _version(file: Path) -> str:
@@ -128,157 +130,145 @@ def _rank(file: Path) -> tuple[bool, tuple[int, ...], str]:
     return bool(stable), tuple(int(part) for part in re.findall(r"\d+", version)), version
 
 
-def _read_api(api: Any, address: str, version: str = "") -> Iterator[Tool | RejectedRecord]:
-    methods = list(_methods(api, ())) if isinstance(api, Mapping) else []
+@dataclass(frozen=True, slots=True)
+class _Method:
+    """A method, with the names of the resources that lead to it."""
+
+    resource: tuple[str, ...]
+    name: str
+    body: Mapping[str, Any]
+
+    @property
+    def path(self) -> str:
+        return ".".join((*self.resource, self.name))
+
+
+def _read_api(data: Any, address: str, version: str = "") -> Iterator[Tool | RejectedRecord]:
+    api = _Api(as_mapping(data), version)
+    methods = list(_methods(api.root, ()))
     if not methods:
-        raise DocumentError("the discovery document has no methods", subject=address)
-    book = _Schemas(api)
-    for resource, name, method in methods:
-        subject = f"{address}#{'.'.join((*resource, name))}"
-        if not isinstance(method, Mapping):
-            yield RejectedRecord(subject=subject, reason="wrong-type", detail="A method must be an object.")
+        raise DocumentError("the discovery document has no methods", subject=address, reason="no-operation")
+    for method in methods:
+        subject = f"{address}#{method.path}"
+        if not isinstance(method.body, Mapping):
+            yield RejectedRecord(subject, "wrong-type", "A method must be an object.")
             continue
         try:
-            yield _tool(api, book, resource, name, method, version)
+            yield api.tool(method)
         except DocumentError as error:
-            reason = "dangling-ref" if error.problem.startswith("the reference") else "wrong-type"
-            yield RejectedRecord(subject=subject, reason=reason, detail=f"{error.problem}.")
+            yield RejectedRecord.of_error(subject, error)
 
 
-def _methods(node: Mapping[str, Any], resource: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, Any]]:
-    """The methods of a resource and of the resources inside it, each with the names that lead to it."""
-    methods, inner = node.get("methods"), node.get("resources")
-    for name, method in methods.items() if isinstance(methods, Mapping) else ():
-        yield resource, str(name), method
-    for name, below in inner.items() if isinstance(inner, Mapping) else ():
+def _methods(node: Mapping[str, Any], resource: tuple[str, ...]) -> Iterator[_Method]:
+    """The methods of a resource and of the resources inside it."""
+    for name, method in as_mapping(node.get("methods")).items():
+        yield _Method(resource, str(name), method)
+    for name, below in as_mapping(node.get("resources")).items():
         if isinstance(below, Mapping):
             yield from _methods(below, (*resource, str(name)))
 
 
-class _Schemas:
-    """The schemas of one API, each flattened once for inputs and once for outputs."""
+class _Api:
+    """One API; each of its schemas is flattened once for inputs and once for outputs."""
 
-    def __init__(self, api: Mapping[str, Any]) -> None:
-        schemas = api.get("schemas")
-        self.schemas: Mapping[str, Any] = schemas if isinstance(schemas, Mapping) else {}
-        self._done: dict[tuple[str, bool], Fields] = {}
+    def __init__(self, root: Mapping[str, Any], version: str) -> None:
+        self.root = root
+        self._version = version
+        self._schemas = as_mapping(root.get("schemas"))
+        self._known: dict[tuple[str, bool], Fields] = {}
 
-    def fields(self, reference: Any, *, output: bool) -> Fields:
-        """The fields of a request or a response.
+    def tool(self, method: _Method) -> Tool:
+        """A method as a tool.
 
         :raises DocumentError: when a reference leads nowhere.
         """
-        name = reference.get("$ref") if isinstance(reference, Mapping) else None
-        if not isinstance(name, str):
-            return Fields(parameters=())
-        key = (name, output)
-        if key not in self._done:
-            schema, where = {"$ref": name}, "" if output else "body"
-            fields = flatten(schema, lookup=self.lookup, location=where, output=output)
-            kept = tuple(replace(p, description=brief(p.description, _FIELD_CHARS)) for p in fields.parameters)
-            self._done[key] = Fields(parameters=kept, cut=fields.cut)
-        return self._done[key]
-
-    def needed(self, reference: Any, method: str) -> set[str]:
-        """Names of the fields of a request that are annotated as required by a method."""
-        name = reference.get("$ref") if isinstance(reference, Mapping) else None
-        schema = self.schemas.get(name) if isinstance(name, str) else None
-        properties = schema.get("properties") if isinstance(schema, Mapping) else None
-        needed: set[str] = set()
-        for key, property_ in properties.items() if isinstance(properties, Mapping) else ():
-            notes = property_.get("annotations") if isinstance(property_, Mapping) else None
-            methods = notes.get("required") if isinstance(notes, Mapping) else None
-            if isinstance(methods, list) and method in methods:
-                needed.add(key)
-        return needed
-
-    def lookup(self, ref: str) -> Mapping[str, Any]:
-        """The schema that a ``$ref`` names."""
-        schema = self.schemas.get(ref)
-        if not isinstance(schema, Mapping):
-            raise DocumentError(f"the reference {ref!r} leads nowhere", subject=ref, remedy="Define what it names")
-        return schema
-
-
-def _tool(
-    api: Mapping[str, Any],
-    book: _Schemas,
-    resource: tuple[str, ...],
-    name: str,
-    method: Mapping[str, Any],
-    version: str,
-) -> Tool:
-    given = method.get("id")
-    own = given if isinstance(given, str) and given else ".".join((str(api.get("name", "api")), *resource, name))
-    first, _, rest = own.partition(".")
-    id_ = f"{first}.{version}.{rest}" if version else own
-    request = book.fields(method.get("request"), output=False)
-    response = book.fields(method.get("response"), output=True)
-    needed = book.needed(method.get("request"), own)
-    url = tuple(_url_parameters(method, book))
-    taken = {parameter.name for parameter in url}
-    description = method.get("description")
-    return Tool(
-        id=id_,
-        name=id_,
-        description=brief(plain(description), _DESCRIPTION_CHARS) if isinstance(description, str) else "",
-        parameters=(
-            *url,
-            *(replace(p, required=True) if p.name in needed else p for p in request.parameters if p.name not in taken),
-        ),
-        returns=response.parameters,
-        metadata=_metadata(api, resource, name, method, [("parameters", request), ("returns", response)]),
-    )
-
-
-def _url_parameters(method: Mapping[str, Any], book: _Schemas) -> Iterator[Parameter]:
-    """The parameters of path and query, those that have an order first."""
-    parameters = method.get("parameters")
-    if not isinstance(parameters, Mapping):
-        return
-    order = method.get("parameterOrder")
-    ordered = (
-        [name for name in order if isinstance(name, str) and name in parameters] if isinstance(order, list) else []
-    )
-    for name in dict.fromkeys((*ordered, *parameters)):
-        row = parameters[name]
-        if not isinstance(row, Mapping):
-            continue
-        schema = book.lookup(row["$ref"]) if isinstance(row.get("$ref"), str) else row
-        enum = schema.get("enum")
-        repeated = row.get("repeated") is True
-        yield Parameter(
-            name=str(name),
-            type="array" if repeated else str(schema.get("type", "string")),
-            description=brief(plain(str(row.get("description", ""))), _FIELD_CHARS),
-            required=row.get("required") is True,
-            enum=tuple(map(str, enum)) if isinstance(enum, list) else (),
-            location=str(row.get("location", "")),
-            format="" if repeated else str(schema.get("format", "")),
+        body = method.body
+        own = as_text(body.get("id")) or f"{self.root.get('name', 'api')}.{method.path}"
+        first, _, rest = own.partition(".")
+        id_ = f"{first}.{self._version}.{rest}" if self._version else own
+        request = self._fields(body.get("request"), output=False)
+        response = self._fields(body.get("response"), output=True)
+        required = self._required(body.get("request"), own)
+        url = tuple(self._url_parameters(body))
+        taken = {parameter.name for parameter in url}
+        return Tool(
+            id=id_,
+            name=id_,
+            description=brief(plain(as_text(body.get("description"))), _DESCRIPTION_CHARS),
+            parameters=(
+                *url,
+                *(
+                    replace(field, required=True) if field.name in required else field
+                    for field in request.parameters
+                    if field.name not in taken
+                ),
+            ),
+            returns=response.parameters,
+            metadata=self._metadata(method, {"parameters": request, "returns": response}),
         )
 
+    def _fields(self, reference: Any, *, output: bool) -> Fields:
+        """The fields of a request or a response."""
+        name = as_mapping(reference).get("$ref")
+        if not isinstance(name, str):
+            return Fields()
+        key = (name, output)
+        if key not in self._known:
+            location = "" if output else "body"
+            fields = flatten({"$ref": name}, lookup=self._lookup, location=location, output=output)
+            kept = tuple(replace(p, description=brief(p.description, _FIELD_CHARS)) for p in fields.parameters)
+            self._known[key] = Fields(parameters=kept, cut=fields.cut)
+        return self._known[key]
 
-def _metadata(
-    api: Mapping[str, Any],
-    resource: tuple[str, ...],
-    name: str,
-    method: Mapping[str, Any],
-    fields: list[tuple[str, Fields]],
-) -> dict[str, Any]:
-    title = words(name) + (f" {words(resource[-1])}" if resource else "")
-    scopes = method.get("scopes")
-    metadata: dict[str, Any] = {
-        "title": title[:1].upper() + title[1:],
-        "service": str(api.get("title") or api.get("name") or ""),
-        "version": str(api.get("version", "")),
-        "method": str(method.get("httpMethod", "GET")),
-        "path": "/" + str(method.get("flatPath") or method.get("path") or "").lstrip("/"),
-        "tags": list(resource),
-        "scopes": len(scopes) if isinstance(scopes, list) else 0,
-    }
-    if method.get("deprecated") is True:
-        metadata["deprecated"] = True
-    cut = [where for where, part in fields if part.cut]
-    if cut:
-        metadata["cut"] = cut
-    return metadata
+    def _required(self, reference: Any, method: str) -> set[str]:
+        """Names of the fields of a request that are annotated as required by a method."""
+        schema = as_mapping(self._schemas.get(as_text(as_mapping(reference).get("$ref"))))
+        return {
+            name
+            for name, field in as_mapping(schema.get("properties")).items()
+            if method in as_list(as_mapping(as_mapping(field).get("annotations")).get("required"))
+        }
+
+    def _lookup(self, ref: str) -> Mapping[str, Any]:
+        schema = self._schemas.get(ref)
+        if not isinstance(schema, Mapping):
+            raise dangling_reference(ref, subject=ref)
+        return schema
+
+    def _url_parameters(self, body: Mapping[str, Any]) -> Iterator[Parameter]:
+        """The parameters of path and query, those that have an order first."""
+        parameters = as_mapping(body.get("parameters"))
+        ordered = [name for name in as_list(body.get("parameterOrder")) if isinstance(name, str) and name in parameters]
+        for name in dict.fromkeys((*ordered, *parameters)):
+            row = parameters[name]
+            if not isinstance(row, Mapping):
+                continue
+            schema = self._lookup(row["$ref"]) if isinstance(row.get("$ref"), str) else row
+            repeated = row.get("repeated") is True
+            yield Parameter(
+                name=str(name),
+                type="array" if repeated else str(schema.get("type", "string")),
+                description=brief(plain(str(row.get("description", ""))), _FIELD_CHARS),
+                required=row.get("required") is True,
+                enum=tuple(map(str, as_list(schema.get("enum")))),
+                location=str(row.get("location", "")),
+                format="" if repeated else str(schema.get("format", "")),
+            )
+
+    def _metadata(self, method: _Method, fields: Mapping[str, Fields]) -> dict[str, Any]:
+        api, body, resource = self.root, method.body, method.resource
+        metadata: dict[str, Any] = {
+            "title": title_of(method.name) + (f" {name_words(resource[-1])}" if resource else ""),
+            "service": str(api.get("title") or api.get("name") or ""),
+            "version": str(api.get("version", "")),
+            "method": str(body.get("httpMethod", "GET")),
+            "path": "/" + str(body.get("flatPath") or body.get("path") or "").lstrip("/"),
+            "tags": list(resource),
+            "scopes": len(as_list(body.get("scopes"))),
+        }
+        if body.get("deprecated") is True:
+            metadata["deprecated"] = True
+        cut = [where for where, part in fields.items() if part.cut]
+        if cut:
+            metadata["cut"] = cut
+        return metadata

@@ -1,11 +1,11 @@
-"""Prose out of markup: descriptions written in Markdown or HTML as the plain text a reader would see."""
+"""Texts of documents as plain prose: markup removed, long texts cut, names written as words."""
 
 from __future__ import annotations
 
 import html
 import re
 
-__all__ = ["plain", "sentences"]
+__all__ = ["brief", "name_words", "plain", "sentences", "title_of", "with_article"]
 
 # Every repetition is bounded: a description may be megabytes of anything.
 _TAG = re.compile(
@@ -19,10 +19,13 @@ _RULE = re.compile(r"^[ \t]{0,3}(?:```\w{0,20}|[-=*_]{3,})[ \t]*$", re.MULTILINE
 _BOLD = re.compile(r"(\*\*|__)(?=\S)([^*_\n]{1,300}?)(?<=\S)\1")
 _CODE = re.compile(r"`{1,3}([^`\n]{1,500})`{1,3}")
 _SPACE = re.compile(r"\s+")
+_SENTENCE_END = re.compile(r"[.!?](?=\s)")
+_VOWEL = re.compile(r"[aeio]|u(?!ni|s[aeiou]|r[il]|t[aeiou])", re.IGNORECASE)
+_NAME_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z]|\b|_|\d)|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
 
 
 def plain(text: str) -> str:
-    """The text without tags, links, emphasis and line breaks; unknown tags like ``<id>`` are words and stay."""
+    """The text without the markup of HTML and Markdown, on one line; unknown tags like ``<id>`` are words and stay."""
     if not text:
         return ""
     if "<" in text:
@@ -41,7 +44,7 @@ def plain(text: str) -> str:
 
 
 def sentences(*texts: str) -> str:
-    """Texts as one, each ended by a full stop, leaving out what the next one repeats."""
+    """Texts as one, each ended by a full stop, without those that a later one repeats."""
     kept: list[str] = []
     cleaned = [text for text in map(plain, texts) if text]
     for index, text in enumerate(cleaned):
@@ -50,3 +53,31 @@ def sentences(*texts: str) -> str:
             continue
         kept.append(text)
     return " ".join(text if text[-1] in ".!?:" or text is kept[-1] else f"{text}." for text in kept)
+
+
+def brief(text: str, most: int) -> str:
+    """The text up to the last sentence that ends within ``most`` characters; else up to the last word, with an ellipsis."""
+    if len(text) <= most:
+        return text
+    end = max((match.end() for match in _SENTENCE_END.finditer(text, 0, most + 1)), default=0)
+    if end > most // 4:
+        return text[:end]
+    return text[: most - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+
+
+def name_words(name: str) -> str:
+    """``A_PurchaseOrderItem`` as *purchase order item*; acronyms keep their capitals."""
+    name = re.sub(r"^[A-Z]_", "", name.rpartition(".")[2])
+    parts = _NAME_WORD.findall(name)
+    return " ".join(part if len(part) > 1 and part.isupper() else part.lower() for part in parts) or name
+
+
+def title_of(name: str) -> str:
+    """``listBuckets`` as *List buckets*."""
+    words = name_words(name)
+    return words[:1].upper() + words[1:]
+
+
+def with_article(noun: str) -> str:
+    """The noun with its indefinite article."""
+    return f"{'an' if _VOWEL.match(noun) else 'a'} {noun}"

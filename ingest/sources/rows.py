@@ -32,12 +32,16 @@ class Row(NamedTuple):
 def json_lines(document: Document) -> Iterator[Row]:
     """The lines of a document that are not blank, streamed.
 
-    :raises DocumentError: when the file cannot be read.
+    :raises DocumentError: when the file cannot be read, or has no such line.
     """
+    empty = True
     for number, line in document.lines():
         if line.strip():
+            empty = False
             place = f"{document.address}:{number}"
             try:
                 yield Row(place, parse_json(line, subject=document.address, line=number))
             except DocumentError as error:
                 yield Row(place, RejectedRecord.of_error(place, error))
+    if empty:
+        raise DocumentError("the file is empty", subject=document.address, reason="empty")

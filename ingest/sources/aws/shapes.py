@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
-from ingest.sources.brief import brief
+from ingest.sources.json_values import as_list, as_mapping
+from ingest.sources.nested_fields import Member, NestedFields
+from ingest.sources.prose import brief
+from ontology.errors import DocumentError
 from ontology.tool import Parameter
 
-__all__ = ["MAX_BREADTH", "MAX_DEPTH", "MAX_FIELDS", "DanglingShapeError", "ShapeBook", "text"]
+__all__ = ["Shapes", "plain_documentation"]
 
 #: Levels of structures that are opened; ``A.B[].C`` is three deep.
 MAX_DEPTH = 3
@@ -47,111 +49,89 @@ _TYPES = {
 }
 
 
-class DanglingShapeError(Exception):
-    """A shape that is named and defined nowhere; the message is its name."""
-
-
-def text(documentation: Any, most: int) -> str:
+def plain_documentation(documentation: Any, most: int) -> str:
     """HTML documentation as plain text of at most ``most`` characters, cut after a sentence."""
     if not isinstance(documentation, str) or not documentation:
         return ""
-    documentation = documentation[: 20 * most]  # what lies far beyond is cut anyway, and need not be cleaned
+    documentation = documentation[: 20 * most]  # the rest is cut anyway and need not be cleaned
     bare = html.unescape(_INLINE.sub("", _BLOCK.sub(" ", documentation)))
     return brief(" ".join(bare.split()), most)
 
 
-class ShapeBook:
+class Shapes:
     """The shapes of one service model."""
 
     def __init__(self, shapes: Mapping[str, Any]) -> None:
-        self.shapes = shapes
-        self._inner: dict[tuple[str, int, frozenset[str]], tuple[Parameter, ...]] = {}
-        self._tops: dict[str, tuple[tuple[Parameter, str], ...]] = {}
+        self._shapes = shapes
+        self._known: dict[str, tuple[Member, ...]] = {}
+        self._nested = NestedFields(
+            members=self._members,
+            core=self._core,
+            max_depth=MAX_DEPTH - 1,
+            max_fields=MAX_FIELDS,
+            max_breadth=MAX_BREADTH,
+        )
 
     def fields(self, name: str, *, inputs: bool = False) -> tuple[Parameter, ...]:
-        """The fields of an operation's input or output, members of the first level first in line for the limits.
+        """The fields of an operation's input or output; those of the first level come first within the limits.
 
         :param inputs: whether they carry a location and may be required.
-        :raises DanglingShapeError: when a shape is defined nowhere.
+        :raises DocumentError: when a shape is not defined.
         """
-        tops = self._members(name)[:MAX_FIELDS]
-        room = MAX_FIELDS - len(tops)
-        found: list[Parameter] = []
-        for top, shape in tops:
-            inner = self._inside(shape, 2, frozenset({name}))[: max(0, room)]
-            room -= len(inner)
-            found.append(top if inputs else replace(top, location="", required=False))
-            where = top.location if inputs else ""
-            found += (replace(p, name=f"{top.name}{p.name}", location=where) for p in inner)
-        return tuple(found)
+        tops = self._members(name)
+        if not inputs:
+            tops = tuple(Member(replace(top, location="", required=False), shape) for top, shape in tops)
+        return tuple(self._nested.flatten(tops, frozenset({name})))
 
     def _shape(self, name: str) -> Mapping[str, Any]:
-        shape = self.shapes.get(name)
+        shape = self._shapes.get(name)
         if not isinstance(shape, Mapping):
-            raise DanglingShapeError(name)
+            problem = f"The shape {name!r} is not defined; define it in the model"
+            raise DocumentError(problem, subject=name, reason="dangling-shape")
         return shape
 
-    def _members(self, name: str) -> tuple[tuple[Parameter, str], ...]:
-        """The members of a structure, each with the name of its shape."""
-        if name not in self._tops:
+    def _members(self, name: str) -> tuple[Member, ...]:
+        if name not in self._known:
             shape = self._shape(name)
-            members = shape.get("members")
             required = shape.get("required") or ()
-            self._tops[name] = tuple(
-                (self._parameter(key, member, key in required), str(member.get("shape")))
-                for key, member in (members.items() if isinstance(members, Mapping) else ())
+            self._known[name] = tuple(
+                Member(self._parameter(key, member, key in required), str(member.get("shape")))
+                for key, member in as_mapping(shape.get("members")).items()
                 if isinstance(member, Mapping)
             )
-        return self._tops[name]
+        return self._known[name]
 
     def _parameter(self, name: str, member: Mapping[str, Any], required: bool) -> Parameter:
         shape = self._shape(str(member.get("shape")))
-        kind = str(shape.get("type"))
-        type_, format_ = ("any", "") if shape.get("document") is True else _TYPES.get(kind, ("string", ""))
-        valued = self._shape(str(shape["member"].get("shape"))) if self._is_list(shape) else shape
-        enum = valued.get("enum")
+        type_, format_ = _TYPES.get(str(shape.get("type")), ("string", ""))
+        if shape.get("document") is True:
+            type_, format_ = "any", ""
+        valued = self._shape(str(shape["member"].get("shape"))) if _is_list(shape) else shape
+        documentation = member.get("documentation") or shape.get("documentation")
         return Parameter(
             name=name,
             type=type_,
-            description=text(member.get("documentation") or shape.get("documentation"), _MEMBER_CHARS),
+            description=plain_documentation(documentation, _MEMBER_CHARS),
             required=required,
-            enum=tuple(map(str, enum)) if isinstance(enum, list) else (),
+            enum=tuple(map(str, as_list(valued.get("enum")))),
             location=_LOCATIONS.get(str(member.get("location", "")), "body"),
             format=format_,
         )
 
-    @staticmethod
-    def _is_list(shape: Mapping[str, Any]) -> bool:
-        return shape.get("type") == "list" and isinstance(shape.get("member"), Mapping)
-
-    def _inside(self, name: str, depth: int, open_: frozenset[str]) -> tuple[Parameter, ...]:
-        """The fields inside a value of a shape, their names beginning with ``.``, ``[]`` or ``.*``."""
-        step, name = self._core(name)
-        shape = self._shape(name)
-        if shape.get("type") != "structure" or name in open_ or depth > MAX_DEPTH:
-            return ()
-        key = (f"{step}{name}", depth, open_)
-        if key not in self._inner:
-            self._inner[key] = tuple(islice(self._walk(name, step, depth, open_ | {name}), MAX_FIELDS))
-        return self._inner[key]
-
-    def _core(self, name: str) -> tuple[str, str]:
-        """Through lists and maps to what they hold, with the path there: ``[]``, ``.*``, ``[][]``."""
+    def _core(self, name: str) -> tuple[str, str] | None:
         step, seen = "", {name}
         while True:
             shape = self._shape(name)
-            held = shape.get("member") if self._is_list(shape) else shape.get("value")
-            if shape.get("type") not in {"list", "map"} or not isinstance(held, Mapping):
-                return step, name
-            step += "[]" if shape.get("type") == "list" else ".*"
+            type_ = shape.get("type")
+            held = shape.get("member") if _is_list(shape) else shape.get("value")
+            if type_ not in {"list", "map"} or not isinstance(held, Mapping):
+                return (step, name) if type_ == "structure" else None
+            step += "[]" if type_ == "list" else ".*"
             name = str(held.get("shape"))
             if name in seen:
-                return step, name
+                return None
             seen.add(name)
 
-    def _walk(self, name: str, step: str, depth: int, open_: frozenset[str]) -> Iterator[Parameter]:
-        for top, shape in self._members(name)[:MAX_BREADTH]:
-            at = f"{step}.{top.name}"
-            yield replace(top, name=at, location="", required=False)
-            for inner in self._inside(shape, depth + 1, open_):
-                yield replace(inner, name=f"{at}{inner.name}")
+
+def _is_list(shape: Mapping[str, Any]) -> bool:
+    return shape.get("type") == "list" and isinstance(shape.get("member"), Mapping)

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from ingest.sources.aws.shapes import DanglingShapeError, ShapeBook, text
+from ingest.sources.aws.shapes import Shapes, plain_documentation
 from ingest.sources.document import Document
-from ingest.sources.odata.fields import words
-from ingest.sources.source import RejectedRecord
+from ingest.sources.json_values import as_mapping
+from ingest.sources.prose import title_of
+from ingest.sources.source import RejectedRecord, Source
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Parameter, Tool
 
@@ -18,27 +19,24 @@ __all__ = ["AwsSource"]
 _LIVE = "aws:"
 _MODEL = "service-2"
 _DESCRIPTION_CHARS = 600
+_SERVICE_NAMES = ("serviceFullName", "serviceAbbreviation", "serviceId", "endpointPrefix")
 
 
-class AwsSource:
+class AwsSource(Source):
     """Reader of ``service-2.json`` files, of ``aws:SERVICE`` and of ``aws:*``."""
 
     name = "aws.v1"
+    live_prefixes = (_LIVE,)
 
     def accepts(self, document: Document) -> bool:
         """An ``aws:`` address, or JSON with metadata of a service, operations and shapes."""
-        if document.address.startswith(_LIVE):
-            return True
-        if not document.has_content or document.suffix != ".json":
-            return False
-        head = document.head
+        if not document.has_content:
+            return document.address.startswith(self.live_prefixes)
+        head = document.head if document.suffix == ".json" else ""
         if '"metadata"' not in head or not ('"endpointPrefix"' in head or '"serviceId"' in head):
             return False
-        try:
-            data = document.data
-        except DocumentError:
-            return False
-        return isinstance(data, Mapping) and all(key in data for key in ("metadata", "operations", "shapes"))
+        data = document.data_or_none
+        return isinstance(data, Mapping) and {"metadata", "operations", "shapes"} <= data.keys()
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Read the operations; for ``aws:*`` those of one service after the other, called ``service.Operation``.
@@ -47,20 +45,16 @@ class AwsSource:
         :raises MissingExtraError: for an address without the extra ``aws``.
         """
         service = document.address.removeprefix(_LIVE)
-        if not document.address.startswith(_LIVE):
+        if document.has_content:
             yield from _read_model(document.data, document.address)
         elif service == "*":
-            for name in _services(document.address):
+            for name in sorted(_loader(document.address).list_available_services(_MODEL)):
                 try:
                     yield from _read_model(_installed(name, document.address), f"{_LIVE}{name}", prefix=f"{name}.")
                 except DocumentError as error:
-                    yield RejectedRecord(subject=f"{_LIVE}{name}", reason="unreadable", detail=f"{error.problem}.")
+                    yield RejectedRecord.of_error(f"{_LIVE}{name}", error)
         else:
             yield from _read_model(_installed(service, document.address), document.address)
-
-
-def _services(address: str) -> list[str]:
-    return sorted(_loader(address).list_available_services(_MODEL))
 
 
 def _loader(address: str) -> Any:
@@ -88,40 +82,31 @@ def _installed(service: str, address: str) -> Any:
 
 
 def _read_model(model: Any, address: str, prefix: str = "") -> Iterator[Tool | RejectedRecord]:
-    operations = model.get("operations") if isinstance(model, Mapping) else None
-    if not isinstance(operations, Mapping) or not operations:
+    model = as_mapping(model)
+    operations = as_mapping(model.get("operations"))
+    if not operations:
         raise DocumentError("the service model has no operations", subject=address)
-    shapes = model.get("shapes")
-    metadata = model.get("metadata")
-    book = ShapeBook(shapes if isinstance(shapes, Mapping) else {})
-    service = _service(metadata if isinstance(metadata, Mapping) else {})
+    shapes = Shapes(as_mapping(model.get("shapes")))
+    metadata = as_mapping(model.get("metadata"))
+    names = (metadata.get(key) for key in _SERVICE_NAMES)
+    service = next((name for name in names if isinstance(name, str) and name), "")
     for name, operation in operations.items():
         subject = f"{address}#{name}"
         if not isinstance(operation, Mapping):
-            yield RejectedRecord(subject=subject, reason="wrong-type", detail="An operation must be an object.")
+            yield RejectedRecord(subject, "wrong-type", "An operation must be an object.")
             continue
         try:
-            yield _tool(name, operation, book, service, prefix)
-        except DanglingShapeError as error:
-            detail = f"The shape {str(error)!r} is named and defined nowhere; define it in the model."
-            yield RejectedRecord(subject=subject, reason="dangling-shape", detail=detail)
+            yield _tool(f"{prefix}{name}", title_of(name), operation, shapes, service)
+        except DocumentError as error:
+            yield RejectedRecord.of_error(subject, error)
         except (AttributeError, TypeError) as error:
-            yield RejectedRecord(
-                subject=subject, reason="wrong-type", detail=f"One of its shapes is malformed ({error})."
-            )
+            yield RejectedRecord(subject, "wrong-type", f"One of its shapes is malformed ({error}).")
 
 
-def _service(metadata: Mapping[str, Any]) -> str:
-    names = (metadata.get(key) for key in ("serviceFullName", "serviceAbbreviation", "serviceId", "endpointPrefix"))
-    return next((name for name in names if isinstance(name, str) and name), "")
-
-
-def _tool(name: str, operation: Mapping[str, Any], book: ShapeBook, service: str, prefix: str) -> Tool:
-    http = operation.get("http")
-    http = http if isinstance(http, Mapping) else {}
-    title = words(name)
+def _tool(id_: str, title: str, operation: Mapping[str, Any], shapes: Shapes, service: str) -> Tool:
+    http = as_mapping(operation.get("http"))
     metadata: dict[str, Any] = {
-        "title": title[:1].upper() + title[1:],
+        "title": title,
         "service": service,
         "method": str(http.get("method", "POST")),
         "path": str(http.get("requestUri", "/")),
@@ -130,14 +115,14 @@ def _tool(name: str, operation: Mapping[str, Any], book: ShapeBook, service: str
     if operation.get("deprecated") is True:
         metadata["deprecated"] = True
     return Tool(
-        id=f"{prefix}{name}",
-        name=f"{prefix}{name}",
-        description=text(operation.get("documentation"), _DESCRIPTION_CHARS),
-        parameters=_fields(book, operation.get("input"), inputs=True),
-        returns=_fields(book, operation.get("output")),
+        id=id_,
+        name=id_,
+        description=plain_documentation(operation.get("documentation"), _DESCRIPTION_CHARS),
+        parameters=_fields(shapes, operation.get("input"), inputs=True),
+        returns=_fields(shapes, operation.get("output")),
         metadata=metadata,
     )
 
 
-def _fields(book: ShapeBook, reference: Any, *, inputs: bool = False) -> tuple[Parameter, ...]:
-    return book.fields(str(reference.get("shape")), inputs=inputs) if isinstance(reference, Mapping) else ()
+def _fields(shapes: Shapes, reference: Any, *, inputs: bool = False) -> tuple[Parameter, ...]:
+    return shapes.fields(str(reference.get("shape")), inputs=inputs) if isinstance(reference, Mapping) else ()

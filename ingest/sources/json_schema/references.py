@@ -1,4 +1,4 @@
-"""What a ``$ref`` stands for: in the same document or in a file beside it, by the ``referencing`` library.
+"""Resolve a ``$ref`` in the same document or in a file beside it, with the ``referencing`` library.
 
 Only files are read, and only inside the folder that the user named: a document can neither make egotools fetch from the network
 nor read files elsewhere on the disk.
@@ -16,6 +16,7 @@ from referencing import Registry, Resource, Specification
 from referencing.exceptions import NoSuchResource, Unresolvable, Unretrievable
 
 from ingest.sources.document import Document
+from ingest.sources.json_schema.schema_view import dangling_reference
 from ontology.errors import DocumentError
 
 __all__ = ["References"]
@@ -69,11 +70,7 @@ class References:
     def _dangling(self, ref: str, why: str) -> DocumentError:
         name = urldefrag(ref).url.removeprefix(self._base) or ref
         shown = ref if name == ref or not ref.startswith("file:") else ref.rsplit("/", 1)[-1]
-        return DocumentError(
-            f"the reference {shown!r} leads nowhere" + (f" ({why})" if why else ""),
-            subject=self._line_of(ref),
-            remedy="Define what it names, or correct it",
-        )
+        return dangling_reference(shown, subject=self._line_of(ref), why=why)
 
     def _line_of(self, ref: str) -> str:
         text = self._document.text

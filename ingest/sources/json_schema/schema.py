@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ingest.sources.json_schema.schema_view import Lookup, View, view_of
+from ingest.sources.json_schema.schema_view import Lookup, View, dangling_reference, view_of
 from ingest.sources.prose import plain
-from ontology.errors import DocumentError
 from ontology.tool import Parameter
 
 __all__ = ["MAX_BREADTH", "MAX_DEPTH", "MAX_FIELDS", "Fields", "flatten", "flatten_schema", "local_lookup"]
@@ -36,7 +35,7 @@ class Fields:
     :param cut: whether the limits left some out.
     """
 
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...] = ()
     cut: bool = False
 
 
@@ -83,7 +82,7 @@ def flatten(
     :param root: name of a value that is no object (``result`` or ``body`` unless given).
     """
     lookup = lookup or local_lookup(schema)
-    required = required and not output  # nobody has to give an output
+    required = required and not output  # no caller has to give an output
     top = view_of(schema, lookup)
     queue: deque[_Place] = deque()
     cut = False
@@ -116,21 +115,15 @@ def local_lookup(schema: Any) -> Lookup:
     """
 
     def lookup(ref: str) -> Mapping[str, Any]:
-        node = schema
-        if not ref.startswith("#"):
-            raise _dangling(ref)
+        node = schema if ref.startswith("#") else None
         for part in ref.removeprefix("#").split("/")[1:]:
             key = part.replace("~1", "/").replace("~0", "~")
             node = node.get(key) if isinstance(node, Mapping) else None
         if not isinstance(node, Mapping):
-            raise _dangling(ref)
+            raise dangling_reference(ref, subject=ref)
         return node
 
     return lookup
-
-
-def _dangling(ref: str) -> DocumentError:
-    return DocumentError(f"the reference {ref!r} leads nowhere", subject=ref, remedy="Define what it names")
 
 
 def _descend(queue: deque[_Place], place: _Place, view: View, lookup: Lookup, *, output: bool) -> bool:

@@ -1,4 +1,4 @@
-"""One level of a JSON Schema with its references followed and its ``allOf``, ``oneOf`` and ``anyOf`` folded in."""
+"""One level of a JSON Schema, with its references followed and its ``allOf``, ``oneOf`` and ``anyOf`` merged into it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ingest.sources.json_values import as_list, as_mapping, as_text
 from ontology.errors import DocumentError
 
-__all__ = ["Lookup", "View", "view_of"]
+__all__ = ["Lookup", "View", "dangling_reference", "view_of"]
 
 Lookup = Callable[[str], Mapping[str, Any]]
 
@@ -18,9 +19,9 @@ _MAX_PARTS = 500
 
 @dataclass(slots=True, kw_only=True)
 class View:
-    """What a schema says about its value, one level deep.
+    """What a schema states about its value, one level deep.
 
-    :param type: ``string``, ``integer``, …; several joined by ``|`` (without ``null``), ``any`` where nothing is said.
+    :param types: ``string``, ``integer``, …; empty where the schema states none.
     :param properties: schema by field name, in the schema's order.
     :param items: schema of a list's items, or None.
     :param values: schema of a map's values, or None.
@@ -46,7 +47,7 @@ class View:
 
     @property
     def type(self) -> str:
-        """The type in one word."""
+        """The type in one word; several are joined by ``|`` (without ``null``), ``any`` where none is stated."""
         named = [type_ for type_ in self.types if type_ != "null"]
         if named:
             return "|".join(named)
@@ -62,12 +63,27 @@ class View:
 def view_of(schema: Any, lookup: Lookup) -> View:
     """The view of a schema.
 
-    :raises DocumentError: when a reference leads nowhere, or the schema is folded from more parts than anyone writes.
+    :raises DocumentError: when a reference leads nowhere, or the schema is merged from more than 500 parts.
     """
-    return _Folding(lookup).view(schema, frozenset())
+    return _Merger(lookup).view(schema, frozenset())
 
 
-class _Folding:
+def dangling_reference(ref: str, *, subject: str, why: str = "") -> DocumentError:
+    """The error for a ``$ref`` that leads nowhere.
+
+    :param why: the cause, or empty.
+    """
+    return DocumentError(
+        f"the reference {ref!r} leads nowhere" + (f" ({why})" if why else ""),
+        subject=subject,
+        remedy="Define what it names, or correct it",
+        reason="dangling-ref",
+    )
+
+
+class _Merger:
+    """Merges the parts of one schema and counts them."""
+
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
         self.parts = 0
@@ -75,47 +91,40 @@ class _Folding:
     def view(self, schema: Any, refs: frozenset[str]) -> View:
         self.parts += 1
         if self.parts > _MAX_PARTS:
-            raise DocumentError(f"a schema is folded from more than {_MAX_PARTS} parts", subject="allOf")
+            problem = f"a schema is merged from more than {_MAX_PARTS} parts"
+            raise DocumentError(problem, subject="allOf", reason="wrong-type")
         if not isinstance(schema, Mapping):
             return View(refs=refs)
         view = _own(schema, refs)
         ref = schema.get("$ref")
         if isinstance(ref, str) and ref not in refs:
-            _fold_all(view, self.view(self.lookup(ref), refs | {ref}))
+            _merge_all(view, self.view(self.lookup(ref), refs | {ref}))
             view.refs |= {ref}
-        parts = _parts(schema, "allOf")
+        parts = as_list(schema.get("allOf"))
         for part in parts:
             inner = self.view(part, refs)
             if len(parts) > 1:  # what extends a type is not that type: it may be opened inside it
                 inner.refs = refs
-            _fold_all(view, inner)
-        branches = [self.view(part, refs) for key in ("oneOf", "anyOf") for part in _parts(schema, key)]
-        _fold_any(view, [branch for branch in branches if branch.type != "null"])
+            _merge_all(view, inner)
+        branches = [self.view(part, refs) for key in ("oneOf", "anyOf") for part in as_list(schema.get(key))]
+        _merge_any(view, [branch for branch in branches if branch.type != "null"])
         return view
 
 
-def _parts(schema: Mapping[str, Any], key: str) -> list[Any]:
-    parts = schema.get(key)
-    return parts if isinstance(parts, list) else []
-
-
 def _own(schema: Mapping[str, Any], refs: frozenset[str]) -> View:
-    """What the schema says itself."""
+    """What the schema itself states, without its references and parts."""
     type_ = schema.get("type")
-    types = [str(name) for name in type_] if isinstance(type_, list) else [type_] if isinstance(type_, str) else []
-    properties = schema.get("properties")
-    required = schema.get("required")
     items = schema.get("items")
-    if items is None and _parts(schema, "prefixItems"):
-        items = {"anyOf": schema["prefixItems"]}
+    if items is None and as_list(schema.get("prefixItems")):
+        items = schema["prefixItems"]
     values = schema.get("additionalProperties")
     return View(
-        types=types,
-        description=_text(schema.get("description")),
+        types=[type_] if isinstance(type_, str) else [str(name) for name in as_list(type_)],
+        description=as_text(schema.get("description")),
         enum=_enum(schema),
-        format=_text(schema.get("format")),
-        properties={str(name): inner for name, inner in properties.items()} if isinstance(properties, Mapping) else {},
-        required=frozenset(map(str, required)) if isinstance(required, list) else frozenset(),
+        format=as_text(schema.get("format")),
+        properties={str(name): inner for name, inner in as_mapping(schema.get("properties")).items()},
+        required=frozenset(map(str, as_list(schema.get("required")))),
         items={"anyOf": items} if isinstance(items, list) else items,
         values=values if isinstance(values, Mapping) and values else None,
         read_only=schema.get("readOnly") is True,
@@ -125,9 +134,7 @@ def _own(schema: Mapping[str, Any], refs: frozenset[str]) -> View:
 
 
 def _enum(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    values = [schema["const"]] if "const" in schema else schema.get("enum")
-    if not isinstance(values, list):
-        return ()
+    values = [schema["const"]] if "const" in schema else as_list(schema.get("enum"))
     return tuple(
         dict.fromkeys(
             value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
@@ -137,14 +144,10 @@ def _enum(schema: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _fold_all(view: View, part: View) -> None:
-    """All of the part holds as well; what the view says itself comes first."""
+def _merge_all(view: View, part: View) -> None:
+    """``allOf``: the part holds too; what the view states itself comes first."""
     view.types = view.types or part.types
-    _fold_words(view, part)
+    _merge_scalars(view, part)
     for name, schema in part.properties.items():
         mine = view.properties.get(name)
         view.properties[name] = schema if mine is None or mine == schema else {"allOf": [mine, schema]}
@@ -153,8 +156,8 @@ def _fold_all(view: View, part: View) -> None:
     view.write_only |= part.write_only
 
 
-def _fold_any(view: View, branches: list[View]) -> None:
-    """One of the branches holds: the union of their fields, of which only those are required that each requires."""
+def _merge_any(view: View, branches: list[View]) -> None:
+    """``oneOf``, ``anyOf``: the union of the branches' fields; only fields that each branch requires are required."""
     if not branches:
         return
     types = [type_ for branch in branches for type_ in ([branch.type] if branch.type != "any" else [])]
@@ -169,12 +172,12 @@ def _fold_any(view: View, branches: list[View]) -> None:
     for branch in branches:
         enum, view_enum = branch.enum, view.enum
         branch.enum = ()
-        _fold_words(view, branch)
+        _merge_scalars(view, branch)
         branch.enum, view.enum = enum, view_enum
     view.required |= frozenset.intersection(*(branch.required for branch in branches))
 
 
-def _fold_words(view: View, part: View) -> None:
+def _merge_scalars(view: View, part: View) -> None:
     view.description = view.description or part.description
     view.enum = view.enum or part.enum
     view.format = view.format or part.format

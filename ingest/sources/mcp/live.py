@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import shlex
 import tempfile
-from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from typing import IO, Any, TextIO, TypeVar, cast
+from typing import IO, Any, NamedTuple, TextIO, cast
 
+from ingest.sources.run_async import run_async
 from ontology.errors import DocumentError, MissingExtraError
 
 __all__ = ["MAX_PAGES", "TIMEOUT_S", "list_tools"]
@@ -18,42 +17,35 @@ TIMEOUT_S = 60.0
 #: Pages that are asked for; a server that has more is taken to go in circles.
 MAX_PAGES = 1_000
 
-_Answer = TypeVar("_Answer")
+
+class ListedTools(NamedTuple):
+    """What a server lists: its name, or empty, and its tools as the protocol writes them."""
+
+    server: str
+    tools: list[dict[str, Any]]
 
 
-def list_tools(address: str, *, timeout_s: float = TIMEOUT_S) -> tuple[str, list[dict[str, Any]]]:
-    """The name of the server at ``mcp:COMMAND …`` or ``mcp+http(s)://…``, and its tools as the protocol writes them.
+def list_tools(address: str, *, timeout_s: float = TIMEOUT_S) -> ListedTools:
+    """The tools of the server at ``mcp:COMMAND …`` or ``mcp+http(s)://…``.
 
     :param timeout_s: seconds for the whole exchange.
-    :raises DocumentError: when the server cannot be started or reached, dies, is too slow, or answers nonsense.
+    :raises DocumentError: when the server cannot be started or reached, fails, is too slow, or gives no valid answer.
     :raises MissingExtraError: when the SDK is not installed, or is older than the high-level client.
     """
     try:
-        from mcp import Client  # noqa: F401 - only asked whether it is there
+        from mcp import Client  # noqa: F401 - to see whether it is installed
     except ImportError as error:
         raise MissingExtraError(address, extra="mcp") from error
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:
-            return _run(_list(address, log, timeout_s))
+            return run_async(_list(address, log, timeout_s))
         except DocumentError:
             raise
-        except (
-            Exception
-        ) as error:  # a boundary: the SDK, its HTTP client and the process each raise errors of their own
+        except Exception as error:  # the SDK, its HTTP client and the process each raise errors of their own
             raise _failure(address, error, log, timeout_s) from error
 
 
-def _run(work: Coroutine[Any, Any, _Answer]) -> _Answer:
-    """Run to the end, also where the caller's thread already has a running loop."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
-
-
-async def _list(address: str, log: IO[str], timeout_s: float) -> tuple[str, list[dict[str, Any]]]:
+async def _list(address: str, log: IO[str], timeout_s: float) -> ListedTools:
     from mcp import Client
 
     tools: list[dict[str, Any]] = []
@@ -65,17 +57,17 @@ async def _list(address: str, log: IO[str], timeout_s: float) -> tuple[str, list
             tools += (tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools)
             cursor = page.next_cursor
             if not cursor:
-                return client.server_info.name if client.server_info is not None else "", tools
+                return ListedTools(client.server_info.name if client.server_info is not None else "", tools)
             if cursor in seen:
                 break
             seen.add(cursor)
     raise DocumentError(
-        f"the list of tools has no end (page after {cursor!r})", subject=address, remedy="Mend the server's paging"
+        f"the list of tools has no end (page after {cursor!r})", subject=address, remedy="Correct the server's paging"
     )
 
 
 def _server(address: str, log: IO[str]) -> Any:
-    """What the SDK's client connects to; a server on stdio writes its own words to ``log``."""
+    """What the SDK's client connects to; the standard error of a server on stdio goes to ``log``."""
     if address.startswith(("mcp+http://", "mcp+https://")):
         return address.removeprefix("mcp+")
     from mcp import StdioServerParameters, stdio_client
@@ -104,7 +96,7 @@ def _failure(address: str, error: Exception, log: IO[str], timeout_s: float) -> 
         problem = "the MCP server cannot be started: there is no such command"
     else:
         problem = f"the MCP server cannot be asked for its tools: {_one_line(cause)}{said}"
-    return DocumentError(problem, subject=address, remedy="Start it by hand and see what it says")
+    return DocumentError(problem, subject=address, remedy="Start it by hand and read its output")
 
 
 def _one_line(error: BaseException) -> str:

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.sources.document import Document
-from ingest.sources.json_schema.schema import flatten
-from ingest.sources.parsing import parse_json
+from ingest.sources.json_schema.schema import Fields, flatten
+from ingest.sources.json_values import as_mapping, as_text
 from ingest.sources.prose import plain
-from ingest.sources.source import RejectedRecord
+from ingest.sources.rows import DATA_SUFFIXES, LINE_SUFFIXES, Row, json_lines
+from ingest.sources.source import RejectedRecord, Source
 from ontology.errors import DocumentError
-from ontology.tool import Parameter, Tool
+from ontology.tool import Tool
 
-__all__ = ["LIVE", "McpSource"]
+__all__ = ["McpSource"]
 
-#: How the address of a live server starts.
-LIVE = ("mcp:", "mcp+http://", "mcp+https://")
-
-_LINES = frozenset({".jsonl", ".ndjson"})
-_DOCUMENTS = frozenset({".json", ".yaml", ".yml", ""})
 _SCHEMA = re.compile(r"""["']?inputSchema["']?\s*:""")
 _MAYBE = re.compile(r"""["']?(?:tools|jsonrpc|name)["']?\s*:""")
 _HINTS = {
@@ -31,42 +27,33 @@ _HINTS = {
 }
 
 
-class McpSource:
+class McpSource(Source):
     """Reader of saved answers to ``tools/list`` and of live MCP servers."""
 
     name = "mcp.v1"
+    live_prefixes = ("mcp:", "mcp+http://", "mcp+https://")
 
     def accepts(self, document: Document) -> bool:
         """A live address, or JSON (YAML, JSONL) with tools that have an ``inputSchema``, also wrapped in JSON-RPC answers."""
-        if document.address.startswith(LIVE):
-            return True
-        if not document.has_content or document.suffix not in _LINES | _DOCUMENTS:
+        if not document.has_content:
+            return document.address.startswith(self.live_prefixes)
+        if document.suffix in LINE_SUFFIXES:
+            return bool(_SCHEMA.search(document.head)) or '"jsonrpc"' in document.head
+        if document.suffix not in DATA_SUFFIXES or not _MAYBE.search(document.head):
             return False
-        head = document.head
-        if document.suffix in _LINES:
-            return bool(_SCHEMA.search(head)) or '"jsonrpc"' in head
-        if not _MAYBE.search(head):
-            return False
-        try:
-            return _looks_like_tools(document.data)
-        except DocumentError:
-            return False
+        data = document.data_or_none
+        rows = _page(data, None).tools
+        if not rows:  # an empty list tells no format unless its envelope does
+            return rows is not None and isinstance(data, Mapping) and "result" in data
+        return any(isinstance(row, Mapping) and "inputSchema" in row for row in rows)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Read the tools, in the server's order.
 
-        :raises DocumentError: when the file cannot be parsed, or the server is not there, dies or is too slow.
+        :raises DocumentError: when the file cannot be parsed, or the server cannot be started or reached, fails or is too slow.
         :raises MissingExtraError: for a live server without the extra ``mcp``.
         """
-        if document.address.startswith(LIVE):
-            from ingest.sources.mcp.live import list_tools
-
-            service, listed = list_tools(document.address)
-            pages: Iterable[tuple[str, Any]] = [(document.address, {"tools": listed})]
-        elif document.suffix in _LINES:
-            service, pages = "", _lines(document)
-        else:
-            service, pages = "", [(document.address, document.data)]
+        service, pages = _pages(document)
         cursor: Any = None
         for place, page in pages:
             if isinstance(page, RejectedRecord):
@@ -79,114 +66,95 @@ class McpSource:
                 yield _tool(row, f"{place}#{index + 1}", service)
         if cursor:
             detail = "The list goes on after its last page (nextCursor); save the following pages too."
-            yield RejectedRecord(subject=document.address, reason="missing-page", detail=detail)
+            yield RejectedRecord(document.address, "missing-page", detail)
 
 
-def _lines(document: Document) -> Iterator[tuple[str, Any]]:
-    for number, line in document.lines():
-        place = f"{document.address}:{number}"
-        if not line.strip():
-            continue
-        try:
-            yield place, parse_json(line, subject=document.address, line=number)
-        except DocumentError as error:
-            yield place, RejectedRecord(subject=place, reason="invalid-json", detail=f"{error.problem}.")
+def _pages(document: Document) -> tuple[str, Iterable[Row]]:
+    """The name of the server where it is known, and the answers to ``tools/list``."""
+    if not document.has_content:
+        from ingest.sources.mcp.live import list_tools
+
+        service, listed = list_tools(document.address)
+        return service, [Row(document.address, {"tools": listed})]
+    if document.suffix in LINE_SUFFIXES:
+        return "", json_lines(document)
+    return "", [Row(document.address, document.data)]
 
 
-def _looks_like_tools(data: Any) -> bool:
-    rows, _ = _page(data, None)
-    if rows is None:
-        return False
-    if not rows:  # an empty list says nothing of its format unless its envelope does
-        return isinstance(data, Mapping) and "result" in data
-    return any(isinstance(row, Mapping) and "inputSchema" in row for row in rows)
+class _Page(NamedTuple):
+    """The tools of a page (None when it has no place for them) and the cursor of the page after it."""
+
+    tools: list[Any] | None
+    cursor: Any
 
 
-def _page(page: Any, cursor: Any) -> tuple[list[Any] | None, Any]:
-    """The tools of a page (None when it has no place for them) and the cursor of the page after it.
-
-    A page may also be a list of pages, as JSON-RPC batches them.
-    """
+def _page(page: Any, cursor: Any) -> _Page:
+    """Read a page; it may also be a list of pages, as JSON-RPC batches them."""
     if isinstance(page, list):
         if not any(isinstance(part, Mapping) and ("result" in part or "tools" in part) for part in page):
-            return page, cursor
+            return _Page(page, cursor)
         rows: list[Any] = []
         for part in page:
             found, cursor = _page(part, cursor)
             rows += found or ()
-        return rows, cursor
+        return _Page(rows, cursor)
     if not isinstance(page, Mapping):
-        return None, cursor
+        return _Page(None, cursor)
     if isinstance(page.get("result"), Mapping):
         return _page(page["result"], cursor)
     if isinstance(page.get("tools"), list):
-        return page["tools"], page.get("nextCursor")
+        return _Page(page["tools"], page.get("nextCursor"))
     if "inputSchema" in page:
-        return [page], cursor
-    return ([], cursor) if "method" in page else (None, cursor)  # requests and notices in a recorded exchange
+        return _Page([page], cursor)
+    return _Page([] if "method" in page else None, cursor)  # requests and notifications in a recorded exchange
 
 
 def _unusable(place: str, page: Any) -> RejectedRecord:
-    error = page.get("error") if isinstance(page, Mapping) else None
+    error = as_mapping(page).get("error")
     if isinstance(error, Mapping):
-        return RejectedRecord(subject=place, reason="rpc-error", detail=f"The server answered: {error.get('message')}.")
-    return RejectedRecord(
-        subject=place, reason="wrong-type", detail="It is neither a tool nor an answer to tools/list."
-    )
+        return RejectedRecord(place, "rpc-error", f"The server answered: {error.get('message')}.")
+    return RejectedRecord(place, "wrong-type", "It is neither a tool nor an answer to tools/list.")
 
 
 def _tool(row: Any, place: str, service: str) -> Tool | RejectedRecord:
     if not isinstance(row, Mapping):
-        return RejectedRecord(subject=place, reason="wrong-type", detail="A tool must be an object.")
-    name = row.get("name")
-    if not isinstance(name, str) or not name.strip():
-        return RejectedRecord(subject=place, reason="no-name", detail="The tool has no name; give it one.")
-    name = name.strip()
+        return RejectedRecord(place, "wrong-type", "A tool must be an object.")
+    name = as_text(row.get("name")).strip()
+    if not name:
+        return RejectedRecord(place, "no-name", "The tool has no name; give it one.")
     place = f"{place.rpartition('#')[0]}#{name}"
     for key in ("inputSchema", "outputSchema"):
         if not isinstance(row.get(key, {}), (Mapping, type(None))):
-            return RejectedRecord(subject=place, reason="wrong-type", detail=f"Its {key} must be an object.")
+            return RejectedRecord(place, "wrong-type", f"Its {key} must be an object.")
     try:
-        parameters, cut_inputs = _fields(row.get("inputSchema"))
-        returns, cut_outputs = _fields(row.get("outputSchema"), output=True)
+        inputs = flatten(row["inputSchema"]) if row.get("inputSchema") else Fields()
+        outputs = flatten(row["outputSchema"], output=True) if row.get("outputSchema") else Fields()
     except DocumentError as error:
-        reason = "dangling-ref" if error.problem.startswith("the reference") else "wrong-type"
-        return RejectedRecord(subject=place, reason=reason, detail=f"{error.problem}.")
-    description = row.get("description")
-    cut = [field for field, was_cut in (("parameters", cut_inputs), ("returns", cut_outputs)) if was_cut]
+        return RejectedRecord.of_error(place, error)
+    cut = [field for field, fields in (("parameters", inputs), ("returns", outputs)) if fields.cut]
     return Tool(
         id=name,
         name=name,
-        description=plain(description) if isinstance(description, str) else "",
-        parameters=parameters,
-        returns=returns,
+        description=plain(as_text(row.get("description"))),
+        parameters=inputs.parameters,
+        returns=outputs.parameters,
         metadata={**_metadata(row, service), **({"cut": cut} if cut else {})},
     )
 
 
-def _fields(schema: Mapping[str, Any] | None, *, output: bool = False) -> tuple[tuple[Parameter, ...], bool]:
-    if not schema:
-        return (), False
-    fields = flatten(schema, output=output)
-    return fields.parameters, fields.cut
-
-
 def _metadata(row: Mapping[str, Any], service: str) -> dict[str, Any]:
-    """Title and hints; a hint that is not said is not guessed."""
-    annotations = row.get("annotations")
-    annotations = annotations if isinstance(annotations, Mapping) else {}
-    titles = (row.get("title"), annotations.get("title"))
+    """Title and hints; a hint that is not given is not guessed."""
+    annotations = as_mapping(row.get("annotations"))
     metadata: dict[str, Any] = {
         word: annotations[hint] for hint, word in _HINTS.items() if isinstance(annotations.get(hint), bool)
     }
-    title = next((text.strip() for text in titles if isinstance(text, str) and text.strip()), "")
+    title = as_text(row.get("title")).strip() or as_text(annotations.get("title")).strip()
     if title:
         metadata["title"] = title
     if service:
         metadata["service"] = service
-    # `_meta` is the protocol's place for what a server adds: its plain values are metadata like any other.
-    said = row.get("_meta")
-    for key, value in said.items() if isinstance(said, Mapping) else ():
+    # `_meta` is the protocol's place for additions of a server: its plain values are metadata like any other.
+    for key, value in as_mapping(row.get("_meta")).items():
         if isinstance(value, (str, int, float, bool)) and "/" not in str(key):
             metadata.setdefault(str(key), value)
     return metadata

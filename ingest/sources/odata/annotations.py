@@ -1,4 +1,4 @@
-"""Annotations of CSDL: terms of vocabularies put on types, properties, sets and operations, as plain JSON-like values."""
+"""Annotations of CSDL (terms of vocabularies on types, properties, sets and operations) as plain JSON-like values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 from xml.etree.ElementTree import Element
 
-__all__ = ["Notes", "annotate", "inline_notes", "vocabularies"]
+__all__ = ["Notes", "annotate", "inline_notes", "tag_of", "vocabularies"]
 
 Notes: TypeAlias = Mapping[str, Any]
 """Value by term, the term as vocabulary and name: ``Core.Description``, ``Capabilities.InsertRestrictions``."""
@@ -16,40 +16,41 @@ _VERSION = re.compile(r"[vV]\d+")
 _TEXTS = ("String", "PropertyPath", "NavigationPropertyPath", "Path", "EnumMember", "Int", "Decimal", "AnnotationPath")
 
 
+def tag_of(element: Element) -> str:
+    """The tag without its namespace; empty for a comment."""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
 def vocabularies(root: Element) -> dict[str, str]:
     """The vocabulary namespace by the alias that the document gives it (``<edmx:Include Alias=…>``)."""
     return {
         element.get("Alias", ""): element.get("Namespace", "")
         for element in root.iter()
-        if _tag(element) == "Include" and element.get("Alias")
+        if tag_of(element) == "Include" and element.get("Alias")
     }
 
 
 def annotate(
     schemas: Iterable[Element], qualify: Callable[[str], str], aliases: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
-    """The annotations that stand apart from what they annotate, by qualified target."""
+    """The annotations that are written apart from their targets, by qualified target."""
     found: dict[str, dict[str, Any]] = {}
     for schema in schemas:
         for group in schema:
-            if _tag(group) == "Annotations" and not group.get("Qualifier"):
+            if tag_of(group) == "Annotations" and not group.get("Qualifier"):
                 target = _target(group.get("Target", ""), qualify)
                 found.setdefault(target, {}).update(inline_notes(group, aliases))
     return found
 
 
 def inline_notes(element: Element, aliases: Mapping[str, str]) -> dict[str, Any]:
-    """The annotations inside an element; one with a qualifier is for special clients and left out."""
+    """The annotations inside an element; those with a qualifier are for special clients and left out."""
     return {
         _term(child.get("Term", ""), aliases): _value(child)
         for child in element
-        if _tag(child) == "Annotation" and child.get("Term") and not child.get("Qualifier")
+        if tag_of(child) == "Annotation" and child.get("Term") and not child.get("Qualifier")
     }
-
-
-def _tag(element: Element) -> str:
-    tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def _target(target: str, qualify: Callable[[str], str]) -> str:
@@ -83,13 +84,13 @@ def _value(element: Element) -> Any:
 
 
 def _values(element: Element) -> Iterator[Element]:
-    return (child for child in element if _tag(child) != "Annotation")
+    return (child for child in element if tag_of(child) != "Annotation")
 
 
 def _plain(element: Element) -> Any:
-    tag = _tag(element)
+    tag = tag_of(element)
     if tag == "Record":
-        return {p.get("Property", ""): _value(p) for p in element if _tag(p) == "PropertyValue"}
+        return {p.get("Property", ""): _value(p) for p in element if tag_of(p) == "PropertyValue"}
     if tag == "Collection":
         return [_plain(child) for child in _values(element)]
     text = (element.text or "").strip()

@@ -1,16 +1,17 @@
-"""Properties of OData types as parameters, and OData names as words."""
+"""Properties of OData types as parameters."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Sequence
+from dataclasses import replace
 
+from ingest.sources.nested_fields import Member, NestedFields
 from ingest.sources.odata.csdl import Navigation, Property, Service, StructuredType
 from ingest.sources.prose import plain
+from ontology.errors import DocumentError
 from ontology.tool import Parameter
 
-__all__ = ["MAX_FIELDS", "DanglingTypeError", "TypeBook", "a", "item_type", "words"]
+__all__ = ["MAX_FIELDS", "ServiceTypes", "is_collection", "item_type", "key_parameter"]
 
 #: Fields taken of one answer or one body.
 MAX_FIELDS = 150
@@ -40,24 +41,6 @@ _PRIMITIVES = {
     "Stream": ("string", "binary"),
 }
 _OPEN = frozenset({"Edm.ComplexType", "Edm.EntityType", "Edm.Untyped", "Edm.PrimitiveType", "Edm.AnyPropertyPath"})
-_VOWEL = re.compile(r"[aeio]|u(?!ni|s[aeiou]|r[il]|t[aeiou])", re.IGNORECASE)
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z]|\b|_|\d)|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
-
-
-class DanglingTypeError(Exception):
-    """A type that is named and defined nowhere in the document; the message is its name."""
-
-
-def words(name: str) -> str:
-    """``A_PurchaseOrderItem`` as *purchase order item*; acronyms keep their capitals."""
-    name = re.sub(r"^[A-Z]_", "", name.rpartition(".")[2])
-    parts = _WORD.findall(name)
-    return " ".join(part if len(part) > 1 and part.isupper() else part.lower() for part in parts) or name
-
-
-def a(noun: str) -> str:
-    """The noun with its article."""
-    return f"{'an' if _VOWEL.match(noun) else 'a'} {noun}"
 
 
 def item_type(name: str) -> str:
@@ -65,36 +48,42 @@ def item_type(name: str) -> str:
     return name.removeprefix("Collection(").removesuffix(")").strip()
 
 
-class TypeBook:
-    """The types of one service: what they inherit, their keys, and their fields by dotted path."""
+def is_collection(name: str) -> bool:
+    """Whether a type is ``Collection(X)``."""
+    return name.startswith("Collection(")
+
+
+class ServiceTypes:
+    """The types of one service: what they inherit, their keys, and their fields by dotted path.
+
+    Every method that looks up a type raises DocumentError when it is not defined.
+    """
 
     def __init__(self, service: Service) -> None:
         self.service = service
         self._lineages: dict[str, tuple[StructuredType, ...]] = {}
-        self._below: dict[tuple[str, int, frozenset[str]], tuple[Parameter, ...]] = {}
+        self._nested = NestedFields(
+            members=lambda name: self._members(self.properties(name)),
+            core=self._core,
+            max_depth=MAX_DEPTH,
+            max_fields=MAX_FIELDS,
+        )
 
     def lineage(self, name: str) -> tuple[StructuredType, ...]:
-        """The type and all that it inherits from, itself first; a cycle is cut.
-
-        :raises DanglingTypeError: when one of them is defined nowhere.
-        """
+        """The type and all that it inherits from, itself first; a cycle is cut."""
         if name not in self._lineages:
-            if not name:
-                raise DanglingTypeError(name)
             found: dict[str, StructuredType] = {}
             at = name
-            while at and at not in found:
+            while (at or not found) and at not in found and at not in _OPEN:
                 if at not in self.service.types:
-                    if at in _OPEN:
-                        break
-                    raise DanglingTypeError(at)
+                    raise _undefined(at)
                 found[at] = self.service.types[at]
                 at = found[at].base
             self._lineages[name] = tuple(found.values())
         return self._lineages[name]
 
     def properties(self, name: str) -> list[Property]:
-        """All properties, inherited ones first; a later one of the same name takes the place of the earlier."""
+        """All properties, inherited ones first; a later one of the same name replaces the earlier."""
         return list({p.name: p for type_ in reversed(self.lineage(name)) for p in type_.properties}.values())
 
     def navigations(self, name: str) -> list[Navigation]:
@@ -107,40 +96,24 @@ class TypeBook:
         known = {p.name: p for p in self.properties(name)}
         return [known.get(key) or Property(name=key, type="Edm.String", required=True) for key in names]
 
-    def description(self, name: str) -> tuple[str, str]:
-        """Label and description of a type."""
-        type_ = self.service.types.get(name)
-        return (type_.label, type_.description) if type_ is not None else ("", "")
-
     def parameters(
-        self, properties: list[Property], *, prefix: str = "", location: str = "", needed: bool = False
+        self, properties: Sequence[Property], *, prefix: str = "", location: str = "", required: bool = False
     ) -> tuple[Parameter, ...]:
-        """Properties and what is inside them, at most :data:`MAX_FIELDS`, the shallow ones first in line.
+        """Properties and the fields inside them, at most :data:`MAX_FIELDS`; the properties come first within the limit.
 
-        :param needed: whether properties that must not be null are required.
-        :raises DanglingTypeError: when a type is defined nowhere.
+        :param required: whether properties that must not be null are required.
         """
-        tops = [(p, self.parameter(p, prefix=prefix, location=location, required=needed)) for p in properties]
-        room = MAX_FIELDS - len(tops)
-        found: list[Parameter] = []
-        for property_, top in tops[:MAX_FIELDS]:
-            found.append(top)
-            inner = self._inside(property_.type, depth=1, open_=frozenset())[: max(0, room)]
-            room -= len(inner)
-            found += (_moved(p, top.name, location) for p in inner)
-        return tuple(found)
+        tops = self._members(properties, prefix=prefix, location=location, required=required)
+        return tuple(self._nested.flatten(tops))
 
     def parameter(
-        self, property_: Property, *, prefix: str = "", location: str = "", required: bool = False, name: str = ""
+        self, property_: Property, *, prefix: str = "", location: str = "", required: bool = False
     ) -> Parameter:
-        """One property without what is inside it.
-
-        :raises DanglingTypeError: when its type is defined nowhere.
-        """
-        many = property_.type.startswith("Collection(")
-        type_, format_, enum = self._kind(item_type(property_.type))
+        """One property without the fields inside it."""
+        many = is_collection(property_.type)
+        type_, format_, enum = self._json_type(item_type(property_.type))
         return Parameter(
-            name=f"{prefix}{name or property_.name}",
+            name=f"{prefix}{property_.name}",
             type="array" if many else type_,
             description=plain(property_.description),
             required=required and property_.required,
@@ -153,48 +126,44 @@ class TypeBook:
         """Whether a type has fields of its own."""
         return item_type(type_) in self.service.types
 
-    def _kind(self, name: str) -> tuple[str, str, tuple[str, ...]]:
+    def _members(
+        self, properties: Sequence[Property], *, prefix: str = "", location: str = "", required: bool = False
+    ) -> list[Member]:
+        return [
+            Member(self.parameter(p, prefix=prefix, location=location, required=required), p.type) for p in properties
+        ]
+
+    def _core(self, type_: str) -> tuple[str, str] | None:
+        name = item_type(type_)
+        return ("[]" if is_collection(type_) else "", name) if name in self.service.types else None
+
+    def _json_type(self, name: str) -> tuple[str, str, tuple[str, ...]]:
         """JSON type, format and allowed values of a type that is no collection."""
         if name in self.service.enums:
             return "string", "", self.service.enums[name]
         if name in self.service.aliases:
             underlying = self.service.aliases[name]
-            return self._kind(underlying) if underlying.startswith("Edm.") else ("string", "", ())
+            return self._json_type(underlying) if underlying.startswith("Edm.") else ("string", "", ())
         if name in self.service.types or name in _OPEN:
             return "object", "", ()
-        space, _, short = name.rpartition(".")
-        if space != "Edm":
-            raise DanglingTypeError(name)
+        namespace, _, short = name.rpartition(".")
+        if namespace != "Edm":
+            raise _undefined(name)
         if short.startswith(("Geography", "Geometry")):
             return "object", short.lower(), ()
-        type_, format_ = _PRIMITIVES.get(short, ("string", short.lower()))
-        return type_, format_, ()
-
-    def _inside(self, type_: str, *, depth: int, open_: frozenset[str]) -> tuple[Parameter, ...]:
-        """The fields inside a value of a type, their names beginning with ``.`` or ``[].``."""
-        name = item_type(type_)
-        if name not in self.service.types or name in open_ or depth > MAX_DEPTH:
-            return ()
-        key = (type_, depth, open_)
-        if key not in self._below:
-            step = "[]." if type_.startswith("Collection(") else "."
-            self._below[key] = tuple(islice(self._walk(name, step, depth, open_ | {name}), MAX_FIELDS))
-        return self._below[key]
-
-    def _walk(self, name: str, step: str, depth: int, open_: frozenset[str]) -> Iterator[Parameter]:
-        for property_ in self.properties(name):
-            top = self.parameter(property_, prefix=step)
-            yield top
-            for inner in self._inside(property_.type, depth=depth + 1, open_=open_):
-                yield _moved(inner, top.name, "")
+        return (*_PRIMITIVES.get(short, ("string", short.lower())), ())
 
 
-def _moved(inner: Parameter, under: str, location: str) -> Parameter:
-    return Parameter(
-        name=f"{under}{inner.name}",
-        type=inner.type,
-        description=inner.description,
-        enum=inner.enum,
-        location=location,
-        format=inner.format,
-    )
+def key_parameter(types: ServiceTypes, key: Property, name: str, noun: str) -> Parameter:
+    """A key of an entity as an input in the path.
+
+    :param name: the name of the input.
+    :param noun: what the entity is called, for keys without a description.
+    """
+    parameter = types.parameter(replace(key, required=True), location="path", required=True)
+    return replace(parameter, name=name, description=parameter.description or f"{key.name} of the {noun}")
+
+
+def _undefined(name: str) -> DocumentError:
+    problem = f"The type {name!r} is not defined; define it in the document"
+    return DocumentError(problem, subject=name, reason="dangling-type")

@@ -1,21 +1,25 @@
-"""Where an OData service keeps its entities: entity sets, singletons, and what they contain one level below."""
+"""The resources of an OData service: entity sets, singletons, and the collections they contain one level below."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
+from ingest.sources.json_values import as_list
 from ingest.sources.odata.annotations import Notes
-from ingest.sources.odata.csdl import EntitySet, Navigation, Property
-from ingest.sources.odata.fields import DanglingTypeError, TypeBook, words
+from ingest.sources.odata.csdl import EntitySet, Navigation, Property, StructuredType
+from ingest.sources.odata.fields import ServiceTypes, key_parameter
+from ingest.sources.prose import name_words
+from ontology.errors import DocumentError
 from ontology.tool import Dependency, Parameter
 
-__all__ = ["MAX_CONTAINED", "Resource", "find_resources", "key_name"]
+__all__ = ["MAX_CONTAINED", "Resource", "find_resources", "key_dependencies", "key_name"]
 
 #: Contained navigation properties that are given tools, over the whole document.
 MAX_CONTAINED = 2_000
 
+_NO_TYPE = StructuredType(name="")
 _VAGUE_KEYS = frozenset({"id", "key", "name", "code", "guid", "uuid", "number"})
 
 
@@ -27,10 +31,10 @@ class Resource:
     :param type: qualified type of the entities.
     :param single: whether it is one entity, without a key.
     :param name: last part of the path.
-    :param label: what the document calls it.
-    :param owner: words for what it belongs to (``user``), or empty.
+    :param label: the document's name for it.
+    :param owner: words for the entity that contains it (``user``), or empty.
     :param inputs: the owner's keys.
-    :param needs: where the owner's keys come from.
+    :param depends_on: the tools that give the owner's keys.
     :param bindings: target by the name of a navigation property.
     :param limits: annotations that allow and forbid, the nearest first.
     """
@@ -44,25 +48,22 @@ class Resource:
     description: str = ""
     owner: str = ""
     inputs: tuple[Parameter, ...] = ()
-    needs: tuple[Dependency, ...] = ()
+    depends_on: tuple[Dependency, ...] = ()
     bindings: Mapping[str, str]
     limits: tuple[Notes, ...]
 
     @property
     def noun(self) -> str:
-        """What one of its entities is called: *purchase order item*."""
+        """The name of one of its entities in words: *purchase order item*."""
         short = self.type.rpartition(".")[2]
-        if short.removesuffix("Type") == self.name:
-            short = self.name
-        return words(short)
+        return name_words(self.name if short.removesuffix("Type") == self.name else short)
 
     def allows(self, restrictions: str, key: str) -> bool:
-        """Whether the annotations leave something open: ``allows("InsertRestrictions", "Insertable")``."""
-        said = self.says(restrictions, key)
-        return said is None or said is True
+        """Whether the annotations do not forbid something: ``allows("InsertRestrictions", "Insertable")``."""
+        return self.capability(restrictions, key) in (None, True)
 
-    def says(self, term: str, key: str = "") -> Any:
-        """The nearest value of a capability term, or of one of its properties; None where nothing is said."""
+    def capability(self, term: str, key: str = "") -> Any:
+        """The nearest value of a capability term, or of one of its properties; None where there is none."""
         for notes in self.limits:
             value = notes.get(f"Capabilities.{term}")
             if key:
@@ -73,115 +74,110 @@ class Resource:
 
 
 def key_name(key: str, noun: str, taken: frozenset[str] = frozenset()) -> str:
-    """What an input that carries an entity's key is called: a vague key (``id``) has the entity put before it."""
+    """The name of an input that carries an entity's key: a vague key (``id``) has the entity put before it."""
     if key.lower() in _VAGUE_KEYS or key in taken:
         return f"{noun.replace(' ', '_')}_{key}"
     return key
 
 
-def find_resources(book: TypeBook) -> tuple[list[Resource], list[str]]:
+def key_dependencies(
+    resource: Resource, keys: Sequence[Property], inputs: Sequence[str], reason: str
+) -> tuple[Dependency, ...]:
+    """One dependency for each key: the tool that queries a resource gives the value of an input."""
+    return tuple(
+        Dependency(tool=f"query_{resource.id}", parameter=name, output=f"value[].{key.name}", reason=reason)
+        for key, name in zip(keys, inputs, strict=True)
+    )
+
+
+class Resources(NamedTuple):
     """The resources of a service in its order, and the ids of contained ones beyond :data:`MAX_CONTAINED`."""
+
+    found: list[Resource]
+    beyond: list[str]
+
+
+def find_resources(types: ServiceTypes) -> Resources:
+    """The resources of a service."""
     found: list[Resource] = []
     beyond: list[str] = []
     contained = 0
-    for set_ in book.service.sets:
-        top = _top(book, set_)
+    for set_ in types.service.sets:
+        top = _top(types, set_)
         found.append(top)
-        for below in _contained(book, top):
+        for below in _contained(types, top):
             contained += 1
             if contained > MAX_CONTAINED:
                 beyond.append(below.id)
             else:
                 found.append(below)
-    return found, beyond
+    return Resources(found, beyond)
 
 
-def _top(book: TypeBook, set_: EntitySet) -> Resource:
-    label, description = book.description(set_.type)
-    type_ = book.service.types.get(set_.type)
+def _top(types: ServiceTypes, set_: EntitySet) -> Resource:
+    type_ = types.service.types.get(set_.type, _NO_TYPE)
     return Resource(
         id=set_.name,
         type=set_.type,
         name=set_.name,
         path=f"/{set_.name}",
         single=set_.singleton,
-        label=set_.label or label,
-        description=set_.description or description,
+        label=set_.label or type_.label,
+        description=set_.description or type_.description,
         bindings={path.rpartition("/")[2]: target for path, target in set_.bindings.items()},
-        limits=(set_.notes, type_.notes if type_ is not None else {}),
+        limits=(set_.notes, type_.notes),
     )
 
 
-def _contained(book: TypeBook, top: Resource) -> Iterator[Resource]:
+def _contained(types: ServiceTypes, top: Resource) -> Iterator[Resource]:
     try:
-        navigations = [n for n in book.navigations(top.type) if n.contained]
-        keys = [] if top.single else book.keys(top.type)
-        inputs = tuple(_owner_key(book, key, top) for key in keys)
-    except DanglingTypeError:
+        navigations = [n for n in types.navigations(top.type) if n.contained]
+        keys = [] if top.single else types.keys(top.type)
+        inputs = tuple(key_parameter(types, key, key_name(key.name, top.noun), top.noun) for key in keys)
+    except DocumentError:
         return  # the tools of the owner itself are rejected for it
-    needs = tuple(
-        Dependency(
-            tool=f"query_{top.id}",
-            parameter=parameter.name,
-            output=f"value[].{key.name}",
-            reason=f"contained in {top.id}",
-        )
-        for key, parameter in zip(keys, inputs, strict=True)
+    bare = Resource(
+        id=top.id,
+        type="",
+        name="",
+        path=top.path if top.single else f"{top.path}({_predicate(keys, inputs)})",
+        owner=name_words(top.name) if top.single else top.noun,
+        inputs=inputs,
+        depends_on=key_dependencies(top, keys, [each.name for each in inputs], f"contained in {top.id}"),
+        bindings={},
+        limits=(),
     )
-    place = top.path if top.single else f"{top.path}({_predicate(keys, inputs)})"
-    for navigation in navigations:
-        yield _below(book, top, navigation, place, inputs, needs)
+    yield from (_below(types, top, bare, navigation) for navigation in navigations)
 
 
-def _below(
-    book: TypeBook,
-    top: Resource,
-    navigation: Navigation,
-    place: str,
-    inputs: tuple[Parameter, ...],
-    needs: tuple[Dependency, ...],
-) -> Resource:
-    label, description = book.description(navigation.type)
-    type_ = book.service.types.get(navigation.type)
-    said = navigation.notes.get("Core.Description")
-    return Resource(
+def _below(types: ServiceTypes, top: Resource, bare: Resource, navigation: Navigation) -> Resource:
+    """What one navigation property contains.
+
+    :param bare: the fields that all contained resources of ``top`` share.
+    """
+    type_ = types.service.types.get(navigation.type, _NO_TYPE)
+    described = navigation.notes.get("Core.Description")
+    return replace(
+        bare,
         id=f"{top.id}_{navigation.name}",
         type=navigation.type,
         name=navigation.name,
-        path=f"{place}/{navigation.name}",
+        path=f"{bare.path}/{navigation.name}",
         single=not navigation.many,
-        label=label,
-        description=said if isinstance(said, str) else description,
-        owner=words(top.name) if top.single else top.noun,
-        inputs=inputs,
-        needs=needs,
-        bindings={},
-        limits=(*_restricted(top, navigation.name), navigation.notes, type_.notes if type_ is not None else {}),
+        label=type_.label,
+        description=described if isinstance(described, str) else type_.description,
+        limits=(*_restrictions(top, navigation.name), navigation.notes, type_.notes),
     )
 
 
-def _owner_key(book: TypeBook, key: Property, top: Resource) -> Parameter:
-    bare = book.parameter(key, location="path", required=True, name=key_name(key.name, top.noun))
-    return Parameter(
-        name=bare.name,
-        type=bare.type,
-        description=bare.description or f"{key.name} of the {top.noun}",
-        required=True,
-        enum=bare.enum,
-        location="path",
-        format=bare.format,
-    )
-
-
-def _predicate(keys: list[Property], inputs: tuple[Parameter, ...]) -> str:
+def _predicate(keys: Sequence[Property], inputs: Sequence[Parameter]) -> str:
     if len(keys) == 1:
         return f"{{{inputs[0].name}}}"
     return ",".join(f"{key.name}={{{parameter.name}}}" for key, parameter in zip(keys, inputs, strict=True))
 
 
-def _restricted(top: Resource, navigation: str) -> Iterator[Notes]:
-    """What the owner's NavigationRestrictions say of one navigation property, as if it were said of that property."""
-    rows = top.says("NavigationRestrictions", "RestrictedProperties")
-    for row in rows if isinstance(rows, list) else ():
+def _restrictions(top: Resource, navigation: str) -> Iterator[Notes]:
+    """The owner's NavigationRestrictions on one navigation property, as if they stood at that property."""
+    for row in as_list(top.capability("NavigationRestrictions", "RestrictedProperties")):
         if isinstance(row, Mapping) and row.get("NavigationProperty") == navigation:
             yield {f"Capabilities.{term}": value for term, value in row.items()}

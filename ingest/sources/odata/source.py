@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ingest.sources.document import Document
-from ingest.sources.odata.csdl import Property, Service
+from ingest.sources.odata.csdl import Property
 from ingest.sources.odata.edmx import parse_edmx
-from ingest.sources.odata.fields import DanglingTypeError, TypeBook, a, words
-from ingest.sources.odata.navigation import declared
+from ingest.sources.odata.fields import ServiceTypes, is_collection
+from ingest.sources.odata.navigation import declared_dependencies
 from ingest.sources.odata.operations import operation_tools
 from ingest.sources.odata.resources import Resource, find_resources
-from ingest.sources.prose import sentences
-from ingest.sources.source import RejectedRecord
+from ingest.sources.prose import name_words, sentences, with_article
+from ingest.sources.source import RejectedRecord, Source
+from ontology.errors import DocumentError
 from ontology.tool import Parameter, Tool
 
 __all__ = ["ODataSource"]
@@ -30,7 +31,7 @@ MAX_FILTERS = 40
 _ROOT = re.compile(r"<(?:[\w.-]+:)?Edmx\b|<Schema\b[^>]*(?:schemas\.microsoft\.com/ado|docs\.oasis-open\.org/odata)")
 
 
-class ODataSource:
+class ODataSource(Source):
     """Reader of EDMX and CSDL files, and of ``$metadata`` addresses."""
 
     name = "odata.v1"
@@ -47,46 +48,40 @@ class ODataSource:
         :raises DocumentError: for XML that is invalid or declares entities, and XML without a schema.
         """
         service = parse_edmx(document)
-        book = TypeBook(service)
-        resources, beyond = find_resources(book)
+        types = ServiceTypes(service)
+        resources, beyond = find_resources(types)
         items: list[Tool | RejectedRecord] = []
         for resource in resources:
-            items += _tools(book, resource, document.address)
-        items += operation_tools(book, resources, document.address)
-        roads = declared(book, resources, [item for item in items if isinstance(item, Tool)])
+            items += _tools(types, resource, document.address)
+        items += operation_tools(types, resources, document.address)
+        depends_on = declared_dependencies(types, resources, [item for item in items if isinstance(item, Tool)])
         for item in items:
             if isinstance(item, Tool):
-                item = replace(
-                    item, depends_on=roads[item.id], metadata={**item.metadata, "service": service.namespace}
-                )
+                metadata = {**item.metadata, "service": service.namespace}
+                item = replace(item, depends_on=depends_on[item.id], metadata=metadata)
             yield item
-        yield from _left_out(service, beyond, document.address)
+        for id_ in beyond:
+            detail = "The document contains more nested collections than are read; this one has no tools."
+            yield RejectedRecord(f"{document.address}#{id_}", "too-many-contained", detail)
+        nameless = RejectedRecord(document.address, "no-name", "An element has no Name; it is left out.")
+        yield from [nameless] * service.nameless
 
 
-def _left_out(service: Service, beyond: list[str], address: str) -> Iterator[RejectedRecord]:
-    for id_ in beyond:
-        detail = "The document contains more nested collections than are read; this one has no tools."
-        yield RejectedRecord(subject=f"{address}#{id_}", reason="too-many-contained", detail=detail)
-    for _ in range(service.nameless):
-        yield RejectedRecord(subject=address, reason="no-name", detail="An element has no Name; it was passed over.")
-
-
-def _tools(book: TypeBook, resource: Resource, address: str) -> Iterator[Tool | RejectedRecord]:
+def _tools(types: ServiceTypes, resource: Resource, address: str) -> Iterator[Tool | RejectedRecord]:
     for verb, make in _verbs(resource):
         id_ = f"{verb}_{resource.id}"
         try:
-            tool = make(book, resource)
-        except DanglingTypeError as error:
-            detail = f"The type {str(error)!r} is named and defined nowhere; define it in the document."
-            yield RejectedRecord(subject=f"{address}#{id_}", reason="dangling-type", detail=detail)
+            tool = make(types, resource)
+        except DocumentError as error:
+            yield RejectedRecord.of_error(f"{address}#{id_}", error)
         else:
-            yield replace(tool, id=id_, name=id_, depends_on=resource.needs)
+            yield replace(tool, id=id_, name=id_, depends_on=resource.depends_on)
 
 
-def _verbs(resource: Resource) -> Iterator[tuple[str, Callable[[TypeBook, Resource], Tool]]]:
-    """What can be done with a resource."""
+def _verbs(resource: Resource) -> Iterator[tuple[str, Callable[[ServiceTypes, Resource], Tool]]]:
+    """The operations that the capabilities of a resource allow."""
     readable = resource.allows("ReadRestrictions", "Readable")
-    by_key = resource.says("ReadRestrictions", "ReadByKeyRestrictions")
+    by_key = resource.capability("ReadRestrictions", "ReadByKeyRestrictions")
     if readable and not resource.single:
         yield "query", _query
     if by_key.get("Readable", readable) is not False if isinstance(by_key, dict) else readable:
@@ -99,33 +94,33 @@ def _verbs(resource: Resource) -> Iterator[tuple[str, Callable[[TypeBook, Resour
         yield "delete", _delete
 
 
-def _query(book: TypeBook, resource: Resource) -> Tool:
-    properties = book.properties(resource.type)
+def _query(types: ServiceTypes, resource: Resource) -> Tool:
+    properties = types.properties(resource.type)
     return _tool(
         resource,
         "query",
         f"Find {_plural(resource)}{_of(resource)}: filter, sort and page through them",
-        parameters=(*resource.inputs, *_options(book, resource, properties), *_filters(book, resource, properties)),
-        returns=book.parameters(properties, prefix="value[]."),
+        parameters=(*resource.inputs, *_options(types, resource, properties), *_filters(types, resource, properties)),
+        returns=types.parameters(properties, prefix="value[]."),
     )
 
 
-def _read(book: TypeBook, resource: Resource) -> Tool:
+def _read(types: ServiceTypes, resource: Resource) -> Tool:
     one = f"the {_one(resource)}" if resource.single else f"one {_one(resource)} by its key"
     return _tool(
         resource,
         "read",
         f"Read {one}{_of(resource)}",
-        parameters=(*resource.inputs, *_keys(book, resource), *_shape(book, resource)),
-        returns=book.parameters(book.properties(resource.type)),
+        parameters=(*resource.inputs, *_keys(types, resource), *_shape(types, resource)),
+        returns=types.parameters(types.properties(resource.type)),
     )
 
 
-def _create(book: TypeBook, resource: Resource) -> Tool:
-    properties = book.properties(resource.type)
-    keys = [key.name for key in book.keys(resource.type)]
+def _create(types: ServiceTypes, resource: Resource) -> Tool:
+    properties = types.properties(resource.type)
+    keys = [key.name for key in types.keys(resource.type)]
     body = [
-        # A lone key is as a rule given by the server (a number, a GUID): it may be said and need not be.
+        # A single key is usually assigned by the server (a number, a GUID): it is optional.
         replace(p, required=p.required and keys != [p.name])
         for p in properties
         if p.creatable
@@ -133,28 +128,28 @@ def _create(book: TypeBook, resource: Resource) -> Tool:
     return _tool(
         resource,
         "create",
-        f"Create {a(_one(resource))}{_of(resource)}",
-        parameters=_apart(resource.inputs, book.parameters(body, location="body", needed=True)),
-        returns=book.parameters(properties),
+        f"Create {with_article(_one(resource))}{_of(resource)}",
+        parameters=_without_taken(resource.inputs, types.parameters(body, location="body", required=True)),
+        returns=types.parameters(properties),
     )
 
 
-def _update(book: TypeBook, resource: Resource) -> Tool:
-    keys = _keys(book, resource)
+def _update(types: ServiceTypes, resource: Resource) -> Tool:
+    keys = _keys(types, resource)
     names = {key.name for key in keys}
-    body = [p for p in book.properties(resource.type) if p.updatable and p.name not in names]
+    body = [p for p in types.properties(resource.type) if p.updatable and p.name not in names]
     one = f"the {_one(resource)}" if resource.single else f"one {_one(resource)}"
     return _tool(
         resource,
         "update",
         f"Change fields of {one}{_of(resource)}",
-        parameters=_apart((*resource.inputs, *keys), book.parameters(body, location="body")),
+        parameters=_without_taken((*resource.inputs, *keys), types.parameters(body, location="body")),
     )
 
 
-def _delete(book: TypeBook, resource: Resource) -> Tool:
+def _delete(types: ServiceTypes, resource: Resource) -> Tool:
     text = f"Delete one {_one(resource)}{_of(resource)}"
-    return _tool(resource, "delete", text, parameters=(*resource.inputs, *_keys(book, resource)))
+    return _tool(resource, "delete", text, parameters=(*resource.inputs, *_keys(types, resource)))
 
 
 _METHODS = {"query": "GET", "read": "GET", "create": "POST", "update": "PATCH", "delete": "DELETE"}
@@ -168,8 +163,8 @@ def _tool(
     parameters: tuple[Parameter, ...],
     returns: tuple[Parameter, ...] = (),
 ) -> Tool:
-    subject = words(resource.name) if verb == "query" else _one(resource)
-    label = "" if words(resource.label).lower() in text.lower() else resource.label
+    subject = name_words(resource.name) if verb == "query" else _one(resource)
+    label = "" if name_words(resource.label).lower() in text.lower() else resource.label
     place = resource.path
     if verb not in {"query", "create"} and not resource.single:
         keys = [p.name for p in parameters[len(resource.inputs) :] if p.location == "path"]
@@ -193,13 +188,13 @@ def _tool(
 
 
 def _plural(resource: Resource) -> str:
-    place = words(resource.name)
+    place = name_words(resource.name)
     return f"{place} records" if place == resource.noun else place
 
 
 def _one(resource: Resource) -> str:
-    """One entity; named also by its collection where the two are called differently (*event of calendar view*)."""
-    noun, place = resource.noun, words(resource.name)
+    """One entity, with its collection where the two have different names (*event of calendar view*)."""
+    noun, place = resource.noun, name_words(resource.name)
     if resource.single:
         return place
     return noun if place.lower().startswith(noun.lower()[:-1]) else f"{noun} of {place}"
@@ -208,68 +203,68 @@ def _one(resource: Resource) -> str:
 def _of(resource: Resource) -> str:
     if not resource.owner:
         return ""
-    return f" of {a(resource.owner) if resource.inputs else resource.owner}"
+    return f" of {with_article(resource.owner) if resource.inputs else resource.owner}"
 
 
-def _apart(inputs: tuple[Parameter, ...], body: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
-    """Path inputs and body fields; where both use a name, the path has it."""
+def _without_taken(inputs: tuple[Parameter, ...], body: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    """Path inputs and body fields; of two with one name only that of the path."""
     taken = {parameter.name for parameter in inputs}
     return (*inputs, *(parameter for parameter in body if parameter.name not in taken))
 
 
-def _keys(book: TypeBook, resource: Resource) -> tuple[Parameter, ...]:
+def _keys(types: ServiceTypes, resource: Resource) -> tuple[Parameter, ...]:
     if resource.single:
         return ()
-    keys = (replace(key, required=True) for key in book.keys(resource.type))
-    return tuple(book.parameter(key, location="path", required=True) for key in keys)
+    keys = (replace(key, required=True) for key in types.keys(resource.type))
+    return tuple(types.parameter(key, location="path", required=True) for key in keys)
 
 
-def _shape(book: TypeBook, resource: Resource) -> Iterator[Parameter]:
-    """The options that choose what of an entity is answered."""
+def _shape(types: ServiceTypes, resource: Resource) -> Iterator[Parameter]:
+    """The options that choose the properties and related entities of the answer."""
     if resource.allows("SelectSupport", "Supported"):
         yield _option("$select", "Properties to return, separated by commas")
-    roads = [navigation.name for navigation in book.navigations(resource.type)][:MAX_FILTERS]
-    if roads and resource.allows("ExpandRestrictions", "Expandable"):
-        yield _option("$expand", "Related entities to return as well: " + ", ".join(roads))
+    related = [navigation.name for navigation in types.navigations(resource.type)][:MAX_FILTERS]
+    if related and resource.allows("ExpandRestrictions", "Expandable"):
+        yield _option("$expand", "Related entities to return as well: " + ", ".join(related))
 
 
-def _options(book: TypeBook, resource: Resource, properties: list[Property]) -> Iterator[Parameter]:
-    filters = [p.name for p in _filterable(book, resource, properties)]
+def _options(types: ServiceTypes, resource: Resource, properties: list[Property]) -> Iterator[Parameter]:
+    filters = [p.name for p in _filterable(types, resource, properties)]
     if filters:
         yield _option("$filter", "OData filter over: " + ", ".join(filters))
-    if resource.says("SearchRestrictions", "Searchable") is True:
+    if resource.capability("SearchRestrictions", "Searchable") is True:
         yield _option("$search", "Free text to search for")
     if resource.allows("SortRestrictions", "Sortable"):
         yield _option("$orderby", "Properties to sort by, each with asc or desc")
-    if resource.says("TopSupported") is not False:
+    if resource.capability("TopSupported") is not False:
         yield _option("$top", "How many records to return at most", "integer")
-    if resource.says("SkipSupported") is not False:
+    if resource.capability("SkipSupported") is not False:
         yield _option("$skip", "How many records to pass over", "integer")
-    yield from _shape(book, resource)
+    yield from _shape(types, resource)
 
 
 def _option(name: str, description: str, type_: str = "string") -> Parameter:
     return Parameter(name=name, type=type_, description=description, location="query")
 
 
-def _filterable(book: TypeBook, resource: Resource, properties: list[Property]) -> list[Property]:
-    """The plain properties that may stand in a filter."""
+def _filterable(types: ServiceTypes, resource: Resource, properties: list[Property]) -> list[Property]:
+    """The plain properties that a filter may use."""
     if not resource.allows("FilterRestrictions", "Filterable"):
         return []
-    barred = resource.says("FilterRestrictions", "NonFilterableProperties") or ()
+    excluded = resource.capability("FilterRestrictions", "NonFilterableProperties") or ()
     return [
         p
         for p in properties
         if p.filterable
-        and p.name not in barred
-        and not p.type.startswith("Collection(")
+        and p.name not in excluded
+        and not is_collection(p.type)
         and p.type != "Edm.Stream"
-        and not book.is_structured(p.type)
+        and not types.is_structured(p.type)
     ][:MAX_FILTERS]
 
 
-def _filters(book: TypeBook, resource: Resource, properties: list[Property]) -> Iterator[Parameter]:
+def _filters(types: ServiceTypes, resource: Resource, properties: list[Property]) -> Iterator[Parameter]:
     taken = {parameter.name for parameter in resource.inputs}
-    for property_ in _filterable(book, resource, properties):
+    for property_ in _filterable(types, resource, properties):
         if property_.name not in taken:
-            yield book.parameter(property_, location="query")
+            yield types.parameter(property_, location="query")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ingest.sources.json_schema.references import References
 from ingest.sources.json_schema.schema import Fields, flatten
+from ingest.sources.json_values import as_list, as_mapping, as_text
 from ingest.sources.prose import plain
 from ontology.errors import DocumentError
 from ontology.tool import Parameter
 
 __all__ = ["inputs_of", "outputs_of", "success_responses"]
 
-# Set by the protocol, not by whoever calls: OpenAPI says to ignore parameters of these names.
+# Set by the protocol, not by the caller: OpenAPI says to ignore parameters of these names.
 _PROTOCOL_HEADERS = frozenset({"accept", "content-type", "authorization"})
+_LOCATIONS = frozenset({"path", "query", "header", "formData"})
 _JSON = re.compile(r"^application/json\b|\+json\b|^text/json\b", re.IGNORECASE)
 _SUCCESS = re.compile(r"^2(\d\d|XX)$", re.IGNORECASE)
 
@@ -26,27 +28,28 @@ def inputs_of(item: Mapping[str, Any], body: Mapping[str, Any], references: Refe
 
     :raises DocumentError: when a reference leads nowhere or a parameter has no name.
     """
+    parts = list(_inputs(item, body, references))
+    parameters = dict.fromkeys(parameter for part in parts for parameter in part.parameters)
+    return Fields(parameters=tuple(parameters), cut=any(part.cut for part in parts))
+
+
+def _inputs(item: Mapping[str, Any], body: Mapping[str, Any], references: References) -> Iterator[Fields]:
     declared: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for holder in (item, body):
-        parameters = holder.get("parameters")
-        for node in parameters if isinstance(parameters, list) else ():
-            parameter = references.resolve(node)
-            name, location = parameter.get("name"), parameter.get("in")
-            if not isinstance(name, str) or not name.strip():
-                raise DocumentError("a parameter has no name", subject="parameters", remedy="Give it a name")
-            declared[name.strip(), str(location)] = parameter
-    taken: list[Parameter] = []
-    cut = False
+    for node in (*as_list(item.get("parameters")), *as_list(body.get("parameters"))):
+        parameter = references.resolve(node)
+        name = as_text(parameter.get("name")).strip()
+        if not name:
+            problem = "a parameter has no name"
+            raise DocumentError(problem, subject="parameters", remedy="Give it a name", reason="wrong-type")
+        declared[name, str(parameter.get("in"))] = parameter
     for (name, location), parameter in declared.items():
-        fields = _parameter(name, location, parameter, references)
-        taken += fields.parameters
-        cut |= fields.cut
+        if location == "body":  # Swagger 2.0
+            yield _body(parameter.get("schema"), parameter, references)
+        elif location in _LOCATIONS and not (location == "header" and name.lower() in _PROTOCOL_HEADERS):
+            yield _parameter(name, location, parameter, references)
     request = references.resolve(body.get("requestBody"))
     if request:
-        fields = _body(_media_schema(request), plain(_text(request)), request.get("required") is True, references)
-        taken += fields.parameters
-        cut |= fields.cut
-    return Fields(parameters=tuple(dict.fromkeys(taken)), cut=cut)
+        yield _body(_media_schema(request), request, references)
 
 
 def outputs_of(body: Mapping[str, Any], references: References) -> Fields:
@@ -58,41 +61,31 @@ def outputs_of(body: Mapping[str, Any], references: References) -> Fields:
         schema = response.get("schema") if "schema" in response else _media_schema(response)
         if isinstance(schema, Mapping) and schema:
             return flatten(schema, lookup=references.lookup, output=True)
-    return Fields(parameters=())
+    return Fields()
 
 
 def success_responses(body: Mapping[str, Any], references: References) -> list[tuple[str, Mapping[str, Any]]]:
-    """The success answers by status, the most usual first.
+    """The success answers by status, in the order of the statuses, ``default`` last.
 
     :raises DocumentError: when a reference leads nowhere.
     """
-    responses = body.get("responses")
-    if not isinstance(responses, Mapping):
-        return []
-    codes = sorted((str(code) for code in responses if _SUCCESS.match(str(code))), key=str.upper)
-    return [
-        (code, references.resolve(responses.get(code, responses.get(int(code) if code.isdigit() else code))))
-        for code in (*codes, *(["default"] if "default" in responses else []))
-    ]
+    responses = as_mapping(body.get("responses"))
+    by_code = {str(code): response for code, response in responses.items()}
+    codes = sorted((code for code in by_code if _SUCCESS.match(code)), key=str.upper)
+    default = ["default"] if "default" in responses else []
+    return [(code, references.resolve(by_code[code])) for code in (*codes, *default)]
 
 
 def _parameter(name: str, location: str, parameter: Mapping[str, Any], references: References) -> Fields:
-    if location == "body":  # Swagger 2.0
-        schema = parameter.get("schema")
-        return _body(schema, plain(_text(parameter)), parameter.get("required") is True, references)
-    if location not in {"path", "query", "header", "formData"}:
-        return Fields(parameters=())
-    if location == "header" and name.lower() in _PROTOCOL_HEADERS:
-        return Fields(parameters=())
+    required = parameter.get("required") is True or location == "path"
     schema = parameter.get("schema") or _media_schema(parameter) or parameter
-    needed = parameter.get("required") is True or location == "path"
     wrapped = {
         "type": "object",
         "properties": {name: _without_flag(schema)},
-        "required": [name] if needed else [],
+        "required": [name] if required else [],
     }
     fields = flatten(wrapped, lookup=references.lookup, location="body" if location == "formData" else location)
-    description = plain(_text(parameter))
+    description = plain(as_text(parameter.get("description")))
     if not fields.parameters or not description:
         return fields
     first, *rest = fields.parameters
@@ -106,26 +99,25 @@ def _without_flag(schema: Any) -> Any:
     return schema
 
 
-def _body(schema: Any, description: str, required: bool, references: References) -> Fields:
+def _body(schema: Any, holder: Mapping[str, Any], references: References) -> Fields:
+    """The fields of a request body; a body without fields is one input."""
     if not isinstance(schema, Mapping):
-        return Fields(parameters=())
+        return Fields()
+    required = holder.get("required") is True
     fields = flatten(schema, lookup=references.lookup, location="body", required=required)
     if fields.parameters:
         return fields
+    description = plain(as_text(holder.get("description")))
     whole = Parameter(name="body", type="object", description=description, required=required, location="body")
     return Fields(parameters=(whole,))
 
 
 def _media_schema(holder: Mapping[str, Any]) -> Any:
     """The schema of the JSON media type, else of the first media type that has one."""
-    content = holder.get("content")
-    if not isinstance(content, Mapping):
-        return None
-    media = [(str(name), inner) for name, inner in content.items() if isinstance(inner, Mapping) and "schema" in inner]
+    media = [
+        (str(name), inner["schema"])
+        for name, inner in as_mapping(holder.get("content")).items()
+        if isinstance(inner, Mapping) and "schema" in inner
+    ]
     media.sort(key=lambda pair: not _JSON.search(pair[0]))
-    return media[0][1]["schema"] if media else None
-
-
-def _text(holder: Mapping[str, Any]) -> str:
-    value = holder.get("description")
-    return value if isinstance(value, str) else ""
+    return media[0][1] if media else None

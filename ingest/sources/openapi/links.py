@@ -1,61 +1,58 @@
-"""OpenAPI ``links``: an answer of one operation says which input of another it fills, so the other depends on the one."""
+"""OpenAPI ``links``: an output of one operation fills an input of another, so the other depends on the one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import unquote
 
 from ingest.sources.json_schema.references import References
+from ingest.sources.json_values import as_mapping
 from ingest.sources.openapi.fields import success_responses
+from ingest.sources.openapi.operation import Operation
 from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError
 from ontology.tool import Dependency
 
-__all__ = ["declared_links"]
+__all__ = ["Links", "declared_links"]
 
 
-class _Operation(Protocol):
-    @property
-    def id(self) -> str: ...
-    @property
-    def method(self) -> str: ...
-    @property
-    def path(self) -> str: ...
-    @property
-    def body(self) -> Mapping[str, Any]: ...
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The links of a document.
+
+    :param dependencies: id of the operation that has them → its dependencies.
+    :param rejected: the links that lead nowhere.
+    """
+
+    dependencies: dict[str, list[Dependency]] = field(default_factory=dict)
+    rejected: list[RejectedRecord] = field(default_factory=list)
 
 
-def declared_links(
-    operations: Sequence[_Operation], references: References, address: str
-) -> tuple[dict[str, list[Dependency]], list[RejectedRecord]]:
-    """The dependencies by id of the operation that has them, and the links that lead nowhere."""
+def declared_links(operations: Sequence[Operation], references: References, address: str) -> Links:
+    """The links of all operations."""
+    found = Links()
     by_id = {operation.id: operation.id for operation in operations}
     by_place = {(operation.path, operation.method.lower()): operation.id for operation in operations}
-    needs: dict[str, list[Dependency]] = {}
-    faults: list[RejectedRecord] = []
     for operation in operations:
         for name, link in _links(operation, references):
             target = by_id.get(str(link.get("operationId"))) or by_place.get(_place(link.get("operationRef")))
             if target is None:
                 named = link.get("operationId") or link.get("operationRef") or "no operation"
-                detail = (
-                    f"The link {name!r} names {named}, which this document does not have; the tool is kept without it."
-                )
-                faults.append(
-                    RejectedRecord(subject=f"{address}#{operation.id}", reason="dangling-link", detail=detail)
-                )
+                problem = f"The link {name!r} names {named}, which this document does not have"
+                detail = f"{problem}; the tool is kept without it."
+                found.rejected.append(RejectedRecord(f"{address}#{operation.id}", "dangling-link", detail))
             elif target != operation.id:
-                needs.setdefault(target, []).extend(_dependencies(operation.id, name, link))
-    return needs, faults
+                found.dependencies.setdefault(target, []).extend(_dependencies(operation.id, name, link))
+    return found
 
 
-def _links(operation: _Operation, references: References) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _links(operation: Operation, references: References) -> Iterator[tuple[str, Mapping[str, Any]]]:
     try:
         for _, response in success_responses(operation.body, references):
-            links = response.get("links")
-            for name, link in links.items() if isinstance(links, Mapping) else ():
+            for name, link in as_mapping(response.get("links")).items():
                 yield str(name), references.resolve(link)
     except DocumentError:
         return  # the operation itself is rejected for it
@@ -64,15 +61,12 @@ def _links(operation: _Operation, references: References) -> Iterator[tuple[str,
 def _place(ref: Any) -> tuple[str, str]:
     """Path and method of an ``operationRef`` into this document (``#/paths/~1orders~1{id}/get``)."""
     match = re.fullmatch(r"#/paths/([^/]+)/([a-z]+)", ref) if isinstance(ref, str) else None
-    if match is None:
-        return "", ""
-    return unquote(match[1]).replace("~1", "/").replace("~0", "~"), match[2]
+    return (_unescaped(match[1]), match[2]) if match else ("", "")
 
 
 def _dependencies(source: str, name: str, link: Mapping[str, Any]) -> Iterator[Dependency]:
     reason = f"openapi link {name}"
-    parameters = link.get("parameters")
-    filled = dict(parameters) if isinstance(parameters, Mapping) else {}
+    filled = dict(as_mapping(link.get("parameters")))
     if isinstance(link.get("requestBody"), str):
         filled["body"] = link["requestBody"]
     if not filled:
@@ -94,6 +88,10 @@ def _output(expression: Any) -> str:
         if part.isdigit():
             name += "[]"
         else:
-            key = unquote(part).replace("~1", "/").replace("~0", "~")
-            name += f".{key}" if name else key
+            name += f".{_unescaped(part)}" if name else _unescaped(part)
     return name
+
+
+def _unescaped(part: str) -> str:
+    """One part of a JSON pointer in a URL."""
+    return unquote(part).replace("~1", "/").replace("~0", "~")

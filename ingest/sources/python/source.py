@@ -17,7 +17,7 @@ from ingest.sources.document import Document
 from ingest.sources.json_schema.schema import flatten
 from ingest.sources.python.docstrings import Docstring, parse_docstring
 from ingest.sources.python.type_hints import definitions_on_top, schema_of
-from ingest.sources.source import RejectedRecord
+from ingest.sources.source import RejectedRecord, Source
 from ontology.errors import DocumentError
 from ontology.tool import Parameter, Tool
 
@@ -27,14 +27,15 @@ _SCHEME = "python:"
 _VARIABLE = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
 
 
-class PythonSource:
+class PythonSource(Source):
     """Callables of an importable module; importing runs the module, so it is done only for what the user names."""
 
     name = "python.v1"
+    live_prefixes = (_SCHEME,)
 
     def accepts(self, document: Document) -> bool:
         """Whether the address is ``python:…``."""
-        return document.path is None and document.address.startswith(_SCHEME)
+        return not document.has_content and document.address.startswith(self.live_prefixes)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Read the named callable, or each public function that the module defines.
@@ -49,7 +50,7 @@ class PythonSource:
                 yield _tool(id_, function, module)
             except (TypeError, ValueError) as error:
                 detail = f"Its signature cannot be read: {error}."
-                yield RejectedRecord(subject=f"{document.address}#{id_}", reason="no-signature", detail=detail)
+                yield RejectedRecord(f"{document.address}#{id_}", "no-signature", detail)
 
 
 def _import(name: str, address: str) -> ModuleType:
@@ -61,6 +62,7 @@ def _import(name: str, address: str) -> ModuleType:
             f"the module cannot be imported: {type(error).__name__}: {' '.join(str(error).split())}",
             subject=address,
             remedy="Install it, or run from the folder that holds it",
+            reason="not-importable",
         ) from error
 
 
@@ -83,9 +85,8 @@ def _named(module: ModuleType, name: str, address: str) -> list[tuple[str, Calla
     target: Any = module
     for part in name.split("."):
         if not hasattr(target, part):
-            raise DocumentError(
-                f"the module {module.__name__} has no {name!r}", subject=address, remedy="Name one of its callables"
-            )
+            problem = f"the module {module.__name__} has no {name!r}"
+            raise DocumentError(problem, subject=address, remedy="Name one of its callables", reason="not-importable")
         target = getattr(target, part)
     if callable(target):
         return [(name, target)]

@@ -10,6 +10,7 @@ from typing import Any
 
 from ingest.sources.document import Document
 from ingest.sources.parsing import parse_json
+from ingest.sources.rows import Row
 from ingest.sources.source import RejectedRecord
 from ingest.sources.table.cells import parameter_rows
 from ontology.errors import DocumentError
@@ -20,15 +21,14 @@ _MAX_CELL_CHARS = 64 * 2**20
 _LISTS = frozenset({"parameters", "inputs", "returns", "outputs"})
 
 
-def csv_rows(document: Document) -> Iterator[tuple[str, Any]]:
-    """Each row with its place ``path:line``, or a RejectedRecord in its stead.
+def csv_rows(document: Document) -> Iterator[Row]:
+    """The rows that are not empty, each as an object by column.
 
     :raises DocumentError: when the header cannot be read or names a column twice.
     """
     csv.field_size_limit(max(csv.field_size_limit(), _MAX_CELL_CHARS))
-    lines = list(
-        io.StringIO(document.text, newline="")
-    )  # str.splitlines would also split at a line separator in a cell
+    # str.splitlines would also split at a line separator inside a cell.
+    lines = list(io.StringIO(document.text, newline=""))
     reader = csv.reader(lines, delimiter=_delimiter(lines), strict=True, skipinitialspace=True)
     columns: list[str] | None = None
     while True:
@@ -39,14 +39,14 @@ def csv_rows(document: Document) -> Iterator[tuple[str, Any]]:
         except StopIteration:
             return
         except csv.Error as error:
-            yield place, RejectedRecord(subject=place, reason="invalid-csv", detail=f"Invalid CSV: {error}.")
+            yield Row(place, RejectedRecord(place, "invalid-csv", f"Invalid CSV: {error}."))
             continue
         if not any(cell.strip() for cell in cells):
             continue
         if columns is None:
             columns = _columns(cells, place)
         else:
-            yield place, _row(columns, cells, place)
+            yield Row(place, _row(columns, cells, place))
 
 
 def _delimiter(lines: list[str]) -> str:
@@ -66,36 +66,30 @@ def _columns(cells: list[str], place: str) -> list[str]:
 def _row(columns: list[str], cells: list[str], place: str) -> Any:
     if any(cell.strip() for cell in cells[len(columns) :]):
         detail = f"The row has {len(cells)} cells and the header {len(columns)}; quote cells that hold the separator."
-        return RejectedRecord(subject=place, reason="wrong-columns", detail=detail)
+        return RejectedRecord(place, "wrong-columns", detail)
     row: dict[str, Any] = {}
     try:
         for column, cell in zip(columns, cells, strict=False):
             if column and cell.strip():
-                row[column] = _value(column, cell.strip(), place)
+                row[column] = _value(column, cell.strip())
     except DocumentError as error:
-        return RejectedRecord(
-            subject=place, reason="invalid-json", detail=f"Column {error.subject!r}: {error.problem}."
-        )
+        return RejectedRecord(place, error.reason, f"Column {error.subject!r}: {error.problem}.")
     return row
 
 
-def _value(column: str, cell: str, place: str) -> Any:
+def _value(column: str, cell: str) -> Any:
     if column in _LISTS and not cell.startswith("["):
         return parameter_rows(cell)
     if column == "depends_on" and not cell.startswith("["):
         return [part.strip() for part in re.split(r"[;,\n]", cell) if part.strip()]
     if column in _LISTS or column in {"depends_on", "metadata"}:
-        return _json(column, cell)
+        try:
+            return parse_json(cell, subject=column)
+        except DocumentError as error:
+            raise DocumentError(error.problem, subject=column, reason=error.reason) from error
     if cell.startswith("[") and cell.endswith("]"):
         try:
-            return _json(column, cell)
+            return parse_json(cell, subject=column)
         except DocumentError:  # square brackets in plain words
             return cell
     return cell
-
-
-def _json(column: str, cell: str) -> Any:
-    try:
-        return parse_json(cell, subject=column)
-    except DocumentError as error:
-        raise DocumentError(error.problem, subject=column) from error

@@ -1,4 +1,4 @@
-"""Tables of tools: JSONL, CSV and JSON lists in the paper's form.
+"""The source ``table.v1``: tables of tools as JSONL, CSV and JSON lists.
 
 A row has ``title`` or ``name``, ``description``, ``parameters`` (name, description, type, enum), perhaps ``returns`` and
 ``depends_on``; every other column (``line_of_business``, ``department``, …) is metadata. An ``id`` given by a row is kept as it is.
@@ -6,13 +6,15 @@ A row has ``title`` or ``name``, ``description``, ``parameters`` (name, descript
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from ingest.sources.document import Document
-from ingest.sources.parsing import parse_json
-from ingest.sources.source import RejectedRecord
+from ingest.sources.json_values import as_list
+from ingest.sources.rows import DATA_SUFFIXES, LINE_SUFFIXES, Row, json_lines
+from ingest.sources.source import RejectedRecord, Source
 from ingest.sources.table.cells import enum_of_type
 from ingest.sources.table.csv_rows import csv_rows
 from ontology.errors import DocumentError
@@ -23,11 +25,12 @@ __all__ = ["TableSource"]
 _SIGNS = frozenset({"name", "title", "description", "parameters"})
 _COLUMNS = frozenset({"id", "name", "title", "description", "parameters", "returns", "depends_on", "metadata"})
 _SYNONYMS = {"inputs": "parameters", "outputs": "returns"}
-_LINES = frozenset({".jsonl", ".ndjson"})
 _CSV = frozenset({".csv", ".tsv"})
+_PEEKED = 20
+_JSON_TYPES = {dict: "an object", list: "a list", str: "text", bool: "a boolean", int: "a number", float: "a number"}
 
 
-class TableSource:
+class TableSource(Source):
     """JSONL, CSV, TSV and JSON lists of tools in egotools' own form."""
 
     name = "table.v1"
@@ -41,88 +44,55 @@ class TableSource:
         try:
             if document.suffix in _CSV:
                 return _is_header(document.head.split("\n", 1)[0])
-            if document.suffix in _LINES:
-                return _looks_like_rows(_first_rows(document))
-            if document.suffix in {".json", ".yaml", ".yml", ""}:
-                # Many a configuration has a name; a file that is not a table by its ending must say more.
-                return _looks_like_rows([row for row in _listed(document.data)[:20] if _says_what_it_does(row)])
+            if document.suffix in LINE_SUFFIXES:
+                return _looks_like_rows([row.value for row in islice(json_lines(document), _PEEKED)])
         except DocumentError:
             return False
-        return False
+        # Many configuration files have a name; a file that is not a table by its ending must have more.
+        rows = _items(document.data_or_none)[:_PEEKED] if document.suffix in DATA_SUFFIXES else []
+        return _looks_like_rows([row for row in rows if not isinstance(row, Mapping) or _describes_a_tool(row)])
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Read the rows; a bad row is rejected with its line (its index, in a JSON list) and the others are kept."""
         seen: dict[str, str] = {}
-        for place, row in _rows(document):
-            item = row if isinstance(row, RejectedRecord) else _tool(place, row, document.namespace)
+        for place, value in _rows(document):
+            item = value if isinstance(value, RejectedRecord) else _tool(place, value, document.namespace)
             if isinstance(item, Tool):
                 first = seen.setdefault(item.id, place)
                 if first is not place:
-                    item = RejectedRecord(
-                        subject=place, reason="duplicate-id", detail=f"The id {item.id!r} is already taken at {first}."
-                    )
+                    detail = f"The id {item.id!r} is already taken at {first}."
+                    item = RejectedRecord(place, "duplicate-id", detail)
             yield item
 
 
-def _rows(document: Document) -> Iterator[tuple[str, Any]]:
+def _rows(document: Document) -> Iterator[Row]:
     if document.suffix in _CSV:
         return csv_rows(document)
-    if document.suffix in _LINES:
-        return _json_lines(document)
-    return ((f"{document.address}#{index}", row) for index, row in enumerate(_listed(document.data), 1))
+    if document.suffix in LINE_SUFFIXES:
+        return json_lines(document)
+    return (Row(f"{document.address}#{index}", row) for index, row in enumerate(_items(document.data), 1))
 
 
-def _json_lines(document: Document) -> Iterator[tuple[str, Any]]:
-    empty = True
-    for number, line in document.lines():
-        if not line.strip():
-            continue
-        empty = False
-        place = f"{document.address}:{number}"
-        try:
-            yield place, parse_json(line, subject=document.address, line=number)
-        except DocumentError as error:
-            reason = "not-utf8" if error.problem.startswith("not UTF-8") else "invalid-json"
-            yield place, RejectedRecord(subject=place, reason=reason, detail=f"{error.problem}.")
-    if empty:
-        raise DocumentError("the file is empty", subject=document.address)
-
-
-def _listed(data: Any) -> list[Any]:
+def _items(data: Any) -> list[Any]:
     """The rows of a JSON document: a list, ``{"tools": [...]}``, or one tool."""
     if isinstance(data, Mapping):
         inner = data.get("tools")
         return inner if isinstance(inner, list) else [data]
-    return data if isinstance(data, list) else []
+    return as_list(data)
 
 
-def _first_rows(document: Document) -> list[Any]:
-    rows: list[Any] = []
-    for number, line in document.lines():
-        if line.strip():
-            try:
-                rows.append(parse_json(line, subject="", line=number))
-            except DocumentError:
-                rows.append(None)
-        if len(rows) == 20:
-            break
-    return rows
-
-
-def _looks_like_rows(rows: list[Any]) -> bool:
-    """One row that looks like a tool is enough; a file of nothing but torn rows is a table too, and says so line by line."""
+def _looks_like_rows(rows: Sequence[Any]) -> bool:
+    """One row that looks like a tool is enough; a file of nothing but damaged rows is a table too, each row rejected."""
     mappings = [row for row in rows if isinstance(row, Mapping)]
     if not mappings:
-        return bool(rows) and all(row is None for row in rows)
-    return any(_SIGNS & row.keys() and _is_own_form(row) for row in mappings)
+        return bool(rows) and all(row is None or isinstance(row, RejectedRecord) for row in rows)
+    return any(
+        _SIGNS & row.keys() and isinstance(row.get("parameters", []), (list, str, type(None))) for row in mappings
+    )
 
 
-def _says_what_it_does(row: Any) -> bool:
-    return not isinstance(row, Mapping) or bool({"description", "parameters", "inputs"} & row.keys())
-
-
-def _is_own_form(row: Mapping[str, Any]) -> bool:
-    return isinstance(row.get("parameters", []), (list, str, type(None)))
+def _describes_a_tool(row: Mapping[str, Any]) -> bool:
+    return bool({"description", "parameters", "inputs"} & row.keys())
 
 
 def _is_header(line: str) -> bool:
@@ -131,12 +101,12 @@ def _is_header(line: str) -> bool:
 
 
 def _tool(place: str, row: Any, namespace: str) -> Tool | RejectedRecord:
-    """One row as a tool, or why not."""
     try:
         tool = Tool.from_json(_in_own_form(row))
     except DocumentError as error:
-        reason = "no-name" if error.problem == "the tool has no name" else "wrong-type"
-        return RejectedRecord(subject=place, reason=reason, detail=_sentence(error))
+        field = f"{error.subject}: " if error.subject not in {"", "name", "row"} else ""
+        remedy = f" {error.remedy}." if error.remedy else ""
+        return RejectedRecord(place, error.reason, f"{field}{error.problem}.{remedy}")
     given = row.get("id")
     if isinstance(given, str) and given.strip():
         tool = replace(tool, id=given) if given != tool.id else tool  # to the letter: others refer to it
@@ -155,7 +125,7 @@ def _in_own_form(row: Any) -> dict[str, Any]:
     :raises DocumentError: naming the column whose value has the wrong type.
     """
     if not isinstance(row, Mapping):
-        raise DocumentError(f"a tool must be an object, not {_kind(row)}", subject="row")
+        raise _wrong_type(f"a tool must be an object, not {_json_type(row)}", "row")
     own: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     for key, value in row.items():
@@ -163,13 +133,13 @@ def _in_own_form(row: Any) -> dict[str, Any]:
         (own if column in _COLUMNS else extra)[column] = value
     for column in ("id", "name", "title", "description"):
         if isinstance(own.get(column), (dict, list)):
-            raise DocumentError(f"{column} must be text, not {_kind(own[column])}", subject=column)
+            raise _wrong_type(f"{column} must be text, not {_json_type(own[column])}", column)
     if isinstance(own.get("returns"), list):
         own["returns"] = [_named_output(output) for output in own["returns"]]
     if extra:
         metadata = own.get("metadata") or {}
         if not isinstance(metadata, Mapping):
-            raise DocumentError("metadata must be an object", subject="metadata")
+            raise _wrong_type("metadata must be an object", "metadata")
         own["metadata"] = {**extra, **metadata}
     return own
 
@@ -185,15 +155,10 @@ def _may_hold_enum(type_: str) -> bool:
     return type_.endswith(("]", ")", "}")) and ("num" in type_.lower() or "iteral" in type_)
 
 
-def _kind(value: Any) -> str:
+def _wrong_type(problem: str, column: str) -> DocumentError:
+    return DocumentError(problem, subject=column, reason="wrong-type")
+
+
+def _json_type(value: Any) -> str:
     """The JSON name of a value's type."""
-    if value is None:
-        return "null"
-    names = {dict: "an object", list: "a list", str: "text", bool: "a boolean", int: "a number", float: "a number"}
-    return names.get(type(value), type(value).__name__)
-
-
-def _sentence(error: DocumentError) -> str:
-    field = f"{error.subject}: " if error.subject not in {"", "name", "row"} else ""
-    remedy = f" {error.remedy}." if error.remedy else ""
-    return f"{field}{error.problem}.{remedy}"
+    return "null" if value is None else _JSON_TYPES.get(type(value), type(value).__name__)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ingest.sources.aws.shapes import text
+from ingest.sources.aws.shapes import plain_documentation
 from ingest.sources.aws.source import AwsSource
 from ingest.sources.document import Document
 from ingest.sources.source import RejectedRecord
@@ -136,10 +136,10 @@ def test_other_documents_are_not_taken(tmp_path: Path, other: str) -> None:
 
 def test_long_documentation_ends_with_a_sentence() -> None:
     words = "<p>One sentence of thirty letters.</p>" * 40
-    short = text(words, 100)
+    short = plain_documentation(words, 100)
     assert short == "One sentence of thirty letters. One sentence of thirty letters. One sentence of thirty letters."
-    assert text("word " * 100, 50).endswith("word…")
-    assert text(None, 10) == ""
+    assert plain_documentation("word " * 100, 50).endswith("word…")
+    assert plain_documentation(None, 10) == ""
 
 
 @pytest.fixture

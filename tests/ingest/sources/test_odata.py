@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ingest.sources.document import Document
-from ingest.sources.odata.fields import words
 from ingest.sources.odata.source import ODataSource
+from ingest.sources.prose import name_words
 from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError
 from ontology.tool import Dependency, Tool
@@ -359,7 +359,7 @@ def test_other_documents_are_not_taken(tmp_path: Path) -> None:
     ],
 )
 def test_names_become_words(name: str, said: str) -> None:
-    assert words(name) == said
+    assert name_words(name) == said
 
 
 @pytest.mark.shared

@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest.sources import SOURCES, Document, RejectedRecord, read_catalog, source_for, source_named
+from ingest.sources import SOURCES, Document, RejectedRecord, Source, read_catalog, source_for
+from ingest.sources.function import FunctionSource
+from ingest.sources.mcp.source import McpSource
+from ingest.sources.table.source import TableSource
 from ingest.sources.tidy import tidy
-from ontology.errors import InvalidArgumentError, UnknownFormatError
+from ontology.errors import UnknownFormatError
 from ontology.tool import Tool
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -130,14 +133,14 @@ ROWS = st.recursive(
 )
 
 
-@pytest.mark.parametrize("name", ["table.v1", "function.v1", "mcp.v1"])
+@pytest.mark.parametrize("source", [TableSource(), FunctionSource(), McpSource()], ids=lambda source: source.name)
 @settings(max_examples=80)
 @given(row=ROWS)
-def test_whatever_a_row_holds_it_is_a_tool_or_a_refusal(tmp_path: Path, name: str, row: object) -> None:
+def test_whatever_a_row_holds_it_is_a_tool_or_a_refusal(tmp_path: Path, source: Source, row: object) -> None:
     for ending, data in (("json", [row, {"name": "good", "parameters": row}]), ("jsonl", row)):
         path = tmp_path / f"a.{ending}"
         path.write_text(json.dumps(data), encoding="utf-8")
-        for item in source_named(name).read(Document(path.name, path=path)):
+        for item in source.read(Document(path.name, path=path)):
             if isinstance(item, Tool):
                 assert tidy(item).canonical_json().encode("utf-8")
             else:
@@ -162,13 +165,10 @@ def test_the_hash_seed_changes_nothing(tmp_path: Path) -> None:
     assert "duplicate-id" in said.pop()
 
 
-def test_names_are_versioned_and_unknown_ones_list_the_known() -> None:
+def test_names_are_versioned_and_each_is_the_name_of_one_reader() -> None:
     assert len({source.name for source in SOURCES}) == len(SOURCES)
     for source in SOURCES:
-        assert source_named(source.name) is source
         assert source.name.rsplit(".", 1)[1].startswith("v")
-    with pytest.raises(InvalidArgumentError, match=r"openapi\.v1"):
-        source_named("openapi")
 
 
 def test_an_unknown_format_lists_the_known_ones(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import logging
 from io import BytesIO
 from zlib import error as ZlibError
 
@@ -34,6 +35,7 @@ def fetch(url: str, *, limit: int = MAX_FETCH_BYTES, timeout_s: float = _TIMEOUT
     """
     import httpx
 
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO it logs each address with its credentials
     shown = redacted_url(url)
     try:
         body = run_async(_get(url, limit, timeout_s))

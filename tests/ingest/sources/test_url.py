@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
+import logging
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -44,6 +47,12 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Location", "ftp://127.0.0.1/x" if self.path.startswith("/away") else "/openapi.json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        if self.path.startswith("/slow"):
+            with contextlib.suppress(OSError):
+                for _ in body:
+                    self.wfile.write(b" ")
+                    time.sleep(0.05)
+            return
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
@@ -87,6 +96,21 @@ def test_more_than_the_limit_is_refused(server: tuple[str, list[str]]) -> None:
     url, _ = server
     with pytest.raises(DocumentError, match="larger than 1000 bytes"):
         fetch(f"{url}/huge", limit=1000)
+
+
+def test_a_server_that_sends_little_by_little_is_cut_at_the_total_time(server: tuple[str, list[str]]) -> None:
+    url, _ = server
+    with pytest.raises(DocumentError, match=r"it takes more than 0\.3 s") as caught:
+        fetch(f"{url}/slow", timeout_s=0.3)
+    assert caught.value.reason == "unreachable"
+
+
+def test_a_secret_of_an_address_is_not_logged(server: tuple[str, list[str]], caplog: pytest.LogCaptureFixture) -> None:
+    url, _ = server
+    with caplog.at_level(logging.INFO):
+        fetch(f"{url.replace('http://', 'http://user:hunter2@')}/openapi.json?token=s3cret")
+    assert "s3cret" not in caplog.text
+    assert "hunter2" not in caplog.text
 
 
 def test_credentials_of_an_address_are_sent_nowhere_but_to_its_server(server: tuple[str, list[str]]) -> None:

@@ -1,24 +1,26 @@
 """The worked example of docs/how-it-works.md and the README, made by the code: triples, picture, retrieval.
 
-``python -m scripts.worked_example`` rewrites the marked blocks of the pages and the picture; with ``--check`` it only
-says, by its exit code, whether they are what the code gives. A test runs the check.
+``python -m scripts.worked_example`` rewrites the marked blocks of the pages and the picture; with ``--check`` it changes
+nothing, and the exit code is 1 when they are not what the code gives. A test runs the check.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import re
-import sys
 import tempfile
 from html import escape
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from egotools.values import EgoGraph
 from inference import load_encoder
 from ontology.names import words
 from retrieval.retriever import Request
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
+from scripts.run_command import run_command
 from services.cli.format_reasons import format_reasons
 from services.jobs.build import build_snapshot
 
@@ -36,35 +38,27 @@ _COLOURS = {
     "capability": "#bc4c00",
     "value": "#6e7781",
 }
+_OTHER = "#9a6700"
 _WIDTH, _HEIGHT = 1120, 820
 
 
-def main() -> int:
-    """Write the example, or check it; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when the page is stale")
-    check: bool = parser.parse_args().check
+def main(
+    check: Annotated[bool, typer.Option("--check", help="change nothing; exit 1 when a page is stale")] = False,
+) -> None:
+    """Write the example, or check it."""
     with tempfile.TemporaryDirectory() as folder:
         encoder = load_encoder("minilm-l6-int8.v1", workers=2)
         build_snapshot([str(CATALOG)], Path(folder), encoder=encoder, workers=2)
         engine = open_engine(Path(folder), encoder=encoder)
-        blocks = {
-            "document": document(engine),
-            "triples": triples(engine),
-            "entries": entries(engine),
-            "ranking": ranking(engine),
-            "answer": answer(engine),
-        }
-        picture = draw(engine.neighbors(TOOL, limit=60))
-    stale = []
-    for path, made in {**{page: _filled(page, blocks) for page in PAGES}, PICTURE: picture}.items():
-        if not path.exists() or path.read_text(encoding="utf-8") != made:
-            stale.append(path.name)
-            if not check:
-                path.write_text(made, encoding="utf-8")
+        blocks = {make.__name__: make(engine) for make in (document, triples, entries, ranking, answer)}
+        made = {page: _filled(page, blocks) for page in PAGES}
+        made[PICTURE] = draw(engine.neighbors(TOOL, limit=60))
+    stale = [path for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if check and stale:
-        print(f"stale: {', '.join(stale)}; run python -m scripts.worked_example")
-    return 1 if check and stale else 0
+        print(f"stale: {', '.join(path.name for path in stale)}; run python -m scripts.worked_example")
+        raise typer.Exit(1)
+    for path in stale:
+        path.write_text(made[path], encoding="utf-8")
 
 
 def _filled(page: Path, blocks: dict[str, str]) -> str:
@@ -120,18 +114,16 @@ def entries(engine: SnapshotEngine) -> str:
     found = {(match.kind, match.node): match.text for tool in response.tools for match in tool.reasons.entries}
     lines = ["| found by | node | |", "|---|---|---|"]
     for (kind, node), text in sorted(found.items()):
-        lines.append(
-            f"| {'n-gram' if kind == 'ngram' else 'meaning'} | {node} | {f'“{text}”' if kind == 'ngram' else ''} |"
-        )
+        by, words_matched = ("n-gram", f"“{text}”") if kind == "ngram" else ("meaning", "")
+        lines.append(f"| {by} | {node} | {words_matched} |")
     return "\n".join(lines)
 
 
 def ranking(engine: SnapshotEngine) -> str:
     """The answer to the example request by the preset ``paper``."""
     response = engine.retriever("paper").retrieve(Request(query=QUERY, k=8))
-    lines = ["| # | tool | why |", "|---:|---|---|"]
-    lines += [f"| {tool.rank} | {tool.id} | {format_reasons(tool.id, tool.reasons)} |" for tool in response.tools]
-    return "\n".join(lines)
+    rows = [(tool.rank, tool.id, format_reasons(tool.id, tool.reasons)) for tool in response.tools]
+    return "\n".join(("| # | tool | why |", "|---:|---|---|", *(f"| {' | '.join(map(str, row))} |" for row in rows)))
 
 
 def answer(engine: SnapshotEngine) -> str:
@@ -149,26 +141,20 @@ def draw(ego: EgoGraph) -> str:
     lines, labels = [], []
     for place, node in enumerate(around):
         angle = 2 * math.pi * place / max(len(around), 1) - math.pi / 2
-        x = middle_x + 430 * math.cos(angle)
-        y = middle_y + 340 * math.sin(angle)
-        colour = _COLOURS.get(node.type, "#9a6700")
-        lines.append(
-            f'<line x1="{middle_x:.0f}" y1="{middle_y:.0f}" x2="{x:.0f}" y2="{y:.0f}" stroke="{colour}" stroke-opacity=".45"/>'
-        )
+        x, y = middle_x + 430 * math.cos(angle), middle_y + 340 * math.sin(angle)
+        colour = _COLOURS.get(node.type, _OTHER)
+        ends = f'x1="{middle_x:.0f}" y1="{middle_y:.0f}" x2="{x:.0f}" y2="{y:.0f}"'
+        lines.append(f'<line {ends} stroke="{colour}" stroke-opacity=".45"/>')
         at_x, at_y = middle_x + 0.6 * (x - middle_x), middle_y + 0.6 * (y - middle_y)
         labels.append(_label(at_x, at_y, predicates.get(node.key, ""), 10, "#57606a"))
         labels.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="6" fill="{colour}"/>')
         labels.append(_label(x, y + (20 if y > middle_y else -12), _short(node.name), 12, colour))
-    kinds = sorted({node.type for node in around})
-    legend = [
-        _label(14, 22 + 18 * place, f"● {kind.replace('_', ' ')}", 12, _COLOURS.get(kind, "#9a6700"), anchor="start")
-        for place, kind in enumerate(kinds)
-    ]
-    center = [
-        f'<circle cx="{middle_x:.0f}" cy="{middle_y:.0f}" r="12" fill="{_COLOURS["tool"]}"/>',
-        _label(middle_x, middle_y + 32, ego.center.name, 15, "#24292f", bold=True),
-    ]
-    body = "\n".join((*lines, *labels, *center, *legend))
+    labels.append(f'<circle cx="{middle_x:.0f}" cy="{middle_y:.0f}" r="12" fill="{_COLOURS["tool"]}"/>')
+    labels.append(_label(middle_x, middle_y + 32, ego.center.name, 15, "#24292f", bold=True))
+    for place, kind in enumerate(sorted({node.type for node in around})):
+        legend = f"● {kind.replace('_', ' ')}"
+        labels.append(_label(14, 22 + 18 * place, legend, 12, _COLOURS.get(kind, _OTHER), anchor="start"))
+    body = "\n".join((*lines, *labels))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif">\n'
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>\n{body}\n</svg>\n'
@@ -189,4 +175,4 @@ def _short(name: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main)

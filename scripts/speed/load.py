@@ -15,11 +15,15 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from egotools import ClientError
+from scripts.speed.speed_results import Point
 
-__all__ = ["Arrival", "Ask", "Call", "Point", "closed_loop", "measured_point", "open_loop", "poisson_schedule"]
+__all__ = ["Arrival", "Ask", "Call", "closed_loop", "measured_point", "open_loop", "poisson_schedule"]
 
-Ask = Callable[[str], Awaitable[Mapping[str, float]]]  # a request in; stage → milliseconds out, as the answer says
+Ask = Callable[[str], Awaitable[Mapping[str, float]]]
+"""A request → stage → milliseconds, as the answer reports them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +43,7 @@ class Call:
 
     :param due_s: when it was due; in a closed loop that is when it was sent.
     :param code: why it was refused, or empty.
-    :param stages_ms: what the answer says of its stages; empty when it was refused.
+    :param stages_ms: as the answer reports them; empty when it was refused.
     """
 
     due_s: float
@@ -47,41 +51,6 @@ class Call:
     done_s: float
     code: str = ""
     stages_ms: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """One load and what it gave. Milliseconds are of answered calls; None where there were none.
-
-    :param loop: ``closed`` or ``open``.
-    :param callers: of the closed loop; 0 for an open one.
-    :param load: rate of arrivals as a share of the closed loop's peak; 0 for a closed one.
-    :param offered_per_s: calls that were due in the measured time, a second.
-    :param answered_per_s: answers that came in the measured time, a second: throughput and goodput.
-    :param p50_ms: from the moment a call was due to its answer; ``p95_ms``, ``p99_ms`` likewise.
-    :param late_p95_ms: from the moment a call was due to the moment the client sent it; part of the latency.
-    :param refused: code → calls.
-    :param stages_ms: stage → median, as the answers say; with ``queue``, ``total`` and ``rest``, which is the latency
-        that no stage explains: reading and writing messages, gRPC, this client.
-    :param server_cpu_ms: processor time of the server for an answer; of this client: ``client_cpu_ms``.
-    :param others: share of the processors' time that neither of the two used, but somebody else did, in [0, 1]: where it
-        is not near 0 the machine was shared, and the times are not this program's alone.
-    """
-
-    loop: str
-    callers: int = 0
-    load: float = 0.0
-    offered_per_s: float
-    answered_per_s: float
-    p50_ms: float | None
-    p95_ms: float | None
-    p99_ms: float | None
-    late_p95_ms: float | None
-    refused: Mapping[str, int]
-    stages_ms: Mapping[str, float]
-    server_cpu_ms: float | None = None
-    client_cpu_ms: float | None = None
-    others: float = 0.0
 
 
 def poisson_schedule(rate_per_s: float, seconds: float, queries: Sequence[str], *, seed: str) -> list[Arrival]:
@@ -139,17 +108,17 @@ def measured_point(
     due = [call for call in calls if warm_s <= call.due_s < warm_s + seconds]
     answered = [call for call in due if not call.code]
     came = sum(not call.code and warm_s <= call.done_s < warm_s + seconds for call in calls)
-    latencies = [(call.done_s - call.due_s) * 1e3 for call in answered]
+    latencies = [call.done_s - call.due_s for call in answered]
     return Point(
         loop=loop,
         callers=callers,
         load=load,
         offered_per_s=len(due) / seconds,
         answered_per_s=came / seconds,
-        p50_ms=_percentile(latencies, 0.50),
-        p95_ms=_percentile(latencies, 0.95),
-        p99_ms=_percentile(latencies, 0.99),
-        late_p95_ms=_percentile([(call.sent_s - call.due_s) * 1e3 for call in due], 0.95),
+        p50_ms=_percentile_ms(latencies, 50),
+        p95_ms=_percentile_ms(latencies, 95),
+        p99_ms=_percentile_ms(latencies, 99),
+        late_p95_ms=_percentile_ms([call.sent_s - call.due_s for call in due], 95),
         refused=dict(sorted(Counter(call.code for call in due if call.code).items())),
         stages_ms=_stages(answered),
     )
@@ -162,16 +131,8 @@ def _stages(answered: Sequence[Call]) -> dict[str, float]:
         rest = (call.done_s - call.sent_s) * 1e3 - explained
         for stage, ms in {**call.stages_ms, "rest": rest}.items():
             spent.setdefault(stage, []).append(ms)
-    return {stage: _at(sorted(values), 0.5) for stage, values in spent.items()}
+    return {stage: float(np.median(values)) for stage, values in spent.items()}
 
 
-def _percentile(values: Sequence[float], share: float) -> float | None:
-    return _at(sorted(values), share) if values else None
-
-
-def _at(ordered: Sequence[float], share: float) -> float:
-    """Linear between the two nearest, as numpy's default."""
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+def _percentile_ms(seconds: Sequence[float], percent: float) -> float | None:
+    return float(np.percentile(seconds, percent)) * 1e3 if seconds else None

@@ -5,23 +5,26 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
-import sys
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import typer
+from pydantic import TypeAdapter
 
 from egotools import AsyncClient
 from ontology.errors import EgotoolsError
-from scripts.speed.load import Ask, Call, Point, closed_loop, measured_point, open_loop, poisson_schedule
-from scripts.speed.processor import ProcessorTime, processor_time
+from scripts.run_command import run_command
+from scripts.speed.linux_accounts import ProcessorTime, processor_time
+from scripts.speed.load import Ask, Call, closed_loop, measured_point, open_loop, poisson_schedule
 from scripts.speed.speed_queries import bench_queries, mixed
+from scripts.speed.speed_results import Point
 
-__all__ = ["LoadPlan", "main", "measure"]
+__all__ = ["POINTS", "LoadPlan", "main", "measure"]
 
-K = 10
+POINTS = TypeAdapter(tuple[Point, ...])
+_K = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +37,8 @@ class LoadPlan:
     :param seed: of the open loops' arrivals.
     """
 
-    callers: Sequence[int] = (1, 2, 4, 8)
-    loads: Sequence[float] = (0.25, 0.5, 0.75, 1.0, 1.5)
+    callers: tuple[int, ...] = (1, 2, 4, 8)
+    loads: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0, 1.5)
     seconds: float = 5.0
     warm_s: float = 1.0
     seed: int = 0
@@ -63,7 +66,7 @@ async def measure(ask: Ask, queries: Sequence[str], plan: LoadPlan, *, server_pi
     peak = max(point.answered_per_s for point in points)
     if not peak:
         refused = ", ".join(sorted({code for point in points for code in point.refused})) or "no call ended in time"
-        raise EgotoolsError("the server answered nothing", subject=refused, remedy="See what it logged")
+        raise EgotoolsError("the server answered nothing", subject=refused, remedy="See its log")
     for load in plan.loads:
         schedule = poisson_schedule(load * peak, span, queries, seed=f"{plan.seed}:{load}")
         points.append(await point(open_loop(ask, schedule), loop="open", load=load))
@@ -78,22 +81,15 @@ def _charged(point: Point, *, answers: int, spent: ProcessorTime) -> Point:
     return replace(point, others=spent.others)
 
 
-def main() -> int:
-    """Run the command; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("address", help="host:port of the server")
-    parser.add_argument("server_pid", type=int, help="the server's process")
-    parser.add_argument("preset")
-    parser.add_argument("plan", help="a LoadPlan as JSON")
-    said = parser.parse_args()
-    plan = LoadPlan(**json.loads(said.plan))
-    try:
-        points = asyncio.run(_measure(said.address, said.preset, plan, said.server_pid))
-    except EgotoolsError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
-    json.dump([asdict(point) for point in points], sys.stdout)
-    return 0
+def main(
+    address: Annotated[str, typer.Argument(help="host:port of the server")],
+    server_pid: Annotated[int, typer.Argument(help="the server's process")],
+    preset: str,
+    plan: Annotated[str, typer.Argument(help="a LoadPlan as JSON")],
+) -> None:
+    """Measure and print."""
+    points = asyncio.run(_measure(address, preset, TypeAdapter(LoadPlan).validate_json(plan), server_pid))
+    print(POINTS.dump_json(tuple(points)).decode())
 
 
 async def _measure(address: str, preset: str, plan: LoadPlan, server_pid: int) -> list[Point]:
@@ -101,10 +97,10 @@ async def _measure(address: str, preset: str, plan: LoadPlan, server_pid: int) -
     async with AsyncClient(address) as client:
 
         async def ask(query: str) -> Mapping[str, float]:
-            return (await client.retrieve(query, k=K, preset=preset)).timings_ms
+            return (await client.retrieve(query, k=_K, preset=preset)).timings_ms
 
         return await measure(ask, queries, plan, server_pid=server_pid)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
 
 from scripts.bench_sets import ROOT
 from scripts.speed.speed_queries import bench_queries, mixed
+from scripts.speed.speed_results import InProcess
 
 if TYPE_CHECKING:
     from inference.arrays import Floats2d
@@ -25,20 +27,21 @@ PRESETS = ("paper", "default")
 RECALL_K = 10
 _ENCODER = "minilm-l6-int8.v1"
 _K = 10
+_FIGURES = TypeAdapter(InProcess)
 
 
-def probed(store: Path, *, rounds: int) -> dict[str, Any]:
+def probed(store: Path, *, rounds: int) -> InProcess:
     """Load, memory, latency by stage and recall of the index, measured in a fresh process.
 
     :param rounds: how often every request is asked, at least 2; the first round warms up and is not counted.
     """
     command = [sys.executable, "-m", "scripts.speed.probe", str(store), str(rounds)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=ROOT, text=True)
-    figures: dict[str, Any] = json.loads(done.stdout)
-    return figures
+    return _FIGURES.validate_json(subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=ROOT).stdout)
 
 
-def _probe(store: Path, rounds: int) -> dict[str, Any]:
+def _probe(store: Path, rounds: int) -> InProcess:
+    import numpy as np
+
     from inference import load_encoder
     from ontology.names import noun_lemma
     from retrieval.snapshot.reader import open_snapshot
@@ -55,15 +58,22 @@ def _probe(store: Path, rounds: int) -> dict[str, Any]:
     load_s = time.perf_counter() - started
     engine = SnapshotEngine(snapshot, encoder)
     spent = {preset: _stages(engine, preset, queries, rounds) for preset in PRESETS}
-    return {
-        "load_s": load_s,
-        "models_bytes": models,
-        "resident_bytes": _resident() - models,
-        "recall": _recall(snapshot, queries_ND),
-        "snapshot_bytes": sum(path.stat().st_size for path in snapshot.folder.iterdir()),
-        "median_ms": {preset: _percentiles(by_stage, 50) for preset, by_stage in spent.items()},
-        "p95_ms": {preset: _percentiles(by_stage, 95) for preset, by_stage in spent.items()},
-    }
+
+    def percentile(percent: float) -> dict[str, dict[str, float]]:
+        return {
+            preset: {stage: float(np.percentile(ms, percent)) for stage, ms in by_stage.items()}
+            for preset, by_stage in spent.items()
+        }
+
+    return InProcess(
+        load_s=load_s,
+        models_bytes=models,
+        resident_bytes=_resident() - models,
+        snapshot_bytes=sum(path.stat().st_size for path in snapshot.folder.iterdir()),
+        recall=_recall(snapshot, queries_ND),
+        median_ms=percentile(50),
+        p95_ms=percentile(95),
+    )
 
 
 def _stages(engine: SnapshotEngine, preset: str, queries: Sequence[str], rounds: int) -> dict[str, list[float]]:
@@ -93,12 +103,6 @@ def _recall(snapshot: Snapshot, queries_ND: Floats2d) -> float:
     return found / total
 
 
-def _percentiles(by_stage: Mapping[str, Sequence[float]], percent: int) -> dict[str, float]:
-    import numpy as np
-
-    return {stage: float(np.percentile(values, percent)) for stage, values in by_stage.items()}
-
-
 def _resident() -> int:
     pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
@@ -108,4 +112,4 @@ if __name__ == "__main__":
     from services.threads import pin_threads
 
     pin_threads()  # before anything numeric is imported
-    json.dump(_probe(Path(sys.argv[1]), int(sys.argv[2])), sys.stdout)
+    print(_FIGURES.dump_json(_probe(Path(sys.argv[1]), int(sys.argv[2]))).decode())

@@ -14,10 +14,10 @@ import pytest
 
 from egotools import AsyncClient, OverloadedError
 from ontology.errors import EgotoolsError
-from retrieval.retriever import Request
 from scripts.speed.load import Arrival, Call, closed_loop, measured_point, open_loop, poisson_schedule
 from scripts.speed.load_client import LoadPlan, measure
 from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
+from tests.waiting import LIMIT_S, until
 
 
 def test_a_point_by_hand() -> None:
@@ -77,64 +77,56 @@ async def test_a_stall_of_the_client_counts_for_every_call_that_was_due_in_it() 
         assert call.due_s == 0.01 * place
         assert call.done_s - call.due_s >= 0.19 - 0.01 * place
     assert (measured_point(calls, warm_s=0, seconds=1, loop="open").p50_ms or 0) >= 150
-    assert max(call.done_s - call.sent_s for call in calls[1:]) < 0.1  # what a client that omits would have said
+    # A client that counts from the sending would leave the stall out: none of the others was sent before it ended.
+    assert min(call.sent_s for call in calls[1:]) >= 0.19
 
 
 async def test_a_stall_of_the_server_is_felt_by_every_request_that_arrives_in_it() -> None:
-    """One worker stops for half a second; a closed loop meets that once, an open one as often as requests arrive."""
+    """The server stops until ten requests are sent: a closed loop meets that once, an open one as often as they arrive."""
+    sent = 0
 
-    async def asked(loop: str) -> list[float]:
-        stop = time.monotonic() + 0.3
+    async def ask(query: str) -> Mapping[str, float]:
+        nonlocal sent
+        sent += 1
+        if loop == "closed":
+            await asyncio.sleep(0.5 if sent == 2 else 0.001)
+        else:
+            await until(lambda: sent == 10)
+        return {}
 
-        def hook(request: Request) -> None:
-            nonlocal stop
-            if time.monotonic() > stop:
-                stop = math.inf
-                time.sleep(0.5)
-
-        engine, settings = MemoryEngine(hook=hook), small_settings(workers=1, queue=500)
-        async with serving(engine, settings) as server, AsyncClient(server.address) as client:
-
-            async def ask(query: str) -> Mapping[str, float]:
-                return (await client.retrieve(query)).timings_ms
-
-            stop = time.monotonic() + 0.3
-            if loop == "closed":
-                calls = await closed_loop(ask, ["customer"], callers=1, seconds=1.0)
-            else:
-                calls = await open_loop(ask, poisson_schedule(100, 1.0, ["customer"], seed="stall"))
-            return [(call.done_s - call.due_s) * 1e3 for call in calls]
-
-    closed, opened = await asked("closed"), await asked("open")
-    assert 1 <= sum(ms > 100 for ms in closed) <= 3  # once; a busy machine may be slow by itself
-    assert sum(ms > 100 for ms in opened) >= 25  # about 40 requests arrive in the first 0.4 s of the stall
-    assert max(opened) > 450
+    loop = "closed"
+    calls = await closed_loop(ask, ["customer"], callers=1, seconds=1.5)
+    assert [call.done_s - call.due_s >= 0.49 for call in calls[:3]] == [False, True, False]
+    loop, sent = "open", 0
+    opened = await open_loop(ask, [Arrival(due_s=0.02 * place, query="customer") for place in range(10)])
+    assert [call.done_s >= 0.18 for call in opened] == [True] * 10
+    waits = [call.done_s - call.due_s for call in opened]
+    assert all(waits[place] >= 0.17 - 0.02 * place for place in range(10))
 
 
 async def test_the_points_of_a_plan_on_a_server_that_refuses() -> None:
     """A worker that takes 20 ms: 50 answers a second and no more, whatever is asked of it."""
     engine = MemoryEngine(delays_s={"rank": 0.02})
-    async with serving(engine, small_settings(workers=1, queue=16)) as server, AsyncClient(server.address) as client:
+    async with serving(engine, small_settings(workers=1, queue=4)) as server, AsyncClient(server.address) as client:
 
         async def ask(query: str) -> Mapping[str, float]:
-            return (await client.retrieve(query)).timings_ms
+            return (await client.retrieve(query, timeout_s=LIMIT_S)).timings_ms
 
-        plan = LoadPlan(callers=(1, 2), loads=(0.5, 2.0), seconds=1.0, warm_s=0.2)
-        alone, two, half, twice = await measure(ask, ["customer"], plan, server_pid=os.getpid())
-    assert [(point.loop, point.callers, point.load) for point in (alone, two, half, twice)] == [
+        plan = LoadPlan(callers=(1, 2), loads=(0.2, 20.0), seconds=1.0, warm_s=0.2)
+        alone, two, low, high = await measure(ask, ["customer"], plan, server_pid=os.getpid())
+    assert [(point.loop, point.callers, point.load) for point in (alone, two, low, high)] == [
         ("closed", 1, 0.0),
         ("closed", 2, 0.0),
-        ("open", 0, 0.5),
-        ("open", 0, 2.0),
+        ("open", 0, 0.2),
+        ("open", 0, 20.0),
     ]
     assert (alone.p50_ms or 0) >= 20
     assert (two.p50_ms or 0) >= 38  # the second waits for the first
-    assert 15 <= two.answered_per_s <= 50
-    assert not (alone.refused or two.refused or half.refused)
-    assert list(twice.refused) == ["RESOURCE_EXHAUSTED"]
-    assert twice.answered_per_s >= 0.5 * two.answered_per_s
-    assert (twice.p95_ms or 0) <= 17 * 20 * 2  # so many places of 20 ms, and as much again for a slow machine
-    assert (twice.server_cpu_ms or 0) > 0 and 0 <= twice.others <= 1
+    assert 0 < two.answered_per_s <= 51
+    assert not (alone.refused or two.refused)  # two callers always find a place
+    assert list(high.refused) == ["RESOURCE_EXHAUSTED"]
+    assert high.refused["RESOURCE_EXHAUSTED"] > high.answered_per_s
+    assert (high.server_cpu_ms or 0) > 0 and 0 <= high.others <= 1
 
 
 async def test_a_server_that_answers_nothing_ends_the_measuring() -> None:

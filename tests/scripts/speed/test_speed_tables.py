@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from ontology.errors import DocumentError
-from scripts.speed.speed_page import BEGIN, END, block, write_block
+from scripts.bench import page_block
+from scripts.speed.speed_results import SpeedResults
 from scripts.speed.speed_tables import markdown, one_run
 from tests.conftest import ROOT
-from tests.scripts.speed.results import made_up
+from tests.scripts.speed.made_up import figures, made_up, results_of
 
 _ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
 
 
-def lines(results: dict[str, Any]) -> list[str]:
+def lines(results: SpeedResults) -> list[str]:
     return markdown(results).splitlines()
 
 
@@ -41,12 +39,12 @@ def test_a_line_of_each_table_by_hand(line: str) -> None:
 
 
 def test_what_has_no_figure_is_a_dash_and_what_was_not_measured_says_so() -> None:
-    results = made_up()
-    for row in results["rows"]:
-        for preset, points in row["serving"]["points"].items():
-            row["serving"]["points"][preset] = [point for point in points if point["loop"] == "closed"]
-    results["rows"][0]["serving"]["points"]["paper"][1]["p99_ms"] = None
-    said = markdown(results)
+    made = figures()
+    for size in made["sizes"]:
+        for preset, points in size["serving"]["points"].items():
+            size["serving"]["points"][preset] = [point for point in points if point["loop"] == "closed"]
+    made["sizes"][0]["serving"]["points"]["paper"][1]["p99_ms"] = None
+    said = markdown(results_of(made))
     assert "| paper | 1,000 | 4 | 200.0 | 20.00 | 40.00 | – | 8.00 | 0.50 | 2% |" in said
     assert "Not measured." in said
 
@@ -65,47 +63,27 @@ def well_formed(text: str, *, tables: int) -> None:
 
 
 def test_the_run_says_where_it_ran_what_was_reused_and_that_it_was_not_alone() -> None:
-    results = made_up()
-    assert one_run(results) == (
+    made = figures()
+    assert one_run(results_of(made)) == (
         "All figures come from one run, on 2 processors that client and server share, with 48 different requests "
         "(36 of `examples/enterprise`, 12 of 2 open sets) and 5 s a load."
     )
-    results["rows"][0]["reused"] = True
-    results["rows"][1]["serving"]["points"]["paper"][0]["others"] = 0.42
-    results["queries"] = {"enterprise": 36}
-    assert one_run(results) == (
+    made["sizes"][0]["build"]["reused"] = True
+    made["sizes"][1]["serving"]["points"]["paper"][0]["others"] = 0.42
+    made["queries"] = {"enterprise": 36}
+    assert one_run(results_of(made)) == (
         "All figures come from one run, on 2 processors that client and server share, with 36 different requests "
         "(36 of `examples/enterprise`) and 5 s a load. Taken from an earlier run: the snapshots of 1,000 tools, and "
         "what building them took. The machine was shared: other programs took up to 42% of its processors meanwhile."
     )
 
 
-def test_only_what_stands_between_the_markers_is_written(tmp_path: Path) -> None:
-    page = tmp_path / "speed.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
-    write_block(page, "new")
-    write_block(page, "newer")
-    assert page.read_text(encoding="utf-8") == f"before\n{BEGIN}\n\nnewer\n\n{END}\nafter\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["speed.md"]
-
-
-@pytest.mark.parametrize("content", ["none", f"{END}{BEGIN}", BEGIN, f"{BEGIN}{END}{END}", f"{BEGIN}{BEGIN}{END}"])
-def test_a_page_without_a_place_for_the_figures_is_refused_and_left_alone(tmp_path: Path, content: str) -> None:
-    page = tmp_path / "speed.md"
-    page.write_text(content, encoding="utf-8")
-    with pytest.raises(DocumentError, match="no place"):
-        write_block(page, "new")
-    assert page.read_text(encoding="utf-8") == content
-
-
 def test_the_block_of_the_page_is_one_that_the_benchmark_writes() -> None:
     said = (ROOT / "docs" / "speed.md").read_text(encoding="utf-8")
-    _, _, rest = said.partition(BEGIN)
-    measured, end, _ = rest.partition(END)
-    assert end
+    (measured,) = re.findall(r"<!-- measured -->\n(.*?)<!-- end -->", said, re.DOTALL)
     well_formed(measured, tables=7)
     heads = re.findall(r"^### .*$", measured, re.MULTILINE)
-    assert heads == re.findall(r"^### .*$", block(made_up(), plot="speed.png"), re.MULTILINE)
+    assert heads == re.findall(r"^### .*$", page_block(made_up()), re.MULTILINE)
     for size in ("1,000", "10,000", "44,435"):
         assert len(re.findall(rf"^\|.* {size} \|", measured, re.MULTILINE)) >= 20, size
     assert "All figures come from one run" in measured

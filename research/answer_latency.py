@@ -1,4 +1,4 @@
-"""Latency: what an answer costs beside the bare encoding of its request; ``python -m scripts.latency``.
+"""Latency: what an answer costs beside the bare encoding of its request; ``python -m research.answer_latency``.
 
 For each set that ``make bench-quality`` has built, the same requests are encoded, answered by ``fast``, and answered by
 ``default`` with the reranking by the reranker that ships: in turn, request by request, on one thread. Wall time counts

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from scripts.speed.speed_plot import draw, write_plot
-from tests.scripts.speed.results import made_up
+from tests.scripts.speed.made_up import made_up
 
 
 def heights(panel: Axes) -> list[float]:

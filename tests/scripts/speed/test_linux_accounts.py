@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.speed.processor import processor_time
-from scripts.speed.server_memory import read_memory
+from scripts.speed.linux_accounts import processor_time, read_memory
+from scripts.speed.speed_results import Memory
 
 SMAPS = """\
 00400000-00500000 r-xp 00000000 fe:00 11    /usr/bin/python3
@@ -37,14 +37,14 @@ def test_memory_by_what_it_is_for(tmp_path: Path) -> None:
     (tmp_path / "proc" / "7" / "smaps").write_text(SMAPS.format(store=store), encoding="utf-8")
     (tmp_path / "proc" / "7" / "status").write_text("Name:\tx\nVmHWM:\t    9000 kB\n", encoding="utf-8")
     held = read_memory(7, store, proc=tmp_path / "proc")
-    assert held == {
-        "rss": 4310 * 1024,
-        "pss": 3460 * 1024,
-        "mapped_rss": 500 * 1024,
-        "mapped_pss": 250 * 1024,
-        "private": 3004 * 1024,
-        "peak_rss": 9000 * 1024,
-    }
+    assert held == Memory(
+        rss=4310 * 1024,
+        pss=3460 * 1024,
+        mapped_rss=500 * 1024,
+        mapped_pss=250 * 1024,
+        private=3004 * 1024,
+        peak_rss=9000 * 1024,
+    )
 
 
 def test_the_memory_of_this_process_has_the_file_that_it_maps(tmp_path: Path) -> None:
@@ -53,9 +53,9 @@ def test_the_memory_of_this_process_has_the_file_that_it_maps(tmp_path: Path) ->
     with (tmp_path / "mapped").open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
         assert mapped[:].count(b"x") == size  # every page is touched
         held = read_memory(os.getpid(), tmp_path)
-    assert held["mapped_rss"] == size
-    assert held["rss"] >= held["pss"] > size
-    assert held["peak_rss"] >= held["private"] > 0
+    assert held.mapped_rss == size
+    assert held.rss >= held.pss > size
+    assert held.peak_rss >= held.private > 0
 
 
 def test_processor_time_by_hand(tmp_path: Path) -> None:

@@ -1,1 +1,5 @@
-"""Measuring retrieval: labelled requests × systems → CompleteRecall reports, tables and plots, with intervals."""
+"""Evaluation: labelled requests × systems → CompleteRecall and other measures with intervals, and reports of them.
+
+``queries``, ``system`` and ``run`` ask and keep the answers; ``metrics``, ``bootstrap`` and ``summary`` make the figures;
+``analysis``, ``graph_quality``, ``report``, ``tuning`` and ``peers`` are the folders for what is done with them.
+"""

@@ -1,12 +1,12 @@
-"""Answers of a system and their form on disk: one header, and one line of JSON an answered request.
+"""The answers of a system, and their form on disk: one header, and one line of JSON for each answer.
 
 In a folder of results::
 
     runs/<name>.json     the header: everything of a Run but its answers
-    runs/<name>.jsonl    the answers, a row each, appended as they come: id, tools, ms, fallbacks, error
+    runs/<name>.jsonl    the answers, appended one by one: id, tools, ms, fallbacks, error
 
-A request that was asked again has several rows; the last one holds. A last line without its end is what a killed
-process leaves, and is dropped. The name of a system is made fit for a file name; the header has it as it is.
+A request that was asked again has several lines; the last one counts. A last line without a newline is what a killed
+process leaves; it is dropped. The file name is made from the name of the system, which the header holds unchanged.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
 
 from ontology.errors import DocumentError, NotFoundError
 from ontology.files import write_file
 
 __all__ = [
     "Answer",
-    "Fault",
+    "DamagedLine",
     "Run",
     "answer_line",
     "read_answers",
@@ -39,6 +41,7 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
+_AGAIN = "Run the evaluation again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +50,11 @@ class Answer:
 
     :param tools: tool ids, best first; empty when there was no answer.
     :param ms: stage → milliseconds, with ``total``.
+    :param fallbacks: what the system left out, and why.
     :param error: why there is no answer, or empty.
     """
 
-    query_id: str
+    query_id: Annotated[str, Field(alias="id")]
     tools: tuple[str, ...]
     ms: Mapping[str, float] = field(default_factory=dict)
     fallbacks: tuple[str, ...] = ()
@@ -62,11 +66,11 @@ class Run:
     """All answers of one system to one set of requests.
 
     :param config: what the answers depend on beside the requests; ``config_hash`` is its SHA-256, 12 hex digits.
-    :param answers: by query id; a request without an answer is absent or has ``error``: either way it scores 0.
-    :param k: how many tools each answer could hold at most.
+    :param k: the most tools that an answer could hold.
+    :param answers: by query id; a request without an answer is absent or has an ``error``, and scores 0 in both cases.
     :param resources: what it cost: ``build_s``, ``load_s``, ``warm_up_s``, ``resident_bytes``, ``peak_bytes``,
         ``tokens``, ``usd``; only what was measured.
-    :param died: why the run stopped before its end, or empty.
+    :param failure: why the run stopped before its end, or empty.
     """
 
     system: str
@@ -77,13 +81,25 @@ class Run:
     k: int
     answers: Mapping[str, Answer]
     resources: Mapping[str, float] = field(default_factory=dict)
-    died: str = ""
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DamagedLine:
+    """A line, numbered from 1, that is no answer; ``torn`` when it is the last one and has no newline."""
+
+    line: int
+    torn: bool
+
+
+_ANSWER = TypeAdapter(Answer)
+_RUN = TypeAdapter(Run)
 
 
 def run_files(folder: Path, system: str) -> tuple[Path, Path]:
-    """Where the header and the answers of a system lie; two systems never share a file."""
+    """The files of a system's header and answers; two systems never share a file."""
     safe = _UNSAFE.sub("_", system).lstrip(".")
-    if safe != system:  # what was made safe could be another system's name
+    if safe != system:  # another system may have this very name
         safe += f"-{hashlib.sha256(system.encode()).hexdigest()[:8]}"
     return folder / "runs" / f"{safe}.json", folder / "runs" / f"{safe}.jsonl"
 
@@ -91,14 +107,14 @@ def run_files(folder: Path, system: str) -> tuple[Path, Path]:
 def read_run(folder: Path, system: str) -> Run:
     """The run of one system.
 
-    :raises NotFoundError: listing the systems that there are.
+    :raises NotFoundError: with the names of the systems that have one.
     :raises DocumentError: when its files are damaged.
     """
     runs = read_runs(folder)
     found = next((run for run in runs if run.system == system), None)
     if found is None:
-        there = ", ".join(run.system for run in runs) or "none"
-        raise NotFoundError("there is no run of this system", subject=system, remedy=f"There are: {there}")
+        known = ", ".join(run.system for run in runs) or "none"
+        raise NotFoundError("there is no run of this system", subject=system, remedy=f"There are: {known}")
     return found
 
 
@@ -112,111 +128,67 @@ def read_runs(folder: Path) -> tuple[Run, ...]:
     return tuple(sorted(runs, key=lambda run: run.system))
 
 
-def _read(header: Path, answers: Path) -> Run:
-    rows, faults = read_answers(answers)
-    if any(not fault.torn for fault in faults):
+def _read(header: Path, file: Path) -> Run:
+    answers, damaged = read_answers(file)
+    lines = [each.line for each in damaged if not each.torn]
+    if lines:
         raise DocumentError(
-            "a row is damaged",
-            subject=f"{answers}:{next(fault.line for fault in faults if not fault.torn)}",
-            remedy="Run the evaluation again; it asks what is damaged anew",
+            "a line is damaged",
+            subject=f"{file}:{lines[0]}",
+            remedy=f"{_AGAIN}; it asks these requests again",
         )
-    return read_header(header, rows)
+    return read_header(header, answers)
 
 
 def read_header(path: Path, answers: Iterable[Answer] = ()) -> Run:
-    """A run from its header and these answers, of which the last holds where a request has several.
+    """A run from its header and these answers, of which the last counts where a request has several.
 
     :raises DocumentError: when the header cannot be read.
     """
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        return Run(
-            system=str(said["system"]),
-            config=dict(said["config"]),
-            config_hash=str(said["config_hash"]),
-            snapshot_id=str(said["snapshot_id"]),
-            queries_sha256=str(said["queries_sha256"]),
-            k=int(said["k"]),
-            answers={answer.query_id: answer for answer in answers},
-            resources={str(name): float(value) for name, value in said.get("resources", {}).items()},
-            died=str(said.get("died", "")),
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        header = json.loads(path.read_text(encoding="utf-8"))
+        return _RUN.validate_python(header | {"answers": {answer.query_id: answer for answer in answers}})
+    except (OSError, ValueError, TypeError) as error:
         raise DocumentError(
-            f"the header of a run cannot be read: {error!r}", subject=str(path), remedy="Run the evaluation again"
+            f"the header of a run cannot be read: {error!r}", subject=str(path), remedy=_AGAIN
         ) from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """A line that is no row; ``torn`` when it is the last one, without its end."""
-
-    line: int
-    torn: bool
-
-
-def read_answers(path: Path) -> tuple[list[Answer], list[Fault]]:
-    """The rows that are whole, in their order, and the lines that are not; no file is no rows."""
+def read_answers(path: Path) -> tuple[list[Answer], list[DamagedLine]]:
+    """The whole answers of a file, in order, and its damaged lines; both empty where there is no file."""
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return [], []
-    answers, faults = [], []
+    answers, damaged = [], []
     for number, line in enumerate(lines[:-1], start=1):
         try:
-            answers.append(_answer(json.loads(line)))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            faults.append(Fault(line=number, torn=False))
+            answers.append(_ANSWER.validate_python(json.loads(line)))
+        except ValueError:
+            damaged.append(DamagedLine(line=number, torn=False))
     if lines[-1]:
         _log.warning("%s: the last line is torn and was dropped; its request counts as not asked", path)
-        faults.append(Fault(line=len(lines), torn=True))
-    return answers, faults
-
-
-def _answer(row: Mapping[str, Any]) -> Answer:
-    return Answer(
-        query_id=str(row["id"]),
-        tools=tuple(map(str, row["tools"])),
-        ms={str(stage): float(spent) for stage, spent in row.get("ms", {}).items()},
-        fallbacks=tuple(map(str, row.get("fallbacks", ()))),
-        error=str(row.get("error", "")),
-    )
+        damaged.append(DamagedLine(line=len(lines), torn=True))
+    return answers, damaged
 
 
 def answer_line(answer: Answer) -> str:
-    """The row of an answer, with the end of its line."""
-    row = {
-        "id": answer.query_id,
-        "tools": answer.tools,
-        "ms": answer.ms,
-        "fallbacks": answer.fallbacks,
-        "error": answer.error,
-    }
-    return json.dumps(row) + "\n"  # ASCII: whatever a system says can be written
+    """The line of an answer, with its newline. It is ASCII, so that any text of a system can be written."""
+    return json.dumps(_ANSWER.dump_python(answer, by_alias=True)) + "\n"
 
 
 def write_header(path: Path, run: Run) -> None:
     """Write everything of a run but its answers.
 
-    :raises StorageError: when the disk refuses.
+    :raises StorageError: when the file cannot be written.
     """
-    said = {
-        "system": run.system,
-        "config": run.config,
-        "config_hash": run.config_hash,
-        "snapshot_id": run.snapshot_id,
-        "queries_sha256": run.queries_sha256,
-        "k": run.k,
-        "resources": run.resources,
-        "died": run.died,
-    }
-    write_file(path, json.dumps(said, indent=1) + "\n")
+    write_file(path, json.dumps(_RUN.dump_python(run, exclude={"answers"}), indent=1) + "\n")
 
 
 def write_run(folder: Path, run: Run) -> None:
-    """Write a whole run in the place of what was there.
+    """Write a whole run; it replaces the one that was there.
 
-    :raises StorageError: when the disk refuses.
+    :raises StorageError: when a file cannot be written.
     """
     header, answers = run_files(folder, run.system)
     write_file(answers, "".join(map(answer_line, run.answers.values())))

@@ -39,7 +39,7 @@ def losses(summary: Summary, candidate: str, *, measures: Sequence[str] = GATE_M
     found = []
     for set_name in summary.sets:
         for measure in measures:
-            figure = figures.get(figures.group(set_name), candidate, measure)
+            figure = figures.get(figures.requests(set_name), candidate, measure)
             if figure is None or figure.difference is None or figure.difference_high is None:
                 raise InvalidArgumentError(
                     f"{candidate!r} has no difference to {summary.baseline!r}",

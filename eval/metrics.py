@@ -1,13 +1,13 @@
-"""Measures: what one answer is worth against the gold set of its request.
+"""Metrics: the value of one answer, given the gold set of its request.
 
-CompleteRecall@k is the measure of the paper (section 5.2): 1 where every gold tool is among the first k, else 0. The
-others are the standard ones, computed by ``ir_measures`` and called as it calls them, so that a name parses back:
-recall ``R@k``, ``nDCG@k`` with gains of 0 and 1, average precision ``AP@k`` over all gold tools, reciprocal rank ``RR@k``.
+A measure is a metric at a cutoff, ``CompleteRecall@10``. ``ir_measures`` computes all of them and parses their names.
+A new metric is one entry of :data:`METRICS`: the name of one that ``ir_measures`` has (https://ir-measur.es), or a name
+with a function of one's own. Reports, summaries and the published results then have it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,32 +16,60 @@ from numpy.typing import NDArray
 
 from eval.answers import Run
 from eval.queries import LabelledQuery, QuerySet
-from ontology.errors import InvalidArgumentError, MissingExtraError
+from ontology.errors import InvalidArgumentError
 
 __all__ = [
     "COMPLETE",
     "CUTOFFS",
-    "STANDARD",
+    "METRICS",
+    "Metric",
     "Scores",
     "cutoff_of",
     "gold_ranks",
     "is_answered",
     "measures_at",
+    "metric_of",
     "score",
     "share_too_large",
 ]
 
+
+def complete_recall(ranks: Sequence[int], gold: int) -> float:
+    """1 where every gold tool is among the first k, else 0 (arXiv 2508.05888, section 5.2)."""
+    return float(len(ranks) == gold)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One metric.
+
+    :param by_class: whether reports show it for each class of requests too; all metrics of all classes are too many.
+    :param value: of one answer, from the ranks (from 1, ascending) of the gold tools among its first k and the number of
+        gold tools; None where ``ir_measures`` has the metric.
+    """
+
+    name: str
+    by_class: bool = False
+    value: Callable[[Sequence[int], int], float] | None = None
+
+
 CUTOFFS = (3, 5, 10, 20, 30)
 COMPLETE = "CompleteRecall"
-STANDARD = ("R", "nDCG", "AP", "RR")
+METRICS = (
+    Metric(name=COMPLETE, by_class=True, value=complete_recall),
+    Metric(name="R", by_class=True),  # recall
+    Metric(name="nDCG"),  # with gains of 0 and 1
+    Metric(name="AP"),  # average precision over all gold tools
+    Metric(name="RR"),  # reciprocal rank
+)
 
-# What an answer is worth depends on this alone: how many gold tools there are, and the ranks at which some were found.
+# The value of an answer depends on this alone: how many gold tools there are, and the ranks of those found, ascending.
 _Pattern: TypeAlias = tuple[int, tuple[int, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """What each answer of a run is worth.
+    """The values of the answers of a run.
 
     :param measures: names, ``CompleteRecall@3`` …, the columns.
     :param values_QM: float32 [queries, measures], each in [0, 1].
@@ -53,9 +81,14 @@ class Scores:
     query_ids: tuple[str, ...]
 
 
-def measures_at(cutoffs: Sequence[int], names: Sequence[str] = (COMPLETE, *STANDARD)) -> tuple[str, ...]:
-    """The names of the measures at all cutoffs, measure by measure."""
-    return tuple(f"{name}@{cutoff}" for name in names for cutoff in cutoffs)
+def measures_at(cutoffs: Sequence[int]) -> tuple[str, ...]:
+    """The names of all metrics at all cutoffs, metric by metric."""
+    return tuple(f"{metric.name}@{cutoff}" for metric in METRICS for cutoff in cutoffs)
+
+
+def metric_of(measure: str) -> str:
+    """The metric in a measure's name: ``nDCG`` of ``nDCG@10``."""
+    return measure.rpartition("@")[0]
 
 
 def cutoff_of(measure: str) -> int:
@@ -64,7 +97,7 @@ def cutoff_of(measure: str) -> int:
 
 
 def gold_ranks(tools: Sequence[str], gold: Sequence[str]) -> tuple[int | None, ...]:
-    """The rank of each gold tool in an answer, 1 for the best, None where it is not there; in the order of ``gold``."""
+    """The rank of each gold tool in an answer, from 1; None where it is not in it; in the order of ``gold``."""
     rank_of: dict[str, int] = {}
     for rank, tool in enumerate(tools, start=1):
         rank_of.setdefault(tool, rank)
@@ -72,12 +105,12 @@ def gold_ranks(tools: Sequence[str], gold: Sequence[str]) -> tuple[int | None, .
 
 
 def share_too_large(queries: Sequence[LabelledQuery], k: int) -> float:
-    """The share of requests with more than ``k`` gold tools: those that no answer of ``k`` tools can complete."""
+    """The share of requests with more than ``k`` gold tools: no answer of ``k`` tools can complete them."""
     return sum(len(query.tools) > k for query in queries) / len(queries) if queries else 0.0
 
 
 def is_answered(run: Run, query_id: str) -> bool:
-    """Whether the run has an answer to the request, be it an empty one."""
+    """Whether the run has an answer to the request; an empty answer is one."""
     answer = run.answers.get(query_id)
     return answer is not None and not answer.error
 
@@ -86,17 +119,15 @@ def score(run: Run, queries: QuerySet, cutoffs: Sequence[int] = CUTOFFS) -> Scor
     """Score a run against the gold sets; a request without an answer scores 0 in every measure, and counts.
 
     :raises InvalidArgumentError: when there is no cutoff, or one below 1 or twice.
-    :raises MissingExtraError: when ir_measures is not installed.
     """
     if not cutoffs or min(cutoffs) < 1 or len(set(cutoffs)) < len(cutoffs):
         raise InvalidArgumentError(f"cutoffs are distinct and at least 1, not {list(cutoffs)}", subject="cutoffs")
     patterns = [_pattern(run, query, max(cutoffs)) for query in queries.queries]
     distinct = {pattern: row for row, pattern in enumerate(dict.fromkeys(patterns))}
-    values_PM = np.hstack([_complete(distinct, cutoffs), _standard(distinct, cutoffs)])
+    measures = measures_at(cutoffs)
+    values_PM = _values(distinct, measures)
     rows = [distinct[pattern] for pattern in patterns]
-    return Scores(
-        measures=measures_at(cutoffs), values_QM=values_PM[rows], query_ids=tuple(query.id for query in queries.queries)
-    )
+    return Scores(measures=measures, values_QM=values_PM[rows], query_ids=tuple(query.id for query in queries.queries))
 
 
 def _pattern(run: Run, query: LabelledQuery, depth: int) -> _Pattern:
@@ -104,24 +135,15 @@ def _pattern(run: Run, query: LabelledQuery, depth: int) -> _Pattern:
     return len(query.tools), tuple(sorted(rank for rank in gold_ranks(tools, query.tools) if rank is not None))
 
 
-def _complete(patterns: Mapping[_Pattern, int], cutoffs: Sequence[int]) -> NDArray[np.float32]:
-    """CompleteRecall of each pattern at each cutoff, float32 [patterns, cutoffs]."""
-    rows = [[len(ranks) == gold and ranks[-1] <= cutoff for cutoff in cutoffs] for gold, ranks in patterns]
-    return np.array(rows, dtype=np.float32).reshape(len(patterns), len(cutoffs))
+def _values(patterns: Mapping[_Pattern, int], measures: Sequence[str]) -> NDArray[np.float32]:
+    """The measures of each pattern, float32 [patterns, measures].
 
-
-def _standard(patterns: Mapping[_Pattern, int], cutoffs: Sequence[int]) -> NDArray[np.float32]:
-    """The standard measures of each pattern, float32 [patterns, measures].
-
-    The library is given no real ids (it breaks ties by id, and half a character in one is the end of the process) but
-    one document for each rank: found gold tools at theirs, with scores that fall strictly.
+    The library is not given the real ids (it breaks ties by id, and a lone surrogate in one ends the process) but one
+    document for each rank: found gold tools at theirs, with scores that fall strictly.
     """
-    try:
-        import ir_measures
-    except ImportError as error:
-        raise MissingExtraError("measures of retrieval", extra="eval") from error
-    columns = {measure: column for column, measure in enumerate(measures_at(cutoffs, STANDARD))}
-    values_PM = np.zeros((len(patterns), len(columns)), dtype=np.float32)
+    from eval.rank_measures import make_evaluator
+
+    values_PM = np.zeros((len(patterns), len(measures)), dtype=np.float32)
     judged = {
         str(row): {str(rank): 1 for rank in ranks} | {f"absent {at}": 1 for at in range(gold - len(ranks))}
         for (gold, ranks), row in patterns.items()
@@ -131,7 +153,7 @@ def _standard(patterns: Mapping[_Pattern, int], cutoffs: Sequence[int]) -> NDArr
         for (_, ranks), row in patterns.items()
         if ranks
     }
-    evaluator = ir_measures.evaluator([ir_measures.parse_measure(measure) for measure in columns], judged)
-    for metric in evaluator.iter_calc(ranked):
-        values_PM[int(metric.query_id), columns[str(metric.measure)]] = metric.value
+    columns = {measure: column for column, measure in enumerate(measures)}
+    for value in make_evaluator(measures, judged).iter_calc(ranked):
+        values_PM[int(value.query_id), columns[str(value.measure)]] = value.value
     return values_PM

@@ -1,4 +1,4 @@
-"""Labelled requests: what was asked, and the tools that it needs."""
+"""Labelled requests: a request in plain words, with the tools that it needs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from ontology.errors import DocumentError, InvalidArgumentError
 from retrieval.retriever import Request
@@ -15,7 +17,7 @@ from retrieval.retriever import Request
 __all__ = ["LabelledQuery", "QuerySet", "missing_gold", "read_queries", "require_gold", "sample_queries"]
 
 _NAMED = 10  # how many faults a message names
-_USUAL_NAME = "queries.jsonl"  # says nothing: the folder's name does
+_USUAL_NAME = "queries.jsonl"  # of a file so called, the folder names the set
 _REQUIRED = {"id": str, "query": str, "tools": list}
 _OPTIONAL = {"class": str, "split": str}
 _KINDS = {str: "a text", list: "a list of texts"}
@@ -29,13 +31,13 @@ class LabelledQuery:
     :param text: the request in plain words.
     :param tools: ids of the tools that it needs, at least one, distinct, in the order given.
     :param request_class: the class of the request, or empty.
-    :param split: ``dev``, ``test`` or whatever its set calls its parts, or empty.
+    :param split: ``dev``, ``test`` or another name of a part of its set, or empty.
     """
 
     id: str
-    text: str
+    text: Annotated[str, Field(alias="query")]
     tools: tuple[str, ...]
-    request_class: str = ""
+    request_class: Annotated[str, Field(alias="class")] = ""
     split: str = ""
 
 
@@ -43,8 +45,8 @@ class LabelledQuery:
 class QuerySet:
     """Labelled requests that are measured together.
 
-    :param name: what the reports call it.
-    :param sha256: of the requests' canonical JSON in their order: two runs compare only where it is the same.
+    :param name: the set's name in reports.
+    :param sha256: of the requests' canonical JSON in their order; two runs are comparable only where it is the same.
     """
 
     name: str
@@ -59,15 +61,15 @@ class _FaultError(Exception):
 def read_queries(files: Sequence[Path], *, name: str = "", split: str = "") -> QuerySet:
     """Read labelled requests from JSON Lines, all files as one set in the order given.
 
-    A row is an object with ``id``, ``query``, ``tools`` (gold ids) and perhaps ``class`` and ``split``; other keys are ignored, blank
-    lines too. A tool named twice in a gold set counts once. Nothing is dropped in silence: a row that cannot be used
-    refuses the whole, since a mean over the remaining requests would be another figure.
+    A row is an object with ``id``, ``query``, ``tools`` (gold ids) and perhaps ``class`` and ``split``; other keys and blank
+    lines are ignored. A tool named twice in a gold set counts once. One row that cannot be used is an error for the whole
+    set, because a mean over the remaining requests would be another figure.
 
     :param name: of the set; by default the stem of each file, or its folder's name where the file is ``queries.jsonl``.
     :param split: only rows of this split; all where empty.
     :raises InvalidArgumentError: when no file is given, or no row is of the split.
-    :raises DocumentError: when a file cannot be read or has no request, or for rows that are no labelled requests:
-        all counted, the first ten named with file and line.
+    :raises DocumentError: when a file cannot be read or has no request, or for rows that are no labelled requests: all of
+        them counted, the first ten named with file and line.
     """
     if not files:
         raise InvalidArgumentError(
@@ -86,8 +88,9 @@ def read_queries(files: Sequence[Path], *, name: str = "", split: str = "") -> Q
             else:
                 queries.append(query)
     if faults:
-        raise _refusal(faults)
-    return QuerySet(name=name or _name(files), queries=(kept := _of_split(queries, split)), sha256=_sha256(kept))
+        raise _invalid_rows(faults)
+    kept = _of_split(queries, split)
+    return QuerySet(name=name or _name(files), queries=kept, sha256=_sha256(kept))
 
 
 def _of_split(queries: Sequence[LabelledQuery], split: str) -> tuple[LabelledQuery, ...]:
@@ -110,10 +113,10 @@ def missing_gold(queries: QuerySet, known: Collection[str]) -> dict[str, tuple[s
 
 
 def require_gold(queries: QuerySet, missing: Mapping[str, Sequence[str]]) -> None:
-    """Refuse requests whose gold tools the catalogue does not have.
+    """Raise an error for requests whose gold tools the catalogue does not have.
 
-    :param missing: what :func:`missing_gold` found.
-    :raises InvalidArgumentError: when there are any: counted, the first ten named.
+    :param missing: the result of :func:`missing_gold`.
+    :raises InvalidArgumentError: when there are any: all counted, the first ten named.
     """
     if not missing:
         return
@@ -124,14 +127,14 @@ def require_gold(queries: QuerySet, missing: Mapping[str, Sequence[str]]) -> Non
         + _listed(named),
         subject=queries.name,
         remedy="Measure on the catalogue that they were labelled for, or give --allow-missing: "
-        "such requests then count, and can never be complete",
+        "such requests then count and are never complete",
     )
 
 
 def sample_queries(queries: QuerySet, limit: int) -> QuerySet:
-    """At most so many of the requests, in their order, as a set of its own; chosen by the hash of their ids.
+    """At most ``limit`` of the requests, in their order, as a set; chosen by the hash of their ids.
 
-    The choice is the same on every machine, and favours no class and no system.
+    The choice is the same on every machine and depends on no class and no system.
 
     :raises InvalidArgumentError: when the limit is below 1.
     """
@@ -218,7 +221,7 @@ def _once(query_id: str, place: str, first_at: dict[str, str]) -> None:
     first_at[query_id] = place
 
 
-def _refusal(faults: Sequence[tuple[str, str]]) -> DocumentError:
+def _invalid_rows(faults: Sequence[tuple[str, str]]) -> DocumentError:
     remedy = "Correct or remove these rows"
     if len(faults) == 1:
         place, fault = faults[0]

@@ -1,7 +1,7 @@
-"""A run: one system asked one set of requests, its answers on disk line by line, so that a run that stops goes on.
+"""Running one system on one set of requests. Answers are written one by one, so that an interrupted run resumes.
 
-The deadline is soft: a system is told how long it has and must give up by itself; what it answers later is no answer.
-Whoever measures a system that can hang for good puts it behind a process boundary (a gRPC endpoint) that can be left.
+The deadline is soft: the system gets the time that it has and must stop by itself; a later answer is no answer. A system
+that can hang for ever is measured in a process of its own (a gRPC endpoint).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from eval.answers import (
     Answer,
@@ -41,8 +42,8 @@ from ontology.progress import Progress, no_progress
 __all__ = ["Answer", "Run", "keep_resources", "read_run", "read_runs", "run_system"]
 
 _log = logging.getLogger(__name__)
-_GONE_AFTER = 3  # requests in a row that the system itself failed: then it is gone
-_GONE = (ModelError, NotReadyError)
+_FAILURES_IN_A_ROW = 3  # so many requests at which the system itself failed end its run
+_UNAVAILABLE = (ModelError, NotReadyError)
 
 
 def run_system(
@@ -59,20 +60,20 @@ def run_system(
 ) -> Run:
     """Ask a system every request that is not answered yet, one after the other.
 
-    What an earlier run left in the folder is continued when system, configuration, snapshot, requests and ``k`` are the
-    same, and replaced when any of them differs. A request that ended with an error is asked again. Before the first
-    request that is asked, it is asked once to no account, so that indexes made at the first use are not its latency;
-    the time is kept as ``warm_up_s``.
+    An earlier run in the folder is resumed when system, configuration, snapshot, requests and ``k`` are the same, and
+    replaced when any of them differs. A request that ended with an error is asked again. The first request is asked once
+    more before, without being counted, so that indexes made at the first use are not part of its latency; the time is
+    kept as ``warm_up_s``.
 
     :param folder: the folder of results; files as in :mod:`eval.answers`.
     :param k: how many tools an answer may hold; an answer with more, with duplicates or with ids that are not in
         ``known`` is an error, not a score.
     :param timeout_s: seconds a request; an answer that came later is an error.
     :param progress: called with the system's name, requests done and requests in all.
-    :param resources: what the system cost so far, to be kept with the run.
+    :param resources: cost of the system so far, kept with the run.
     :param known: the tool ids of the catalogue; not checked where left out.
-    :returns: the run; ``died`` says why when the system was gone three requests in a row. Running again resumes.
-    :raises StorageError: when the disk refuses, or another process is writing there.
+    :returns: the run; ``failure`` is the reason when the system failed three requests in a row. Running again resumes.
+    :raises StorageError: when a file cannot be written, or another process writes there.
     """
     fresh = Run(
         system=system.name,
@@ -84,19 +85,19 @@ def run_system(
         answers={},
         resources=dict(resources or {}),
     )
-    asker = _Asker(system=system, k=k, timeout_s=timeout_s, known=None if known is None else frozenset(known))
+    client = _MeasuredSystem(system=system, k=k, timeout_s=timeout_s, known=None if known is None else frozenset(known))
     with only_writer(folder / "runs"):
-        return _run(asker, queries, fresh, run_files(folder, system.name), progress)
+        return _run(client, queries, fresh, run_files(folder, system.name), progress)
 
 
 def keep_resources(folder: Path, run: Run, resources: Mapping[str, float]) -> Run:
-    """The run with what else its system cost, kept on disk too."""
+    """The run with further costs of its system, on disk too."""
     run = replace(run, resources={**run.resources, **resources})
     write_header(run_files(folder, run.system)[0], run)
     return run
 
 
-def _run(asker: _Asker, queries: QuerySet, fresh: Run, files: tuple[Path, Path], progress: Progress) -> Run:
+def _run(client: _MeasuredSystem, queries: QuerySet, fresh: Run, files: tuple[Path, Path], progress: Progress) -> Run:
     header, rows = files
     run = _resume(fresh, header, rows)
     left = [query for query in queries.queries if query.id not in run.answers or run.answers[query.id].error]
@@ -105,45 +106,45 @@ def _run(asker: _Asker, queries: QuerySet, fresh: Run, files: tuple[Path, Path],
     answers = dict(run.answers)
     done = len(queries.queries) - len(left)
     progress(run.system, done, len(queries.queries))
-    resources = {**run.resources, **fresh.resources, "warm_up_s": asker.warm_up(left[0].text)}
-    run = replace(run, resources=resources, died="")
+    resources = {**run.resources, **fresh.resources, "warm_up_s": client.warm_up(left[0].text)}
+    run = replace(run, resources=resources, failure="")
     write_header(header, run)
     in_a_row = 0
     with open(rows, "a", encoding="utf-8") as file:
         for query in left:
-            answer, gone = asker.answer(query.id, query.text)
+            asked = client.ask(query.id, query.text)
+            answer = answers[query.id] = asked.answer
             file.write(answer_line(answer))
             file.flush()  # before the next request is asked: a process that is killed loses nothing
-            answers[query.id] = answer
             done += 1
             progress(run.system, done, len(queries.queries))
-            in_a_row = in_a_row + 1 if gone else 0
-            if in_a_row == _GONE_AFTER:
+            in_a_row = in_a_row + 1 if asked.system_failed else 0
+            if in_a_row == _FAILURES_IN_A_ROW:
                 break
-    silent = all(answer.error for answer in answers.values())  # it never answered, with fewer requests than that
-    dead = in_a_row == _GONE_AFTER or (in_a_row > 0 and silent)
-    run = replace(run, answers=answers, died=answer.error if dead else "")
+    no_answer = all(answer.error for answer in answers.values())  # however few the requests are
+    failed = in_a_row == _FAILURES_IN_A_ROW or (in_a_row > 0 and no_answer)
+    run = replace(run, answers=answers, failure=answer.error if failed else "")
     write_header(header, run)
     return run
 
 
 def _resume(fresh: Run, header: Path, rows: Path) -> Run:
-    """What an earlier run left, mended, where it is of the same; else a fresh run, and nothing of the old one stays."""
+    """The earlier run without its damaged lines, where it is of the same; else a fresh run, and the old one is deleted."""
     try:
         old = read_header(header) if header.exists() else None
     except DocumentError as error:
         _log.warning("%s", error)
         old = None
     if old is not None and _identity(old) == _identity(fresh):
-        answers, faults = read_answers(rows)
-        if faults:
-            _log.warning("%s: %d damaged rows are dropped, and their requests asked again", rows, len(faults))
+        answers, damaged = read_answers(rows)
+        if damaged:
+            _log.warning("%s: %d damaged lines are dropped, and their requests asked again", rows, len(damaged))
             write_file(rows, "".join(map(answer_line, answers)))
         return replace(old, answers={answer.query_id: answer for answer in answers})
     if old is not None:
         differs = [name for name, value in _identity(old).items() if value != _identity(fresh)[name]]
         _log.warning("%s: the old run differs in %s and is replaced", fresh.system, ", ".join(differs))
-    # The rows go before the header comes: whatever stops us in between, no rows stand under a header not theirs.
+    # The answers are deleted first: after an interruption no answers may stand beside the header of another run.
     rows.unlink(missing_ok=True)
     write_header(header, fresh)
     return fresh
@@ -159,9 +160,16 @@ def _identity(run: Run) -> dict[str, object]:
     }
 
 
+class _Asked(NamedTuple):
+    """An answer, and whether the system itself failed, not this request alone."""
+
+    answer: Answer
+    system_failed: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asker:
-    """One system under the rules of measuring."""
+class _MeasuredSystem:
+    """A system, asked under the rules of measuring."""
 
     system: System
     k: int
@@ -169,25 +177,26 @@ class _Asker:
     known: frozenset[str] | None
 
     def warm_up(self, text: str) -> float:
-        """Ask to no account; returns seconds. What fails here fails again where it counts."""
+        """Ask without counting; returns seconds. An error here comes again where it counts."""
         started = time.perf_counter()
         with contextlib.suppress(Exception):
             self.system.ask(text, k=self.k, timeout_s=self.timeout_s)
         return round(time.perf_counter() - started, 3)
 
-    def answer(self, query_id: str, text: str) -> tuple[Answer, bool]:
-        """The answer to account for, and whether the system itself failed."""
+    def ask(self, query_id: str, text: str) -> _Asked:
+        """One answer."""
         started = time.perf_counter()
         try:
             ranked = self.system.ask(text, k=self.k, timeout_s=self.timeout_s)
             spent_s = time.perf_counter() - started
             self._check(ranked, spent_s)
-        except Exception as error:  # whatever a system does is its result, and no reason to lose the others'
+        except Exception as error:  # any error of a system is its result; the other systems go on
             spent = {"total": round((time.perf_counter() - started) * 1e3, 3)}
-            gone = isinstance(error, _GONE) or not isinstance(error, EgotoolsError)
-            return Answer(query_id=query_id, tools=(), ms=spent, error=_said(error)), gone
+            failed = isinstance(error, _UNAVAILABLE) or not isinstance(error, EgotoolsError)
+            return _Asked(Answer(query_id=query_id, tools=(), ms=spent, error=_text(error)), failed)
         ms = {stage: round(spent, 3) for stage, spent in {"total": spent_s * 1e3, **ranked.ms}.items()}
-        return Answer(query_id=query_id, tools=tuple(ranked.tools), ms=ms, fallbacks=tuple(ranked.fallbacks)), False
+        answer = Answer(query_id=query_id, tools=tuple(ranked.tools), ms=ms, fallbacks=tuple(ranked.fallbacks))
+        return _Asked(answer, False)
 
     def _check(self, ranked: Ranked, spent_s: float) -> None:
         if spent_s > self.timeout_s:
@@ -203,6 +212,6 @@ class _Asker:
             raise InvalidArgumentError("the answer has a tool that the catalogue does not have", subject=unknown[0])
 
 
-def _said(error: Exception) -> str:
+def _text(error: Exception) -> str:
     kind = type(error).__name__
     return f"{kind}: {error}" if str(error) else kind

@@ -4,63 +4,37 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from eval.answers import Run
 from eval.bootstrap import check, interval, p_value
-from eval.groups import CLASS_MEASURES, Group, classes, groups
+from eval.measured_set import MeasuredSet
 from eval.metrics import CUTOFFS, is_answered, score
-from eval.queries import QuerySet
+from eval.request_groups import Group, classes, groups
 from ontology.errors import DocumentError, InvalidArgumentError
 
-__all__ = [
-    "CLASS_MEASURES",
-    "Figure",
-    "MeasuredSet",
-    "Summary",
-    "SystemFacts",
-    "summarise",
-    "summary_from_json",
-    "summary_to_json",
-]
+__all__ = ["Figure", "SetFacts", "Summary", "SystemFacts", "summarise", "summary_from_json", "summary_to_json"]
 
-_FORMAT = "egotools.summary.v1"
+_FORMAT = "egotools.summary.v2"
 _DIGITS = 6
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeasuredSet:
-    """One set of requests with what every system answered: all that figures are made from.
-
-    :param tools: size of the catalogue.
-    :param missing_gold: query id → gold tools that the catalogue does not have (``--allow-missing``); these stay in the
-        gold set, so that such a request can never be complete.
-    :param graph: quality of the tool graph (:mod:`eval.graph_quality`), JSON values; empty when it was not measured.
-    """
-
-    queries: QuerySet
-    runs: tuple[Run, ...]
-    tools: int
-    snapshot_id: str
-    missing_gold: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    graph: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One number of a report, with all that one must know to trust it.
+    """One number of a report, with its uncertainty and what it is the mean of.
 
     :param scope: ``class`` (one class of one set), ``set`` (micro-average of one set), ``macro`` (mean over the sets) or
         ``micro`` (all requests of all sets).
     :param group: the class, the set, or empty.
-    :param measure: ``CompleteRecall@10``, ``R@5``, ``nDCG@10``, ``AP@30``, ``RR@30``: the name that parses back.
+    :param measure: ``CompleteRecall@10``, ``R@5``, ``nDCG@10``, ``AP@30``, ``RR@30``: a name that ``ir_measures`` parses.
     :param value: mean in [0, 1].
     :param low: lower end of the 95 % bootstrap interval; ``high`` the upper.
     :param queries: how many requests it is the mean of.
-    :param too_large: share of them with more gold tools than the cutoff: no system can complete those.
+    :param too_large: share of them with more gold tools than the cutoff, which no system can complete.
     :param set_name: the set of a class or set figure; empty at the scopes over all sets.
     :param difference: value minus the baseline's, with its paired interval ``difference_low`` to ``difference_high``
         and two-sided p-value ``p``; None for the baseline itself.
@@ -84,11 +58,12 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemFacts:
-    """What a system cost on one set.
+    """The cost of a system on one set, and how it answered.
 
-    :param stages_ms: stage → (p50, p95) in milliseconds over the answered requests, ``total`` included.
     :param unanswered: requests without an answer; each scores 0.
-    :param resources: as in :class:`eval.run.Run`.
+    :param fallbacks: answers for which the system left something out.
+    :param stages_ms: stage → (p50, p95) in milliseconds over the answered requests, ``total`` included.
+    :param resources: as in :class:`eval.answers.Run`; so ``failure``.
     """
 
     set_name: str
@@ -100,7 +75,24 @@ class SystemFacts:
     fallbacks: int
     stages_ms: Mapping[str, tuple[float, float]]
     resources: Mapping[str, float] = field(default_factory=dict)
-    died: str = ""
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetFacts:
+    """One set of requests.
+
+    :param tools: size of the catalogue.
+    :param queries: number of requests; ``missing_gold``: of those with gold tools that the catalogue does not have.
+    :param classes: class → number of requests.
+    """
+
+    tools: int
+    queries: int
+    snapshot_id: str
+    queries_sha256: str
+    classes: Mapping[str, int]
+    missing_gold: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,14 +100,13 @@ class Summary:
     """All figures of one evaluation over one or more sets.
 
     :param systems: names in the order of the tables.
-    :param sets: set name → what is known of it: ``tools``, ``queries``, ``snapshot_id``, ``queries_sha256``,
-        ``classes`` (class → number of requests), ``missing_gold`` (number of requests).
+    :param sets: by name.
     :param baseline: the system that differences are against.
     :param resamples: of the bootstrap, and its ``seed``.
     """
 
     systems: tuple[str, ...]
-    sets: Mapping[str, Mapping[str, Any]]
+    sets: Mapping[str, SetFacts]
     figures: tuple[Figure, ...]
     facts: tuple[SystemFacts, ...]
     baseline: str
@@ -124,8 +115,7 @@ class Summary:
 
 
 _COLUMNS = tuple(column.name for column in fields(Figure))
-_TEXTS = frozenset({"scope", "group", "system", "measure", "set_name"})
-_MAY_LACK = frozenset({"difference", "difference_low", "difference_high", "p"})
+_SUMMARY = TypeAdapter(Summary)
 
 
 def summarise(
@@ -138,14 +128,14 @@ def summarise(
 ) -> Summary:
     """Every figure of the evaluation, rounded to six digits.
 
-    Sets and both averages over them have all measures, classes :data:`CLASS_MEASURES`; requests without a class are in no
-    class figure. All draws are within a set (or class), so the intervals of the averages are those of the requests, the
-    sets being given. A system that did not run on every set has no average: one over the sets where it ran would compare
-    with nothing. Where the baseline did not run there are no differences.
+    Sets and both averages over them have all measures; classes have the metrics that are ``by_class``. Requests without a
+    class are in no class figure. All draws are within a set (or class), so the intervals of the averages are those of the
+    requests, the sets being given. A system that did not run on every set has no average, because one over fewer sets is
+    comparable with nothing. Where the baseline did not run there are no differences.
 
     :param resamples: draws of the bootstrap; p-values cannot be below ``2 / (resamples + 1)``.
-    :raises InvalidArgumentError: when there is nothing to measure, the baseline ran nowhere, a set or a system of a set
-        is there twice, or a run is not one of its set's requests on its set's snapshot, or not as deep as a cutoff.
+    :raises InvalidArgumentError: when there is nothing to measure, the baseline ran on no set, a set or a system of a set
+        is there twice, a run is of other requests or of another snapshot than its set, or has fewer tools than a cutoff.
     """
     check(resamples=resamples, seed=seed)
     _check_sets(sets, baseline)
@@ -155,7 +145,7 @@ def summarise(
     scored = [(each.queries, {run.system: score(run, each.queries, cutoffs) for run in each.runs}) for each in sets]
     return Summary(
         systems=tuple(dict.fromkeys(run.system for measured in sets for run in measured.runs)),
-        sets={measured.queries.name: _known(measured) for measured in sets},
+        sets={measured.queries.name: _set_facts(measured) for measured in sets},
         figures=tuple(
             figure for group in groups(scored, resamples=resamples, seed=seed) for figure in _figures(group, baseline)
         ),
@@ -198,30 +188,30 @@ def _check_run(run: Run, measured: MeasuredSet, depth: int) -> None:
             subject=subject,
             remedy=again,
         )
-    strange = set(run.answers) - {query.id for query in measured.queries.queries}
-    if strange:
+    unknown = set(run.answers) - {query.id for query in measured.queries.queries}
+    if unknown:
         raise InvalidArgumentError(
-            f"the run has {len(strange):,} answers to requests that the set does not have, such as {min(strange)!r}",
+            f"the run has {len(unknown):,} answers to requests that the set does not have, such as {min(unknown)!r}",
             subject=subject,
             remedy=again,
         )
     if run.k < min(depth, measured.tools):
         raise InvalidArgumentError(
-            f"the run's answers end after {run.k} tools, so nothing can be said at a cutoff of {depth}",
+            f"the run's answers end after {run.k} tools, so they cannot be measured at a cutoff of {depth}",
             subject=subject,
             remedy="Run it again with a larger k, or measure at smaller cutoffs",
         )
 
 
-def _known(measured: MeasuredSet) -> dict[str, Any]:
-    return {
-        "tools": measured.tools,
-        "queries": len(measured.queries.queries),
-        "snapshot_id": measured.snapshot_id,
-        "queries_sha256": measured.queries.sha256,
-        "classes": classes(measured.queries),
-        "missing_gold": len(measured.missing_gold),
-    }
+def _set_facts(measured: MeasuredSet) -> SetFacts:
+    return SetFacts(
+        tools=measured.tools,
+        queries=len(measured.queries.queries),
+        snapshot_id=measured.snapshot_id,
+        queries_sha256=measured.queries.sha256,
+        classes=classes(measured.queries),
+        missing_gold=len(measured.missing_gold),
+    )
 
 
 def _facts(run: Run, measured: MeasuredSet) -> SystemFacts:
@@ -240,7 +230,7 @@ def _facts(run: Run, measured: MeasuredSet) -> SystemFacts:
         fallbacks=sum(bool(run.answers[query_id].fallbacks) for query_id in ids),
         stages_ms={stage: (_percentile(ms, 50), _percentile(ms, 95)) for stage, ms in stages.items()},
         resources=dict(run.resources),
-        died=run.died,
+        failure=run.failure,
     )
 
 
@@ -273,7 +263,7 @@ def _figures(group: Group, baseline: str) -> Iterator[Figure]:
 
 
 def _differences(group: Group, at: int, base: int) -> list[dict[str, float]]:
-    """What each figure of a system says of its difference to the baseline."""
+    """For each measure the fields of a figure that are about the difference to the baseline."""
     draws_MB = group.draws_SMB[at] - group.draws_SMB[base]
     columns = (group.values_SM[at] - group.values_SM[base], *interval(draws_MB), p_value(draws_MB))
     names = ("difference", "difference_low", "difference_high", "p")
@@ -285,18 +275,10 @@ def _rounded(value: float) -> float:
 
 
 def summary_to_json(summary: Summary) -> dict[str, Any]:
-    """The summary as JSON values; figures are rows under one list of columns, since there are many thousands."""
-    return {
-        "format": _FORMAT,
-        "baseline": summary.baseline,
-        "resamples": summary.resamples,
-        "seed": summary.seed,
-        "systems": list(summary.systems),
-        "sets": {name: dict(known) for name, known in summary.sets.items()},
-        "facts": [asdict(facts) for facts in summary.facts],
-        "figure_columns": list(_COLUMNS),
-        "figures": [[getattr(figure, column) for column in _COLUMNS] for figure in summary.figures],
-    }
+    """The summary as JSON values; its many figures are rows under one list of columns."""
+    value = _SUMMARY.dump_python(summary, mode="json")
+    figures = [[figure[column] for column in _COLUMNS] for figure in value.pop("figures")]
+    return {"format": _FORMAT, **value, "figure_columns": list(_COLUMNS), "figures": figures}
 
 
 def summary_from_json(value: Any) -> Summary:
@@ -311,30 +293,9 @@ def summary_from_json(value: Any) -> Summary:
             remedy="Make the report again with this version of egotools",
         )
     try:
-        columns = value["figure_columns"]
-        return Summary(
-            systems=tuple(value["systems"]),
-            sets={name: dict(known) for name, known in value["sets"].items()},
-            figures=tuple(_figure_from(dict(zip(columns, row, strict=True))) for row in value["figures"]),
-            facts=tuple(_facts_from(facts) for facts in value["facts"]),
-            baseline=value["baseline"],
-            resamples=value["resamples"],
-            seed=value["seed"],
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        figures = [dict(zip(value["figure_columns"], row, strict=True)) for row in value["figures"]]
+        return _SUMMARY.validate_python({**value, "figures": figures})
+    except (KeyError, TypeError, ValueError) as error:
         raise DocumentError(
             f"the summary is damaged ({error!r})", subject="summary", remedy="Make the report again"
         ) from error
-
-
-def _figure_from(row: dict[str, Any]) -> Figure:
-    for column, value in row.items():
-        kinds = (str,) if column in _TEXTS else (int, float)
-        if not isinstance(value, kinds) and not (value is None and column in _MAY_LACK):
-            raise TypeError(f"{column} is {value!r}")
-    return Figure(**row)
-
-
-def _facts_from(value: Mapping[str, Any]) -> SystemFacts:
-    stages = {stage: (float(p50), float(p95)) for stage, (p50, p95) in value["stages_ms"].items()}
-    return SystemFacts(**{**value, "stages_ms": stages})

@@ -15,7 +15,7 @@ class Ranked:
 
     :param tools: tool ids, best first, distinct.
     :param ms: stage → milliseconds; always has ``total``.
-    :param fallbacks: what the system left out and why.
+    :param fallbacks: what the system left out, and why.
     """
 
     tools: tuple[str, ...]
@@ -28,15 +28,16 @@ class System(Protocol):
 
     @property
     def name(self) -> str:
-        """What the tables call it: ``default``, ``bm25-regex-title``, ``grpc:127.0.0.1:50051/paper``, …"""
+        """The name in the tables: ``default``, ``bm25-regex-title``, ``grpc:127.0.0.1:50051/paper``, …"""
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """Everything that its answers depend on beside the request, JSON values; hashed into every figure."""
+        """Everything that its answers depend on beside the request, JSON values; every figure keeps its hash."""
 
     def ask(self, query: str, *, k: int, timeout_s: float) -> Ranked:
         """The best ``k`` tools for a request.
 
         :raises DeadlineError: when it took longer than ``timeout_s``; the next request may be asked.
-        :raises EgotoolsError: when this request cannot be answered; ModelError and NotReadyError mean the system is gone.
+        :raises EgotoolsError: when this request cannot be answered. ModelError and NotReadyError mean that the system is
+            unavailable.
         """

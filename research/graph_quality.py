@@ -1,8 +1,9 @@
 """Measure the tool graphs of the public sets: ``python -m research.graph_quality ../shared/bench``.
 
 One folder a set: ``tools.jsonl`` and, where there are, ``dependencies.jsonl``, ``answer_key_dependencies.jsonl`` and
-``queries.jsonl``. Beside the snapshot's own edges the R-P graph of data generation is scored, as ``datagen R-P``. With ``--stores`` the snapshots published at ``STORES/<set>/store`` are measured; a set without one is
-built in a folder that is gone afterwards. Keys and requests are for measuring only; nothing here feeds the graph.
+``queries.jsonl``. Beside the snapshot's own edges the R-P graph of data generation is scored, as ``datagen R-P``. With
+``--stores`` the snapshots published at ``STORES/<set>/store`` are measured; a set without one is built in a temporary
+folder. Gold edges and requests are for measuring only; they are no input of the graph.
 """
 
 from __future__ import annotations
@@ -14,18 +15,20 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from datagen.catalogue import Catalogue
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
-from eval.graph_quality import GraphTable, find_build_report, graph_quality, graph_quality_tables
+from eval.graph_quality import GraphQuality, find_build_report, graph_quality
 from eval.queries import read_queries
+from eval.report import graph_section, section_to_markdown
 from inference import load_encoder
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from services.jobs.build import build_snapshot
 
-_KEYS = ("dependencies.jsonl", "answer_key_dependencies.jsonl")
+_GOLD_EDGES = ("dependencies.jsonl", "answer_key_dependencies.jsonl")
 _GROUP = "datagen R-P"
 _ENCODER = "minilm-l6-int8.v1"
 
@@ -41,32 +44,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--encoder", default=_ENCODER, help="of the snapshots that are built")
     parser.add_argument("--json", type=Path, default=None, help="also write what was measured, by set")
     chosen = parser.parse_args(arguments)
-    measured: dict[str, Any] = {}
+    measured: dict[str, GraphQuality] = {}
     for folder in sorted(path.parent for path in chosen.bench.glob("*/tools.jsonl")):
         if chosen.sets is None or folder.name in chosen.sets:
             measured[folder.name] = _measure(folder, chosen.stores, chosen.encoder)
     if chosen.json is not None:
-        chosen.json.write_text(json.dumps(measured, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        value = TypeAdapter(dict[str, GraphQuality]).dump_python(measured, mode="json")
+        chosen.json.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
-def _measure(folder: Path, stores: Path | None, encoder: str) -> dict[str, Any]:
-    keys = [path for name in _KEYS if (path := folder / name).exists()]
+def _measure(folder: Path, stores: Path | None, encoder: str) -> GraphQuality:
+    gold_edges = [path for name in _GOLD_EDGES if (path := folder / name).exists()]
     requests = folder / "queries.jsonl"
     queries = read_queries([requests], name=folder.name) if requests.exists() else None
     with _snapshot(folder, stores, encoder) as snapshot:
         start = time.perf_counter()
-        report = find_build_report(snapshot)
-        quality = graph_quality(snapshot, keys=keys, edges=_edges(snapshot), queries=queries, report=report)
+        quality = graph_quality(
+            snapshot,
+            gold_edges=gold_edges,
+            external_edges=_edges(snapshot),
+            queries=queries,
+            build_report=find_build_report(snapshot),
+        )
         seconds = time.perf_counter() - start
-    print(
-        f"## {folder.name}: {quality['census']['tools']:,} tools, snapshot {quality['snapshot_id']}, {seconds:.1f} s\n"
-    )
-    print("\n".join(line for table in graph_quality_tables(quality) for line in _markdown(table)))
+    title = f"{folder.name}: {quality.statistics.tools:,} tools, snapshot {quality.snapshot_id}, {seconds:.1f} s"
+    print(section_to_markdown(graph_section(quality, title=title)))
     return quality
 
 
 def _edges(snapshot: Snapshot) -> dict[str, list[tuple[str, str]]]:
-    """The R-P graph that data generation finds by rules, as pairs (tool that needs, tool that is needed)."""
+    """The R-P graph that data generation finds by rules, as pairs (consumer, producer)."""
     catalogue = Catalogue.of(snapshot)
     links = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
     return {_GROUP: [(edge.target, edge.source) for edge in links]}
@@ -81,16 +88,6 @@ def _snapshot(folder: Path, stores: Path | None, encoder: str) -> Iterator[Snaps
         store = Path(scratch)
         build_snapshot([str(folder / "tools.jsonl")], store, encoder=load_encoder(encoder), cached=False)
         yield open_snapshot(store)
-
-
-def _markdown(table: GraphTable) -> Iterator[str]:
-    yield f"### {table.title}\n"
-    if table.rows:
-        for row in (table.header, ("---",) * len(table.header), *table.rows):
-            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
-        yield ""
-    if table.note:
-        yield f"{table.note}\n"
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ def main() -> int:
 def judge(stores: Path, limit: int) -> dict[str, Judged]:
     """Every set by weights that were chosen without it."""
     from eval.tuning.cases import soft_complete
-    from eval.tuning.search import ORIGIN, Point, search, weights_at
+    from eval.tuning.weight_search import ORIGIN, Point, search, weights_at
     from retrieval.snapshot.weights import SHIPPED
 
     cases, hybrid = {}, {}

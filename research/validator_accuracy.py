@@ -23,7 +23,7 @@ from datagen.paths.rules_outputs import RulesOutputs
 from datagen.seams import RequestValidator
 from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.rules_validator import rules_validators
-from eval.graph_quality.proportion import Proportion
+from eval.graph_quality import Proportion
 from ingest.sources import read_catalog
 from ontology.ontology import load_ontology
 
@@ -122,10 +122,9 @@ def table(found: Iterable[Accuracy]) -> str:
 
 
 def _share(share: Proportion) -> str:
-    if share.value is None or share.interval is None:
+    if share.value is None:
         return "none"
-    low, high = share.interval
-    return f"{share.value:.3f} [{low:.3f}, {high:.3f}] ({share.hits}/{share.of})"
+    return f"{share.value:.3f} [{share.low:.3f}, {share.high:.3f}] ({share.hits}/{share.of})"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

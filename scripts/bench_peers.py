@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 from eval.answers import write_run
-from eval.measured import write_measured
+from eval.measured_set import MeasuredSet, write_measured
 from eval.peers import PEERS, Peer, measure_peer, peer_environment
 from eval.peers.peer import Memory
 from eval.peers.process import PeerTask
 from eval.queries import QuerySet, missing_gold, read_queries
 from eval.run import Run, read_run, run_system
-from eval.summary import MeasuredSet, Summary, SystemFacts, summarise, summary_to_json
+from eval.summary import Summary, SystemFacts, summarise, summary_to_json
 from ontology.files import write_file
 from ontology.tool import Tool
 from scripts.bench_sets import BENCH, ROOT, BenchSet, bench_sets, catalog_address, sampled
@@ -160,8 +160,8 @@ def _measure(
     for peer in peers_of(prepared, [PEERS[peer] for peer in pythons]):
         _say(f"{name}: {peer.name}")
         runs.append(measure_peer(peer, pythons[peer.name], task, again=again))
-        if runs[-1].died:
-            _say(f"{name}: {peer.name} died: {runs[-1].died}")
+        if runs[-1].failure:
+            _say(f"{name}: {peer.name} failed: {runs[-1].failure}")
     ids = {tool.id for tool in prepared.tools}
     measured = MeasuredSet(
         queries=prepared.queries,
@@ -272,12 +272,12 @@ def markdown(summary: Summary) -> str:
     }
     lines = [
         "| set | system |" + "".join(f" CR@{k} |" for k in _SHOWN) + " p50 ms | p95 ms | build s | first request s |"
-        " MB at most | of it after imports | unanswered | died |",
+        " MB at most | of it after imports | unanswered | failure |",
         "|---|---|" + "---:|" * (len(_SHOWN) + 7) + "---|",
     ]
     for facts in summary.facts:
         shown = _recall(values, facts.set_name, facts.system)
-        lines.append(f"| {facts.set_name} | {facts.system} | {shown} | {_cost(facts)} | {facts.died} |")
+        lines.append(f"| {facts.set_name} | {facts.system} | {shown} | {_cost(facts)} | {facts.failure} |")
     averaged = dict.fromkeys(figure.system for figure in summary.figures if figure.scope == "macro")
     for system in averaged if len(summary.sets) > 1 else ():
         lines.append(f"| **mean of {len(summary.sets)}** | {system} | {_recall(values, '', system)} |" + " |" * 8)

@@ -55,14 +55,14 @@ class BenchSet:
     """One catalogue with its labelled requests.
 
     :param catalog: files or folders of tool documents.
-    :param keys: files of true dependencies, for scoring the tool graph.
+    :param gold_edges: files of true dependencies, for scoring the tool graph.
     :param declared: file of dependencies that are made part of the catalogue, or None.
     """
 
     name: str
     catalog: Path
     queries: Path
-    keys: tuple[Path, ...] = ()
+    gold_edges: tuple[Path, ...] = ()
     declared: Path | None = None
 
 
@@ -87,8 +87,8 @@ def _open_sets(bench: Path) -> Iterable[BenchSet]:
     for queries in sorted(bench.glob("*/queries.jsonl")):
         folder = queries.parent
         declared = folder / "dependencies.jsonl"
-        keys = tuple(path for path in (declared, folder / "answer_key_dependencies.jsonl") if path.exists())
-        made = BenchSet(name=folder.name, catalog=folder / "tools.jsonl", queries=queries, keys=keys)
+        gold_edges = tuple(path for path in (declared, folder / "answer_key_dependencies.jsonl") if path.exists())
+        made = BenchSet(name=folder.name, catalog=folder / "tools.jsonl", queries=queries, gold_edges=gold_edges)
         yield made
         if declared.exists():
             yield BenchSet(
@@ -117,7 +117,7 @@ def reduced(bench_set: BenchSet, folder: Path, *, queries: int, tools: int) -> B
     machine and favours no system. A folder of documents is not reduced.
     """
     chosen = sampled(bench_set.queries, queries)
-    small = replace(bench_set, queries=_write(folder / "queries.jsonl", chosen), keys=())
+    small = replace(bench_set, queries=_write(folder / "queries.jsonl", chosen), gold_edges=())
     if bench_set.catalog.is_dir():
         return small
     gold = {tool for row in chosen for tool in row["tools"]}

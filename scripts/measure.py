@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from eval.measured import read_measured
-from eval.summary import MeasuredSet
+from eval.measured_set import MeasuredSet, read_measured
 from inference import DEFAULT_ENCODER, load_encoder
 from ontology.progress import no_progress
 from scripts.bench_sets import BenchSet, catalog_address
@@ -21,7 +20,7 @@ _TIMEOUT_S = 60.0  # a shared machine may stall; a slow answer is seen in the la
 def measure(
     bench_set: BenchSet, folder: Path, systems: Sequence[str], *, limit: int = 0
 ) -> tuple[MeasuredSet, list[str]]:
-    """Build the set's snapshot and ask the systems; returns the results and the names of systems that died."""
+    """Build the set's snapshot and ask the systems; returns the results and the names of systems whose run failed."""
     store = folder / "store"
     build_snapshot(
         [str(catalog_address(bench_set, folder))], store, encoder=load_encoder(DEFAULT_ENCODER, workers=2), workers=2
@@ -34,8 +33,8 @@ def measure(
         systems=tuple(systems),
         timeout_s=_TIMEOUT_S,
         limit=limit,
-        keys=bench_set.keys,
+        gold_edges=bench_set.gold_edges,
         footprint=False,
     )
     done = evaluate(plan, no_progress)
-    return read_measured(plan.out), [run.system for run in done.died]
+    return read_measured(plan.out), [run.system for run in done.failed]

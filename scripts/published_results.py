@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eval.summary import Figure, MeasuredSet, Summary, summarise, summary_from_json, summary_to_json
+from pydantic import TypeAdapter
+
+from eval.graph_quality import ANY_TOOL_EDGE, GraphQuality
+from eval.graph_quality.connectivity import ConnectivityShare
+from eval.graph_quality.edge_precision import Score
+from eval.measured_set import MeasuredSet
+from eval.summary import Figure, Summary, summarise, summary_from_json, summary_to_json
 from ontology.files import write_file
 from retrieval.ablations import ABLATIONS
 from retrieval.presets import DEFAULT_PRESET
@@ -35,9 +41,27 @@ DOCS = ROOT / "docs"
 PAPER_TABLE = ("bm25-regex-title", "semantic", "hybrid", "paper")
 BASELINE = "rrf"
 NO_GRAPH = "default-no-graph"
-JOINED_BY = "an edge between tools"
 _HEADLINE = (*PAPER_TABLE, BASELINE, "fusion", DEFAULT_PRESET, NO_GRAPH)
 _COMPLETE = ("CompleteRecall@3", "CompleteRecall@5", "CompleteRecall@10")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedGraph:
+    """What the documents show of the quality of a tool graph.
+
+    :param scores: of the directed edges.
+    :param connectivity: share of requests of which an edge joins two tools; None where none needs several.
+    """
+
+    scores: tuple[Score, ...]
+    connectivity: ConnectivityShare | None
+    duplicates: int
+    names_merged: int
+    triples_kept: int
+    triples_rejected: int
+
+
+_GRAPHS = TypeAdapter(dict[str, PublishedGraph])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +88,7 @@ class Results:
     paper_against_fusion: Summary
     graph_against_none: Summary
     default_against_hybrid: Summary
-    graph: Mapping[str, Any]
+    graph: Mapping[str, PublishedGraph]
     peers: Summary | None = None
     peers_nine: Summary | None = None
     peers_given: Summary | None = None
@@ -96,9 +120,9 @@ def collect(measured: Sequence[MeasuredSet]) -> Results:
         graph_against_none=_pair(measured, DEFAULT_PRESET, NO_GRAPH),
         default_against_hybrid=_pair(measured, DEFAULT_PRESET, "hybrid"),
         graph={
-            one.queries.name: _shown_of(one.graph)
+            one.queries.name: _published(one.graph)
             for one in measured
-            if not one.queries.name.endswith(DEPENDENCIES_GIVEN)
+            if one.graph is not None and not one.queries.name.endswith(DEPENDENCIES_GIVEN)
         },
     )
 
@@ -145,17 +169,17 @@ def _only(measured: MeasuredSet, systems: Sequence[str]) -> MeasuredSet:
     return replace(measured, runs=tuple(run for run in measured.runs if run.system in systems))
 
 
-def _shown_of(graph: Mapping[str, Any]) -> dict[str, Any]:
-    """What the documents show of a graph's quality."""
-    edges, joined, build = graph["edges"] or {}, graph["joined"] or {}, graph["build"] or {}
-    return {
-        "edges": [row for row in edges.get("scores", ()) if row["directed"]],
-        "joined": [row for row in joined.get("relations", ()) if row["relation"] == JOINED_BY],
-        "duplicates": graph["duplicates"]["pairs"],
-        "triples_kept": build.get("triples_kept", 0),
-        "triples_refused": sum(count for *_, count in build.get("triples_refused", ())),
-        "names_merged": sum(build.get("merges", {}).values()),
-    }
+def _published(graph: GraphQuality) -> PublishedGraph:
+    relations = graph.connectivity.relations if graph.connectivity is not None else ()
+    build = graph.build
+    return PublishedGraph(
+        scores=tuple(one for one in graph.edges.scores if one.directed) if graph.edges is not None else (),
+        connectivity=next((one.two for one in relations if one.relation == ANY_TOOL_EDGE), None),
+        duplicates=graph.duplicates.pairs,
+        names_merged=sum(build.merges.values()) if build is not None else 0,
+        triples_kept=build.triples_kept if build is not None else 0,
+        triples_rejected=sum(one.triples for one in build.triples_rejected) if build is not None else 0,
+    )
 
 
 def write_results(results: Results, *, docs: Path = DOCS) -> None:
@@ -165,8 +189,9 @@ def write_results(results: Results, *, docs: Path = DOCS) -> None:
         before = json.loads(path.read_text(encoding="utf-8"))  # no more of it than that: it may be of an older form
         peers: dict[str, Any] = {name: summary_from_json(before[name]) for name in _PEERS if name in before}
         results = replace(results, **peers)
-    said = {name: summary_to_json(part) for name in _SUMMARIES if (part := getattr(results, name))}
-    lines = [f"{json.dumps(name)}: {_compact(value)}" for name, value in {**said, "graph": results.graph}.items()]
+    values: dict[str, Any] = {name: summary_to_json(part) for name in _SUMMARIES if (part := getattr(results, name))}
+    values["graph"] = _GRAPHS.dump_python(dict(results.graph), mode="json")
+    lines = [f"{json.dumps(name)}: {_compact(value)}" for name, value in values.items()]
     write_file(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
@@ -177,7 +202,7 @@ def read_results(docs: Path = DOCS) -> Results:
     """
     said = json.loads((docs / "results.json").read_text(encoding="utf-8"))
     parts: dict[str, Any] = {name: summary_from_json(said[name]) for name in _SUMMARIES if name in said}
-    return Results(**parts, graph=said["graph"])
+    return Results(**parts, graph=_GRAPHS.validate_python(said["graph"]))
 
 
 def _compact(value: Any) -> str:

@@ -67,7 +67,7 @@ def _table(summary: Summary, candidate: str) -> str:
     figures = Figures(summary)
     lines = [f"{candidate} minus {summary.baseline}, points of CompleteRecall with the paired 95 % interval"]
     for set_name in summary.sets:
-        found = (figures.get(figures.group(set_name), candidate, measure) for measure in GATE_MEASURES)
+        found = (figures.get(figures.requests(set_name), candidate, measure) for measure in GATE_MEASURES)
         cells = [
             f"@{one.measure.partition('@')[2]} {one.difference:+.1%} [{one.difference_low:+.1%}, {one.difference_high:+.1%}]"
             for one in found

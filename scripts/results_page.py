@@ -36,7 +36,7 @@ from eval.summary import Figure, Summary
 from ontology.files import write_file
 from retrieval.presets import DEFAULT_PRESET
 from scripts.bench_sets import MACRO_SETS, ROOT, SHIPPED
-from scripts.published_results import BASELINE, DOCS, PAPER_TABLE, Results, read_results, replace_block
+from scripts.published_results import BASELINE, DOCS, PAPER_TABLE, PublishedGraph, Results, read_results, replace_block
 
 __all__ = ["graph_blocks", "readme_block", "renew_documents", "results_document"]
 
@@ -151,7 +151,7 @@ def _peers(results: Results) -> Iterator[Table | Paragraph]:
     if results.peers is None or results.peers_nine is None or results.peers_given is None:
         yield Paragraph(text="Not measured yet: make bench-peers.")
         return
-    requests = max(known["queries"] for known in results.peers.sets.values())
+    requests = max(known.queries for known in results.peers.sets.values())
     yield Paragraph(
         text="Other retrievers, each in its own environment and process, beside ours in the same run, on one core each: the same tools, "
         f"the same requests (at most {requests} of each set, chosen by the hash of their ids), and the same embedded MiniLM where they "
@@ -198,7 +198,7 @@ def _facts_table(summary: Summary, caption: str, cell: Any) -> Table:
     return Table(caption=caption, columns=columns, rows=tuple(rows))
 
 
-def _graph(graph: Mapping[str, Any]) -> Iterator[Table | Paragraph]:
+def _graph(graph: Mapping[str, PublishedGraph]) -> Iterator[Table | Paragraph]:
     yield Paragraph(
         text="A bad graph is where bad retrieval starts. Edges between tools, found from the documents alone, against the "
         "dependencies that a source declares or that its answers imply; “same name”, “shared words” and “same type” join "
@@ -212,29 +212,29 @@ def _graph(graph: Mapping[str, Any]) -> Iterator[Table | Paragraph]:
     yield _state_table(graph)
 
 
-def _edges_table(graph: Mapping[str, Any]) -> Table:
+def _edges_table(graph: Mapping[str, PublishedGraph]) -> Table:
     shown = ("supplies", "resolved_by", "together", "same name", "shared words", "same type")
     rows = []
     for name, quality in graph.items():
         found: dict[str, dict[str, str]] = {}
-        for row in quality["edges"]:
-            if row["precision"]["of"]:
-                pair = f"{percent(row['precision']['value'])} / {percent(row['recall']['value'])}"
-                found.setdefault(row["key"], {})[row["edges"]] = pair
+        for row in quality.scores:
+            if row.precision.of:
+                pair = f"{percent(row.precision.value or 0.0)} / {percent(row.recall.value or 0.0)}"
+                found.setdefault(row.gold, {})[row.edges] = pair
         for key, by_edges in found.items():
             rows.append(tuple(Cell(text=text) for text in (name, key, *(by_edges.get(edges, "–") for edges in shown))))
     columns = (Column(name="set", number=False), Column(name="dependencies", number=False), *map(_column, shown))
     return Table(caption="Precision / recall (%), directed.", columns=columns, rows=tuple(rows))
 
 
-def _state_table(graph: Mapping[str, Any]) -> Table:
+def _state_table(graph: Mapping[str, PublishedGraph]) -> Table:
     rows = []
     for name, quality in graph.items():
-        joined = [
-            percent(row["two"][part]) for row in quality["joined"] for part in ("value", "chance", "chance_in_system")
-        ]
-        counts = (f"{quality[part]:,}" for part in ("duplicates", "names_merged", "triples_kept", "triples_refused"))
-        rows.append(tuple(Cell(text=text) for text in (name, *(joined or ("–", "–", "–")), *counts)))
+        shares = ["–"] * 3
+        if (found := quality.connectivity) is not None:
+            shares = [percent(share) for share in (found.share.value or 0.0, found.chance, found.chance_in_system)]
+        counts = (quality.duplicates, quality.names_merged, quality.triples_kept, quality.triples_rejected)
+        rows.append(tuple(Cell(text=text) for text in (name, *shares, *(f"{count:,}" for count in counts))))
     names = (
         "joined, %",
         "by chance, %",
@@ -242,7 +242,7 @@ def _state_table(graph: Mapping[str, Any]) -> Table:
         "pairs left double",
         "names merged",
         "triples kept",
-        "triples refused",
+        "triples rejected",
     )
     return Table(caption="", columns=(Column(name="set", number=False), *map(_column, names)), rows=tuple(rows))
 
@@ -278,7 +278,7 @@ def _peers_sentence(summary: Summary | None) -> Iterator[str]:
         for system in summary.systems
         if (system, "CompleteRecall@10") in figures and system not in ("paper", BASELINE)
     ]
-    requests = max(known["queries"] for known in summary.sets.values())
+    requests = max(known.queries for known in summary.sets.values())
     yield f"Beside others in one run, on at most {requests} requests of each set, @10: {', '.join(said)}."
 
 

@@ -1,24 +1,16 @@
-"""Pictures of a run as PNG, the same bytes for the same figures.
-
-Drawn through matplotlib's objects, never its global state, in the style of the pictures of ``egotools eval``.
-"""
+"""Pictures of a run as PNG, the same bytes for the same figures."""
 
 from __future__ import annotations
 
-import io
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from ontology.errors import MissingExtraError
+from ontology.pictures import COLOURS, axis_label, blank_figure, default_style, hide_frame, to_png
 
 __all__ = ["PICTURES", "draw_pictures"]
 
-# The Okabe-Ito palette: told apart by colour-blind readers, and in grey print by their lightness.
-_COLOURS = ("#56B4E9", "#E69F00", "#0072B2", "#CC79A7", "#009E73", "#F0E442")
-_PLAIN = _COLOURS[2]
-_DPI = 144
+_PLAIN = COLOURS[2]
 _WIDTH = 8.0  # inches
 _BAR = 0.34  # inches a bar
 _MARGIN = 1.1  # inches for title and axis
@@ -35,16 +27,12 @@ def draw_pictures(figures: Figures) -> dict[str, bytes]:
     :param figures: of :func:`datagen.report.figures.made_figures`.
     :raises MissingExtraError: when matplotlib is not installed.
     """
-    try:
-        from matplotlib import style
-    except ImportError as error:
-        raise MissingExtraError("pictures of a report", extra="eval") from error
     pictures = {}
-    with style.context("default", after_reset=True):  # whatever this machine's settings are
+    with default_style():
         for name, (title, draw) in PICTURES.items():
             figure = draw(figures, title)
             if figure is not None:
-                pictures[name] = _png(figure, f"{title}. Snapshot {figures['snapshot_id']}, seed {figures['seed']}.")
+                pictures[name] = to_png(figure, f"{title}. Snapshot {figures['snapshot_id']}, seed {figures['seed']}.")
     return pictures
 
 
@@ -84,7 +72,7 @@ def _likeness(figures: Figures, title: str) -> Any:
         return None
     figure, axes = _histogram(title, histogram)
     threshold = figures["graph"]["pp_threshold"]
-    axes.axvline(threshold, color=_COLOURS[1], linewidth=1.5)
+    axes.axvline(threshold, color=COLOURS[1], linewidth=1.5)
     axes.annotate(f" {threshold:.3f}", (threshold, axes.get_ylim()[1]), va="top", fontsize=8)
     axes.set_xlabel("cosine of the inputs of two tools of one block", fontsize=8)
     axes.set_ylabel("pairs of tools", fontsize=8)
@@ -131,7 +119,7 @@ def _stacked(title: str, counts: Mapping[str, Mapping[str, int]], label: str) ->
     for number, part in enumerate(parts):
         shares = [100 * found.get(part, 0) / sum(found.values()) for found in counts.values()]
         name = label.format(part) if part != "1" else label.format(part).removesuffix("s")
-        colour = _COLOURS[number % len(_COLOURS)]
+        colour = COLOURS[number % len(COLOURS)]
         axes.barh(range(len(counts)), shares, left=start, height=0.72, color=colour, label=name)
         start = [left + share for left, share in zip(start, shares, strict=True)]
     _names_down(axes, list(counts))
@@ -152,37 +140,15 @@ def _histogram(title: str, histogram: Mapping[str, Sequence[float]]) -> tuple[An
 
 
 def _names_down(axes: Any, names: Sequence[str]) -> None:
-    axes.set_yticks(range(len(names)), [_short(name) for name in names], fontsize=8)
+    axes.set_yticks(range(len(names)), [axis_label(name, _MOST_NAME) for name in names], fontsize=8)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="x", labelsize=8)
     axes.grid(axis="x", linewidth=0.4, alpha=0.6)
 
 
-def _short(name: str) -> str:
-    """A name for an axis. A dollar sign would start a formula, and may stand in anyone's ids."""
-    plain = " ".join(name.split())
-    short = plain if len(plain) <= _MOST_NAME else f"{plain[: _MOST_NAME - 1]}…"
-    return short.replace("$", r"\$")
-
-
 def _blank(title: str, height: float) -> tuple[Any, Any]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(_WIDTH, height), dpi=_DPI, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank_figure(_WIDTH, height)
     axes = figure.add_subplot()
     axes.set_title(title, fontsize=11)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    hide_frame(axes)
     return figure, axes
-
-
-def _png(figure: Any, description: str) -> bytes:
-    """The picture without date or version, so that its bytes depend on the figures alone."""
-    buffer = io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # a box stands for it; the report has the name
-        figure.savefig(buffer, format="png", metadata={"Software": None, "Description": description})
-    return buffer.getvalue()

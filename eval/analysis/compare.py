@@ -1,36 +1,51 @@
 """Two evaluations compared: what each system gained and lost, request by request, and whether that is more than chance.
 
-Only what both measured is paired: the same system by name on the same request by id, text and gold set. What differs
-beside the answers (snapshot, requests, configurations) is said before any figure.
+Only what both measured is paired: a system by its name, a request by id, text and gold set. What else differs (snapshot,
+requests, configurations) is part of the result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import PlainSerializer, TypeAdapter, computed_field
+from pydantic.dataclasses import dataclass as json_dataclass
 
-from eval.analysis.changes import Change, changed, complete_at, ranks_of
+from eval.analysis.changes import ChangedRequest, changed_requests, complete_at, ranks_of
 from eval.answers import Run
 from eval.bootstrap import check, interval, p_value, resampled_means
+from eval.measured_set import MeasuredSet
 from eval.metrics import is_answered
 from eval.queries import LabelledQuery
-from eval.summary import MeasuredSet
 from ontology.errors import InvalidArgumentError
 
 __all__ = ["Comparison", "Point", "SetComparison", "SystemComparison", "compare", "comparison_to_json"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _to_json(change: ChangedRequest) -> dict[str, Any]:
+    gold = change.query.tools
+    return {
+        "id": change.query.id,
+        "class": change.query.request_class,
+        "before": dict(zip(gold, change.before, strict=True)),
+        "after": dict(zip(gold, change.after, strict=True)),
+    }
+
+
+_Changed = Annotated[ChangedRequest, PlainSerializer(_to_json)]
+
+
+@json_dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """CompleteRecall of one system at one k, before and after, over the requests that both measured.
 
     :param before: in [0, 1]; so ``after``.
     :param low: lower end of the paired 95 % interval of ``after - before``; ``high`` the upper; ``p`` two-sided.
-    :param gained: requests that are complete only after; ``lost`` only before.
+    :param gained: requests that are complete only after; ``lost``: only before.
     """
 
     k: int
@@ -39,9 +54,10 @@ class Point:
     low: float
     high: float
     p: float
-    gained: tuple[Change, ...]
-    lost: tuple[Change, ...]
+    gained: tuple[_Changed, ...]
+    lost: tuple[_Changed, ...]
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def difference(self) -> float:
         """After minus before."""
@@ -68,7 +84,7 @@ class SystemComparison:
 class SetComparison:
     """One set of requests in both evaluations.
 
-    :param names: of the set before and after; so ``snapshots`` and ``queries_sha256``.
+    :param names: of the set, before and after; so ``snapshots`` and ``queries_sha256``.
     :param paired: ids of the requests that are the same in both; figures are over these alone.
     :param only_before: ids of requests that only the first has, ``only_after`` only the second.
     :param altered: ids that both have with another text or another gold set.
@@ -103,6 +119,9 @@ class Comparison:
     seed: int
 
 
+_COMPARISON = TypeAdapter(Comparison)
+
+
 def compare(
     before: Sequence[MeasuredSet],
     after: Sequence[MeasuredSet],
@@ -111,7 +130,7 @@ def compare(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
-    """Compare two evaluations set by set; one set on either side is compared whatever the two are called.
+    """Compare two evaluations set by set, paired by name; where each has one set, the names do not matter.
 
     :raises InvalidArgumentError: when they have no set, no request, no system or no cutoff in common.
     """
@@ -123,11 +142,11 @@ def compare(
             subject=f"{_names(before)} and {_names(after)}",
             remedy="Compare evaluations of the same requests",
         )
-    taken = {id(measured) for pair in pairs for measured in pair}
+    paired = {id(measured) for pair in pairs for measured in pair}
     return Comparison(
         sets=tuple(_compare(*pair, cutoffs=cutoffs, resamples=resamples, seed=seed) for pair in pairs),
-        sets_only_before=tuple(one.queries.name for one in before if id(one) not in taken),
-        sets_only_after=tuple(one.queries.name for one in after if id(one) not in taken),
+        sets_only_before=tuple(one.queries.name for one in before if id(one) not in paired),
+        sets_only_after=tuple(one.queries.name for one in after if id(one) not in paired),
         resamples=resamples,
         seed=seed,
     )
@@ -135,24 +154,8 @@ def compare(
 
 def comparison_to_json(comparison: Comparison) -> dict[str, Any]:
     """The comparison as JSON values, differences included."""
-    value = asdict(comparison)
-    for said, compared in zip(value["sets"], comparison.sets, strict=True):
-        for system, of_system in zip(said["systems"], compared.systems, strict=True):
-            for point, of_point in zip(system["points"], of_system.points, strict=True):
-                point["difference"] = of_point.difference
-                point["gained"] = [_change_to_json(change) for change in of_point.gained]
-                point["lost"] = [_change_to_json(change) for change in of_point.lost]
+    value: dict[str, Any] = _COMPARISON.dump_python(comparison, mode="json")
     return value
-
-
-def _change_to_json(change: Change) -> dict[str, Any]:
-    gold = change.query.tools
-    return {
-        "id": change.query.id,
-        "class": change.query.request_class,
-        "before": dict(zip(gold, change.before, strict=True)),
-        "after": dict(zip(gold, change.after, strict=True)),
-    }
 
 
 def _pairs(before: Sequence[MeasuredSet], after: Sequence[MeasuredSet]) -> list[tuple[MeasuredSet, MeasuredSet]]:
@@ -199,12 +202,12 @@ def _same(one: LabelledQuery, other: LabelledQuery) -> bool:
 
 def _common_runs(before: MeasuredSet, after: MeasuredSet) -> Iterator[tuple[Run, Run]]:
     others = {run.system: run for run in after.runs}
-    return ((run, others[run.system]) for run in before.runs if run.system in others)
+    yield from ((run, others[run.system]) for run in before.runs if run.system in others)
 
 
 def _only(one: MeasuredSet, other: MeasuredSet) -> tuple[str, ...]:
-    there = {run.system for run in other.runs}
-    return tuple(run.system for run in one.runs if run.system not in there)
+    others = {run.system for run in other.runs}
+    return tuple(run.system for run in one.runs if run.system not in others)
 
 
 def _depths(runs: Sequence[tuple[Run, Run]], before: MeasuredSet, after: MeasuredSet) -> Iterator[tuple[Run, int]]:
@@ -217,12 +220,12 @@ def _depths(runs: Sequence[tuple[Run, Run]], before: MeasuredSet, after: Measure
 def _check_common(
     paired: Sequence[LabelledQuery], runs: Sequence[tuple[Run, Run]], cutoffs: Sequence[int], subject: str
 ) -> None:
-    for lacking, what in ((paired, "request"), (runs, "system"), (cutoffs, "cutoff")):
-        if not lacking:
+    for common, what in ((paired, "request"), (runs, "system"), (cutoffs, "cutoff")):
+        if not common:
             raise InvalidArgumentError(
                 f"the two evaluations have no {what} in common",
                 subject=subject,
-                remedy="Compare evaluations of the same requests, by systems of the same names, and as deep",
+                remedy="Compare evaluations of the same requests, by systems of the same names, with the same k",
             )
 
 
@@ -246,7 +249,7 @@ def _system(
     p_C = p_value(draws_CB)
     points = []
     for column, k in enumerate(cutoffs):
-        gained, lost = changed(before, after, queries, k)
+        changes = changed_requests(before, after, queries, k)
         points.append(
             Point(
                 k=k,
@@ -255,8 +258,8 @@ def _system(
                 low=float(low_C[column]),
                 high=float(high_C[column]),
                 p=float(p_C[column]),
-                gained=tuple(gained),
-                lost=tuple(lost),
+                gained=changes.gained,
+                lost=changes.lost,
             )
         )
     return SystemComparison(

@@ -1,7 +1,7 @@
-"""Why a request was not completed: what is missing, what stood in its place, and what the graph knew of it.
+"""Failure analysis: for a request that was not completed, what is missing, and the most basic cause.
 
-What to read before deciding what to do next. A failure is counted under its hardest cause: what is no candidate cannot be
-ranked, whatever the ranking.
+A failure is counted under the first of :data:`CAUSES` that holds: a tool that is no candidate cannot be ranked, whatever
+the ranking.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 
 from egotools.values import EntryMatch, RankedTool, TraversedEdge
 from eval.analysis.changes import complete_at, ranks_of
-from eval.analysis.graph_evidence import Evidence
+from eval.analysis.graph_evidence import GraphEvidence
 from eval.answers import Run
+from eval.measured_set import MeasuredSet
 from eval.queries import LabelledQuery, QuerySet
-from eval.summary import MeasuredSet
 from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
@@ -32,19 +32,18 @@ from retrieval.retriever import MAX_K, Request, Retriever
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.weights import FUSED
 
-__all__ = ["CAUSES", "Failure", "MissingTool", "failed_requests", "look_into", "retriever_named"]
+__all__ = ["CAUSES", "Failure", "MissingTool", "analyse_failures", "failed_requests", "retriever_named"]
 
-NO_ANSWER = "no answer"
-ABSENT = "gold missing from the catalogue"
-TOO_MANY = "gold larger than k"
-NO_CANDIDATE = "not a candidate"
-LINKED = "linked by an edge but not lifted"
-TWIN = "near-duplicate took its place"
-TOO_LOW = "a candidate, ranked too low"
-BELOW = "not among the first k"
-CAUSES = (NO_ANSWER, ABSENT, TOO_MANY, NO_CANDIDATE, LINKED, TWIN, TOO_LOW, BELOW)
-"""Hardest first, of a tool and of a request. The last is all that can be said of a system that cannot be asked how it came
-to its answer."""
+_NO_ANSWER = "no answer"
+_ABSENT = "gold missing from the catalogue"
+_TOO_MANY = "gold larger than k"
+_NO_CANDIDATE = "not a candidate"
+_LINKED = "linked by an edge but not boosted"
+_DUPLICATE = "near-duplicate ranked above it"
+_TOO_LOW = "a candidate, ranked too low"
+_BELOW = "not among the first k"
+CAUSES = (_NO_ANSWER, _ABSENT, _TOO_MANY, _NO_CANDIDATE, _LINKED, _DUPLICATE, _TOO_LOW, _BELOW)
+"""Of a tool and of a request, the most basic first. The last is for systems that cannot be asked again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +52,12 @@ class MissingTool:
 
     :param cause: the first of :data:`CAUSES` that holds for it.
     :param rank: its true rank, from 1; None where the system does not rank it, or not among the first 1,000.
-    :param candidate: whether the system ranked it at all; None where that cannot be told.
+    :param candidate: whether the system ranked it at all; None where that is not known.
     :param in_ego_graph: whether it is in the ego graph of an entry node; None where the system was not asked again.
-    :param features: what its rank was made from; of a tool that was no candidate, what text search would have said.
-    :param edges: edges that join it with gold tools that were found; ``shared`` the rarest things it has in common with
-        them, as node keys.
-    :param twin: the wrong tool among the first k whose name or description is nearly its own, or empty.
+    :param features: the features of its score; of a tool that was no candidate, its text features.
+    :param edges: edges that join it with gold tools that were found.
+    :param shared: keys of the nodes that it has in common with them, those with the fewest tools first.
+    :param near_duplicate: the wrong tool among the first k whose name or description is nearly the same, or empty.
     """
 
     tool_id: str
@@ -69,12 +68,7 @@ class MissingTool:
     features: Mapping[str, float] = field(default_factory=dict)
     edges: tuple[TraversedEdge, ...] = ()
     shared: tuple[str, ...] = ()
-    twin: str = ""
-
-    @property
-    def graph_knew(self) -> bool:
-        """Whether an edge joins it with a gold tool that was found."""
-        return bool(self.edges)
+    near_duplicate: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,12 +76,11 @@ class Failure:
     """A request that a system did not complete at k.
 
     :param cause: the first of :data:`CAUSES` that holds for the request or one of its missing tools.
-    :param found: gold tools among the first k.
-    :param intruders: wrong tools among the first k, best first.
-    :param last_admitted: the tool at rank k, or the last of a shorter answer; its features in ``last_features``.
-    :param entries: the nodes of the graph that the request matches, n-grams first; empty where the system was not asked again.
+    :param found: gold tools among the first k; ``wrong`` the other tools among them, best first.
+    :param last: the tool at rank k, or the last of a shorter answer; ``last_features`` the features of its score.
+    :param entries: the entry nodes of the request, n-grams first; empty where the system was not asked again.
     :param error: why there was no answer, or empty.
-    :param names: names of these tools by id, where the id does not say them.
+    :param names: names of these tools by id, where the id does not contain them.
     """
 
     set_name: str
@@ -99,8 +92,8 @@ class Failure:
     cause: str
     found: tuple[str, ...]
     missing: tuple[MissingTool, ...]
-    intruders: tuple[str, ...]
-    last_admitted: str = ""
+    wrong: tuple[str, ...]
+    last: str = ""
     last_features: Mapping[str, float] = field(default_factory=dict)
     entries: tuple[EntryMatch, ...] = ()
     error: str = ""
@@ -113,7 +106,7 @@ def failed_requests(run: Run, queries: QuerySet, k: int) -> list[LabelledQuery]:
     return [query for query, depth in depths if depth is None or depth > k]
 
 
-def look_into(
+def analyse_failures(
     snapshot: Snapshot,
     encoder: Encoder,
     measured: MeasuredSet,
@@ -123,15 +116,15 @@ def look_into(
     limit: int,
     reranker: Reranker | None = None,
 ) -> list[Failure]:
-    """Failures of a system, the same ones every time, as many of each class as there are or as fit.
+    """Failures of a system, chosen by the hash of their ids, as many of each class as there are or as fit.
 
-    A preset is asked again for the true ranks; of any other system, and of one that answers otherwise than it did, only
-    the answers and the graph are looked at.
+    A preset is asked again for the true ranks. Of any other system, and of one that now answers otherwise than it did,
+    only the stored answers and the graph are used.
 
     :param snapshot: the one that the set was measured on.
     :param limit: how many at most.
     :param reranker: the one that the set was measured with.
-    :raises NotFoundError: listing the systems, when there is no run of this one.
+    :raises NotFoundError: with the names of the systems, when there is no run of this one.
     :raises InvalidArgumentError: when the snapshot is another, or k or the limit is below 1.
     """
     if k < 1 or limit < 1:
@@ -144,10 +137,10 @@ def look_into(
         )
     run = next((run for run in measured.runs if run.system == system), None)
     if run is None:
-        there = ", ".join(run.system for run in measured.runs) or "none"
-        raise NotFoundError("there is no run of this system", subject=system, remedy=f"There are: {there}")
-    looker = _Looker(snapshot, encoder, measured, run, k, retriever_named(snapshot, encoder, system, reranker))
-    return [looker.failure(query) for query in _balanced(failed_requests(run, measured.queries, k), limit)]
+        known = ", ".join(run.system for run in measured.runs) or "none"
+        raise NotFoundError("there is no run of this system", subject=system, remedy=f"There are: {known}")
+    analysis = _Analysis(snapshot, encoder, measured, run, k, retriever_named(snapshot, encoder, system, reranker))
+    return [analysis.failure(query) for query in _balanced(failed_requests(run, measured.queries, k), limit)]
 
 
 def _balanced(queries: Sequence[LabelledQuery], limit: int) -> list[LabelledQuery]:
@@ -161,8 +154,8 @@ def _balanced(queries: Sequence[LabelledQuery], limit: int) -> list[LabelledQuer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """What a preset says when it is asked again, for all that it ranks.
+class _FullRanking:
+    """Everything that a preset ranks for a request, asked again.
 
     :param tools: by id, with their features down to the last gold tool.
     :param whole: whether ``tools`` is everything that the preset ranks.
@@ -175,8 +168,8 @@ class _Asked:
     in_ego_graphs: frozenset[str]
 
 
-class _Looker:
-    """Looks into the failures of one run."""
+class _Analysis:
+    """Analyses the failures of one run."""
 
     def __init__(
         self,
@@ -193,7 +186,7 @@ class _Looker:
         self._run = run
         self._k = k
         self._retriever = retriever
-        self._evidence = Evidence(snapshot)
+        self._evidence = GraphEvidence(snapshot)
 
     def failure(self, query: LabelledQuery) -> Failure:
         """One request."""
@@ -201,9 +194,9 @@ class _Looker:
         error = "it was not asked" if answer is None else answer.error
         top = answer.tools[: self._k] if answer is not None and not error else ()
         found = tuple(tool for tool in query.tools if tool in top)
-        intruders = tuple(tool for tool in top if tool not in query.tools)
-        asked = None if error or self._retriever is None else self._ask(self._retriever, query, top)
-        missing = tuple(self._missing(tool, query, found, intruders, asked) for tool in query.tools if tool not in top)
+        wrong = tuple(tool for tool in top if tool not in query.tools)
+        ranking = None if error or self._retriever is None else self._rank_again(self._retriever, query, top)
+        missing = tuple(self._missing(tool, query, found, wrong, ranking) for tool in query.tools if tool not in top)
         last = top[-1] if top else ""
         return Failure(
             set_name=self._measured.queries.name,
@@ -215,12 +208,12 @@ class _Looker:
             cause=self._cause(query, missing, error),
             found=found,
             missing=missing,
-            intruders=intruders,
-            last_admitted=last,
-            last_features=asked.tools[last].reasons.features if asked is not None and last in asked.tools else {},
-            entries=tuple(map(self._match, asked.entries)) if asked is not None else (),
+            wrong=wrong,
+            last=last,
+            last_features=ranking.tools[last].reasons.features if ranking and last in ranking.tools else {},
+            entries=tuple(map(self._match, ranking.entries)) if ranking else (),
             error=error,
-            names=self._names((*query.tools, *intruders)),
+            names=self._names((*query.tools, *wrong)),
         )
 
     def _names(self, tools: Iterable[str]) -> dict[str, str]:
@@ -228,21 +221,21 @@ class _Looker:
         names = {tool: self._snapshot.tool(self._snapshot.tool_number(tool)).name for tool in known}
         return {tool: name for tool, name in names.items() if name not in tool}
 
-    def _ask(self, retriever: Retriever, query: LabelledQuery, top: Sequence[str]) -> _Asked | None:
-        """Everything that the preset ranks; None when it answers otherwise than it did."""
+    def _rank_again(self, retriever: Retriever, query: LabelledQuery, top: Sequence[str]) -> _FullRanking | None:
+        """Everything that the preset ranks; None when it now answers otherwise than it did."""
         snapshot = self._snapshot
         most = min(MAX_K, snapshot.tool_count)
         ranked = retriever.retrieve(Request(query=query.text, k=most, explain=False)).tools
         tools = {tool.id: tool for tool in ranked}
         if {tool.id for tool in ranked[: self._k]} != set(top):
             return None
-        # Explaining costs with every tool: no further down than the last gold tool.
+        # Explaining takes time for every tool, so only down to the last gold tool.
         deepest = max([tool.rank for tool in ranked if tool.id in query.tools] + [min(self._k, most)])
         explained = retriever.retrieve(Request(query=query.text, k=deepest)).tools
         tools |= {tool.id: tool for tool in explained}
         analysed, _ = analyse(query.text, self._encoder, snapshot.abbreviations)
         entries = (*ngram_entries(snapshot, analysed, None), *semantic_entries(snapshot, analysed, None))
-        return _Asked(
+        return _FullRanking(
             query=analysed,
             tools=tools,
             whole=len(ranked) < most or most == snapshot.tool_count,
@@ -251,46 +244,46 @@ class _Looker:
         )
 
     def _missing(
-        self, tool: str, query: LabelledQuery, found: Sequence[str], intruders: Sequence[str], asked: _Asked | None
+        self, tool: str, query: LabelledQuery, found: Sequence[str], wrong: Sequence[str], ranking: _FullRanking | None
     ) -> MissingTool:
         rank = dict(zip(query.tools, ranks_of(self._run, query), strict=True))[tool]
         candidate: bool | None = None
         features: Mapping[str, float] = {}
-        if asked is not None:
-            scored = asked.tools.get(tool)
+        if ranking is not None:
+            scored = ranking.tools.get(tool)
             rank = scored.rank if scored else None
-            candidate = True if scored else (False if asked.whole else None)
-            features = scored.reasons.features if scored else self._text_features(asked.query, tool)
-        edges, twin = self._evidence.edges(tool, found), self._evidence.twin(tool, intruders)
+            candidate = True if scored else (False if ranking.whole else None)
+            features = scored.reasons.features if scored else self._text_features(ranking.query, tool)
+        edges, duplicate = self._evidence.edges(tool, found), self._evidence.near_duplicate(tool, wrong)
         return MissingTool(
             tool_id=tool,
-            cause=self._tool_cause(tool, candidate=candidate, linked=bool(edges), twin=bool(twin)),
+            cause=self._tool_cause(tool, candidate=candidate, linked=bool(edges), duplicate=bool(duplicate)),
             rank=rank,
             candidate=candidate,
-            in_ego_graph=None if asked is None else tool in asked.in_ego_graphs,
+            in_ego_graph=None if ranking is None else tool in ranking.in_ego_graphs,
             features=features,
             edges=edges,
             shared=self._evidence.shared(tool, found),
-            twin=twin,
+            near_duplicate=duplicate,
         )
 
-    def _tool_cause(self, tool: str, *, candidate: bool | None, linked: bool, twin: bool) -> str:
+    def _tool_cause(self, tool: str, *, candidate: bool | None, linked: bool, duplicate: bool) -> str:
         holds = {
-            ABSENT: self._snapshot.find_node(f"tool:{tool}") is None,
-            NO_CANDIDATE: candidate is False,
-            LINKED: linked,
-            TWIN: twin,
-            TOO_LOW: candidate is True,
-            BELOW: True,
+            _ABSENT: self._snapshot.find_node(f"tool:{tool}") is None,
+            _NO_CANDIDATE: candidate is False,
+            _LINKED: linked,
+            _DUPLICATE: duplicate,
+            _TOO_LOW: candidate is True,
+            _BELOW: True,
         }
         return next(cause for cause in CAUSES if holds.get(cause, False))
 
     def _cause(self, query: LabelledQuery, missing: Iterable[MissingTool], error: str) -> str:
         causes = {tool.cause for tool in missing}
         if error:
-            causes.add(NO_ANSWER)
+            causes.add(_NO_ANSWER)
         if len(query.tools) > self._k:
-            causes.add(TOO_MANY)
+            causes.add(_TOO_MANY)
         return next(cause for cause in CAUSES if cause in causes)
 
     def _text_features(self, query: Query, tool: str) -> dict[str, float]:

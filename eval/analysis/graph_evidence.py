@@ -1,4 +1,4 @@
-"""What a tool graph says of two tools: edges between them, things that both touch, and whether they are all but the same."""
+"""Graph evidence about two tools: edges between them, nodes that both touch, and whether they are near-duplicates."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from eval.graph_quality.hubs import hubs
 from retrieval.index.analysis import terms
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["Evidence"]
+__all__ = ["GraphEvidence"]
 
-_MOST_SHARED = 5  # things in common that are named, those of fewest tools first
-_ALIKE = 0.8  # share of common words from which two texts are near duplicates
-_LEAST_NAME_WORDS = 2  # a name of one word (``search``) says too little to be a duplicate's
+_MOST_SHARED = 5  # common nodes that are named
+_SIMILAR = 0.8  # Jaccard similarity of their words from which two texts are near-duplicates
+_LEAST_NAME_WORDS = 2  # names of one word (``search``) are too common to compare
 _LEAST_TEXT_WORDS = 3
 
 
-class Evidence:
-    """What one snapshot's graph says of pairs of tools."""
+class GraphEvidence:
+    """Evidence about pairs of tools, from the graph of one snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -47,26 +47,26 @@ class Evidence:
         )
 
     def shared(self, tool: str, others: Collection[str]) -> tuple[str, ...]:
-        """Keys of nodes that both the tool and one of the others touch, those of fewest tools first, hubs left out."""
-        mine = self._things(tool)
-        both = {node for other in sorted(others) if other != tool for node in mine & self._things(other)}
-        rarest = sorted(both, key=lambda node: (int(self._snapshot.tool_degrees[node]), node))
-        return tuple(self._snapshot.node_key(node) for node in rarest[:_MOST_SHARED])
+        """Keys of nodes, hubs left out, that both the tool and one of the others touch, those with the fewest tools first."""
+        mine = self._nodes(tool)
+        both = {node for other in sorted(others) if other != tool for node in mine & self._nodes(other)}
+        fewest = sorted(both, key=lambda node: (int(self._snapshot.tool_degrees[node]), node))
+        return tuple(self._snapshot.node_key(node) for node in fewest[:_MOST_SHARED])
 
-    def twin(self, tool: str, others: Collection[str]) -> str:
-        """The first of the others whose name or description is nearly the tool's; empty where none is."""
+    def near_duplicate(self, tool: str, others: Collection[str]) -> str:
+        """The first of the others whose name or description is nearly the same; empty where there is none."""
         mine = self._words(tool)
         for other in others:
             if mine is None or other == tool:
                 continue
             words = self._words(other)
             if words is not None and (
-                _alike(mine[0], words[0], _LEAST_NAME_WORDS) or _alike(mine[1], words[1], _LEAST_TEXT_WORDS)
+                _similar(mine[0], words[0], _LEAST_NAME_WORDS) or _similar(mine[1], words[1], _LEAST_TEXT_WORDS)
             ):
                 return other
         return ""
 
-    def _things(self, tool: str) -> set[int]:
+    def _nodes(self, tool: str) -> set[int]:
         """The nodes that a tool touches and that are neither tools nor hubs."""
         snapshot, number = self._snapshot, self._snapshot.find_node(f"tool:{tool}")
         if number is None:
@@ -83,7 +83,7 @@ class Evidence:
         return frozenset(terms(found.name)), frozenset(terms(found.description))
 
 
-def _alike(one: frozenset[str], other: frozenset[str], least: int) -> bool:
-    """Whether two texts have nearly the same words (Jaccard), and enough of them to tell."""
+def _similar(one: frozenset[str], other: frozenset[str], least: int) -> bool:
+    """Whether two texts have nearly the same words, and at least so many in common."""
     common, together = one & other, one | other
-    return len(common) >= least and len(common) >= _ALIKE * len(together)
+    return len(common) >= least and len(common) >= _SIMILAR * len(together)

@@ -1,19 +1,21 @@
-"""Quality of the tool graph: whether its edges are true, join what requests need, and its names are one a thing.
+"""The quality of a tool graph: precision of its edges, connectivity of the tools of a request, residual duplicates.
 
-Bad retrieval starts with a bad graph, so reports show this beside retrieval. Everything is measured on a published
-snapshot; keys and requests are for measuring only and feed nothing.
+Retrieval depends on the graph, so a report shows this beside retrieval. Everything is measured on a published snapshot.
+Gold edges and requests are for measuring only; they are never an input of the build.
 """
 
 from eval.graph_quality.build_report import find_build_report
-from eval.graph_quality.external_edges import GivenEdges, read_given_edges
-from eval.graph_quality.quality import graph_quality
-from eval.graph_quality.quality_tables import GraphTable, graph_quality_tables
+from eval.graph_quality.connectivity import ANY_TOOL_EDGE
+from eval.graph_quality.edge_files import ExternalEdges, read_external_edges
+from eval.graph_quality.proportion import Proportion
+from eval.graph_quality.quality import GraphQuality, graph_quality
 
 __all__ = [
-    "GivenEdges",
-    "GraphTable",
+    "ANY_TOOL_EDGE",
+    "ExternalEdges",
+    "GraphQuality",
+    "Proportion",
     "find_build_report",
     "graph_quality",
-    "graph_quality_tables",
-    "read_given_edges",
+    "read_external_edges",
 ]

@@ -1,37 +1,65 @@
-"""The account of the build: what it refused, merged and renamed, from the report that it left beside the snapshot."""
+"""The build report beside a snapshot: what the build kept, rejected, renamed and merged, counted."""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from ontology.errors import InvalidArgumentError
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["build_account", "find_build_report"]
+__all__ = ["BuildCounts", "RejectedTriples", "count_build", "find_build_report"]
 
 _LOG = logging.getLogger(__name__)
 
 
+class RejectedTriples(NamedTuple):
+    """How many triples of a predicate were rejected for a reason."""
+
+    predicate: str
+    reason: str
+    triples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildCounts:
+    """The counts of a build report.
+
+    :param extractions_failed: documents of which nothing was extracted, because the extractor failed.
+    :param tools_rejected: reason → count; ``merges``: kind of merge → names.
+    :param warnings: of the canonicalisation.
+    """
+
+    triples_kept: int
+    triples_rejected: tuple[RejectedTriples, ...]
+    extractions_failed: int
+    tools_read: int
+    tools_rejected: Mapping[str, int]
+    tools_renamed: int
+    merges: Mapping[str, int]
+    warnings: int
+
+
 def find_build_report(snapshot: Snapshot) -> dict[str, Any] | None:
-    """The build's report at ``STORE/reports/<snapshot id>.json``; None when the snapshot stands elsewhere or was built elsewhere."""
+    """The build report at ``STORE/reports/<snapshot id>.json``; None when it is not there or cannot be read."""
     path = snapshot.folder.resolve().parent.parent / "reports" / f"{snapshot.id}.json"
     if not path.is_file():
         return None
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        _LOG.warning("%s: the build's report cannot be read, so refusals and merges are not known: %s", path, error)
+        _LOG.warning("%s: the build report cannot be read, so rejected records and merges are unknown: %s", path, error)
         return None
     return report if isinstance(report, dict) else None
 
 
-def build_account(report: Mapping[str, Any], snapshot: Snapshot) -> dict[str, Any]:
-    """What the build kept, refused and merged, counted.
+def count_build(report: Mapping[str, Any], snapshot: Snapshot) -> BuildCounts:
+    """The counts of a build report.
 
-    :raises InvalidArgumentError: when the report is of another snapshot, or is none.
+    :raises InvalidArgumentError: when the report is of another snapshot, or is no build report.
     """
     subject = f"snapshot {snapshot.id}"
     if report.get("snapshot_id") != snapshot.id:
@@ -41,17 +69,17 @@ def build_account(report: Mapping[str, Any], snapshot: Snapshot) -> dict[str, An
             remedy="Give its own report",
         )
     try:
-        triples, tools = report["triples"], report["refused_tools"]
-        return {
-            "triples_kept": sum(triples["kept"].values()),
-            "triples_refused": [list(row) for row in triples["refused_by_predicate_and_reason"]],
-            "extractions_failed": len(triples["tools_failed"]),
-            "tools_read": report["tools"],
-            "tools_refused": dict(tools["by_reason"]),
-            "tools_renamed": len(report["renamed"]),
-            "merges": dict(report["merges"]["by_kind"]),
-            "warnings": len(report["merges"]["warnings"]),
-        }
+        triples = report["triples"]
+        return BuildCounts(
+            triples_kept=sum(triples["kept"].values()),
+            triples_rejected=tuple(RejectedTriples(*row) for row in triples["refused_by_predicate_and_reason"]),
+            extractions_failed=len(triples["tools_failed"]),
+            tools_read=report["tools"],
+            tools_rejected=dict(report["refused_tools"]["by_reason"]),
+            tools_renamed=len(report["renamed"]),
+            merges=dict(report["merges"]["by_kind"]),
+            warnings=len(report["merges"]["warnings"]),
+        )
     except (KeyError, TypeError, AttributeError) as error:
         raise InvalidArgumentError(
             f"the build report lacks what a build writes: {error}", subject=subject, remedy="Build again"

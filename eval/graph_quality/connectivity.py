@@ -1,69 +1,114 @@
-"""Do the edges join what requests need together? Shares of requests, beside what edges drawn at random would give."""
+"""Connectivity: the share of requests whose tools the edges join, compared with edges drawn at random."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from eval.graph_quality.edges import Flags, ToolEdges
 from eval.graph_quality.proportion import Proportion
+from eval.graph_quality.tool_edges import Flags, ToolEdges
 from eval.queries import QuerySet
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["ANY_TOOL_EDGE", "PARTS", "SHUFFLES", "TWO_EDGES", "TWO_TOOL_EDGES", "joined_requests"]
+__all__ = ["ANY_TOOL_EDGE", "Connectivity", "ConnectivityShare", "Relation", "measure_connectivity"]
 
-SHUFFLES = 20
 ANY_TOOL_EDGE = "an edge between tools"
-TWO_TOOL_EDGES = "at most 2 edges between tools"
-TWO_EDGES = "at most 2 edges of any kind"
-"""Also through a node that both tools touch; hubs are left out."""
-PARTS = ("two", "all")
-
-Counts = Mapping[str, tuple[int, int]]
-"""Relation → in how many requests it joins two tools, and all."""
+_TWO_TOOL_EDGES = "at most 2 edges between tools"
+_TWO_EDGES = "at most 2 edges of any kind"  # also through a node, no hub, that both tools touch
+_SHUFFLES = 20
 
 
-def joined_requests(snapshot: Snapshot, queries: QuerySet, *, seed: int = 0) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectivityShare:
+    """A share of the requests, and the chance level: the same share in graphs whose edges swapped ends.
+
+    :param chance: mean over the drawn graphs, in [0, 1]; ``chance_max`` the greatest of them.
+    :param chance_in_system: likewise, with ends swapped only among edges that join the same two systems.
+    """
+
+    share: Proportion
+    chance: float
+    chance_max: float
+    chance_in_system: float
+    chance_in_system_max: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """How many requests a relation connects: ``two`` of their tools at least, or ``all``."""
+
+    relation: str
+    two: ConnectivityShare
+    all: ConnectivityShare
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connectivity:
+    """The relations between tools, over the requests that need several tools.
+
+    :param requests: how many those are, of ``of_requests``.
+    :param shuffles: graphs drawn for each chance level.
+    """
+
+    requests: int
+    of_requests: int
+    shuffles: int
+    relations: tuple[Relation, ...]
+
+
+class _Count(NamedTuple):
+    """In how many requests a relation joins two tools, and all."""
+
+    two: int
+    all: int
+
+
+_Counts = Mapping[str, _Count]
+
+
+def measure_connectivity(snapshot: Snapshot, queries: QuerySet, *, seed: int = 0) -> Connectivity:
     """For each relation, the share of the requests with several tools in which it joins two of them, and all of them.
 
-    Gold tools that the catalogue does not have are left out. The chance levels are means over :data:`SHUFFLES` graphs in
-    which the edges of each predicate swapped their far ends: each tool and each node keeps its number of edges, and
-    only who is joined with whom is drawn; for ``chance_in_system`` only among edges that join the same two systems, since
-    a request's tools are mostly of one system, and so are an edge's.
+    Gold tools that the catalogue does not have are left out. In the drawn graphs the edges of each predicate swapped their
+    far ends, so that each tool and each node keeps its number of edges. Swapping within the same two systems is the stricter
+    comparison: the tools of a request are mostly of one system, and so are those of an edge.
     """
     gold = [tools for query in queries.queries if len(tools := _known(snapshot, query.tools)) > 1]
     edges = ToolEdges.of(snapshot)
     requests = _Requests(gold, snapshot.tool_count)
     true = _counts(edges, requests)
     random = np.random.default_rng(seed)
-    drawn = {
-        name: [_counts(edges.shuffled(random, within_systems=within), requests) for _ in range(SHUFFLES if gold else 0)]
-        for name, within in (("chance", False), ("chance_in_system", True))
-    }
-    return {
-        "requests": len(gold),
-        "of_requests": len(queries.queries),
-        "shuffles": SHUFFLES,
-        "relations": [
-            {
-                "relation": relation,
-                **{part: _figure(relation, at, true, drawn, len(gold)) for at, part in enumerate(PARTS)},
-            }
-            for relation in (true if gold else ())
-        ],
-    }
+    drawn = [
+        [_counts(edges.shuffled(random, within_systems=within), requests) for _ in range(_SHUFFLES if gold else 0)]
+        for within in (False, True)
+    ]
+    relations = [
+        Relation(
+            relation=name,
+            two=_share(true[name].two, [[counts[name].two for counts in each] for each in drawn], len(gold)),
+            all=_share(true[name].all, [[counts[name].all for counts in each] for each in drawn], len(gold)),
+        )
+        for name in (true if gold else ())
+    ]
+    return Connectivity(
+        requests=len(gold), of_requests=len(queries.queries), shuffles=_SHUFFLES, relations=tuple(relations)
+    )
 
 
-def _figure(relation: str, part: int, true: Counts, drawn: Mapping[str, Sequence[Counts]], of: int) -> dict[str, Any]:
-    """A share of requests with its interval, and mean and maximum of that share in the drawn graphs."""
-    figure = Proportion(true[relation][part], of).to_json()
-    for name, graphs in drawn.items():
-        counts = [counts[relation][part] for counts in graphs]
-        figure |= {name: sum(counts) / len(counts) / of, f"{name}_max": max(counts) / of}
-    return figure
+def _share(true: int, drawn: Sequence[Sequence[int]], requests: int) -> ConnectivityShare:
+    """:param drawn: the counts of the graphs drawn over everything, and of those drawn within systems."""
+    anywhere, in_system = drawn
+    return ConnectivityShare(
+        share=Proportion(true, requests),
+        chance=sum(anywhere) / len(anywhere) / requests,
+        chance_max=max(anywhere) / requests,
+        chance_in_system=sum(in_system) / len(in_system) / requests,
+        chance_in_system_max=max(in_system) / requests,
+    )
 
 
 def _known(snapshot: Snapshot, tools: Sequence[str]) -> list[int]:
@@ -74,7 +119,7 @@ def _known(snapshot: Snapshot, tools: Sequence[str]) -> list[int]:
 class _Requests:
     """The pairs of tools that requests need together.
 
-    :param gold: for each request its tools, two at least, ascending.
+    :param gold: for each request the numbers of its tools, at least two, ascending.
     """
 
     def __init__(self, gold: Sequence[Sequence[int]], tool_count: int) -> None:
@@ -83,31 +128,34 @@ class _Requests:
         self.pairs, self._places = np.unique(np.asarray(pairs, dtype=np.int64), return_inverse=True)
         self._starts = np.cumsum([0, *(len(tools) * (len(tools) - 1) // 2 for tools in gold)])
 
-    def count(self, joined: Flags) -> tuple[int, int]:
-        """In how many requests two tools are joined, and in how many all are, given which pairs are."""
+    def count(self, joined: Flags) -> _Count:
+        """In how many requests two tools are joined, and in how many all are.
+
+        :param joined: for each of ``pairs`` whether it is joined.
+        """
         two = all_ = 0
         for tools, start, end in zip(self.gold, self._starts[:-1], self._starts[1:], strict=True):
             links = joined[self._places[start:end]]
             number = int(links.sum())
             two += number > 0
             all_ += number >= len(tools) - 1 and _connected(len(tools), links)
-        return two, all_
+        return _Count(two, all_)
 
 
 def _connected(count: int, links: Flags) -> bool:
-    """Whether ``links``, one flag for each pair of ``count`` things in order, make one piece of them."""
-    piece = list(range(count))
+    """Whether ``links``, a flag for each pair of ``count`` things in order, connect all of them."""
+    component = list(range(count))
     for (one, other), linked in zip(combinations(range(count), 2), links.tolist(), strict=True):
-        if linked and piece[one] != piece[other]:
-            old, new = piece[other], piece[one]
-            piece = [new if number == old else number for number in piece]
-    return len(set(piece)) == 1
+        if linked and component[one] != component[other]:
+            old, new = component[other], component[one]
+            component = [new if number == old else number for number in component]
+    return len(set(component)) == 1
 
 
-def _counts(edges: ToolEdges, requests: _Requests) -> Counts:
+def _counts(edges: ToolEdges, requests: _Requests) -> _Counts:
     pairs, between = requests.pairs, edges.between_tools()
     found = {name: edges.direct(edges.between_tools(kind), pairs) for name, kind in edges.names.items()}
     found[ANY_TOOL_EDGE] = edges.direct(between, pairs)
-    found[TWO_TOOL_EDGES] = found[ANY_TOOL_EDGE] | edges.through_one(between, pairs)
-    found[TWO_EDGES] = found[ANY_TOOL_EDGE] | edges.through_one(np.ones_like(between), pairs)
+    found[_TWO_TOOL_EDGES] = found[ANY_TOOL_EDGE] | edges.through_one(between, pairs)
+    found[_TWO_EDGES] = found[ANY_TOOL_EDGE] | edges.through_one(np.ones_like(between), pairs)
     return {name: requests.count(joined) for name, joined in found.items()}

@@ -1,4 +1,4 @@
-"""Do the edges between tools say what is true? Precision and recall against keys, beside matching names and types alone."""
+"""Precision and recall of the edges between tools against gold edges, beside those of lexical matching."""
 
 from __future__ import annotations
 
@@ -8,141 +8,174 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from eval.graph_quality.external_edges import GivenEdges, given_needs
-from eval.graph_quality.gold_edges import DependencyKeys, read_keys
-from eval.graph_quality.lexical_edges import baseline_needs
-from eval.graph_quality.pairs import Pairs, declared_needs, ends, found_needs, mapped_ends, undirected
+from eval.graph_quality.edge_files import ExternalEdges, encode_edges, read_gold_edges
+from eval.graph_quality.lexical_edges import lexical_pairs
 from eval.graph_quality.proportion import Proportion
+from eval.graph_quality.tool_pairs import Numbers, Pairs, declared_pairs, derived_pairs, ends, map_ends, undirected
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["ALL_KINDS", "TOGETHER", "Score", "edge_agreement", "score"]
+__all__ = ["EdgePrecision", "GoldKind", "PrecisionRecall", "Score", "measure_edge_precision", "score"]
 
-TOGETHER = "together"
-"""All edges between tools that say that one needs the other."""
-ALL_KINDS = "all kinds"
+_TOGETHER = "together"  # all edges between tools that are dependencies
+_ALL_KINDS = "all kinds"
 _OF_ENTITY_SETS = " of entity sets"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Score:
-    """One group of edges against one key.
+@dataclass(frozen=True, slots=True)
+class PrecisionRecall:
+    """Precision and recall of a set of edges.
 
-    :param precision: share of the edges between tools of which the key speaks that the key has: keys are far from
-        complete, so edges at other tools are neither right nor wrong.
-    :param recall: share of the key's pairs that the edges have.
+    :param precision: share of the edges between tools that are in any gold edge which are gold edges. Gold edges are far from
+        complete, so edges of other tools count as neither right nor wrong.
+    :param recall: share of the gold edges that were found.
     """
 
-    key: str
+    precision: Proportion
+    recall: Proportion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """One group of edges against one kind of gold edges."""
+
+    gold: str
     edges: str
     directed: bool
     precision: Proportion
     recall: Proportion
 
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "key": self.key,
-            "edges": self.edges,
-            "directed": self.directed,
-            "precision": self.precision.to_json(),
-            "recall": self.recall.to_json(),
-        }
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldKind:
+    """One kind of gold edges.
 
-def score(found: Pairs, key: Pairs, size: int, *, directed: bool) -> tuple[Proportion, Proportion]:
-    """Precision and recall of pairs of numbers below ``size`` against a key; see :class:`Score`."""
-    if not directed:
-        found, key = undirected(found, size), undirected(key, size)
-    spoken_of = np.zeros(size, dtype=bool)
-    spoken_of[ends(key, size)] = True
-    first, second = np.divmod(found, size)
-    within = found[spoken_of[first] & spoken_of[second]]
-    hits = int(np.isin(within, key, assume_unique=True).sum())
-    return Proportion(hits, len(within)), Proportion(hits, len(key))
-
-
-def edge_agreement(snapshot: Snapshot, files: Sequence[Path], given: GivenEdges | None = None) -> dict[str, Any]:
-    """Every group of edges, and the matches by name and type, against every kind of dependency in the key files.
-
-    What the documents themselves declare to the builder is no finding: those ``depends_on`` edges are left out and counted.
-
-    :param given: further groups of edges to score, found elsewhere.
-    :raises DocumentError: when a key file cannot be read.
+    :param ends: tools (or entity sets) in any of its pairs.
+    :param density: ``pairs`` as a share of all ordered pairs of ``ends``, in [0, 1]: the precision of joining everything.
     """
-    keys = read_keys(files, snapshot)
-    found = found_needs(snapshot)
-    declared = np.intersect1d(found["depends_on"], declared_needs(snapshot), assume_unique=True)
+
+    pairs: int
+    ends: int
+    density: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgePrecision:
+    """Every group of edges against every kind of gold edges.
+
+    :param gold: kind → what is known of it.
+    :param unknown_gold_edges: gold edges that name a tool that the catalogue does not have.
+    :param unknown_external_edges: group → such external edges.
+    :param declared_left_out: ``depends_on`` edges that the documents declare, and that are therefore not scored.
+    """
+
+    gold: Mapping[str, GoldKind]
+    unknown_gold_edges: int
+    unknown_external_edges: Mapping[str, int]
+    declared_left_out: int
+    scores: tuple[Score, ...]
+
+
+def score(found: Pairs, gold: Pairs, size: int, *, directed: bool) -> PrecisionRecall:
+    """Precision and recall of pairs of numbers below ``size``."""
+    if not directed:
+        found, gold = undirected(found, size), undirected(gold, size)
+    in_gold = np.zeros(size, dtype=bool)
+    in_gold[ends(gold, size)] = True
+    first, second = np.divmod(found, size)
+    within = found[in_gold[first] & in_gold[second]]
+    hits = int(np.isin(within, gold, assume_unique=True).sum())
+    return PrecisionRecall(precision=Proportion(hits, len(within)), recall=Proportion(hits, len(gold)))
+
+
+def measure_edge_precision(
+    snapshot: Snapshot, gold_files: Sequence[Path], external: ExternalEdges | None = None
+) -> EdgePrecision:
+    """Score every group of edges, and the lexical baselines, against every kind of gold edges.
+
+    Dependencies that the documents declare were given, not found: those ``depends_on`` edges are left out and counted.
+
+    :param external: further groups of edges to score, found by another method.
+    :raises DocumentError: when a file cannot be read.
+    """
+    gold = encode_edges(read_gold_edges(gold_files), snapshot)
+    found = derived_pairs(snapshot)
+    declared = np.intersect1d(found["depends_on"], declared_pairs(snapshot), assume_unique=True)
     found["depends_on"] = np.setdiff1d(found["depends_on"], declared, assume_unique=True)
-    views = _views(snapshot, keys)
-    others, unknown_edges = given_needs(given or {}, snapshot)
+    views = _views(snapshot, {kind: pairs for kind, pairs in gold.pairs.items() if len(pairs)})
+    others = encode_edges(external or {}, snapshot)
     groups = {
         **{name: pairs for name, pairs in found.items() if name != "depends_on" or len(pairs)},
-        TOGETHER: _union(found.values()),
-        **others,
-        **baseline_needs(snapshot, _union(view.spoken_of for view in views)),
+        _TOGETHER: _union(found.values()),
+        **others.pairs,
+        **lexical_pairs(snapshot, _union(view.tools_in_gold for view in views)),
     }
-    return {
-        "keys": {key: facts for view in views for key, facts in view.facts().items()},
-        "unknown_key_rows": keys.unknown,
-        "unknown_given_edges": unknown_edges,
-        "declared_left_out": len(declared),
-        "scores": [one.to_json() for view in views for one in view.scores(groups)],
-    }
+    return EdgePrecision(
+        gold={kind: facts for view in views for kind, facts in view.gold_kinds().items()},
+        unknown_gold_edges=sum(gold.unknown.values()),
+        unknown_external_edges=others.unknown,
+        declared_left_out=len(declared),
+        scores=tuple(one for view in views for one in view.scores(groups)),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _View:
-    """Tools as they are, or taken together by what they work on.
+    """Tools as they are, or grouped by the entity set that they work on.
 
-    :param suffix: of the names of its keys.
-    :param groups: for each tool the number below ``size`` of what it counts as.
-    :param keys: kind → pairs of those numbers; :data:`ALL_KINDS` where there are several.
+    :param suffix: of the names of the kinds.
+    :param groups: for each tool the number, below ``size``, of its group.
+    :param gold: kind → pairs of those numbers; :data:`_ALL_KINDS` where there are several.
     """
 
     suffix: str
-    groups: NDArray[np.int64]
+    groups: Numbers
     size: int
-    keys: Mapping[str, Pairs]
+    gold: Mapping[str, Pairs]
 
     @property
-    def spoken_of(self) -> NDArray[np.int64]:
-        """The tools of which the keys speak."""
-        return np.flatnonzero(np.isin(self.groups, ends(_union(self.keys.values()), self.size)))
+    def tools_in_gold(self) -> Numbers:
+        """The tools in any gold edge."""
+        return np.flatnonzero(np.isin(self.groups, ends(_union(self.gold.values()), self.size)))
 
-    def facts(self) -> dict[str, Any]:
-        """Key → its pairs, its tools or groups, and the precision that every possible pair together has."""
+    def gold_kinds(self) -> dict[str, GoldKind]:
+        """The kinds of gold edges by name."""
         facts = {}
-        for kind, pairs in self.keys.items():
+        for kind, pairs in self.gold.items():
             count = len(ends(pairs, self.size))
             density = len(pairs) / (count * (count - 1)) if count > 1 else None
-            facts[kind + self.suffix] = {"pairs": len(pairs), "ends": count, "density": density}
+            facts[kind + self.suffix] = GoldKind(pairs=len(pairs), ends=count, density=density)
         return facts
 
     def scores(self, groups: Mapping[str, Pairs]) -> Iterator[Score]:
-        """Each group of pairs of tools against each key."""
-        seen = {name: mapped_ends(pairs, len(self.groups), self.groups, self.size) for name, pairs in groups.items()}
-        for kind, key in self.keys.items():
+        """Each group of pairs of tools against each kind."""
+        seen = {name: map_ends(pairs, len(self.groups), self.groups, self.size) for name, pairs in groups.items()}
+        for kind, gold in self.gold.items():
             for name, pairs in seen.items():
                 for directed in (True, False):
-                    precision, recall = score(pairs, key, self.size, directed=directed)
+                    found = score(pairs, gold, self.size, directed=directed)
                     yield Score(
-                        key=kind + self.suffix, edges=name, directed=directed, precision=precision, recall=recall
+                        gold=kind + self.suffix,
+                        edges=name,
+                        directed=directed,
+                        precision=found.precision,
+                        recall=found.recall,
                     )
 
 
-def _views(snapshot: Snapshot, keys: DependencyKeys) -> list[_View]:
-    """The tools as they are and, where some work on an OData entity set, one group for each set: a navigation joins what
-    is read and written of two sets, whichever tools do it."""
-    if not keys.by_kind:
+def _views(snapshot: Snapshot, gold: Mapping[str, Pairs]) -> list[_View]:
+    """The tools as they are and, where some work on an OData entity set, grouped by entity set.
+
+    A navigation property joins what is read and written of two entity sets, whichever of their tools do it.
+    """
+    if not gold:
         return []
-    by_kind = dict(keys.by_kind)
+    by_kind = dict(gold)
     if len(by_kind) > 1:
-        by_kind[ALL_KINDS] = _union(by_kind.values())
+        by_kind[_ALL_KINDS] = _union(by_kind.values())
     count = snapshot.tool_count
     plain = np.arange(count, dtype=np.int64)
-    views = [_View(suffix="", groups=plain, size=count, keys=by_kind)]
+    views = [_View(suffix="", groups=plain, size=count, gold=by_kind)]
     numbers: dict[str, int] = {}
     sets = plain.copy()
     for tool, row in enumerate(snapshot.tools):
@@ -150,13 +183,13 @@ def _views(snapshot: Snapshot, keys: DependencyKeys) -> list[_View]:
             sets[tool] = count + numbers.setdefault(name, len(numbers))
     if numbers:
         size = count + len(numbers)
-        mapped = {kind: mapped_ends(pairs, count, sets, size) for kind, pairs in by_kind.items()}
-        views.append(_View(suffix=_OF_ENTITY_SETS, groups=sets, size=size, keys=mapped))
+        mapped = {kind: map_ends(pairs, count, sets, size) for kind, pairs in by_kind.items()}
+        views.append(_View(suffix=_OF_ENTITY_SETS, groups=sets, size=size, gold=mapped))
     return views
 
 
 def _entity_set(row: Mapping[str, Any]) -> str:
-    """The entity set that a tool works on, with the service that it belongs to, or empty."""
+    """The entity set that a tool works on, with the service that it belongs to; empty where there is none."""
     metadata = row.get("metadata", {})
     name = metadata.get("entity_set")
     service = metadata.get("service") or metadata.get("namespace") or metadata.get("app") or ""

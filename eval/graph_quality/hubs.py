@@ -1,4 +1,4 @@
-"""Hubs: nodes that touch so many tools that they say nothing of any."""
+"""Hubs: nodes that touch so many tools that they relate no two of them in particular."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from retrieval.snapshot.reader import Snapshot
 __all__ = ["HUB_SHARE", "hubs"]
 
 HUB_SHARE = 0.1
-"""A node that touches more than this share of the tools, and more than two, joins no two of them in particular."""
+"""A hub touches more than this share of the tools, and more than two."""
 
 
 def hubs(snapshot: Snapshot) -> NDArray[np.bool_]:
-    """Which nodes are hubs, bool [nodes]; a tool is none."""
+    """Which nodes are hubs, bool [nodes]; a tool is never one."""
     touched = snapshot.tool_degrees > max(2.0, HUB_SHARE * snapshot.tool_count)
     touched[: snapshot.tool_count] = False
     return touched

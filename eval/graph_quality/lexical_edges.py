@@ -1,4 +1,4 @@
-"""What one finds without a graph: tools joined because names or types are equal. The yardstick of the derived edges."""
+"""Lexical edges: tools joined because names or types are equal, without a graph. The baseline of the derived edges."""
 
 from __future__ import annotations
 
@@ -6,41 +6,38 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
-from eval.graph_quality.pairs import Pairs, encode
+from eval.graph_quality.tool_pairs import Numbers, Pairs, encode
 from ontology.names import canonical_name
 from ontology.tool import Parameter, Tool
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["BASELINES", "baseline_needs"]
+__all__ = ["LEXICAL_BASELINES", "lexical_pairs"]
 
-BASELINES = ("same name", "shared words", "same type")
-"""One tool needs another by ``same name``: one of its inputs is called as an output of the other; by ``shared words``:
-every word of the name of one of its inputs stands in the other's name or in the names of the other's outputs; by
-``same type``: one of its inputs is declared with the type of an output of the other."""
-
-Numbers = NDArray[np.int64]
+LEXICAL_BASELINES = ("same name", "shared words", "same type")
+"""A tool is a consumer of another by ``same name``: one of its inputs has the name of one of the other's outputs; by
+``shared words``: every word of the name of one of its inputs is in the other's name or in the names of its outputs; by
+``same type``: one of its inputs has the declared type of one of the other's outputs."""
 
 
-def baseline_needs(snapshot: Snapshot, scope: Numbers) -> dict[str, Pairs]:
-    """For each of :data:`BASELINES` the pairs (tool that needs, tool that is needed) among the tools of ``scope``."""
+def lexical_pairs(snapshot: Snapshot, scope: Numbers) -> dict[str, Pairs]:
+    """For each of :data:`LEXICAL_BASELINES` the pairs (consumer, producer) among the tools of ``scope``."""
     tools = {int(number): snapshot.tool(int(number)) for number in scope}
-    named = _Named(snapshot.abbreviations)
-    outputs = _index(tools, named.outputs)
-    offered = _index(tools, named.offer)
+    names = _Names(snapshot.abbreviations)
+    outputs = _index(tools, names.outputs)
+    words = _index(tools, names.output_words)
     types = _index(tools, lambda tool: _types(tool.returns))
     size = snapshot.tool_count
     found = (
-        _matched(tools, named.inputs, outputs.get, size),
-        _matched(tools, named.inputs, lambda name: _holding_all(name.split(), offered), size),
+        _matched(tools, names.inputs, outputs.get, size),
+        _matched(tools, names.inputs, lambda name: _having_all(name.split(), words), size),
         _matched(tools, lambda tool: _types(tool.parameters), types.get, size),
     )
-    return dict(zip(BASELINES, found, strict=True))
+    return dict(zip(LEXICAL_BASELINES, found, strict=True))
 
 
-class _Named:
-    """Canonical names of fields; the last segment of a dotted path names the field."""
+class _Names:
+    """Canonical names of fields; the last segment of a dotted path is the field's name."""
 
     def __init__(self, abbreviations: Mapping[str, str]) -> None:
         self._abbreviations = abbreviations
@@ -51,8 +48,8 @@ class _Named:
     def outputs(self, tool: Tool) -> set[str]:
         return {self._field(output.name) for output in tool.returns} - {""}
 
-    def offer(self, tool: Tool) -> set[str]:
-        """The words of the tool's name and of its outputs."""
+    def output_words(self, tool: Tool) -> set[str]:
+        """The words of the tool's name and of the names of its outputs."""
         names = [canonical_name(tool.name, self._abbreviations), *self.outputs(tool)]
         return {word for name in names for word in name.split()}
 
@@ -73,29 +70,29 @@ def _index(tools: Mapping[int, Tool], texts: Callable[[Tool], set[str]]) -> dict
     return {text: np.asarray(sorted(numbers), dtype=np.int64) for text, numbers in found.items()}
 
 
-def _holding_all(words: Iterable[str], offered: Mapping[str, Numbers]) -> Numbers | None:
-    held: Numbers | None = None
+def _having_all(words: Iterable[str], index: Mapping[str, Numbers]) -> Numbers | None:
+    found: Numbers | None = None
     for word in words:
-        having = offered.get(word)
+        having = index.get(word)
         if having is None:
             return None
-        held = having if held is None else np.intersect1d(held, having, assume_unique=True)
-    return held
+        found = having if found is None else np.intersect1d(found, having, assume_unique=True)
+    return found
 
 
 def _matched(
     tools: Mapping[int, Tool],
-    needs: Callable[[Tool], set[str]],
-    providers: Callable[[str], Numbers | None],
+    inputs: Callable[[Tool], set[str]],
+    producers_of: Callable[[str], Numbers | None],
     size: int,
 ) -> Pairs:
-    """The pairs (tool, other tool) in which the other provides one of the texts that the tool needs."""
+    """The pairs (tool, other tool) in which the other produces one of the tool's inputs."""
     known: dict[str, Numbers | None] = {}
     found = [np.empty(0, dtype=np.int64)]
     for number, tool in tools.items():
-        for name in needs(tool):
+        for name in inputs(tool):
             if name not in known:
-                known[name] = providers(name)
-            if (giving := known[name]) is not None:
-                found.append(encode(np.full(len(giving), number), giving, size))
+                known[name] = producers_of(name)
+            if (producers := known[name]) is not None:
+                found.append(encode(np.full(len(producers), number), producers, size))
     return np.unique(np.concatenate(found))

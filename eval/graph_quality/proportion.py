@@ -1,10 +1,11 @@
-"""The Proportion: a share with the interval that its count allows."""
+"""A proportion: how many of how many cases, with its 95 % Wilson interval."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+
+from pydantic import computed_field
+from pydantic.dataclasses import dataclass
 
 __all__ = ["Proportion"]
 
@@ -13,27 +14,30 @@ _Z = 1.959964  # two-sided 95 % of the normal distribution
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """``hits`` of ``of``, with the 95 % Wilson interval; without cases there is no share."""
+    """``hits`` of ``of`` cases. In JSON: ``hits, of, value, low, high``; the last three are null without cases."""
 
     hits: int
     of: int
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def value(self) -> float | None:
-        """The share in [0, 1]."""
+        """The share in [0, 1]; None without cases."""
         return self.hits / self.of if self.of else None
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
-    def interval(self) -> tuple[float, float] | None:
-        """Lower and upper end of the 95 % Wilson interval, each in [0, 1]."""
-        if not self.of:
-            return None
-        share, spread = self.hits / self.of, _Z * _Z / self.of
-        middle = share + spread / 2
-        half = math.sqrt(share * (1 - share) * spread + spread * spread / 4)
-        return max(0.0, (middle - half) / (1 + spread)), min(1.0, (middle + half) / (1 + spread))
+    def low(self) -> float | None:
+        """Lower end of the 95 % Wilson interval, in [0, 1]."""
+        return max(0.0, self._bound(-1)) if self.of else None
 
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
-        low, high = self.interval or (None, None)
-        return {"value": self.value, "low": low, "high": high, "hits": self.hits, "of": self.of}
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def high(self) -> float | None:
+        """Upper end of the 95 % Wilson interval, in [0, 1]."""
+        return min(1.0, self._bound(+1)) if self.of else None
+
+    def _bound(self, side: int) -> float:
+        share, spread = self.hits / self.of, _Z * _Z / self.of
+        half = math.sqrt(share * (1 - share) * spread + spread * spread / 4)
+        return (share + spread / 2 + side * half) / (1 + spread)

@@ -1,46 +1,58 @@
-"""The quality of a published tool graph, as JSON values for a report."""
+"""The quality of a published tool graph."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.graph_quality.build_report import build_account
-from eval.graph_quality.connectivity import joined_requests
-from eval.graph_quality.edge_precision import edge_agreement
-from eval.graph_quality.external_edges import GivenEdges
-from eval.graph_quality.residual_duplicates import duplicates_left
-from eval.graph_quality.statistics import census
+from eval.graph_quality.build_report import BuildCounts, count_build
+from eval.graph_quality.connectivity import Connectivity, measure_connectivity
+from eval.graph_quality.edge_files import ExternalEdges
+from eval.graph_quality.edge_precision import EdgePrecision, measure_edge_precision
+from eval.graph_quality.residual_duplicates import ResidualDuplicates, find_residual_duplicates
+from eval.graph_quality.statistics import GraphStatistics, graph_statistics
 from eval.queries import QuerySet
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["graph_quality"]
+__all__ = ["GraphQuality", "graph_quality"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphQuality:
+    """What was measured of a tool graph; None where nothing was given to measure by."""
+
+    snapshot_id: str
+    statistics: GraphStatistics
+    edges: EdgePrecision | None
+    connectivity: Connectivity | None
+    duplicates: ResidualDuplicates
+    build: BuildCounts | None
 
 
 def graph_quality(
     snapshot: Snapshot,
     *,
-    keys: Sequence[Path] = (),
-    edges: GivenEdges | None = None,
+    gold_edges: Sequence[Path] = (),
+    external_edges: ExternalEdges | None = None,
     queries: QuerySet | None = None,
-    report: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+    build_report: Mapping[str, Any] | None = None,
+) -> GraphQuality:
     """Measure the tool graph of a snapshot.
 
-    :param keys: files of true dependencies (JSON lines: ``from`` needs ``to``, ``kind``); never part of the catalogue.
-    :param edges: groups of edges found elsewhere, scored by the keys beside the snapshot's own.
-    :param queries: requests whose gold tools should be joined.
-    :param report: the build's report (:func:`~eval.graph_quality.build_report.find_build_report`).
-    :returns: ``census``, ``edges``, ``joined``, ``duplicates`` and ``build``; None where nothing was given to measure by.
-    :raises DocumentError: when a key file cannot be read.
-    :raises InvalidArgumentError: when the report is of another snapshot.
+    :param gold_edges: files of true dependencies; never part of the catalogue.
+    :param external_edges: groups of edges found by another method, scored beside the snapshot's own.
+    :param queries: requests whose gold tools should be connected.
+    :param build_report: of this snapshot; see :func:`~eval.graph_quality.build_report.find_build_report`.
+    :raises DocumentError: when a file of gold edges cannot be read.
+    :raises InvalidArgumentError: when the build report is of another snapshot.
     """
-    return {
-        "snapshot_id": snapshot.id,
-        "census": census(snapshot),
-        "edges": edge_agreement(snapshot, keys, edges) if keys else None,
-        "joined": joined_requests(snapshot, queries) if queries is not None else None,
-        "duplicates": duplicates_left(snapshot),
-        "build": build_account(report, snapshot) if report is not None else None,
-    }
+    return GraphQuality(
+        snapshot_id=snapshot.id,
+        statistics=graph_statistics(snapshot),
+        edges=measure_edge_precision(snapshot, gold_edges, external_edges) if gold_edges else None,
+        connectivity=measure_connectivity(snapshot, queries) if queries is not None else None,
+        duplicates=find_residual_duplicates(snapshot),
+        build=count_build(build_report, snapshot) if build_report is not None else None,
+    )

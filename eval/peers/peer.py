@@ -137,7 +137,7 @@ def run_job(job: Job) -> None:
         "warm_up_s": round(warm - built, 3),
         **before.grown(),
     }
-    done = {**job.run, "resources": resources, "died": ""}
+    done = {**job.run, "resources": resources, "failure": ""}
     job.header.write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
 
 

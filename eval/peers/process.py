@@ -97,7 +97,7 @@ def measure_peer(peer: Peer, python: Path, task: PeerTask, *, again: bool = Fals
         queries_sha256=task.queries_sha256,
         k=task.k,
         answers={},
-        died=UNFINISHED,
+        failure=UNFINISHED,
     )
     if _is_done(header, fresh, again=again):
         return read_run(task.folder, peer.name)
@@ -114,7 +114,7 @@ def measure_peer(peer: Peer, python: Path, task: PeerTask, *, again: bool = Fals
     )
     died = _run(python, job, task)
     if died:
-        write_header(header, replace(fresh, died=died))
+        write_header(header, replace(fresh, failure=died))
     return read_run(task.folder, peer.name)
 
 
@@ -128,7 +128,7 @@ def _is_done(header: Path, fresh: Run, *, again: bool) -> bool:
         getattr(old, field) == getattr(fresh, field)
         for field in ("system", "config_hash", "snapshot_id", "queries_sha256", "k")
     )
-    return same and old.died != UNFINISHED and not (again and old.died)
+    return same and old.failure != UNFINISHED and not (again and old.failure)
 
 
 def _run(python: Path, job: protocol.Job, task: PeerTask) -> str:

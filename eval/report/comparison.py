@@ -1,12 +1,12 @@
-"""The page of a comparison: what differs beside the answers, then what each system gained and lost."""
+"""The page of a comparison: what differs beside the answers, then the requests that each system gained and lost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eval.analysis.changes import Change, complete_at
+from eval.analysis.changes import ChangedRequest, complete_at
 from eval.analysis.compare import Comparison, Point, SetComparison, SystemComparison
-from eval.report.document import Block, Cell, Column, Document, Paragraph, Section, Table
+from eval.report.blocks import Block, Cell, Document, Paragraph, Section, Table, make_table, numbers, texts
 from eval.report.markdown import document_to_markdown
 from eval.report.numbers import counted, p_value, percent, points
 
@@ -22,7 +22,7 @@ def comparison_to_markdown(comparison: Comparison, *, title: str = "") -> str:
 
 
 def comparison_document(comparison: Comparison, *, title: str = "") -> Document:
-    """The page: what differs beside the answers at its top, then each set."""
+    """The page: at the top what differs beside the answers, then each set."""
     return Document(
         title=title or "What changed",
         warnings=tuple(_warnings(comparison)),
@@ -31,7 +31,7 @@ def comparison_document(comparison: Comparison, *, title: str = "") -> Document:
 
 
 def _warnings(comparison: Comparison) -> Iterator[str]:
-    """What differs beside the answers, the gravest first."""
+    """What differs beside the answers, the most important first."""
     for compared in comparison.sets:
         name = _both(compared.names)
         if compared.snapshots[0] != compared.snapshots[1]:
@@ -78,69 +78,59 @@ def _set(compared: SetComparison, comparison: Comparison) -> Section:
 
 
 def _points(compared: SetComparison, comparison: Comparison) -> Table:
-    rows = []
-    for one in compared.systems:
-        for point in one.points:
-            rows.append((Cell(text=one.system), *_point(point)))
-    names = ("system", "k", "before", "after", "difference", "gained", "lost")
-    return Table(
+    configs = ", ".join(f"{one.system} {_both(one.hashes)}" for one in compared.systems)
+    return make_table(
+        (*texts("system"), *numbers("k", "before", "after", "difference", "gained", "lost")),
+        [(one.system, *_point(point)) for one in compared.systems for point in one.points],
         caption=f"CompleteRecall@k (%) over the {len(compared.paired):,} requests that both have; differences in points "
         f"with paired 95 % interval and two-sided p (bootstrap of {comparison.resamples:,} resamples, seed "
-        f"{comparison.seed}), bold where the interval leaves out 0; requests gained and lost. Snapshot "
-        f"{_both(compared.snapshots)}; config hash of {', '.join(f'{one.system} {_both(one.hashes)}' for one in compared.systems)}.",
-        columns=tuple(Column(name=name, number=name != "system") for name in names),
-        rows=tuple(rows),
+        f"{comparison.seed}), bold where the interval excludes 0; requests gained and lost. Snapshot "
+        f"{_both(compared.snapshots)}; config hash of {configs}.",
     )
 
 
-def _point(point: Point) -> tuple[Cell, ...]:
+def _point(point: Point) -> tuple[str | Cell, ...]:
     difference = Cell(
         text=points(point.difference),
         best=point.low > 0 or point.high < 0,
         detail=f"[{points(point.low)}, {points(point.high)}], p {p_value(point.p)}",
     )
-    values = (Cell(text=str(point.k)), Cell(text=percent(point.before)), Cell(text=percent(point.after)))
-    return (*values, difference, Cell(text=str(len(point.gained))), Cell(text=str(len(point.lost))))
+    values = (str(point.k), percent(point.before), percent(point.after))
+    return (*values, difference, str(len(point.gained)), str(len(point.lost)))
 
 
 def _changes(one: SystemComparison) -> Section | None:
-    """The requests whose completeness changed at any k; None where none did."""
-    sides: list[tuple[str, list[tuple[int, tuple[Change, ...]]]]] = [
-        ("Gained", [(point.k, point.gained) for point in one.points]),
-        ("Lost", [(point.k, point.lost) for point in one.points]),
-    ]
+    """The requests whose completeness changed at any k; None where there are none."""
+    sides = {
+        "Gained": [(point.k, point.gained) for point in one.points],
+        "Lost": [(point.k, point.lost) for point in one.points],
+    }
     blocks: list[Block] = []
-    for side, by_cutoff in sides:
+    for side, by_cutoff in sides.items():
         table = _change_table(by_cutoff)
         if table.rows:
             blocks += [Paragraph(text=f"{side}: {counted(len(table.rows), 'request')}."), table]
     return Section(title=one.system, blocks=tuple(blocks)) if blocks else None
 
 
-def _change_table(by_cutoff: Sequence[tuple[int, tuple[Change, ...]]]) -> Table:
+def _change_table(by_cutoff: Sequence[tuple[int, tuple[ChangedRequest, ...]]]) -> Table:
     """A row for each request, with the cutoffs at which it changed and the ranks of its gold tools."""
     at: dict[str, list[int]] = {}
-    changes: dict[str, Change] = {}
+    changes: dict[str, ChangedRequest] = {}
     for k, changed in by_cutoff:
         for change in changed:
             at.setdefault(change.query.id, []).append(k)
             changes[change.query.id] = change
     rows = []
-    for query_id in sorted(changes):
-        change = changes[query_id]
+    for query_id, change in sorted(changes.items()):
         ranks = ", ".join(
             f"{tool} {_rank(before)} → {_rank(after)}"
             for tool, before, after in zip(change.query.tools, change.before, change.after, strict=True)
         )
         depth = f"{_rank(complete_at(change.before))} → {_rank(complete_at(change.after))}"
-        texts = (query_id, change.query.request_class, _shortened(change.query.text))
-        rows.append((*texts, " ".join(f"@{k}" for k in at[query_id]), depth, ranks))
-    names = ("request", "class", "text", "at", "complete at", "ranks of the gold tools")
-    return Table(
-        caption="",
-        columns=tuple(Column(name=name, number=False) for name in names),
-        rows=tuple(tuple(Cell(text=text) for text in row) for row in rows),
-    )
+        described = (query_id, change.query.request_class, _shortened(change.query.text))
+        rows.append((*described, " ".join(f"@{k}" for k in at[query_id]), depth, ranks))
+    return make_table(texts("request", "class", "text", "at", "complete at", "ranks of the gold tools"), rows)
 
 
 def _both(values: tuple[str, str]) -> str:

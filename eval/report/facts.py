@@ -1,4 +1,4 @@
-"""Tables of everything beside quality: what was measured, on what, at what cost, and what went wrong."""
+"""Tables of everything beside quality: what was measured, the configurations, latency and cost, and warnings."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from eval.report.document import NOTHING, Cell, Column, Table
+from eval.measured_set import MeasuredSet
+from eval.report.blocks import NOTHING, Column, Table, make_table, numbers, texts
 from eval.report.figure_lookup import Figures, chosen
 from eval.report.numbers import bytes_of, counted, milliseconds
-from eval.summary import MeasuredSet, Summary, SystemFacts
+from eval.summary import Summary, SystemFacts
 
 __all__ = [
     "configs_table",
@@ -37,28 +38,25 @@ _RESOURCES: Mapping[str, tuple[str, Callable[[float], str]]] = {
 
 
 def sets_table(summary: Summary) -> Table:
-    """The sets: snapshot, size of catalogue and of requests, classes."""
-    columns = (
-        Column(name="set", number=False),
-        Column(name="tools"),
-        Column(name="requests"),
-        Column(name="classes", number=False),
-        Column(name="snapshot", number=False),
-        Column(name="requests' SHA-256", number=False),
-    )
+    """The sets: catalogue, requests, classes, snapshot."""
     rows = []
-    for name, said in summary.sets.items():
-        classes = ", ".join(f"{one or 'no class'} {count}" for one, count in sorted(said["classes"].items()))
-        texts = (name, f"{said['tools']:,}", f"{said['queries']:,}", classes)
-        rows.append((*texts, str(said["snapshot_id"]), str(said["queries_sha256"])[:12]))
-    return Table(caption="", columns=columns, rows=_cells(rows))
+    for name, facts in summary.sets.items():
+        classes = ", ".join(f"{one or 'no class'} {count}" for one, count in sorted(facts.classes.items()))
+        sizes = (f"{facts.tools:,}", f"{facts.queries:,}")
+        rows.append((name, *sizes, classes, facts.snapshot_id, facts.queries_sha256[:12]))
+    columns = (
+        *texts("set"),
+        *numbers("tools", "requests"),
+        *texts("classes", "snapshot", "requests' SHA-256"),
+    )
+    return make_table(columns, rows)
 
 
 def systems_table(summary: Summary, sets: Sequence[MeasuredSet]) -> Table:
-    """The systems: how many tools an answer could hold, and what sets each configuration apart from the others.
+    """The systems: how many tools an answer could hold, and the settings in which the configurations differ.
 
-    What all configurations have in common is in the caption; what differs between the sets of one system (its snapshot)
-    is left to the hashes of :func:`configs_table`.
+    Settings that all configurations share are in the caption. What differs between the sets of one system (its snapshot) is
+    only in the hashes of :func:`configs_table`.
     """
     runs = [run for measured in sets for run in measured.runs]
     common = _common([run.config for run in runs])
@@ -68,14 +66,10 @@ def systems_table(summary: Summary, sets: Sequence[MeasuredSet]) -> Table:
         config = {key: value for key, value in _common([run.config for run in own]).items() if key not in common}
         depths = ", ".join(str(k) for k in sorted({run.k for run in own}))
         rows.append((system, depths, _settings(config)))
-    return Table(
+    return make_table(
+        (*texts("system"), *numbers("k"), *texts("configuration")),
+        rows,
         caption=f"Common to all configurations: {_settings(common)}.",
-        columns=(
-            Column(name="system", number=False),
-            Column(name="k"),
-            Column(name="configuration", number=False),
-        ),
-        rows=_cells(rows),
     )
 
 
@@ -85,12 +79,11 @@ def configs_table(summary: Summary) -> Table:
     rows = [
         (system, *(figures.config(system, name) or NOTHING.text for name in summary.sets)) for system in summary.systems
     ]
-    columns = (Column(name="system", number=False), *(Column(name=name, number=False) for name in summary.sets))
-    return Table(caption="", columns=columns, rows=_cells(rows))
+    return make_table(texts("system", *summary.sets), rows)
 
 
 def _common(configs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What all of the configurations say alike."""
+    """The settings that are equal in all configurations."""
     first = configs[0] if configs else {}
     return {
         key: value
@@ -101,84 +94,78 @@ def _common(configs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _settings(config: Mapping[str, Any]) -> str:
     """Settings on one line, digests shortened."""
-    texts = {
+    values = {
         key: value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
         for key, value in config.items()
     }
-    return "; ".join(f"{key} {text[:12] if _DIGEST.fullmatch(text) else text}" for key, text in texts.items()) or "–"
+    return "; ".join(f"{key} {text[:12] if _DIGEST.fullmatch(text) else text}" for key, text in values.items()) or "–"
 
 
 def latency_table(summary: Summary, set_name: str, systems: Sequence[str] = ()) -> Table:
-    """Milliseconds of each stage, median and 95th percentile, and how many requests were answered how."""
+    """Milliseconds of each stage, median and 95th percentile, and how the requests were answered."""
     figures = Figures(summary)
     facts = _facts(figures, set_name, systems)
     known = {stage for fact in facts for stage in fact.stages_ms}
     stages = [stage for stage in _STAGES if stage in known]
     stages += sorted(known - {*_STAGES, _TOTAL}) + ([_TOTAL] if _TOTAL in known else [])
-    columns = [
+    columns: list[Column] = [
         *figures.system_columns([set_name]),
-        Column(name="answered"),
-        Column(name="unanswered"),
-        Column(name="fallbacks"),
+        *numbers("answered", "unanswered", "fallbacks"),
     ]
-    columns += [Column(name=name, group=stage) for stage in stages for name in ("p50", "p95")]
-    rows = []
-    for fact in facts:
-        texts = (
+    for stage in stages:
+        columns += numbers("p50", "p95", group=stage)
+    rows = [
+        (
             fact.system,
             fact.config_hash,
             *(f"{count:,}" for count in (fact.answered, fact.unanswered, fact.fallbacks)),
+            *(text for stage in stages for text in _percentiles(fact, stage)),
         )
-        times = [_pair(fact, stage) for stage in stages]
-        rows.append((*(Cell(text=text) for text in texts), *(cell for pair in times for cell in pair)))
+        for fact in facts
+    ]
     caption = (
         f"Latency by stage in milliseconds, {set_name}: median and 95th percentile over the answered requests. "
-        "Compare within this table only: a shared machine's absolute times are no result. "
+        "Compare within this table only: absolute times of a shared machine are no result. "
     )
-    return Table(caption=caption + figures.identity([set_name], ()), columns=tuple(columns), rows=tuple(rows))
+    return make_table(columns, rows, caption=caption + figures.identity([set_name], ()))
 
 
 def cost_table(summary: Summary, set_name: str, systems: Sequence[str] = ()) -> Table | None:
-    """What was measured of each system's cost (building, loading, memory, tokens, money); None where nothing was."""
+    """The measured costs of each system (building, loading, memory, tokens, money); None where nothing was measured."""
     figures = Figures(summary)
     facts = _facts(figures, set_name, systems)
     known = {name for fact in facts for name in fact.resources}
     names = [name for name in _RESOURCES if name in known] + sorted(known - set(_RESOURCES))
     if not names:
         return None
-    rows = [
-        (Cell(text=fact.system), Cell(text=fact.config_hash), *(_resource(fact, name) for name in names))
-        for fact in facts
-    ]
-    columns = [
-        *figures.system_columns([set_name]),
-        *(Column(name=_RESOURCES[name][0] if name in _RESOURCES else name) for name in names),
-    ]
-    return Table(
+    rows = [(fact.system, fact.config_hash, *(_resource(fact, name) for name in names)) for fact in facts]
+    return make_table(
+        (
+            *figures.system_columns([set_name]),
+            *numbers(*(_RESOURCES[name][0] if name in _RESOURCES else name for name in names)),
+        ),
+        rows,
         caption=f"Cost, {set_name}; a dash where it was not measured. {figures.identity([set_name], ())}",
-        columns=tuple(columns),
-        rows=tuple(rows),
     )
 
 
 def missing_gold_table(measured: MeasuredSet) -> Table:
-    """Requests whose gold set names tools that the catalogue does not have, every one."""
-    rows = [(query, ", ".join(tools)) for query, tools in sorted(measured.missing_gold.items())]
-    return Table(
+    """All requests whose gold set names tools that the catalogue does not have."""
+    return make_table(
+        texts("request", "tools that are missing"),
+        [(query, ", ".join(tools)) for query, tools in sorted(measured.missing_gold.items())],
         caption=f"Gold tools that the catalogue of {measured.queries.name} does not have. "
         f"Snapshot {measured.snapshot_id}.",
-        columns=(Column(name="request", number=False), Column(name="tools that are missing", number=False)),
-        rows=_cells(rows),
     )
 
 
 def warnings_of(summary: Summary, sets: Sequence[MeasuredSet]) -> tuple[str, ...]:
-    """What must be known before any figure is read: gold that is missing, runs that died, requests without an answer."""
+    """What a reader must know before any figure: missing gold tools, failed runs, requests without an answer."""
     found = []
     for measured in sets:
         name, missing = measured.queries.name, measured.missing_gold
         if missing:
-            tools = {tool for lacking in missing.values() for tool in lacking}
+            tools = {tool for missed in missing.values() for tool in missed}
             found.append(
                 f"{name}: {len(missing):,} of {len(measured.queries.queries):,} requests need {counted(len(tools), 'tool')} "
                 "that the catalogue does not have; they count, and no system can complete them."
@@ -190,8 +177,8 @@ def warnings_of(summary: Summary, sets: Sequence[MeasuredSet]) -> tuple[str, ...
                 )
     for fact in summary.facts:
         where = f"{fact.system} on {fact.set_name}"
-        if fact.died:
-            found.append(f"{where} stopped before its end ({fact.died}); what it did not answer scores 0.")
+        if fact.failure:
+            found.append(f"{where} stopped before its end ({fact.failure}); requests without an answer score 0.")
         elif fact.unanswered:
             found.append(f"{where} left {counted(fact.unanswered, 'request')} without an answer; each scores 0.")
     return tuple(found)
@@ -202,19 +189,13 @@ def _facts(figures: Figures, set_name: str, systems: Sequence[str]) -> list[Syst
     return [fact for fact in found if fact is not None]
 
 
-def _pair(fact: SystemFacts, stage: str) -> tuple[Cell, Cell]:
+def _percentiles(fact: SystemFacts, stage: str) -> tuple[str, ...]:
     found = fact.stages_ms.get(stage)
-    if found is None:
-        return NOTHING, NOTHING
-    return Cell(text=milliseconds(found[0])), Cell(text=milliseconds(found[1]))
+    return (NOTHING.text, NOTHING.text) if found is None else tuple(map(milliseconds, found))
 
 
-def _resource(fact: SystemFacts, name: str) -> Cell:
+def _resource(fact: SystemFacts, name: str) -> str:
     value = fact.resources.get(name)
     if value is None:
-        return NOTHING
-    return Cell(text=_RESOURCES[name][1](value) if name in _RESOURCES else f"{value:g}")
-
-
-def _cells(rows: Sequence[Sequence[str]]) -> tuple[tuple[Cell, ...], ...]:
-    return tuple(tuple(Cell(text=text) for text in row) for row in rows)
+        return NOTHING.text
+    return _RESOURCES[name][1](value) if name in _RESOURCES else f"{value:g}"

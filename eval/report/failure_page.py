@@ -1,4 +1,4 @@
-"""The page of failures: each request with what is missing, what took its place, and what the graph saw."""
+"""The page of failures, and the section of a win/loss analysis: each request with its tools and the graph evidence."""
 
 from __future__ import annotations
 
@@ -7,32 +7,42 @@ from collections.abc import Mapping, Sequence
 
 from egotools.values import EntryMatch, TraversedEdge
 from eval.analysis.failures import CAUSES, Failure, MissingTool, failed_requests
-from eval.analysis.wins_losses import Explained, GainedTool, HelpedAndHurt
-from eval.report.document import Block, Cell, Column, Document, Listing, Paragraph, Quotation, Section, Table
+from eval.analysis.wins_losses import DecisiveTool, ExplainedRequest, WinsLosses
+from eval.measured_set import MeasuredSet
+from eval.report.blocks import (
+    Block,
+    Document,
+    Listing,
+    Paragraph,
+    Quotation,
+    Section,
+    Table,
+    make_table,
+    numbers,
+    texts,
+)
 from eval.report.numbers import counted, percent
-from eval.summary import MeasuredSet
 
-__all__ = ["causes_table", "failures_document", "helped_and_hurt_section"]
+__all__ = ["causes_table", "failures_document", "wins_losses_section"]
 
 _TEXT_CHARS = 2_000  # of a request
 _ENTRIES = 20  # entry nodes that are named
 
 
 def failures_document(failures: Sequence[Failure], sets: Sequence[MeasuredSet], *, title: str = "") -> Document:
-    """Counts by cause, then every failure that was looked into, by set and system.
+    """Counts by cause, then every failure that was analysed, by set and system.
 
-    :param sets: what was measured, for how many requests failed in all.
+    :param sets: what was measured; the page says how many requests failed in all.
     """
     if not failures:
-        none = Paragraph(text="No failure was looked into.")
+        none = Paragraph(text="No failure was analysed.")
         return Document(title=title or "Failures", sections=(Section(title="Causes", blocks=(none,)),))
     groups: dict[tuple[str, str], list[Failure]] = {}
     for failure in failures:
         groups.setdefault(_key(failure), []).append(failure)
     sections = [Section(title="Causes", blocks=(causes_table(failures, sets),))]
     for (set_name, system), members in groups.items():
-        inner = tuple(_failure(failure) for failure in members)
-        sections.append(Section(title=f"{system} on {set_name}", sections=inner))
+        sections.append(Section(title=f"{system} on {set_name}", sections=tuple(map(_failure, members))))
     return Document(title=title or "Failures", sections=tuple(sections))
 
 
@@ -46,46 +56,44 @@ def causes_table(failures: Sequence[Failure], sets: Sequence[MeasuredSet]) -> Ta
     causes = [cause for cause in CAUSES if any(cause in tally for tally in counts.values())]
     rows = []
     for key, tally in counts.items():
-        knew = sum(_key(failure) == key and any(tool.graph_knew for tool in failure.missing) for failure in failures)
-        texts = (*key, str(depth[key]), totals.get(key, "–"), str(tally.total()), str(knew))
-        rows.append(tuple(Cell(text=text) for text in (*texts, *(str(tally[cause]) for cause in causes))))
-    columns = [Column(name="set", number=False), Column(name="system", number=False), Column(name="k")]
-    columns += [Column(name=name) for name in ("not complete", "looked into", "the graph knew", *causes)]
+        linked = sum(_key(failure) == key and any(tool.edges for tool in failure.missing) for failure in failures)
+        found = (str(depth[key]), totals.get(key, "–"), str(tally.total()), str(linked))
+        rows.append((*key, *found, *(str(tally[cause]) for cause in causes)))
     identity = sorted({f"{one.set_name} {one.snapshot_id}, {one.system} {one.config_hash}" for one in failures})
-    return Table(
-        caption="Requests that were not completed at k, and the causes of those that were looked into; a request counts "
-        "under the hardest cause of its missing tools, the graph knew where an edge joins a missing tool with one that was "
-        f"found. Snapshots and configurations: {'; '.join(identity)}.",
-        columns=tuple(columns),
-        rows=tuple(rows),
+    return make_table(
+        (*texts("set", "system"), *numbers("k", "not complete", "analysed", "linked by an edge", *causes)),
+        rows,
+        caption="Requests that were not completed at k, and the causes of those that were analysed. A request counts under the "
+        "most basic cause of its missing tools; linked by an edge: an edge joins a missing tool with one that was found. "
+        f"Snapshots and configurations: {'; '.join(identity)}.",
     )
 
 
-def helped_and_hurt_section(
-    found: HelpedAndHurt, *, title: str = "", limit: int = 10, of_requests: int | None = None
+def wins_losses_section(
+    found: WinsLosses, *, title: str = "", limit: int = 10, of_requests: int | None = None
 ) -> Section:
-    """Where one system completes what the other does not, with the edges that explain it.
+    """The requests that only one of two systems completes, with the edges that explain it.
 
     :param limit: how many requests of each side are shown; all are counted.
     :param of_requests: how many requests there are in all, for the shares.
     """
 
-    def said(count: int) -> str:
-        share = f" ({percent(count / of_requests)} % of {of_requests:,})" if of_requests else ""
-        return f"{counted(count, 'request')}{share}"
+    def share(count: int) -> str:
+        of_all = f" ({percent(count / of_requests)} % of {of_requests:,})" if of_requests else ""
+        return f"{counted(count, 'request')}{of_all}"
 
     counts = Paragraph(
-        text=f"{found.first} completes {said(len(found.helped))} at {found.k} that {found.second} does not; "
-        f"{found.second} completes {said(len(found.hurt))} that {found.first} does not. Snapshot {found.snapshot_id}."
+        text=f"{found.first} completes {share(len(found.wins))} at {found.k} that {found.second} does not; "
+        f"{found.second} completes {share(len(found.losses))} that {found.first} does not. Snapshot {found.snapshot_id}."
     )
-    sides = ((found.first, found.second, found.helped), (found.second, found.first, found.hurt))
+    sides = ((found.first, found.second, found.wins), (found.second, found.first, found.losses))
     sections = [
         Section(
             title=f"{winner} completes, {loser} does not",
-            sections=tuple(_explained(one, winner, loser) for one in explained[:limit]),
+            sections=tuple(_explained(one, winner, loser) for one in requests[:limit]),
         )
-        for winner, loser, explained in sides
-        if explained[:limit]
+        for winner, loser, requests in sides
+        if requests[:limit]
     ]
     return Section(title=title or f"{found.first} against {found.second}", blocks=(counts,), sections=tuple(sections))
 
@@ -108,82 +116,73 @@ def _totals(depth: Mapping[tuple[str, str], int], sets: Sequence[MeasuredSet]) -
 
 def _failure(failure: Failure) -> Section:
     query = failure.query
-    blocks: list[Block] = [Quotation(text=query.text[:_TEXT_CHARS])]
     facts = [f"class: {query.request_class}"] if query.request_class else []
     facts += [f"no answer: {failure.error}"] if failure.error else []
     facts += [
-        f"gold: {_called(failure, query.tools)}",
-        f"found among the first {failure.k}: {_called(failure, failure.found) or 'none'}",
-        f"took their place: {_called(failure, failure.intruders) or 'nothing'}",
+        f"gold: {_named(failure, query.tools)}",
+        f"found among the first {failure.k}: {_named(failure, failure.found) or 'none'}",
+        f"wrong tools among them: {_named(failure, failure.wrong) or 'none'}",
     ]
     if failure.last_features:
-        facts.append(f"last admitted: {failure.last_admitted} ({_features(failure.last_features)})")
-    blocks.append(Listing(items=tuple(facts)))
-    blocks.append(_missing_table(failure))
+        facts.append(f"last of them: {failure.last} ({_features(failure.last_features)})")
+    blocks: list[Block] = [Quotation(text=query.text[:_TEXT_CHARS]), Listing(items=tuple(facts)), _missing(failure)]
     if failure.entries:
         blocks.append(Paragraph(text=f"Entry nodes: {_entries(failure.entries)}"))
     return Section(title=f"{query.id}: {failure.cause}", blocks=tuple(blocks))
 
 
-def _called(failure: Failure, tools: Sequence[str]) -> str:
-    """Tools by id, with the name where the id does not say it."""
+def _named(failure: Failure, tools: Sequence[str]) -> str:
+    """Tools by id, with the name where the id does not contain it."""
     return ", ".join(f"{tool} ({failure.names[tool]})" if tool in failure.names else tool for tool in tools)
 
 
-def _missing_table(failure: Failure) -> Table:
-    names = ("missing", "rank", "cause", "candidate", "in an ego graph", "features", "what the graph knew")
-    return Table(
-        caption="",
-        columns=tuple(Column(name=name, number=name == "rank") for name in names),
-        rows=tuple(
-            (
-                Cell(text=_called(failure, [tool.tool_id])),
-                Cell(text="–" if tool.rank is None else str(tool.rank)),
-                Cell(text=tool.cause + (f": {tool.twin}" if tool.twin else "")),
-                Cell(text=_yes_or_no(tool.candidate)),
-                Cell(text=_yes_or_no(tool.in_ego_graph)),
-                Cell(text=_features(tool.features)),
-                Cell(text=_knowledge(tool)),
-            )
-            for tool in failure.missing
-        ),
-    )
+def _missing(failure: Failure) -> Table:
+    rows = [
+        (
+            _named(failure, [tool.tool_id]),
+            _rank(tool.rank),
+            tool.cause + (f": {tool.near_duplicate}" if tool.near_duplicate else ""),
+            _yes_or_no(tool.candidate),
+            _yes_or_no(tool.in_ego_graph),
+            _features(tool.features),
+            _evidence(tool),
+        )
+        for tool in failure.missing
+    ]
+    others = texts("cause", "candidate", "in an ego graph", "features", "graph evidence")
+    return make_table((*texts("missing"), *numbers("rank"), *others), rows)
 
 
-def _knowledge(tool: MissingTool) -> str:
+def _evidence(tool: MissingTool) -> str:
     """What joins the missing tool with those that were found."""
     if tool.edges:
-        return f"it knew: {_edges(tool.edges)}"
+        return f"linked: {_edges(tool.edges)}"
     if tool.shared:
         return f"no edge, but in common: {', '.join(tool.shared)}"
-    return "it did not know"
+    return "none"
 
 
-def _explained(explained: Explained, winner: str, loser: str) -> Section:
+def _explained(explained: ExplainedRequest, winner: str, loser: str) -> Section:
     query = explained.query
-    names = ("gold", winner, loser, "reached from", "joined with other gold by")
-    table = Table(
-        caption="",
-        columns=tuple(Column(name=name, number=name in (winner, loser)) for name in names),
-        rows=tuple(
-            (
-                Cell(text=tool.tool_id),
-                Cell(text=str(tool.rank)),
-                Cell(text="–" if tool.other_rank is None else str(tool.other_rank)),
-                Cell(text=_reached(tool)),
-                Cell(text=_edges(tool.edges) or "–"),
-            )
-            for tool in explained.tools
-        ),
+    rows = [
+        (tool.tool_id, str(tool.rank), _rank(tool.other_rank), _reached(tool), _edges(tool.edges) or "–")
+        for tool in explained.tools
+    ]
+    table = make_table(
+        (*texts("gold"), *numbers(winner, loser), *texts("reached from", "joined with other gold tools by")), rows
     )
     gold = Paragraph(text=f"Gold: {', '.join(query.tools)}.")
     return Section(title=query.id, blocks=(Quotation(text=query.text[:_TEXT_CHARS]), gold, table))
 
 
-def _reached(tool: GainedTool) -> str:
-    """The entry nodes that led to the tool, and the edges walked from them."""
+def _reached(tool: DecisiveTool) -> str:
+    """The entry nodes that led to the tool, and the edges traversed from them."""
     parts = [part for part in (_entries(tool.reasons.entries), _edges(tool.reasons.edges)) if part]
     return "; ".join(parts) or "–"
+
+
+def _rank(rank: int | None) -> str:
+    return "–" if rank is None else str(rank)
 
 
 def _entries(entries: Sequence[EntryMatch]) -> str:

@@ -1,25 +1,26 @@
-"""Finding figures in a summary, and saying in a caption what they are of."""
+"""Finding figures in a summary, and naming in a caption what they are of."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eval.report.document import Cell, Column
+from eval.report.blocks import Column, texts
 from eval.summary import Figure, Summary, SystemFacts
 
-__all__ = ["CONFIGS", "Figures", "Group", "chosen"]
+__all__ = ["CONFIGS", "Figures", "Scope", "chosen"]
 
-CONFIGS = "“Configurations by set”"  # the section where every config hash is found
+CONFIGS = "“Configurations by set”"  # the section with every config hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """The requests that figures are over, as :class:`eval.summary.Figure` names them.
+class Scope:
+    """The requests that figures are over.
 
-    :param name: what tables call it.
+    :param scope: as in :class:`eval.summary.Figure`; so ``group``.
+    :param name: in tables.
     :param sets: the sets that the requests are of.
-    :param average: whether it sums up the groups that it stands beside.
+    :param average: whether it is the average of the scopes beside it.
     """
 
     scope: str
@@ -30,49 +31,49 @@ class Group:
 
 
 class Figures:
-    """The figures and facts of a summary by what they are of."""
+    """The figures and facts of a summary by scope, system and measure."""
 
     def __init__(self, summary: Summary) -> None:
         self.summary = summary
         self._figures = {
-            (figure.scope, _set_of_class(figure), figure.group, figure.system, figure.measure): figure
-            for figure in summary.figures
+            (one.scope, one.set_name if one.scope == "class" else "", one.group, one.system, one.measure): one
+            for one in summary.figures
         }
         self._facts = {(facts.set_name, facts.system): facts for facts in summary.facts}
 
-    def get(self, group: Group, system: str, measure: str) -> Figure | None:
+    def get(self, scope: Scope, system: str, measure: str) -> Figure | None:
         """The figure, or None where it was not measured."""
-        set_name = group.sets[0] if group.scope == "class" else ""
-        return self._figures.get((group.scope, set_name, group.group, system, measure))
+        set_name = scope.sets[0] if scope.scope == "class" else ""
+        return self._figures.get((scope.scope, set_name, scope.group, system, measure))
 
     def facts(self, set_name: str, system: str) -> SystemFacts | None:
-        """What the system cost on the set, or None where it was not run on it."""
+        """The facts of a system on a set, or None where it was not run on it."""
         return self._facts.get((set_name, system))
 
-    def group(self, set_name: str = "") -> Group:
-        """All requests of a set, or of all sets, each set counting the same."""
+    def requests(self, set_name: str = "") -> Scope:
+        """All requests of a set; or of all sets, each set counting the same."""
         if set_name:
-            return Group(scope="set", group=set_name, name=set_name, sets=(set_name,))
-        return Group(scope="macro", group="", name="macro-average", sets=tuple(self.summary.sets), average=True)
+            return Scope(scope="set", group=set_name, name=set_name, sets=(set_name,))
+        return Scope(scope="macro", group="", name="macro-average", sets=tuple(self.summary.sets), average=True)
 
-    def classes(self, set_name: str) -> list[Group]:
-        """The classes of a set; none where its requests have no class."""
-        classes = self.summary.sets[set_name]["classes"]
-        return [Group(scope="class", group=name, name=name, sets=(set_name,)) for name in sorted(classes) if name]
+    def classes(self, set_name: str) -> list[Scope]:
+        """The classes of a set; empty where its requests have no class."""
+        classes = self.summary.sets[set_name].classes
+        return [Scope(scope="class", group=name, name=name, sets=(set_name,)) for name in sorted(classes) if name]
 
-    def too_large(self, group: Group, measure: str, systems: Sequence[str]) -> float | None:
-        """Share of the group's requests that no system can complete at the measure's cutoff."""
-        found = (self.get(group, system, measure) for system in systems)
+    def too_large(self, scope: Scope, measure: str, systems: Sequence[str]) -> float | None:
+        """Share of the requests that no system can complete at the measure's cutoff."""
+        found = (self.get(scope, system, measure) for system in systems)
         return next((figure.too_large for figure in found if figure is not None), None)
 
     def config(self, system: str, set_name: str) -> str:
-        """The system's config hash on a set; empty where it was not run on it."""
+        """The config hash of a system on a set; empty where it was not run on it."""
         facts = self.facts(set_name, system)
         return facts.config_hash if facts is not None else ""
 
     def identity(self, sets: Sequence[str], systems: Sequence[str]) -> str:
         """Snapshots, systems and config hashes, for a caption."""
-        ids = {name: str(self.summary.sets[name]["snapshot_id"]) for name in sets}
+        ids = {name: self.summary.sets[name].snapshot_id for name in sets}
         if len(ids) > 1:
             named = ", ".join(f"{name} {id_}" for name, id_ in ids.items())
             return f"Snapshots: {named}. Config hashes: see {CONFIGS}."
@@ -80,21 +81,14 @@ class Figures:
         return f"Snapshot {''.join(ids.values())}{f'; config hash of {hashes}' if hashes else ''}."
 
     def system_columns(self, sets: Sequence[str]) -> tuple[Column, ...]:
-        """The first columns of a table with systems below each other: over several sets a system has several configs."""
-        names = ("system", "config") if len(sets) == 1 else ("system",)
-        return tuple(Column(name=name, number=False) for name in names)
+        """The first columns of a table with one row a system; over several sets a system has several configs."""
+        return texts("system", "config") if len(sets) == 1 else texts("system")
 
-    def system_cells(self, system: str, sets: Sequence[str]) -> tuple[Cell, ...]:
-        """A system's cells in these columns."""
-        texts = (system, self.config(system, *sets)) if len(sets) == 1 else (system,)
-        return tuple(Cell(text=text) for text in texts)
-
-
-def _set_of_class(figure: Figure) -> str:
-    """A class is one of a set; the other groups have names of their own."""
-    return figure.set_name if figure.scope == "class" else ""
+    def system_cells(self, system: str, sets: Sequence[str]) -> tuple[str, ...]:
+        """The texts of a system in these columns."""
+        return (system, self.config(system, *sets)) if len(sets) == 1 else (system,)
 
 
 def chosen(summary: Summary, systems: Sequence[str]) -> tuple[str, ...]:
-    """These systems as far as the summary has them, or all of its systems."""
+    """Those of these systems that the summary has; all of its systems where none is given."""
     return tuple(name for name in systems if name in summary.systems) if systems else summary.systems

@@ -1,11 +1,12 @@
-"""The report of an evaluation as a document: what was measured first, then what was found, then what it cost."""
+"""The report of an evaluation as a document: what was measured, the figures, latency and cost, the configurations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eval.metrics import cutoff_of
-from eval.report.document import Block, Document, Paragraph, Picture, Section
+from eval.measured_set import MeasuredSet
+from eval.metrics import COMPLETE, METRICS, cutoff_of
+from eval.report.blocks import Block, Document, Paragraph, Picture, Section
 from eval.report.facts import (
     configs_table,
     cost_table,
@@ -18,24 +19,17 @@ from eval.report.facts import (
 from eval.report.figure_lookup import Figures, chosen
 from eval.report.graph_page import graph_section
 from eval.report.plots import averages_picture, by_group_picture, missing_plots
-from eval.report.tables import (
-    MEASURES,
-    PAPER_CUTOFFS,
-    difference_table,
-    measure_table,
-    per_set_table,
-    table3,
-)
-from eval.summary import MeasuredSet, Summary
+from eval.report.tables import PAPER_CUTOFFS, difference_table, measure_table, per_set_table, table3
+from eval.summary import Summary
 
 __all__ = ["report_document"]
 
-# The systems of the paper's own table, and ours: beside a long table of everything they get one of their own.
+# The systems of the paper's own table, and default; where more were measured, these have a short table of their own.
 _PAPER_SYSTEMS = ("bm25-regex-title", "semantic", "hybrid", "paper", "default")
 
 
 def report_document(summary: Summary, sets: Sequence[MeasuredSet], *, title: str = "") -> Document:
-    """The whole report; with several sets their means first, then each set.
+    """The whole report; with several sets, their means come first, then each set.
 
     :param sets: what the summary was made from.
     """
@@ -56,16 +50,16 @@ def report_document(summary: Summary, sets: Sequence[MeasuredSet], *, title: str
 
 def _measured(summary: Summary, sets: Sequence[MeasuredSet]) -> Section:
     cutoffs = ", ".join(map(str, _cutoffs(summary)))
-    said = Paragraph(
+    described = Paragraph(
         text=f"{len(summary.systems)} systems, {sum(len(one.queries.queries) for one in sets):,} requests, cutoffs "
         f"{cutoffs}. A request without an answer scores 0 and counts. Intervals are 95 % bootstrap intervals over "
         f"requests ({summary.resamples:,} resamples, seed {summary.seed}); differences are to {summary.baseline}, paired."
     )
-    return Section(title="What was measured", blocks=(said, sets_table(summary)))
+    return Section(title="What was measured", blocks=(described, sets_table(summary)))
 
 
 def _configured(summary: Summary, sets: Sequence[MeasuredSet]) -> Section:
-    """Last, because it is looked up and not read."""
+    """The configurations; they stand last, for looking them up."""
     return Section(
         title="The systems",
         sections=(
@@ -77,7 +71,7 @@ def _configured(summary: Summary, sets: Sequence[MeasuredSet]) -> Section:
 
 def _over_sets(summary: Summary) -> Section:
     """Means over the sets, each set counting the same, and every set beside the others."""
-    by_set = [per_set_table(summary, f"CompleteRecall@{cutoff}") for cutoff in PAPER_CUTOFFS]
+    by_set = [per_set_table(summary, f"{COMPLETE}@{cutoff}") for cutoff in PAPER_CUTOFFS]
     return Section(
         title="All sets",
         sections=(
@@ -85,7 +79,7 @@ def _over_sets(summary: Summary) -> Section:
                 title="Mean over the sets",
                 blocks=(
                     *([] if missing_plots() else [averages_picture(summary, name="figure3.png")]),
-                    measure_table(summary, "", "CompleteRecall", cutoffs=_cutoffs(summary)),
+                    measure_table(summary, "", COMPLETE, cutoffs=_cutoffs(summary)),
                 ),
             ),
             Section(title=f"Differences to {summary.baseline}", blocks=(difference_table(summary, ""),)),
@@ -93,7 +87,7 @@ def _over_sets(summary: Summary) -> Section:
                 title="Set by set",
                 blocks=(*by_set, *([] if missing_plots() else [by_group_picture(summary, name="figure5.png")])),
             ),
-            Section(title="Other measures", blocks=tuple(_measures(summary, "", MEASURES[1:]))),
+            Section(title="Other measures", blocks=tuple(_metrics(summary, "", but=COMPLETE))),
         ),
     )
 
@@ -102,15 +96,15 @@ def _one_set(summary: Summary, measured: MeasuredSet) -> Iterator[Section]:
     name = measured.queries.name
     yield Section(title=f"CompleteRecall by class (Table 3), {name}", blocks=tuple(_by_class(summary, name)))
     yield Section(title=f"Differences to {summary.baseline}, {name}", blocks=(difference_table(summary, name),))
-    yield Section(title=f"All measures, {name}", blocks=tuple(_measures(summary, name, MEASURES)))
+    yield Section(title=f"All measures, {name}", blocks=tuple(_metrics(summary, name)))
     cost = cost_table(summary, name)
     yield Section(
         title=f"Latency and cost, {name}", blocks=(latency_table(summary, name), *([cost] if cost is not None else []))
     )
     if measured.missing_gold:
         yield Section(title=f"Gold missing from the catalogue, {name}", blocks=(missing_gold_table(measured),))
-    if measured.graph:
-        yield graph_section(measured.graph, title=f"The tool graph, {name}", snapshot_id=measured.snapshot_id)
+    if measured.graph is not None:
+        yield graph_section(measured.graph, title=f"The tool graph, {name}")
 
 
 def _by_class(summary: Summary, set_name: str) -> Iterator[Block]:
@@ -131,15 +125,16 @@ def _pictures(summary: Summary, set_name: str) -> Iterator[Picture]:
 
 
 def _file_name(summary: Summary, set_name: str) -> str:
-    """A set's name as part of a file name: its own where that is harmless, else its number."""
+    """A set's name as part of a file name: its own where it is short and plain, else its number."""
     plain = set_name.replace("-", "").replace("_", "")
-    harmless = plain.isascii() and plain.isalnum() and len(plain) < 60
-    return set_name if harmless else f"set{list(summary.sets).index(set_name) + 1}"
+    usable = plain.isascii() and plain.isalnum() and len(plain) < 60
+    return set_name if usable else f"set{list(summary.sets).index(set_name) + 1}"
 
 
-def _measures(summary: Summary, set_name: str, measures: Sequence[str]) -> Iterator[Block]:
-    for measure in measures:
-        yield measure_table(summary, set_name, measure, cutoffs=_cutoffs(summary))
+def _metrics(summary: Summary, set_name: str, *, but: str = "") -> Iterator[Block]:
+    for metric in METRICS:
+        if metric.name != but:
+            yield measure_table(summary, set_name, metric.name, cutoffs=_cutoffs(summary))
 
 
 def _cutoffs(summary: Summary) -> list[int]:

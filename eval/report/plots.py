@@ -1,28 +1,20 @@
-"""Figures 3 and 5 of the paper as PNG: bars with interval whiskers, the same bytes for the same figures.
-
-Drawn through matplotlib's objects, never its global state, so that nothing leaks between reports or threads. Bars lie on
-their side: names of systems are long and many.
-"""
+"""Figures 3 and 5 of the paper as PNG: horizontal bars with their intervals as whiskers."""
 
 from __future__ import annotations
 
 import importlib.util
-import io
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from eval.report.document import Picture
-from eval.report.figure_lookup import Figures, Group, chosen
+from eval.report.blocks import Picture
+from eval.report.figure_lookup import Figures, Scope, chosen
 from eval.report.tables import PAPER_CUTOFFS
 from eval.summary import Summary
 from ontology.errors import MissingExtraError
+from ontology.pictures import COLOURS, axis_label, blank_figure, default_style, hide_frame, to_png
 
 __all__ = ["averages_figure", "averages_picture", "by_group_figure", "by_group_picture", "missing_plots"]
 
-# Three colours of the Okabe-Ito palette: told apart by colour-blind readers, and in grey print by their lightness.
-_COLOURS = ("#56B4E9", "#E69F00", "#0072B2", "#CC79A7", "#009E73")
-_DPI = 144
 _WIDTH = 9.0  # inches
 _BAR = 0.16  # inches a bar
 _MARGIN = 1.1  # inches for title, axis and caption
@@ -30,23 +22,30 @@ _PANELS = 3  # a row
 _MOST_NAME = 34  # characters of a name on an axis
 
 
+def missing_plots() -> tuple[str, ...]:
+    """Empty where pictures can be drawn; else a warning for the report."""
+    if importlib.util.find_spec("matplotlib") is not None:
+        return ()
+    return (f"The plots are left out: {MissingExtraError('matplotlib', extra='eval')}",)
+
+
 def averages_picture(summary: Summary, set_name: str = "", *, systems: Sequence[str] = (), name: str) -> Picture:
     """The paper's Figure 3: CompleteRecall at 3, 5 and 10 by system, micro-average of a set or mean over the sets."""
     figure = averages_figure(summary, set_name, systems=systems)
     figures = Figures(summary)
-    group, names = figures.group(set_name), chosen(summary, systems)
+    group, names = figures.requests(set_name), chosen(summary, systems)
     what = f"mean over {len(group.sets)} sets" if not set_name else f"micro-averages, {set_name}"
     title = f"CompleteRecall@k, {what}"
     caption = f"{title}, with 95 % intervals. {figures.identity(group.sets, names)}"
-    return Picture(name=name, title=title, caption=caption, png=_png(figure, caption))
+    return Picture(name=name, title=title, caption=caption, png=to_png(figure, caption))
 
 
 def averages_figure(summary: Summary, set_name: str = "", *, systems: Sequence[str] = ()) -> Any:
     """The matplotlib figure behind :func:`averages_picture`."""
     figures, names = Figures(summary), chosen(summary, systems)
-    group = figures.group(set_name)
-    with _style():
-        figure = _blank(_WIDTH, _MARGIN + _BAR * (len(PAPER_CUTOFFS) + 1) * len(names))
+    group = figures.requests(set_name)
+    with default_style():
+        figure = blank_figure(_WIDTH, _MARGIN + _BAR * (len(PAPER_CUTOFFS) + 1) * len(names))
         axes = figure.add_subplot()
         measures = [f"CompleteRecall@{cutoff}" for cutoff in PAPER_CUTOFFS]
         _bars(axes, figures, group, names, measures)
@@ -61,11 +60,11 @@ def by_group_picture(
     """The paper's Figure 5: one measure by class of a set, or by set, a panel each."""
     figure = by_group_figure(summary, set_name, measure=measure, systems=systems)
     figures, names = Figures(summary), chosen(summary, systems)
-    sets = figures.group(set_name).sets
+    sets = figures.requests(set_name).sets
     by = f"class of request, {set_name}" if set_name else "set"
     title = f"{measure} by {by}"
     caption = f"{title}, with 95 % intervals. {figures.identity(sets, names)}"
-    return Picture(name=name, title=title, caption=caption, png=_png(figure, caption))
+    return Picture(name=name, title=title, caption=caption, png=to_png(figure, caption))
 
 
 def by_group_figure(
@@ -73,24 +72,24 @@ def by_group_figure(
 ) -> Any:
     """The matplotlib figure behind :func:`by_group_picture`."""
     figures, names = Figures(summary), chosen(summary, systems)
-    groups = figures.classes(set_name) if set_name else [figures.group(one) for one in summary.sets]
+    groups = figures.classes(set_name) if set_name else [figures.requests(one) for one in summary.sets]
     columns = min(_PANELS, len(groups))
     rows = -(-len(groups) // columns)
-    with _style():
-        figure = _blank(_WIDTH, rows * (0.7 + _BAR * 1.6 * len(names)) + 0.4)
+    with default_style():
+        figure = blank_figure(_WIDTH, rows * (0.7 + _BAR * 1.6 * len(names)) + 0.4)
         panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
         for place, axes in enumerate(panels.flat):
             if place >= len(groups):
                 axes.set_visible(False)
                 continue
             _bars(axes, figures, groups[place], names, [measure])
-            axes.set_title(_short(groups[place].name), fontsize=9)
+            axes.set_title(axis_label(groups[place].name, _MOST_NAME), fontsize=9)
         figure.suptitle(f"{measure} by {'class of request' if set_name else 'set'}", fontsize=11)
     return figure
 
 
-def _bars(axes: Any, figures: Figures, group: Group, systems: Sequence[str], measures: Sequence[str]) -> None:
-    """Bars of every system, its measures one below the other; what was not measured has no bar."""
+def _bars(axes: Any, figures: Figures, group: Scope, systems: Sequence[str], measures: Sequence[str]) -> None:
+    """A bar for every system and measure; what was not measured has none."""
     thickness = 0.8 / len(measures)
     for place, measure in enumerate(measures):
         found = [(row, figures.get(group, system, measure)) for row, system in enumerate(systems)]
@@ -105,59 +104,15 @@ def _bars(axes: Any, figures: Figures, group: Group, systems: Sequence[str], mea
             values,
             height=0.92 * thickness,
             xerr=whiskers,
-            color=_COLOURS[place % len(_COLOURS)] if len(measures) > 1 else _COLOURS[2],
+            color=COLOURS[place % len(COLOURS)] if len(measures) > 1 else COLOURS[2],
             ecolor="#333333",
             error_kw={"elinewidth": 0.8, "capsize": 1.5},
             label=measure.replace("CompleteRecall", ""),
         )
-    axes.set_yticks(range(len(systems)), [_short(system) for system in systems], fontsize=8)
+    axes.set_yticks(range(len(systems)), [axis_label(system, _MOST_NAME) for system in systems], fontsize=8)
     axes.set_ylim(len(systems) - 0.4, -0.6)
     axes.set_xlim(0, 100)
     axes.set_xlabel("%", fontsize=8)
     axes.tick_params(axis="x", labelsize=8)
     axes.grid(axis="x", linewidth=0.4, alpha=0.6)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-
-
-def _short(name: str) -> str:
-    """A name for an axis. A dollar sign would start a formula, and may stand in anyone's ids."""
-    plain = " ".join(name.split())
-    short = plain if len(plain) <= _MOST_NAME else f"{plain[: _MOST_NAME - 1]}…"
-    return short.replace("$", r"\$")
-
-
-def missing_plots() -> tuple[str, ...]:
-    """Empty where plots can be drawn; else a warning for the report."""
-    if importlib.util.find_spec("matplotlib") is not None:
-        return ()
-    return (f"The plots are left out: {MissingExtraError('matplotlib', extra='eval')}",)
-
-
-def _style() -> Any:
-    """The library's own defaults, whatever this machine's settings are."""
-    try:
-        from matplotlib import style
-    except ImportError as error:
-        raise MissingExtraError("plots of a report", extra="eval") from error
-
-    return style.context("default", after_reset=True)
-
-
-def _blank(width: float, height: float) -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), dpi=_DPI, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _png(figure: Any, description: str) -> bytes:
-    """The picture without date or version, so that its bytes depend on the figures alone."""
-    buffer = io.BytesIO()
-    with _style(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # a box stands for it; the tables have the name
-        figure.savefig(buffer, format="png", metadata={"Software": None, "Description": description})
-    return buffer.getvalue()
+    hide_frame(axes)

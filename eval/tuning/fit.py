@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from eval.tuning.cases import Cases, soft_complete
 from eval.tuning.labels import folds
-from eval.tuning.search import ORIGIN, Point, distance, search, weights_at
+from eval.tuning.weight_search import ORIGIN, Point, distance, search, weights_at
 from retrieval.snapshot.weights import RankingWeights
 
 __all__ = ["Fitted", "fit_weights"]

@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from eval.metrics import COMPLETE
-from eval.report.document import NOTHING, Cell, Column, Document, Paragraph, Section, Table
+from eval.report.blocks import NOTHING, Cell, Column, Document, Paragraph, Section, Table
 from eval.report.numbers import counted, percent, points
 from eval.tuning.labels import Labels
-from eval.tuning.tune import Tuning
+from eval.tuning.tuning import Tuning
 from eval.tuning.verdict import Change
 from retrieval.snapshot.weights import SHIPPED
 

@@ -127,8 +127,8 @@ def run(
         split=split,
         limit=limit,
         allow_missing=allow_missing,
-        keys=tuple(dependencies or ()),
-        edges=tuple(edges or ()),
+        gold_edges=tuple(dependencies or ()),
+        external_edges=tuple(edges or ()),
         reranker=reranker,
         name=name,
         footprint=footprint,
@@ -141,13 +141,13 @@ def run(
         print_json({"summary": summary_to_json(done.summary), "files": list(map(str, done.files))})
     else:
         _show(done)
-    for dead in done.died:
+    for run in done.failed:
         stderr.print(
-            f"[bold red]Died[/]: {escape(dead.system)}: {escape(dead.died)}\n"
+            f"[bold red]Failed[/]: {escape(run.system)}: {escape(run.failure)}\n"
             "Its finished answers are kept; the same command again goes on where it stopped.",
             soft_wrap=True,
         )
-    if done.died:
+    if done.failed:
         raise typer.Exit(ModelError.exit_code)
 
 
@@ -184,14 +184,12 @@ def compare(
 def _show(done: Evaluation) -> None:
     from eval.report.plots import missing_plots
 
-    for set_name, said in done.summary.sets.items():
-        title = f"{_MEASURE} in % [95 % interval] · {set_name} · {said['queries']:,} requests · {said['tools']:,} tools · snapshot {said['snapshot_id']}"
+    for set_name, facts in done.summary.sets.items():
+        title = f"{_MEASURE} in % [95 % interval] · {set_name} · {facts.queries:,} requests · {facts.tools:,} tools · snapshot {facts.snapshot_id}"
         columns = ("system", *(f"@{k}" for k in _shown(done.summary, set_name)), "no answer", "median ms")
         stdout.print(table(title, columns, _rows(done.summary, set_name)))
-        if said["missing_gold"]:
-            stdout.print(
-                f"[yellow]note[/] {said['missing_gold']:,} requests need tools that the snapshot does not have"
-            )
+        if facts.missing_gold:
+            stdout.print(f"[yellow]note[/] {facts.missing_gold:,} requests need tools that the snapshot does not have")
     for warning in missing_plots():
         stdout.print(f"[yellow]note[/] {escape(warning)}", soft_wrap=True)
     stdout.print(f"Report: [bold]{escape(str(done.page))}[/]", soft_wrap=True)

@@ -11,7 +11,7 @@ from rich.markup import escape
 from services.cli.console import print_json, progress_bars, stderr, stdout, table
 
 if TYPE_CHECKING:  # these bring numeric libraries, which must not come before the threads are pinned
-    from eval.report.document import Table
+    from eval.report.blocks import Table
     from services.jobs.tune import Tuned
 
 __all__ = ["tune"]

@@ -5,22 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 from eval.analysis.compare import Comparison, compare, comparison_to_json
-from eval.analysis.failures import look_into
-from eval.graph_quality import find_build_report, graph_quality, read_given_edges
-from eval.measured import SET_FILE, read_measured, write_measured
+from eval.analysis.failures import analyse_failures
+from eval.graph_quality import GraphQuality, find_build_report, graph_quality, read_external_edges
+from eval.measured_set import SET_FILE, MeasuredSet, read_measured, write_measured
 from eval.metrics import CUTOFFS
 from eval.queries import QuerySet, missing_gold, read_queries, require_gold, sample_queries
 from eval.report import comparison_document, document_to_html, document_to_markdown, write_report
 from eval.run import Run, keep_resources, run_system
-from eval.summary import MeasuredSet, Summary, summarise
+from eval.summary import Summary, summarise
 from eval.system import System
 from eval.systems import DEFAULT_SYSTEMS, LocalSystem, make_systems
 from eval.systems.footprint import measure_footprint
-from ontology.errors import InvalidArgumentError, MissingExtraError
+from ontology.errors import InvalidArgumentError
 from ontology.files import write_file
 from ontology.progress import Progress
 from retrieval.presets import DEFAULT_PRESET
@@ -30,7 +29,7 @@ from retrieval.snapshot.weights import FUSION
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.rerankers import open_reranker
 
-__all__ = ["Evaluation", "EvaluationPlan", "compare_results", "evaluate", "require_eval_extra", "write_comparison"]
+__all__ = ["Evaluation", "EvaluationPlan", "compare_results", "evaluate", "write_comparison"]
 
 _BASELINE = "rrf"
 _FAILURES = 60  # as many as one reads
@@ -49,8 +48,9 @@ class EvaluationPlan:
     :param baseline: the system that differences are against; empty for ``rrf``, or the first where that is not measured.
     :param split: only requests of this split, all where empty.
     :param limit: how many requests at most, 0 for all.
-    :param keys: files of true dependencies, to score the tool graph by.
-    :param edges: files of edges between tools, found elsewhere, to score beside the graph's own; each is called as its file.
+    :param gold_edges: files of true dependencies, to score the tool graph by.
+    :param external_edges: files of edges between tools that another method found, scored beside the graph's own; each group
+        has the name of its file.
     :param name: what the reports call the set; by the first file where left out.
     :param footprint: also measure each system's memory and loading, in a process of its own: some seconds a system.
     """
@@ -65,8 +65,8 @@ class EvaluationPlan:
     split: str = ""
     limit: int = 0
     allow_missing: bool = False
-    keys: tuple[Path, ...] = ()
-    edges: tuple[Path, ...] = ()
+    gold_edges: tuple[Path, ...] = ()
+    external_edges: tuple[Path, ...] = ()
     reranker: str = FUSION
     name: str = ""
     footprint: bool = True
@@ -82,13 +82,7 @@ class Evaluation:
     summary: Summary
     page: Path
     files: tuple[Path, ...]
-    died: tuple[Run, ...]
-
-
-def require_eval_extra() -> None:
-    """Raise MissingExtraError where ir-measures is not installed: before hours of answers, not after."""
-    if find_spec("ir_measures") is None:
-        raise MissingExtraError("egotools eval", extra="eval")
+    failed: tuple[Run, ...]
 
 
 def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
@@ -96,7 +90,6 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
 
     :raises EgotoolsError: for anything that would spoil the measure, before the first request is asked.
     """
-    require_eval_extra()
     cutoffs = _cutoffs(plan.k)
     queries = read_queries(plan.queries, name=plan.name, split=plan.split)
     if plan.limit:
@@ -159,17 +152,22 @@ def _run(
         known=known,
     )
     measurable = plan.footprint and isinstance(system, LocalSystem)
-    if not measurable or "load_s" in run.resources or run.died:
+    if not measurable or "load_s" in run.resources or run.failure:
         return run
     reranker = "" if plan.reranker == FUSION else plan.reranker
     cost = measure_footprint(plan.store, system.name, queries.queries[0].text, reranker=reranker)
     return keep_resources(plan.out, run, cost)
 
 
-def _graph(snapshot: Snapshot, queries: QuerySet, plan: EvaluationPlan, progress: Progress) -> dict[str, object]:
+def _graph(snapshot: Snapshot, queries: QuerySet, plan: EvaluationPlan, progress: Progress) -> GraphQuality:
     progress("tool graph", 0, 0)
-    edges, report = read_given_edges(plan.edges), find_build_report(snapshot)
-    return graph_quality(snapshot, keys=plan.keys, edges=edges, queries=queries, report=report)
+    return graph_quality(
+        snapshot,
+        gold_edges=plan.gold_edges,
+        external_edges=read_external_edges(plan.external_edges),
+        queries=queries,
+        build_report=find_build_report(snapshot),
+    )
 
 
 def _report(
@@ -186,7 +184,7 @@ def _report(
     names = [run.system for run in measured.runs]
     explained = DEFAULT_PRESET if DEFAULT_PRESET in names else names[-1]
     progress("failures", 0, 0)
-    failures = look_into(
+    failures = analyse_failures(
         engine.snapshot, engine.encoder, measured, explained, k=min(_FAILURES_AT, plan.k), limit=_FAILURES
     )
     progress("report", 0, 0)
@@ -195,7 +193,7 @@ def _report(
         summary=summary,
         page=next((file for file in files if file.name == _PAGE), files[0]),
         files=files,
-        died=tuple(run for run in measured.runs if run.died),
+        failed=tuple(run for run in measured.runs if run.failure),
     )
 
 

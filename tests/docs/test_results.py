@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from eval.summary import MeasuredSet
+from eval.measured_set import MeasuredSet
 from scripts.bench_sets import MACRO_SETS
 from scripts.published_results import Results, collect, read_results, replace_block, with_peers, write_results
 from scripts.results_page import graph_blocks, readme_block, renew_documents
 from tests.conftest import ROOT
-from tests.eval.planted import query_set, run_of
+from tests.eval.planted import GRAPH, query_set, run_of
 
 _PAGES = ("README.md", "docs/results.md", "docs/does-the-graph-help.md")
 
@@ -39,7 +39,7 @@ def test_the_documents_are_the_rendering_of_the_results(published: Results, tmp_
 
 
 def test_the_readme_names_the_number_of_requests_of_the_nine_sets(published: Results) -> None:
-    requests = sum(known["queries"] for known in published.nine.sets.values())
+    requests = sum(known.queries for known in published.nine.sets.values())
     assert set(published.nine.sets) == set(MACRO_SETS)
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert f"{requests:,} development requests" in readme
@@ -74,8 +74,7 @@ def _measured(name: str) -> MeasuredSet:
         run_of(queries, {"q1": ["a"], "q2": ["a", "b"] if system == "default" else ["c"]}, system=system)
         for system in systems
     )
-    graph = {"edges": None, "joined": None, "duplicates": {"pairs": 0}, "build": None}
-    return MeasuredSet(queries=queries, runs=runs, tools=40, snapshot_id="s1", graph=graph)
+    return MeasuredSet(queries=queries, runs=runs, tools=40, snapshot_id="s1", graph=GRAPH)
 
 
 def test_the_readme_block_and_the_graph_page_say_what_was_measured() -> None:

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eval.answers import Answer
-from eval.metrics import CUTOFFS, STANDARD, Scores, cutoff_of, gold_ranks, measures_at, score, share_too_large
+from eval.metrics import CUTOFFS, METRICS, Metric, Scores, cutoff_of, gold_ranks, measures_at, score, share_too_large
 from ontology.errors import InvalidArgumentError
 from tests.eval.planted import query_set, run_of
+
+NAMES = [metric.name for metric in METRICS]
 
 
 def _one(scores: Scores, query_id: str, measure: str) -> float:
@@ -56,7 +58,7 @@ def test_by_hand_where_the_first_gold_tool_is_late_and_one_is_absent() -> None:
     """Gold a, b; a found at rank 4, b nowhere."""
     queries = query_set({"q": ["b", "a"]})
     scores = score(run_of(queries, {"q": ["x", "y", "z", "a"]}), queries, (3, 5))
-    assert [_one(scores, "q", f"{name}@3") for name in ("CompleteRecall", *STANDARD)] == [0, 0, 0, 0, 0]
+    assert [_one(scores, "q", f"{name}@3") for name in NAMES] == [0, 0, 0, 0, 0]
     assert _one(scores, "q", "CompleteRecall@5") == 0
     assert _one(scores, "q", "R@5") == 0.5
     assert _one(scores, "q", "RR@5") == 0.25
@@ -139,10 +141,32 @@ def test_odd_ids_do_not_matter() -> None:
 def test_names_parse_back() -> None:
     import ir_measures
 
+    import eval.rank_measures  # noqa: F401
+
     assert measures_at(CUTOFFS)[:6] == (*(f"CompleteRecall@{k}" for k in CUTOFFS), "R@3")
-    for name in measures_at(CUTOFFS, STANDARD):
+    for name in measures_at(CUTOFFS):
         assert str(ir_measures.parse_measure(name)) == name
     assert cutoff_of("nDCG@20") == 20
+
+
+def test_ir_measures_computes_complete_recall_itself() -> None:
+    import ir_measures
+
+    import eval.rank_measures  # noqa: F401
+
+    judged = {"q": {"a": 1, "b": 1, "c": 0}, "r": {"d": 1}}
+    run = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}, "unjudged": {"a": 1.0}}
+    measures = [ir_measures.parse_measure(f"CompleteRecall@{k}") for k in (2, 3)]
+    assert ir_measures.calc_aggregate(measures, judged, run) == dict(zip(measures, (0.0, 0.5), strict=True))
+
+
+@pytest.mark.parametrize("name", ["P", "Success"])
+def test_a_metric_of_the_library_is_one_entry(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gold a, b; a found at rank 2."""
+    monkeypatch.setattr("eval.metrics.METRICS", (*METRICS, Metric(name=name)))
+    queries = query_set({"q": ["a", "b"]})
+    scores = score(run_of(queries, {"q": ["x", "a"]}), queries, (2,))
+    assert _one(scores, "q", f"{name}@2") == {"P": 0.5, "Success": 1.0}[name]
 
 
 @pytest.mark.parametrize("cutoffs", [(), (0, 3), (3, 3)])
@@ -180,6 +204,6 @@ def test_any_answer_is_worth_what_the_definitions_say(
     scores = score(run, queries, cutoffs)
     for query, answer in zip(queries.queries, answers, strict=False):
         for k in cutoffs:
-            names = [f"{name}@{k}" for name in ("CompleteRecall", *STANDARD)]
+            names = [f"{name}@{k}" for name in NAMES]
             got = [_one(scores, query.id, name) for name in names]
             assert got == pytest.approx(_oracle(answer, query.tools, k), abs=1e-6)

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from eval.answers import run_files
-from eval.measured import read_measured, write_measured
+from eval.measured_set import MeasuredSet, read_measured, write_measured
 from eval.queries import LabelledQuery, QuerySet
 from eval.run import Run, keep_resources, read_run, read_runs, run_system
-from eval.summary import MeasuredSet
 from eval.system import Ranked
 from ontology.digests import config_hash
 from ontology.errors import (
@@ -29,6 +28,7 @@ from ontology.errors import (
     NotReadyError,
     StorageError,
 )
+from tests.eval.planted import GRAPH
 
 TOOLS = tuple(f"t{number}" for number in range(6))
 QUERIES = QuerySet(
@@ -80,7 +80,7 @@ def test_every_request_is_asked_once_and_the_first_once_more_to_warm_up(tmp_path
     assert all(answer.tools == ("t0", "t1") and not answer.error for answer in done.answers.values())
     assert done.config_hash == config_hash({"weight": 1}) and len(done.config_hash) == 12
     assert done.resources["load_s"] == 0.5 and done.resources["warm_up_s"] >= 0
-    assert done.died == ""
+    assert done.failure == ""
     assert read_run(tmp_path, "planted") == done
     assert read_runs(tmp_path) == (done,)
 
@@ -100,7 +100,7 @@ def test_a_request_that_fails_scores_nothing_stops_nothing_and_is_asked_again(
     first = run(Planted(tricks=failed), tmp_path)
     assert [bool(answer.error) for answer in first.answers.values()] == [False, *[True] * 5, False, False]
     assert str(error) in first.answers["q1"].error and first.answers["q1"].tools == ()
-    assert first.died == ""
+    assert first.failure == ""
     again = Planted()
     second = run(again, tmp_path)
     assert again.asked == ["request 1", *(f"request {number}" for number in range(1, 6))]
@@ -139,31 +139,31 @@ def test_a_system_that_is_gone_stops_its_run_and_resumes(tmp_path: Path, error: 
     system = Planted(tricks=gone)
     first = run(system, tmp_path)
     assert system.asked[1:] == [f"request {number}" for number in range(5)], "three in a row were tried"
-    assert type(error).__name__ in first.died
+    assert type(error).__name__ in first.failure
     assert [query_id for query_id, answer in first.answers.items() if not answer.error] == ["q0", "q1"]
     assert read_run(tmp_path, "planted") == first
     again = Planted()
     second = run(again, tmp_path)
     assert again.asked[1:] == [f"request {number}" for number in range(2, 8)]
-    assert second.died == "" and not any(answer.error for answer in second.answers.values())
+    assert second.failure == "" and not any(answer.error for answer in second.answers.values())
 
 
 def test_a_system_that_comes_back_goes_on(tmp_path: Path) -> None:
     gone = {f"request {number}": failing(ModelError("blinked")) for number in (1, 2, 4, 5, 7)}
     done = run(Planted(tricks=gone), tmp_path)
-    assert done.died == "" and len(done.answers) == 8
+    assert done.failure == "" and len(done.answers) == 8
 
 
 def test_a_system_that_never_answered_is_dead_however_few_the_requests(tmp_path: Path) -> None:
     few = replace(QUERIES, queries=QUERIES.queries[:2], sha256="b" * 64)
     gone = {query.text: failing(NotReadyError("nobody there")) for query in few.queries}
-    assert "nobody there" in run(Planted(tricks=gone), tmp_path, queries=few).died
+    assert "nobody there" in run(Planted(tricks=gone), tmp_path, queries=few).failure
 
 
 def test_a_request_that_a_system_never_survives_does_not_make_it_dead(tmp_path: Path) -> None:
     for _ in range(2):
         done = run(Planted(tricks={"request 5": failing(ZeroDivisionError())}), tmp_path)
-        assert done.died == "" and done.answers["q5"].error == "ZeroDivisionError"
+        assert done.failure == "" and done.answers["q5"].error == "ZeroDivisionError"
 
 
 class Stopped(BaseException):
@@ -287,7 +287,7 @@ def test_a_measured_set_is_read_back_as_it_was(tmp_path: Path) -> None:
         tools=6,
         snapshot_id="s1",
         missing_gold={"q1": ("t9",)},
-        graph={"edges": 3, "kinds": {"supplies": [1, 2]}},
+        graph=GRAPH,
     )
     write_measured(tmp_path, measured)
     run(Planted(name="not of the set"), tmp_path, snapshot_id="s0")

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from eval.answers import Answer, Run
+from eval.measured_set import MeasuredSet
+from eval.metrics import METRICS
 from eval.queries import QuerySet
 from eval.summary import (
-    CLASS_MEASURES,
     Figure,
-    MeasuredSet,
     Summary,
     summarise,
     summary_from_json,
@@ -74,7 +74,7 @@ def test_a_planted_system_has_its_score_everywhere() -> None:
     assert _figure(summary, "set", "third", "CompleteRecall@3", "one").queries == 90
     assert _figure(summary, "class", "third", "CompleteRecall@3", "even", "one").queries == 45
     assert _figure(summary, "macro", "third", "nDCG@30").queries == 90
-    assert summary.sets["one"]["classes"] == {"even": 45, "odd": 45}
+    assert summary.sets["one"].classes == {"even": 45, "odd": 45}
 
 
 def test_differences_to_the_baseline_are_paired() -> None:
@@ -166,9 +166,11 @@ def test_classes_have_the_two_measures_that_matter_and_no_nameless_class() -> No
     summary = summarise([_measured(queries, run_of(queries, {"q1": ["a"]}))], baseline="a", resamples=20)
     of_classes = [figure for figure in summary.figures if figure.scope == "class"]
     assert {figure.group for figure in of_classes} == {"few"}
-    assert {figure.measure.rpartition("@")[0] for figure in of_classes} == set(CLASS_MEASURES)
+    assert {figure.measure.rpartition("@")[0] for figure in of_classes} == {
+        metric.name for metric in METRICS if metric.by_class
+    }
     assert {figure.value for figure in of_classes} == {0.5}
-    assert summary.sets["planted"]["classes"] == {"few": 2}
+    assert summary.sets["planted"].classes == {"few": 2}
 
 
 def test_one_request_has_an_interval_without_width() -> None:
@@ -186,10 +188,10 @@ def test_facts_say_what_was_answered_and_what_it_took() -> None:
         "q2": Answer(query_id="q2", tools=(), ms={"total": 900.0}, error="timed out", fallbacks=("late",)),
         "q3": Answer(query_id="q3", tools=(), ms={"total": 2.0}),
     }
-    run = run_of(queries, answers, resources={"build_s": 1.5}, died="killed")
+    run = run_of(queries, answers, resources={"build_s": 1.5}, failure="killed")
     summary = summarise([_measured(queries, run)], baseline="a", resamples=20)
     (facts,) = summary.facts
-    assert (facts.answered, facts.unanswered, facts.fallbacks, facts.died) == (3, 3, 1, "killed")
+    assert (facts.answered, facts.unanswered, facts.fallbacks, facts.failure) == (3, 3, 1, "killed")
     # Of 1, 2, 3: the median is 2; 95 % of the way along them lies at 1 + 0.95 * 2.
     assert facts.stages_ms == {"total": (2.0, 2.9), "embed": (0.5, 0.5)}
     assert facts.resources == {"build_s": 1.5}
@@ -201,7 +203,7 @@ def test_missing_gold_stays_in_the_gold_set() -> None:
     measured = replace(_measured(queries, run_of(queries, {"q1": ["a"], "q2": ["a"]})), missing_gold={"q1": ("gone",)})
     summary = summarise([measured], baseline="a", resamples=20)
     assert _figure(summary, "set", "a", "CompleteRecall@30", "planted").value == 0.5
-    assert summary.sets["planted"]["missing_gold"] == 1
+    assert summary.sets["planted"].missing_gold == 1
 
 
 def test_a_cutoff_beyond_the_catalogue_is_measured_on_the_whole_catalogue() -> None:
@@ -292,5 +294,5 @@ def test_a_damaged_summary_is_refused(change: Callable[[dict[str, Any]], object]
 
 @pytest.mark.parametrize("value", [None, [], "x", {}])
 def test_what_is_no_summary_is_refused(value: Any) -> None:
-    with pytest.raises(DocumentError, match=r"egotools\.summary\.v1"):
+    with pytest.raises(DocumentError, match=r"egotools\.summary\.v2"):
         summary_from_json(value)

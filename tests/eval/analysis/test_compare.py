@@ -11,9 +11,9 @@ import pytest
 
 from eval.analysis.compare import Comparison, Point, compare, comparison_to_json
 from eval.answers import Answer
+from eval.measured_set import MeasuredSet
 from eval.queries import LabelledQuery
 from eval.report import comparison_to_markdown
-from eval.summary import MeasuredSet
 from ontology.errors import InvalidArgumentError
 from tests.eval.planted import query_set, run_of
 

@@ -8,14 +8,14 @@ from dataclasses import replace
 import networkx as nx
 import pytest
 
-from eval.analysis.failures import CAUSES, Failure, MissingTool, failed_requests, look_into
-from eval.analysis.graph_evidence import Evidence
-from eval.analysis.wins_losses import helped_and_hurt
+from eval.analysis.failures import CAUSES, Failure, MissingTool, analyse_failures, failed_requests
+from eval.analysis.graph_evidence import GraphEvidence
+from eval.analysis.wins_losses import analyse_wins_losses
 from eval.answers import Answer, Run
+from eval.measured_set import MeasuredSet
 from eval.queries import LabelledQuery, QuerySet
-from eval.report import failures_document, helped_and_hurt_section
+from eval.report import failures_document, wins_losses_section
 from eval.report.markdown import document_to_markdown, section_to_markdown
-from eval.summary import MeasuredSet
 from inference import HashingEncoder
 from ingest.canonical.canonicalize import canonicalize
 from ingest.extract.structure import structural_triples
@@ -31,8 +31,8 @@ from retrieval.snapshot.writer import SnapshotContent
 from tests.eval.planted import run_of
 from tests.retrieval.conftest import TOOLS, published
 
-# All but the same as hr/get_employee, and never what a request needs.
-TWIN = Tool(
+# A near-duplicate of hr/get_employee that no request needs.
+DUPLICATE = Tool(
     id="archive/get_employee",
     name="get_employee",
     description="One employee with manager and department.",
@@ -46,7 +46,7 @@ SUPPLIERS, ORDER = "procurement/search_suppliers", "procurement/create_purchase_
 
 @pytest.fixture(scope="module")
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
-    tools = sorted([*TOOLS, TWIN], key=lambda tool: tool.id)
+    tools = sorted([*TOOLS, DUPLICATE], key=lambda tool: tool.id)
     ontology = load_ontology()
     triples = [triple for tool in tools for triple in structural_triples(tool, ontology, "rules.v1")]
     canonical = canonicalize(triples, tools, ontology)
@@ -86,7 +86,7 @@ def measured(snapshot: Snapshot, system: str, *queries: LabelledQuery, k: int = 
 
 
 def only(snapshot: Snapshot, system: str, query: LabelledQuery, *, k: int) -> Failure:
-    [failure] = look_into(snapshot, ENCODER, measured(snapshot, system, query), system, k=k, limit=10)
+    [failure] = analyse_failures(snapshot, ENCODER, measured(snapshot, system, query), system, k=k, limit=10)
     return failure
 
 
@@ -96,15 +96,15 @@ def with_run(measured_set: MeasuredSet, run: Run) -> MeasuredSet:
 
 def test_a_candidate_linked_to_a_found_tool_but_not_lifted(snapshot: Snapshot) -> None:
     failure = only(snapshot, "paper", request([AWARD, SEARCH]), k=2)
-    assert failure.cause == "linked by an edge but not lifted"
-    assert (failure.found, failure.intruders, failure.last_admitted) == ((AWARD,), (ORDER,), ORDER)
+    assert failure.cause == "linked by an edge but not boosted"
+    assert (failure.found, failure.wrong, failure.last) == ((AWARD,), (ORDER,), ORDER)
     [missing] = failure.missing
     assert (missing.tool_id, missing.rank, missing.candidate, missing.in_ego_graph) == (SEARCH, 4, True, True)
     assert [(edge.head, edge.predicate, edge.tail) for edge in missing.edges] == [
         (f"tool:{SEARCH}", "supplies", f"tool:{AWARD}"),
         (f"tool:{AWARD}", "resolved_by", f"tool:{SEARCH}"),
     ]
-    assert missing.graph_knew
+    assert missing.edges
     # The features that its rank was made from, beside those of the last tool that was let in.
     assert missing.features.keys() == failure.last_features.keys()
     assert failure.last_features["bm25_text"] >= missing.features["bm25_text"] >= 0
@@ -117,15 +117,15 @@ def test_a_tool_that_the_system_does_not_rank_is_no_candidate(snapshot: Snapshot
     [missing] = failure.missing
     assert failure.cause == missing.cause == "not a candidate"
     assert (missing.rank, missing.candidate) == (None, False)
-    assert missing.graph_knew
+    assert missing.edges
     assert set(missing.features) == set(FUSED)
 
 
 def test_a_near_duplicate_in_its_place(snapshot: Snapshot) -> None:
     failure = only(snapshot, "semantic", request([GET], "One employee with manager and department"), k=1)
     [missing] = failure.missing
-    assert failure.cause == "near-duplicate took its place"
-    assert (missing.rank, missing.twin) == (2, TWIN.id)
+    assert failure.cause == "near-duplicate ranked above it"
+    assert (missing.rank, missing.near_duplicate) == (2, DUPLICATE.id)
 
 
 def test_a_candidate_that_is_ranked_too_low(snapshot: Snapshot) -> None:
@@ -133,21 +133,27 @@ def test_a_candidate_that_is_ranked_too_low(snapshot: Snapshot) -> None:
     failure = only(snapshot, "semantic", request([ORDER, items], "Order paper from the supplier Acme"), k=2)
     [missing] = failure.missing
     assert failure.cause == "a candidate, ranked too low"
-    assert (missing.rank, missing.edges, missing.graph_knew) == (4, (), False)
+    assert (missing.rank, missing.edges) == (4, ())
     assert "parameter:purchase order id" in missing.shared
 
 
 def test_more_gold_than_k_comes_before_what_is_said_of_its_tools(snapshot: Snapshot) -> None:
     failure = only(snapshot, "paper", request([AWARD, SEARCH]), k=1)
     assert failure.cause == "gold larger than k"
-    assert [tool.cause for tool in failure.missing] == ["linked by an edge but not lifted"]
+    assert [tool.cause for tool in failure.missing] == ["linked by an edge but not boosted"]
 
 
 def test_gold_that_the_catalogue_does_not_have(snapshot: Snapshot) -> None:
     failure = only(snapshot, "paper", request([AWARD, "gone/<b>tool</b>"]), k=2)
     [missing] = failure.missing
     assert failure.cause == missing.cause == "gold missing from the catalogue"
-    assert (missing.rank, missing.features, missing.edges, missing.shared, missing.twin) == (None, {}, (), (), "")
+    assert (missing.rank, missing.features, missing.edges, missing.shared, missing.near_duplicate) == (
+        None,
+        {},
+        (),
+        (),
+        "",
+    )
 
 
 def test_a_request_without_an_answer(snapshot: Snapshot) -> None:
@@ -156,23 +162,23 @@ def test_a_request_without_an_answer(snapshot: Snapshot) -> None:
     broken = Answer(query_id="q", tools=(), error="DeadlineError: too late.")
     dead = replace(asked.runs[0], answers={"q": broken})
     for run, error in ((dead, broken.error), (replace(dead, answers={}), "it was not asked")):
-        [failure] = look_into(snapshot, ENCODER, with_run(asked, run), "paper", k=3, limit=1)
+        [failure] = analyse_failures(snapshot, ENCODER, with_run(asked, run), "paper", k=3, limit=1)
         assert (failure.cause, failure.error, failure.entries) == ("no answer", error, ())
 
 
 def test_a_system_that_is_no_preset_is_judged_by_its_answers_and_the_graph(snapshot: Snapshot) -> None:
     asked = measured(snapshot, "paper", request([AWARD, SEARCH]))
     remote = replace(asked.runs[0], system="grpc:127.0.0.1:1")
-    [failure] = look_into(snapshot, ENCODER, with_run(asked, remote), remote.system, k=2, limit=1)
+    [failure] = analyse_failures(snapshot, ENCODER, with_run(asked, remote), remote.system, k=2, limit=1)
     [missing] = failure.missing
     assert (missing.rank, missing.candidate, missing.in_ego_graph) == (4, None, None)
-    assert (failure.cause, failure.entries) == ("linked by an edge but not lifted", ())
+    assert (failure.cause, failure.entries) == ("linked by an edge but not boosted", ())
 
 
 def test_a_preset_that_now_answers_otherwise_is_not_asked_why(snapshot: Snapshot) -> None:
     asked = measured(snapshot, "paper", request([GET]))
     older = replace(asked.runs[0], answers={"q": Answer(query_id="q", tools=(SUPPLIERS, ORDER, GET))})
-    [failure] = look_into(snapshot, ENCODER, with_run(asked, older), "paper", k=2, limit=1)
+    [failure] = analyse_failures(snapshot, ENCODER, with_run(asked, older), "paper", k=2, limit=1)
     [missing] = failure.missing
     assert (missing.rank, missing.candidate, failure.cause) == (3, None, "not among the first k")
 
@@ -190,60 +196,60 @@ def test_complete_requests_are_no_failures_and_each_class_has_its_share(snapshot
     queries += [request([SUPPLIERS], id_="rare", class_="rare"), request([AWARD], id_="fine", class_="fine")]
     asked = measured(snapshot, "paper", *queries)
     assert "fine" not in [query.id for query in failed_requests(asked.runs[0], asked.queries, 1)]
-    some = [one.query.id for one in look_into(snapshot, ENCODER, asked, "paper", k=1, limit=3)]
+    some = [one.query.id for one in analyse_failures(snapshot, ENCODER, asked, "paper", k=1, limit=3)]
     assert len(some) == 3
     assert "rare" in some
-    assert some == [one.query.id for one in look_into(snapshot, ENCODER, asked, "paper", k=1, limit=3)]
-    assert len(look_into(snapshot, ENCODER, asked, "paper", k=1, limit=100)) == 7
+    assert some == [one.query.id for one in analyse_failures(snapshot, ENCODER, asked, "paper", k=1, limit=3)]
+    assert len(analyse_failures(snapshot, ENCODER, asked, "paper", k=1, limit=100)) == 7
 
 
 def test_what_cannot_be_looked_into_is_refused(snapshot: Snapshot) -> None:
     asked = measured(snapshot, "paper", request([AWARD]))
     with pytest.raises(NotFoundError, match="There are: paper"):
-        look_into(snapshot, ENCODER, asked, "default", k=3, limit=1)
+        analyse_failures(snapshot, ENCODER, asked, "default", k=3, limit=1)
     with pytest.raises(InvalidArgumentError, match="measured on the snapshot"):
-        look_into(snapshot, ENCODER, replace(asked, snapshot_id="other"), "paper", k=3, limit=1)
+        analyse_failures(snapshot, ENCODER, replace(asked, snapshot_id="other"), "paper", k=3, limit=1)
     for k, limit in ((0, 1), (1, 0)):
         with pytest.raises(InvalidArgumentError, match="at least 1"):
-            look_into(snapshot, ENCODER, asked, "paper", k=k, limit=limit)
+            analyse_failures(snapshot, ENCODER, asked, "paper", k=k, limit=limit)
 
 
 def test_the_page_of_failures(snapshot: Snapshot) -> None:
     asked = measured(snapshot, "paper", request([AWARD, SEARCH], class_="multi"), request([AWARD], id_="fine"))
-    failures = look_into(snapshot, ENCODER, asked, "paper", k=2, limit=5)
+    failures = analyse_failures(snapshot, ENCODER, asked, "paper", k=2, limit=5)
     page = document_to_markdown(failures_document(failures, [asked]))
     row = next(line for line in page.splitlines() if line.startswith("| hr | paper |"))
     assert row == "| hr | paper | 2 | 1 of 2 | 1 | 1 | 1 |"
     assert "> Give Anna a spot award" in page
-    assert f"- took their place: {ORDER}" in page
-    assert f"it knew: tool:{SEARCH} supplies tool:{AWARD} (0.69)" in page
+    assert f"- wrong tools among them: {ORDER}" in page
+    assert f"linked: tool:{SEARCH} supplies tool:{AWARD} (0.69)" in page
     assert snapshot.id in page
     assert "business_object:award (“award”)" in page
     assert all(cause in CAUSES for cause in {failure.cause for failure in failures})
 
 
-def test_whom_a_system_helped_and_the_edge_that_explains_it(snapshot: Snapshot) -> None:
+def test_a_win_and_the_edge_that_explains_it(snapshot: Snapshot) -> None:
     query = request([AWARD, SEARCH])
     default, paper = (measured(snapshot, name, query) for name in ("default", "paper"))
-    found = helped_and_hurt(default.runs[0], paper.runs[0], default.queries, 2, snapshot=snapshot, encoder=ENCODER)
-    [helped] = found.helped
-    [tool] = helped.tools
-    assert (tool.tool_id, tool.rank, tool.other_rank, found.hurt) == (SEARCH, 2, 4, ())
+    found = analyse_wins_losses(default.runs[0], paper.runs[0], default.queries, 2, snapshot=snapshot, encoder=ENCODER)
+    [win] = found.wins
+    [tool] = win.tools
+    assert (tool.tool_id, tool.rank, tool.other_rank, found.losses) == (SEARCH, 2, 4, ())
     assert "resolved_by" in {edge.predicate for edge in tool.edges}
     assert tool.reasons.features["resolver_boost"] > 0
-    turned = helped_and_hurt(paper.runs[0], default.runs[0], default.queries, 2)
-    assert [(one.query.id, one.tools[0].edges) for one in turned.hurt] == [("q", ())]
-    page = section_to_markdown(helped_and_hurt_section(found, of_requests=1))
+    turned = analyse_wins_losses(paper.runs[0], default.runs[0], default.queries, 2)
+    assert [(one.query.id, one.tools[0].edges) for one in turned.losses] == [("q", ())]
+    page = section_to_markdown(wins_losses_section(found, of_requests=1))
     assert "default completes 1 request (100.0 % of 1) at 2 that paper does not" in page
     assert f"| {SEARCH} | 2 | 4 |" in page
 
 
-def test_what_the_graph_says_of_two_tools(snapshot: Snapshot) -> None:
-    evidence = Evidence(snapshot)
+def test_graph_evidence_about_two_tools(snapshot: Snapshot) -> None:
+    evidence = GraphEvidence(snapshot)
     assert evidence.edges(AWARD, [AWARD]) == evidence.edges("gone", [AWARD]) == evidence.edges(AWARD, ["gone"]) == ()
     assert evidence.shared(ORDER, [SUPPLIERS, ORDER]) == ("parameter:supplier id",)
-    assert evidence.twin(GET, [AWARD, GET, TWIN.id]) == TWIN.id
-    assert evidence.twin(AWARD, [GET, "gone"]) == evidence.twin("gone", [GET]) == ""
+    assert evidence.near_duplicate(GET, [AWARD, GET, DUPLICATE.id]) == DUPLICATE.id
+    assert evidence.near_duplicate(AWARD, [GET, "gone"]) == evidence.near_duplicate("gone", [GET]) == ""
 
 
 def test_a_tool_whose_id_says_nothing_is_shown_with_its_name() -> None:
@@ -257,10 +263,10 @@ def test_a_tool_whose_id_says_nothing_is_shown_with_its_name() -> None:
         cause=CAUSES[-1],
         found=(),
         missing=(MissingTool(tool_id="t7", cause=CAUSES[-1]),),
-        intruders=("t9",),
+        wrong=("t9",),
         names={"t7": "find things", "t9": "lose things"},
     )
     page = document_to_markdown(failures_document([failure], []))
     assert "gold: t7 (find things), hr/get" in page
-    assert "took their place: t9 (lose things)" in page
+    assert "wrong tools among them: t9 (lose things)" in page
     assert "| t7 (find things) |" in page

@@ -1,4 +1,4 @@
-"""Edges that somebody gives are scored beside the graph's own."""
+"""External edges are scored beside the graph's own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eval.graph_quality import graph_quality, graph_quality_tables, read_given_edges
+from eval.graph_quality import GraphQuality, graph_quality, read_external_edges
+from eval.report import graph_section, section_to_markdown
 from inference import HashingEncoder
 from ontology.errors import DocumentError
 from retrieval.snapshot.reader import Snapshot, open_snapshot
@@ -28,27 +29,29 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     return open_snapshot(folder / "store")
 
 
-def _score(quality: dict[str, object], group: str) -> dict[str, object]:
-    scores = quality["edges"]["scores"]  # type: ignore[index]
-    (found,) = [row for row in scores if row["edges"] == group and row["directed"]]
-    return {name: (found[name]["hits"], found[name]["of"]) for name in ("precision", "recall")}
+def _score(quality: GraphQuality, group: str) -> dict[str, tuple[int, int]]:
+    assert quality.edges is not None
+    (found,) = [row for row in quality.edges.scores if row.edges == group and row.directed]
+    shares = {"precision": found.precision, "recall": found.recall}
+    return {name: (share.hits, share.of) for name, share in shares.items()}
 
 
 def test_given_edges_are_scored_by_the_keys(snapshot: Snapshot, tmp_path: Path) -> None:
     key = _lines(tmp_path / "key.jsonl", [{"from": "b", "to": "a"}, {"from": "c", "to": "a"}])
     # b needs a is true, c needs b is not, d is no tool of the key, and nobody knows z.
     given = {"mine": [("b", "a"), ("c", "b"), ("d", "a"), ("b", "a"), ("z", "a")]}
-    quality = graph_quality(snapshot, keys=[key], edges=given)
+    quality = graph_quality(snapshot, gold_edges=[key], external_edges=given)
     assert _score(quality, "mine") == {"precision": (1, 2), "recall": (1, 2)}
-    assert quality["edges"]["unknown_given_edges"] == {"mine": 1}
-    table = graph_quality_tables(quality)[0]
-    assert ("dependency", "mine") in [row[:2] for row in table.rows]
-    assert "1 edges of mine name tools" in table.note
+    assert quality.edges is not None
+    assert quality.edges.unknown_external_edges == {"mine": 1}
+    page = section_to_markdown(graph_section(quality, title="graph"))
+    assert "| dependency | mine |" in page
+    assert "1 edges of mine name tools" in page
 
 
 def test_nothing_changes_where_nothing_is_given(snapshot: Snapshot, tmp_path: Path) -> None:
     key = _lines(tmp_path / "key.jsonl", [{"from": "b", "to": "a"}])
-    assert graph_quality(snapshot, keys=[key]) == graph_quality(snapshot, keys=[key], edges={})
+    assert graph_quality(snapshot, gold_edges=[key]) == graph_quality(snapshot, gold_edges=[key], external_edges={})
 
 
 def test_files_are_read_as_source_gives_what_target_needs(tmp_path: Path) -> None:
@@ -57,7 +60,7 @@ def test_files_are_read_as_source_gives_what_target_needs(tmp_path: Path) -> Non
         {"source": "a", "target": "c"},
         {"source": "b", "target": "c", "kind": "P-P"},
     ]
-    found = read_given_edges([_lines(tmp_path / "mine.jsonl", rows)])
+    found = read_external_edges([_lines(tmp_path / "mine.jsonl", rows)])
     assert found == {"mine": [("b", "a"), ("c", "a")]}
 
 
@@ -66,10 +69,10 @@ def test_a_row_that_is_no_edge_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text('{"source": "a", "target": "b"}\n' + line + "\n", encoding="utf-8")
     with pytest.raises(DocumentError, match="'source' and 'target'") as raised:
-        read_given_edges([path])
+        read_external_edges([path])
     assert raised.value.subject == f"{path}:2"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(DocumentError, match="cannot be read"):
-        read_given_edges([tmp_path / "none.jsonl"])
+        read_external_edges([tmp_path / "none.jsonl"])

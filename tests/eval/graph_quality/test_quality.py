@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
-from eval.graph_quality import find_build_report, graph_quality, graph_quality_tables
-from eval.graph_quality.edge_precision import score
-from eval.graph_quality.pairs import Pairs, encode
-from eval.graph_quality.proportion import Proportion
+from eval.graph_quality import GraphQuality, Proportion, find_build_report, graph_quality
+from eval.graph_quality.build_report import BuildCounts, RejectedTriples
+from eval.graph_quality.connectivity import Relation
+from eval.graph_quality.edge_precision import EdgePrecision, GoldKind, score
+from eval.graph_quality.residual_duplicates import ResidualDuplicates, TypeDuplicates
+from eval.graph_quality.statistics import ToolSample
+from eval.graph_quality.tool_pairs import Pairs, encode
 from eval.queries import QuerySet
+from eval.report import Paragraph, Table, graph_section
 from inference import HashingEncoder
 from inference.arrays import Floats2d
 from ingest.graph import build_graph
@@ -31,6 +35,7 @@ from services.jobs.build import build_snapshot
 from tests.eval.planted import query_set
 from tests.retrieval.conftest import published
 
+QUALITY = TypeAdapter(GraphQuality)
 KEY = Parameter(name="supplier_id", type="key")
 TOOLS = (
     Tool(id="a", name="approve_it", parameters=(KEY,)),
@@ -131,40 +136,60 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 
 
 @pytest.fixture(scope="module")
-def quality(snapshot: Snapshot, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def quality(snapshot: Snapshot, tmp_path_factory: pytest.TempPathFactory) -> GraphQuality:
     key = _key(tmp_path_factory.mktemp("key") / "dependencies.jsonl", DEPENDENCIES)
-    return graph_quality(snapshot, keys=[key], queries=_requests(REQUESTS))
+    return graph_quality(snapshot, gold_edges=[key], queries=_requests(REQUESTS))
 
 
-def _counts(quality: dict[str, Any], key: str, edges: str, *, directed: bool = True) -> tuple[int, int, int, int]:
+def _edges(quality: GraphQuality) -> EdgePrecision:
+    assert quality.edges is not None
+    return quality.edges
+
+
+def _relations(quality: GraphQuality) -> tuple[Relation, ...]:
+    assert quality.connectivity is not None
+    return quality.connectivity.relations
+
+
+def _block(quality: GraphQuality, words: str) -> Table | Paragraph:
+    """What the report shows under the heading with these words."""
+    (section,) = [one for one in graph_section(quality, title="graph").sections if words in one.title]
+    (block,) = section.blocks
+    assert isinstance(block, Table | Paragraph)
+    return block
+
+
+def _rows_of(block: Table | Paragraph) -> set[tuple[str, ...]]:
+    assert isinstance(block, Table)
+    return {tuple(cell.text for cell in row) for row in block.rows}
+
+
+def _counts(quality: GraphQuality, gold: str, edges: str, *, directed: bool = True) -> tuple[int, int, int, int]:
     """Hits and cases of precision, hits and cases of recall."""
-    (row,) = [
-        row
-        for row in quality["edges"]["scores"]
-        if (row["key"], row["edges"], row["directed"]) == (key, edges, directed)
-    ]
-    return (*(row["precision"][part] for part in ("hits", "of")), *(row["recall"][part] for part in ("hits", "of")))
+    (row,) = [row for row in _edges(quality).scores if (row.gold, row.edges, row.directed) == (gold, edges, directed)]
+    return row.precision.hits, row.precision.of, row.recall.hits, row.recall.of
 
 
-def test_precision_and_recall_are_those_counted_by_hand(quality: dict[str, Any]) -> None:
+def test_precision_and_recall_are_those_counted_by_hand(quality: GraphQuality) -> None:
     assert _counts(quality, "parameter", "supplies") == (2, 4, 2, 3)
     assert _counts(quality, "parameter", "supplies", directed=False) == (2, 3, 2, 3)
     assert _counts(quality, "parameter", "resolved_by") == (1, 1, 1, 3)
     assert _counts(quality, "parameter", "together") == (2, 4, 2, 3)
     assert _counts(quality, "order", "supplies") == (0, 0, 0, 1)
     assert _counts(quality, "all kinds", "together") == (2, 4, 2, 4)
-    assert quality["edges"]["keys"]["parameter"] == {"pairs": 3, "ends": 4, "density": 3 / 12}
-    assert quality["edges"]["unknown_key_rows"] == 1
+    assert _edges(quality).gold["parameter"] == GoldKind(pairs=3, ends=4, density=3 / 12)
+    assert _edges(quality).unknown_gold_edges == 1
 
 
-def test_a_dependency_that_was_declared_to_the_builder_is_no_finding(quality: dict[str, Any]) -> None:
-    assert quality["edges"]["declared_left_out"] == 1
-    assert all(row["edges"] != "depends_on" for row in quality["edges"]["scores"])
-    (agreement, *_) = graph_quality_tables(quality)
-    assert "1 dependencies that the documents declare are left out" in agreement.note
+def test_a_dependency_that_was_declared_to_the_builder_is_no_finding(quality: GraphQuality) -> None:
+    assert _edges(quality).declared_left_out == 1
+    assert all(row.edges != "depends_on" for row in _edges(quality).scores)
+    table = _block(quality, "known dependencies")
+    assert isinstance(table, Table)
+    assert "1 dependencies that the documents declare are left out" in table.caption
 
 
-def test_the_baselines_are_those_counted_by_hand(quality: dict[str, Any]) -> None:
+def test_the_baselines_are_those_counted_by_hand(quality: GraphQuality) -> None:
     # a-b, c-b and d-c by name; d-b too by its words; by type b-c instead, and each wanted pair.
     assert _counts(quality, "parameter", "same name") == (2, 3, 2, 3)
     assert _counts(quality, "parameter", "shared words") == (3, 4, 3, 3)
@@ -182,27 +207,27 @@ def test_navigations_are_scored_by_entity_set(tmp_path: Path) -> None:
         ("list_Item", "supplies", "get_Item", 0.5),  # within one set there is nothing to navigate
     ]
     key = _key(tmp_path / "key.jsonl", [("get_Order", "get_Item", "nav"), ("get_Partner", "get_Order", "nav")])
-    quality = graph_quality(_snapshot(tmp_path / "store", tools, derived=derived), keys=[key])
+    quality = graph_quality(_snapshot(tmp_path / "store", tools, derived=derived), gold_edges=[key])
     assert _counts(quality, "nav", "supplies") == (0, 0, 0, 2)
     assert _counts(quality, "nav of entity sets", "supplies") == (1, 2, 1, 2)
 
 
-def test_the_census_counts_what_was_planted(quality: dict[str, Any]) -> None:
-    census = quality["census"]
-    assert census["nodes"] == {"business_object": 2, "tool": 7, "topic": 1}
-    assert census["edges"] == {"depends_on": 1, "has_entity": 8, "has_topic": 1, "resolved_by": 1, "supplies": 5}
-    assert census["confidences"] == {"supplies": [0.25, 0.5, 0.5, 0.75, 1.0], "resolved_by": [0.5] * 5}
-    assert census["isolated_tools"] == {"count": 1, "examples": ["g"]}
-    assert census["tools_without_tool_edge"] == {"count": 2, "examples": ["f", "g"]}
-    assert census["hubs"]["count"] == 1
-    assert census["hubs"]["nodes"][0] == ["business_object:thing", 6]
-    assert census["hubs"]["tools"][0] == ["tool:b", 5]
+def test_the_statistics_count_what_was_planted(quality: GraphQuality) -> None:
+    statistics = quality.statistics
+    assert statistics.nodes == {"business_object": 2, "tool": 7, "topic": 1}
+    assert statistics.edges == {"depends_on": 1, "has_entity": 8, "has_topic": 1, "resolved_by": 1, "supplies": 5}
+    assert statistics.confidences == {"supplies": (0.25, 0.5, 0.5, 0.75, 1.0), "resolved_by": (0.5,) * 5}
+    assert statistics.isolated_tools == ToolSample(count=1, examples=("g",))
+    assert statistics.tools_without_tool_edge == ToolSample(count=2, examples=("f", "g"))
+    assert statistics.hubs.count == 1
+    assert statistics.hubs.nodes[0] == ("business_object:thing", 6)
+    assert statistics.hubs.tools[0] == ("tool:b", 5)
 
 
-def test_requests_are_joined_as_counted_by_hand(quality: dict[str, Any]) -> None:
-    joined = quality["joined"]
-    assert (joined["requests"], joined["of_requests"]) == (5, 7)
-    found = {row["relation"]: (row["two"]["hits"], row["all"]["hits"]) for row in joined["relations"]}
+def test_requests_are_connected_as_counted_by_hand(quality: GraphQuality) -> None:
+    assert quality.connectivity is not None
+    assert (quality.connectivity.requests, quality.connectivity.of_requests) == (5, 7)
+    found = {row.relation: (row.two.share.hits, row.all.share.hits) for row in _relations(quality)}
     assert found == {
         "supplies": (2, 2),
         "resolved_by": (2, 1),
@@ -220,12 +245,12 @@ def test_edges_that_pair_up_tools_are_far_above_chance_and_a_star_is_not(tmp_pat
     star = [("t" + number, "supplies", "u00", 0.5) for number in numbers]
     by_pair = _requests([("t" + number, "u" + number) for number in numbers])
     by_star = _requests([("t" + number, "u00") for number in numbers])
-    paired = graph_quality(_snapshot(tmp_path / "pairs", tools, derived=pairs), queries=by_pair)["joined"]["relations"]
-    starred = graph_quality(_snapshot(tmp_path / "star", tools, derived=star), queries=by_star)["joined"]["relations"]
-    assert paired[0]["two"]["value"] == 1.0
-    assert paired[0]["two"]["chance"] < 0.1  # a given tail falls to its head once in forty
-    assert paired[0]["two"]["chance_in_system"] < 0.1  # all of no system
-    assert starred[0]["two"]["value"] == starred[0]["two"]["chance"] == starred[0]["two"]["chance_max"] == 1.0
+    paired, *_ = _relations(graph_quality(_snapshot(tmp_path / "pairs", tools, derived=pairs), queries=by_pair))
+    starred, *_ = _relations(graph_quality(_snapshot(tmp_path / "star", tools, derived=star), queries=by_star))
+    assert paired.two.share.value == 1.0
+    assert paired.two.chance < 0.1  # a given tail falls to its head once in forty
+    assert paired.two.chance_in_system < 0.1  # all of no system
+    assert starred.two.share.value == starred.two.chance == starred.two.chance_max == 1.0
 
 
 def test_edges_that_only_keep_to_their_system_are_at_chance_within_it(tmp_path: Path) -> None:
@@ -236,32 +261,34 @@ def test_edges_that_only_keep_to_their_system_are_at_chance_within_it(tmp_path: 
     ]  # t00 and u00 are one system, and so on
     pairs = [("t" + number, "supplies", "u" + number, 0.5) for number in numbers]
     requests = _requests([("t" + number, "u" + number) for number in numbers])
-    (row, *_) = graph_quality(_snapshot(tmp_path, tools, systems, pairs), queries=requests)["joined"]["relations"]
-    assert row["two"]["value"] == row["two"]["chance_in_system"] == 1.0
-    assert row["two"]["chance"] < 0.1
+    (row, *_) = _relations(graph_quality(_snapshot(tmp_path, tools, systems, pairs), queries=requests))
+    assert row.two.share.value == row.two.chance_in_system == 1.0
+    assert row.two.chance < 0.1
 
 
-def test_without_requests_of_several_tools_nothing_is_joined(snapshot: Snapshot) -> None:
+def test_without_requests_of_several_tools_nothing_is_connected(snapshot: Snapshot) -> None:
     measured = graph_quality(snapshot, queries=_requests([("a",), ("b", "nowhere")]))
-    assert (measured["joined"]["requests"], measured["joined"]["relations"]) == (0, [])
-    table = next(table for table in graph_quality_tables(measured) if "Requests" in table.title)
-    assert (table.rows, table.note) == ((), "No request of this set needs several tools that the catalogue has.")
+    assert measured.connectivity is not None
+    assert (measured.connectivity.requests, measured.connectivity.relations) == (0, ())
+    block = _block(measured, "Connectivity")
+    assert block == Paragraph(text="No request of this set needs several tools that the catalogue has.")
 
 
 def test_a_graph_without_edges_finds_nothing_and_fails_at_nothing(tmp_path: Path) -> None:
     bare = [Tool(id="a", name="a"), Tool(id="b", name="b")]
     key = _key(tmp_path / "key.jsonl", [("a", "b", "order")])
-    measured = graph_quality(_snapshot(tmp_path / "store", bare), keys=[key], queries=_requests([("a", "b")]))
+    measured = graph_quality(_snapshot(tmp_path / "store", bare), gold_edges=[key], queries=_requests([("a", "b")]))
     assert _counts(measured, "order", "together") == (0, 0, 0, 1)
-    assert {(row["two"]["hits"], row["two"]["chance"]) for row in measured["joined"]["relations"]} == {(0, 0.0)}
-    assert measured["duplicates"] == {"least_cosine": 0.92, "pairs": 0, "by_type": {}, "examples": []}
-    assert measured["census"]["isolated_tools"]["count"] == 2
+    assert {(row.two.share.hits, row.two.chance) for row in _relations(measured)} == {(0, 0.0)}
+    assert measured.duplicates == ResidualDuplicates(least_cosine=0.92, pairs=0, by_type={}, examples=())
+    assert measured.statistics.isolated_tools.count == 2
 
 
-def test_the_same_snapshot_gives_the_same_figures(snapshot: Snapshot, quality: dict[str, Any], tmp_path: Path) -> None:
+def test_the_same_snapshot_gives_the_same_figures(snapshot: Snapshot, quality: GraphQuality, tmp_path: Path) -> None:
     key = _key(tmp_path / "dependencies.jsonl", DEPENDENCIES)
-    again = graph_quality(snapshot, keys=[key], queries=_requests(REQUESTS))
-    assert json.dumps(again, sort_keys=True) == json.dumps(quality, sort_keys=True)
+    again = graph_quality(snapshot, gold_edges=[key], queries=_requests(REQUESTS))
+    assert again == quality
+    assert QUALITY.dump_json(again) == QUALITY.dump_json(quality)
 
 
 def test_planted_duplicates_are_found_and_what_differs_is_not(tmp_path: Path) -> None:
@@ -274,21 +301,21 @@ def test_planted_duplicates_are_found_and_what_differs_is_not(tmp_path: Path) ->
         *(("has_capability", name, "capability") for name in ("order list", "list order", "list orders")),
     ]
     triples = [("f", predicate, name, type_) for predicate, name, type_ in names]
-    found = graph_quality(_snapshot(tmp_path, TOOLS, triples))["duplicates"]
-    assert found["by_type"] == {
-        "business_object": {"nodes": 8, "names": 4, "pairs": 2, "vectors": 1, "words": 1},
-        "capability": {"nodes": 3, "names": 2, "pairs": 1, "words": 1},
-        "parameter": {"nodes": 4, "names": 4, "pairs": 2, "letters": 2},
+    found = graph_quality(_snapshot(tmp_path, TOOLS, triples)).duplicates
+    assert found.by_type == {
+        "business_object": TypeDuplicates(nodes=8, names=4, pairs=2, by_reason={"vectors": 1, "words": 1}),
+        "capability": TypeDuplicates(nodes=3, names=2, pairs=1, by_reason={"words": 1}),
+        "parameter": TypeDuplicates(nodes=4, names=4, pairs=2, by_reason={"letters": 2}),
     }
-    assert found["pairs"] == 5
-    assert {tuple(example[:4]) for example in found["examples"]} == {
+    assert found.pairs == 5
+    assert {(one.type, one.one, one.other, one.reason) for one in found.examples} == {
         ("business_object", "film review", "movie review", "vectors"),
         ("business_object", "list price", "price list", "words"),
         ("capability", "list order", "list orders", "words"),
         ("parameter", "file name", "filename", "letters"),
         ("parameter", "color name", "colour name", "letters"),
     }
-    assert [example[3] for example in found["examples"]][:3] == ["letters", "words", "vectors"]  # in turn
+    assert [one.reason for one in found.examples][:3] == ["letters", "words", "vectors"]  # in turn
 
 
 REPORT: dict[str, Any] = {
@@ -304,35 +331,38 @@ REPORT: dict[str, Any] = {
 }
 
 
-def test_refusals_and_merges_come_from_the_builds_report(snapshot: Snapshot) -> None:
-    measured = graph_quality(snapshot, report={**REPORT, "snapshot_id": snapshot.id})
-    assert measured["build"] == {
-        "triples_kept": 7,
-        "triples_refused": [["has_entity", "no-evidence", 3], ["has_entity", "self-loop", 1]],
-        "extractions_failed": 1,
-        "tools_read": 6,
-        "tools_refused": {"no-name": 2},
-        "tools_renamed": 1,
-        "merges": {"case": 4},
-        "warnings": 1,
-    }
-    table = next(table for table in graph_quality_tables(measured) if "refused" in table.title)
-    assert ("triples refused", "", "4") in table.rows
-    assert ("triples refused", "has_entity: no-evidence", "3") in table.rows
+def test_rejected_records_and_merges_come_from_the_build_report(snapshot: Snapshot) -> None:
+    measured = graph_quality(snapshot, build_report={**REPORT, "snapshot_id": snapshot.id})
+    assert measured.build == BuildCounts(
+        triples_kept=7,
+        triples_rejected=(
+            RejectedTriples("has_entity", "no-evidence", 3),
+            RejectedTriples("has_entity", "self-loop", 1),
+        ),
+        extractions_failed=1,
+        tools_read=6,
+        tools_rejected={"no-name": 2},
+        tools_renamed=1,
+        merges={"case": 4},
+        warnings=1,
+    )
+    rows = _rows_of(_block(measured, "Rejected"))
+    assert ("triples rejected", "", "4") in rows
+    assert ("triples rejected", "has_entity: no-evidence", "3") in rows
 
 
-def test_without_a_report_refusals_are_unknown_and_not_zero(snapshot: Snapshot) -> None:
+def test_without_a_build_report_rejected_records_are_unknown_and_not_zero(snapshot: Snapshot) -> None:
     measured = graph_quality(snapshot)
-    assert (measured["build"], measured["edges"], measured["joined"]) == (None, None, None)
-    table = next(table for table in graph_quality_tables(measured) if "refused" in table.title)
-    assert not table.rows
-    assert "not known" in table.note
+    assert (measured.build, measured.edges, measured.connectivity) == (None, None, None)
+    block = _block(measured, "Rejected")
+    assert isinstance(block, Paragraph)
+    assert "not known" in block.text
 
 
 @pytest.mark.parametrize("change", [{"snapshot_id": "another"}, {"triples": {}}, {"merges": None}])
 def test_a_report_that_is_not_this_snapshots_is_refused(snapshot: Snapshot, change: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgumentError, match=snapshot.id):
-        graph_quality(snapshot, report={**REPORT, "snapshot_id": snapshot.id, **change})
+        graph_quality(snapshot, build_report={**REPORT, "snapshot_id": snapshot.id, **change})
 
 
 @pytest.mark.parametrize("line", ["no json", "[1]", '{"from": "a"}'])
@@ -340,20 +370,22 @@ def test_a_row_that_is_no_dependency_is_named(snapshot: Snapshot, tmp_path: Path
     key = tmp_path / "key.jsonl"
     key.write_text(f'{{"from": "a", "to": "b"}}\n\n{line}\n', encoding="utf-8")
     with pytest.raises(DocumentError, match=r"key.jsonl:3"):
-        graph_quality(snapshot, keys=[key])
+        graph_quality(snapshot, gold_edges=[key])
     with pytest.raises(DocumentError, match="missing"):
-        graph_quality(snapshot, keys=[tmp_path / "missing.jsonl"])
+        graph_quality(snapshot, gold_edges=[tmp_path / "missing.jsonl"])
 
 
-def test_every_table_is_rectangular_and_the_values_are_json(quality: dict[str, Any]) -> None:
-    assert json.loads(json.dumps(quality)) == quality
-    tables = graph_quality_tables(quality)
-    assert len({table.title for table in tables}) == len(tables)
-    for table in tables:
-        assert table.rows or table.note
-        assert {len(row) for row in table.rows} <= {len(table.header)}
-    assert ("parameter", "supplies", "50.0 [15.0, 85.0] (2 of 4)") in {row[:3] for row in tables[0].rows}
-    assert graph_quality_tables({}) == []
+def test_every_table_is_rectangular_and_the_values_go_through_json(quality: GraphQuality) -> None:
+    assert QUALITY.validate_python(json.loads(QUALITY.dump_json(quality))) == quality
+    sections = graph_section(quality, title="graph").sections
+    assert len({section.title for section in sections}) == len(sections)
+    for section in sections:
+        (block,) = section.blocks
+        assert isinstance(block, Table) or (isinstance(block, Paragraph) and block.text)
+        if isinstance(block, Table):
+            assert {len(row) for row in block.rows} == {len(block.columns)}
+    rows = _rows_of(_block(quality, "known dependencies"))
+    assert ("parameter", "supplies", "50.0 [15.0, 85.0] (2 of 4)") in {row[:3] for row in rows}
 
 
 def test_the_script_measures_a_store_or_builds_a_snapshot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -384,18 +416,19 @@ def test_the_script_measures_a_store_or_builds_a_snapshot(tmp_path: Path, capsys
 
 
 def test_wilson_by_hand() -> None:
-    low, high = Proportion(8, 10).interval or (math.nan, math.nan)
-    assert (round(low, 3), round(high, 3)) == (0.490, 0.943)
-    assert Proportion(0, 0).to_json() == {"value": None, "low": None, "high": None, "hits": 0, "of": 0}
+    share = Proportion(8, 10)
+    assert share.low is not None and share.high is not None
+    assert (round(share.low, 3), round(share.high, 3)) == (0.490, 0.943)
+    empty = TypeAdapter(Proportion).dump_python(Proportion(0, 0), mode="json")
+    assert empty == {"value": None, "low": None, "high": None, "hits": 0, "of": 0}
 
 
 @given(st.integers(0, 1000), st.integers(1, 1000))
 def test_the_interval_holds_its_share(hits: int, more: int) -> None:
     share = Proportion(hits, hits + more)
-    low, high = share.interval or (math.nan, math.nan)
-    assert share.value is not None
-    assert 0.0 <= low <= share.value + 1e-12
-    assert share.value <= high + 1e-12 <= 1.0 + 1e-12
+    assert share.value is not None and share.low is not None and share.high is not None
+    assert 0.0 <= share.low <= share.value + 1e-12
+    assert share.value <= share.high + 1e-12 <= 1.0 + 1e-12
 
 
 SIZE = 8
@@ -406,12 +439,12 @@ PAIRS = st.sets(st.tuples(st.integers(0, SIZE - 1), st.integers(0, SIZE - 1)).fi
 def test_precision_and_recall_equal_those_of_plain_sets(
     found: set[tuple[int, int]], key: set[tuple[int, int]], directed: bool
 ) -> None:
-    precision, recall = score(_coded(found), _coded(key), SIZE, directed=directed)
+    scored = score(_coded(found), _coded(key), SIZE, directed=directed)
     ends = {end for pair in key for end in pair}
     within = {pair if directed else tuple(sorted(pair)) for pair in found if set(pair) <= ends}
     wanted = {pair if directed else tuple(sorted(pair)) for pair in key}
-    assert precision == Proportion(len(within & wanted), len(within))
-    assert recall == Proportion(len(within & wanted), len(wanted))
+    assert scored.precision == Proportion(len(within & wanted), len(within))
+    assert scored.recall == Proportion(len(within & wanted), len(wanted))
 
 
 def _coded(pairs: set[tuple[int, int]]) -> Pairs:

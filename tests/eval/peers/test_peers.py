@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from eval.measured_set import MeasuredSet
 from eval.peers import PEERS, Peer, measure_peer, peer_environment
 from eval.peers.peer import PeerTool, read_tools
 from eval.peers.peer_registry import FOLDER
@@ -20,7 +21,7 @@ from eval.peers.process import PeerTask
 from eval.peers.unroll import build as build_unroll
 from eval.queries import read_queries
 from eval.run import Run, read_run
-from eval.summary import MeasuredSet, summarise, summary_from_json
+from eval.summary import summarise, summary_from_json
 from ontology.errors import StorageError
 from ontology.tool import Tool
 from scripts.bench_peers import Prepared, markdown, peers_of, prepare
@@ -114,7 +115,7 @@ def test_a_peer_answers_in_a_process_of_its_own(measure: Measure, task: PeerTask
         "q1": ("b/find", "a/find"),
         "q2": ("book", "b/find"),
     }
-    assert (run.died, run.k, run.snapshot_id, run.config["version"]) == ("", 2, "snapshot", "1")
+    assert (run.failure, run.k, run.snapshot_id, run.config["version"]) == ("", 2, "snapshot", "1")
     assert all(answer.ms["total"] >= 0 and not answer.error for answer in run.answers.values())
     assert set(run.resources) == {"load_s", "build_s", "warm_up_s", "peak_bytes", "resident_bytes"}
     assert 1e6 < run.resources["peak_bytes"] < 1e9
@@ -140,7 +141,7 @@ def test_a_request_that_a_peer_fails_on_is_an_answer_with_an_error(measure: Meas
     run = measure(
         BY_WORDS.replace("        words =", "        if 'book' in query: raise KeyError('no book')\n        words =")
     )
-    assert run.died == ""
+    assert run.failure == ""
     assert run.answers["q1"].tools == ("b/find", "a/find")
     assert run.answers["q2"].tools == ()
     assert run.answers["q2"].error == "KeyError: 'no book'"
@@ -157,7 +158,7 @@ def test_a_peer_that_crashes_is_a_result(measure: Measure, tmp_path: Path) -> No
         "def build(tools, embed):\n    open(__file__ + '.n', 'a').write('x')\n    raise MemoryError('too many tools')\n"
     )
     run = measure(crash)
-    assert run.died == "exit code 1: MemoryError: too many tools"
+    assert run.failure == "exit code 1: MemoryError: too many tools"
     assert run.answers == {}
     measure(crash)
     assert (tmp_path / "planted.py.n").read_text(encoding="utf-8") == "x"
@@ -170,7 +171,7 @@ def test_a_peer_that_is_too_slow_keeps_what_it_answered(measure: Measure) -> Non
         "        words =", "        if 'book' in query: __import__('time').sleep(60)\n        words ="
     )
     run = measure(slow, limit_s=3)
-    assert run.died == "it was ended after 3 s"
+    assert run.failure == "it was ended after 3 s"
     assert list(run.answers) == ["q1"]
 
 
@@ -184,7 +185,7 @@ def test_a_peer_has_no_network(measure: Measure) -> None:
 
 def test_a_dead_peer_is_in_the_table_and_scores_nothing(measure: Measure, task: PeerTask) -> None:
     good = replace(measure(BY_WORDS), k=len(TOOLS))
-    dead = replace(good, system="dead", answers={}, died="exit code 9", resources={})
+    dead = replace(good, system="dead", answers={}, failure="exit code 9", resources={})
     queries = read_queries([task.queries], name="small")
     sets = [MeasuredSet(queries=queries, runs=(good, dead), tools=len(TOOLS), snapshot_id="snapshot")]
     lines = markdown(summarise(sets, baseline="planted", resamples=100)).splitlines()
@@ -304,6 +305,6 @@ def test_egotools_is_measured_in_the_same_way(tmp_path: Path) -> None:
     summary = summary_from_json(json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8")))
     assert (summary.systems, summary.baseline) == (("default", "rrf"), "default")
     for facts in summary.facts:
-        assert (facts.answered, facts.unanswered, facts.died) == (2, 0, "")
+        assert (facts.answered, facts.unanswered, facts.failure) == (2, 0, "")
         assert facts.resources.keys() >= {"load_s", "build_s", "warm_up_s", "peak_bytes", "resident_bytes"}
         assert f"| small | {facts.system} |" in done.stdout

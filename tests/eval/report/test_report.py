@@ -14,6 +14,7 @@ import pytest
 from matplotlib.container import BarContainer
 
 from eval.answers import Answer
+from eval.measured_set import MeasuredSet
 from eval.queries import LabelledQuery, QuerySet
 from eval.report import (
     Cell,
@@ -21,15 +22,14 @@ from eval.report import (
     Document,
     Listing,
     Paragraph,
+    Picture,
     Quotation,
     Section,
     Table,
     averages_picture,
-    cost_table,
     difference_table,
     document_to_html,
     document_to_markdown,
-    latency_table,
     measure_table,
     per_query_rows,
     per_set_table,
@@ -37,10 +37,11 @@ from eval.report import (
     table_to_markdown,
     write_report,
 )
+from eval.report.facts import cost_table, latency_table
 from eval.report.markdown import escape_markdown
 from eval.report.numbers import bytes_of, milliseconds, p_value, percent, points
 from eval.report.plots import averages_figure, by_group_figure
-from eval.summary import MeasuredSet, Summary, summarise, summary_from_json
+from eval.summary import Summary, summarise, summary_from_json
 from ontology.errors import StorageError
 from tests.eval.planted import query_set, run_of
 
@@ -195,7 +196,7 @@ def test_numbers() -> None:
 
 
 def test_files_written(tmp_path: Path) -> None:
-    measured = planted(missing_gold={"q1": ("a",)}, graph={})
+    measured = planted(missing_gold={"q1": ("a",)}, graph=None)
     summary = summary_of(measured)
     files = write_report(tmp_path / "out", summary, [measured], title="Planted")
     assert sorted(path.name for path in files) == sorted(path.name for path in (tmp_path / "out").iterdir())
@@ -215,7 +216,7 @@ def test_files_written(tmp_path: Path) -> None:
     assert "| q1 | a |" in page
     assert "Common to all configurations: encoder e.v1." in page
     assert "| graph | 30 | preset graph; weights 000000000000 |" in page
-    assert "No failure was looked into." in (tmp_path / "out/failures.md").read_text(encoding="utf-8")
+    assert "No failure was analysed." in (tmp_path / "out/failures.md").read_text(encoding="utf-8")
     again = write_report(tmp_path / "again", summary, [measured], title="Planted")
     assert [path.read_bytes() for path in files] == [path.read_bytes() for path in again]
 
@@ -233,11 +234,11 @@ def test_several_sets_have_their_means_first_and_pictures_of_their_own(tmp_path:
 
 def test_runs_that_died_and_answers_longer_than_the_catalogue_are_said_on_top(tmp_path: Path) -> None:
     measured = planted(tools=20)
-    dead = replace(measured.runs[1], died="ModelError: gone.")
+    dead = replace(measured.runs[1], failure="ModelError: gone.")
     measured = replace(measured, runs=(measured.runs[0], dead))
     write_report(tmp_path, summary_of(measured), [measured])
     top = (tmp_path / "report.md").read_text(encoding="utf-8").partition("## ")[0]
-    assert "graph on hr stopped before its end (ModelError: gone.); what it did not answer scores 0." in top
+    assert "graph on hr stopped before its end (ModelError: gone.); requests without an answer score 0." in top
     assert "answers of flat could hold 30 tools, the catalogue has 20." in top
 
 
@@ -331,17 +332,26 @@ def test_markdown_lines_open_no_list_heading_or_quotation_of_their_own() -> None
     assert lines[15:] == ["1.5 a", "> 1.5 a", "- 1.5 a"]
 
 
-def test_html_headings_span_what_they_group() -> None:
+def test_html_tables_have_headings_numbers_and_averages() -> None:
     columns = (Column(name="class", number=False), Column(name="@3", group="g"), Column(name="@5", group="g"))
     table = Table(
-        caption="", columns=columns, rows=((Cell(text="a"), Cell(text="1", best=True), Cell(text="2", detail="[1, 3]")),),
+        caption="c", columns=columns, rows=((Cell(text="a"), Cell(text="1", best=True), Cell(text="2", detail="[1, 3]")),),
         averages=frozenset({0}),
     )  # fmt: skip
     text = document_to_html(Document(title="t", sections=(Section(title="s", blocks=(table,)),)))
-    assert '<tr><th scope="col" rowspan="2">class</th><th class="g" scope="colgroup" colspan="2">g</th></tr>' in text
-    assert '<tr><th class="n" scope="col">@3</th><th class="n" scope="col">@5</th></tr>' in text
-    row = '<tr class="average"><td>a</td><td class="n"><strong>1</strong></td><td class="n">2 <small>[1, 3]</small></td></tr>'
-    assert row in text
+    assert '<th>class</th>\n<th style="text-align:right">g @3 / @5</th>' in text
+    assert '<td><em>a</em></td>\n<td style="text-align:right"><strong>1</strong> / 2 [1, 3]</td>' in text
+    assert "</table></div>\n<p>c</p>" in text
+
+
+def test_html_shows_no_picture_but_those_of_the_document() -> None:
+    blocks = (
+        Paragraph(text="![x](http://evil/a.png) ![y][z]"),
+        Picture(name="p.png", title="t", caption="c", png=b"1"),
+    )
+    page = Page(document_to_html(Document(title="t", sections=(Section(title="s", blocks=blocks),))))
+    assert page.addresses == ["data:image/png;base64,MQ=="]
+    assert "![x](http://evil/a.png) ![y][z]" in page.texts
 
 
 # --- pictures

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from eval.tuning.cases import NEVER, Cases, soft_complete
 from eval.tuning.fit import fit_weights
 from eval.tuning.labels import folds
-from eval.tuning.search import ORIGIN, distance, search, weights_at
-from eval.tuning.tune import Tuning, tune_weights
+from eval.tuning.tuning import Tuning, tune_weights
+from eval.tuning.weight_search import ORIGIN, distance, search, weights_at
 from retrieval.ranking.fusion import Ranking
 from retrieval.snapshot.weights import SHIPPED
 from tests.eval.tuning.planted import TOOLS, planted, without_clauses

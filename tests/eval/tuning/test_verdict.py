@@ -11,7 +11,7 @@ import pytest
 from eval.queries import LabelledQuery
 from eval.report.markdown import document_to_markdown
 from eval.tuning.labels import Labels
-from eval.tuning.tune import tune_weights
+from eval.tuning.tuning import tune_weights
 from eval.tuning.tuning_report import tuning_document, tuning_to_json
 from eval.tuning.verdict import Change, Ranks, changes, cutoffs_for, refusal
 from tests.eval.tuning.planted import planted

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from eval.answers import read_run
-from eval.measured import read_measured
+from eval.measured_set import read_measured
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
@@ -85,8 +85,9 @@ def test_a_report_is_written_and_the_figures_shown(run: Run, store: Path, few: P
     for name in ("report.md", "report.html", "summary.json", "per_query.jsonl", "failures.md"):
         assert (tmp_path / name).stat().st_size > 0
     assert [found.system for found in measured.runs] == ["semantic", "rrf", "default"]
-    assert all(len(found.answers) == 8 and not found.died for found in measured.runs)
-    assert measured.graph["snapshot_id"] == measured.snapshot_id
+    assert all(len(found.answers) == 8 and not found.failure for found in measured.runs)
+    assert measured.graph is not None
+    assert measured.graph.snapshot_id == measured.snapshot_id
     page = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert all(found.config_hash in page for found in measured.runs) and measured.snapshot_id in page
 
@@ -289,13 +290,13 @@ def test_a_server_that_dies_amid_its_run_is_said_and_resumed(run: Run, store: Pa
     for words in (name, "NotReadyError", "the same command again"):
         assert words in " ".join(err.split())
     remote, local = read_run(out, name), read_run(out, "rrf")
-    assert remote.died and not local.died and len(local.answers) == MANY, "the other system went on"
+    assert remote.failure and not local.failure and len(local.answers) == MANY, "the other system went on"
     answered = [answer for answer in remote.answers.values() if not answer.error]
     assert len(answered) == AMID
     assert (out / "report.html").exists()
     with served(store, port, ready):
         assert run(*asked)[0] == 0
-    assert read_run(out, name).died == ""
+    assert read_run(out, name).failure == ""
     both = rankings(out)
     assert both[name] == both["rrf"], "a server ranks as the preset it serves"
 

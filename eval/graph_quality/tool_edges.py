@@ -1,4 +1,4 @@
-"""The edges that touch tools, as arrays: what they join, and what they would join if their ends were drawn at random."""
+"""The edges that touch tools, as arrays: which pairs of tools they join, as they are and with their ends swapped at random."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.graph_quality.hubs import hubs
-from eval.graph_quality.pairs import NEED_PREDICATES, Pairs, encode
+from eval.graph_quality.tool_pairs import DEPENDENCY_PREDICATES, Numbers, Pairs, encode
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["Flags", "ToolEdges"]
 
-Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 _SYSTEM = "has_system"
 
 
 @dataclass(frozen=True)
 class ToolEdges:
-    """The edges that touch a tool, those to hubs left out; equal ones once.
+    """The edges that touch a tool and no hub; equal edges count once.
 
-    :param kinds: for each edge a number that edges of one predicate share, odd for edges from tool to tool.
-    :param blocks: the same, finer: also the systems of the tools at both ends are shared.
+    :param kinds: for each edge the number of its predicate, odd for edges from tool to tool.
+    :param blocks: for each edge the number of its kind and of the systems of the tools at both ends.
     :param names: the predicates between tools that the graph has, with their kinds.
     """
 
@@ -46,14 +45,14 @@ class ToolEdges:
         kinds = 2 * predicates + ((heads < tools) & (tails < tools))
         system = _systems(snapshot)
         blocks = np.unique(np.stack((kinds, system[heads], system[tails])), axis=1, return_inverse=True)[1].reshape(-1)
-        known = {name: snapshot.predicates.index(name) for name in NEED_PREDICATES if name in snapshot.predicates}
+        known = {name: snapshot.predicates.index(name) for name in DEPENDENCY_PREDICATES if name in snapshot.predicates}
         names = {name: 2 * number + 1 for name, number in known.items() if 2 * number + 1 in kinds}
         return cls(heads, tails, kinds, blocks, names, tools, len(snapshot.nodes))
 
     def shuffled(self, random: np.random.Generator, *, within_systems: bool = False) -> ToolEdges:
-        """The same edges with their tails swapped at random among those of one kind.
+        """The same edges with their tails permuted at random among the edges of one kind.
 
-        :param within_systems: only among those that also join the same two systems.
+        :param within_systems: only among edges that also join the same two systems.
         """
         groups = self.blocks if within_systems else self.kinds
         drawn = np.lexsort((random.random(len(groups)), groups))
@@ -62,17 +61,17 @@ class ToolEdges:
         return replace(self, tails=tails)
 
     def between_tools(self, kind: int | None = None) -> Flags:
-        """Which edges lead from tool to tool, all or of one kind."""
+        """Which edges lead from tool to tool; all of them, or those of one kind."""
         return np.asarray(self.kinds % 2 == 1 if kind is None else self.kinds == kind)
 
     def direct(self, chosen: Flags, pairs: Pairs) -> Flags:
-        """Which of the pairs one of the chosen edges joins."""
+        """Which of the pairs are joined by one of the chosen edges."""
         heads, tails = self.heads[chosen], self.tails[chosen]
         joined = encode(np.minimum(heads, tails), np.maximum(heads, tails), self.tool_count)
         return np.isin(pairs, joined, assume_unique=True)
 
     def through_one(self, chosen: Flags, pairs: Pairs) -> Flags:
-        """Which of the pairs have a neighbour in common along the chosen edges."""
+        """Which of the pairs have a common neighbour along the chosen edges."""
         first, second = np.divmod(pairs, self.tool_count)
         near = self._neighbours(chosen, np.union1d(first, second))
         nothing: frozenset[int] = frozenset()
@@ -99,7 +98,7 @@ class ToolEdges:
 
 
 def _systems(snapshot: Snapshot) -> Numbers:
-    """For each node the number of the system that offers it, where it is a tool of one; -1 elsewhere."""
+    """For each node the number of its system where it is a tool that has one; -1 elsewhere."""
     systems = np.full(len(snapshot.nodes), -1, dtype=np.int64)
     if _SYSTEM in snapshot.predicates:
         of = snapshot.adjacency.predicates == snapshot.predicates.index(_SYSTEM)

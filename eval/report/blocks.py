@@ -1,7 +1,8 @@
-"""What a report is made of, before it is Markdown or HTML: plain text, tables and pictures. Nothing here is escaped."""
+"""The blocks of a report, before they become Markdown or HTML: plain text, tables and pictures. Nothing here is escaped."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 __all__ = [
@@ -16,6 +17,9 @@ __all__ = [
     "Quotation",
     "Section",
     "Table",
+    "make_table",
+    "numbers",
+    "texts",
 ]
 
 
@@ -36,8 +40,8 @@ class Column:
 class Cell:
     """One cell.
 
-    :param best: set in bold.
-    :param detail: said after the text, smaller: an interval.
+    :param best: shown in bold.
+    :param detail: shown after the text: an interval.
     """
 
     text: str
@@ -53,13 +57,35 @@ class Table:
     """A table; every row has a cell for every column.
 
     :param caption: what it shows and of which snapshot, systems and configurations.
-    :param averages: numbers of the rows, from 0, that sum up others and stand apart.
+    :param averages: numbers of the rows, from 0, that are averages of others.
     """
 
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     averages: frozenset[int] = frozenset()
+
+
+def texts(*names: str) -> tuple[Column, ...]:
+    """Columns of text with these names."""
+    return tuple(Column(name=name, number=False) for name in names)
+
+
+def numbers(*names: str, group: str = "") -> tuple[Column, ...]:
+    """Columns of numbers with these names."""
+    return tuple(Column(name=name, group=group) for name in names)
+
+
+def make_table(
+    columns: Iterable[Column],
+    rows: Iterable[Iterable[str | Cell]],
+    *,
+    caption: str = "",
+    averages: Iterable[int] = (),
+) -> Table:
+    """A table from rows of texts and cells."""
+    cells = (tuple(Cell(text=value) if isinstance(value, str) else value for value in row) for row in rows)
+    return Table(caption=caption, columns=tuple(columns), rows=tuple(cells), averages=frozenset(averages))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +113,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quotation:
-    """Someone else's words, such as a request."""
+    """Quoted text, such as a request."""
 
     text: str
 
@@ -115,7 +141,7 @@ class Section:
 class Document:
     """A page.
 
-    :param warnings: what must be known before any figure is read; said at the very top.
+    :param warnings: what must be known before any figure is read; shown at the top.
     """
 
     title: str

@@ -10,23 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.bootstrap import resampled_means
-from eval.metrics import COMPLETE, Scores, cutoff_of, share_too_large
+from eval.metrics import METRICS, Scores, cutoff_of, metric_of, share_too_large
 from eval.queries import QuerySet
 
-__all__ = ["CLASS_MEASURES", "Group", "Scored", "classes", "groups"]
+__all__ = ["Group", "Scored", "classes", "groups"]
 
-CLASS_MEASURES = (COMPLETE, "R")
-"""What is said of each class; all measures of all classes would bury these."""
+_BY_CLASS = {metric.name for metric in METRICS if metric.by_class}
 
 Scored: TypeAlias = tuple[QuerySet, Mapping[str, Scores]]
-"""One set with what each system that ran on it scored; the scores have the same measures throughout."""
+"""One set with the scores of each system that ran on it; all of them have the same measures."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
     """Requests, or sets of them, with the mean of every system and measure.
 
-    :param scope: as in :class:`eval.summary.Figure`; so ``name``, which is called group there, and ``set_name``.
+    :param scope: as in :class:`eval.summary.Figure`; so ``name`` (``group`` there) and ``set_name``.
     :param queries: how many requests.
     :param too_large: share of requests with more gold tools than the measure's cutoff, for each measure.
     :param values_SM: float64 [systems, measures].
@@ -85,7 +84,7 @@ def _of_requests(
 ) -> Group:
     """The group of one set, or of one class of it."""
     all_measures = next(iter(scores.values())).measures
-    kept = [name for name in all_measures if not request_class or name.rpartition("@")[0] in CLASS_MEASURES]
+    kept = [name for name in all_measures if not request_class or metric_of(name) in _BY_CLASS]
     columns = [all_measures.index(name) for name in kept]
     rows = [row for row, query in enumerate(queries.queries) if request_class in ("", query.request_class)]
     members = [queries.queries[row] for row in rows]
@@ -110,7 +109,7 @@ def _of_requests(
 
 
 def _of_systems(group: Group, systems: Sequence[str]) -> Group:
-    """The group with these systems alone."""
+    """The group with only these systems."""
     if group.systems == tuple(systems):
         return group
     chosen = [group.systems.index(name) for name in systems]
@@ -118,7 +117,7 @@ def _of_systems(group: Group, systems: Sequence[str]) -> Group:
 
 
 def _plus(mean: Group | None, group: Group, *, scope: str, weight: float) -> Group:
-    """The weighted mean of sets so far, with one more; its draws are added in place."""
+    """The weighted mean of the sets so far, with one more; the draws are added in place."""
     if mean is None:
         mean = replace(
             group,

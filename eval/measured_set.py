@@ -1,0 +1,116 @@
+"""A measured set: labelled requests with the runs of all systems, and its form on disk.
+
+``set.json`` stands beside the runs, so that a report can be made, or two evaluations compared, from the folder alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from eval.answers import Run, read_run, write_run
+from eval.graph_quality.quality import GraphQuality
+from eval.queries import LabelledQuery, QuerySet
+from ontology.errors import DocumentError, NotFoundError
+from ontology.files import write_file
+
+__all__ = ["SET_FILE", "MeasuredSet", "read_measured", "write_measured"]
+
+SET_FILE = "set.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredSet:
+    """One set of requests with the runs of every system: all that figures are made from.
+
+    :param tools: size of the catalogue.
+    :param missing_gold: query id → gold tools that the catalogue does not have (``--allow-missing``). They stay in the
+        gold set, so that such a request can never be complete.
+    :param graph: quality of the tool graph; None when it was not measured.
+    """
+
+    queries: QuerySet
+    runs: tuple[Run, ...]
+    tools: int
+    snapshot_id: str
+    missing_gold: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    graph: GraphQuality | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SetFile:
+    """The content of ``set.json``: the set, and the names of the systems whose runs stand beside it."""
+
+    name: str
+    sha256: str
+    snapshot_id: str
+    tools: int
+    systems: tuple[str, ...]
+    missing_gold: Mapping[str, tuple[str, ...]]
+    graph: GraphQuality | None
+    queries: tuple[LabelledQuery, ...]
+
+
+_FILE = TypeAdapter(_SetFile)
+
+
+def write_measured(folder: Path, measured: MeasuredSet) -> None:
+    """Write the runs, then the set that names them.
+
+    :raises StorageError: when a file cannot be written.
+    """
+    for run in measured.runs:
+        write_run(folder, run)
+    content = _SetFile(
+        name=measured.queries.name,
+        sha256=measured.queries.sha256,
+        snapshot_id=measured.snapshot_id,
+        tools=measured.tools,
+        systems=tuple(run.system for run in measured.runs),
+        missing_gold=measured.missing_gold,
+        graph=measured.graph,
+        queries=measured.queries.queries,
+    )
+    value = _FILE.dump_python(content, mode="json", by_alias=True)
+    write_file(folder / SET_FILE, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+
+
+def read_measured(folder: Path) -> MeasuredSet:
+    """Read what :func:`write_measured` wrote.
+
+    :raises NotFoundError: when the folder has no results.
+    :raises DocumentError: when they are damaged, or a run is not of this set.
+    """
+    path = folder / SET_FILE
+    if not path.is_file():
+        raise NotFoundError(
+            "there are no results of an evaluation here",
+            subject=str(folder),
+            remedy="Name the folder that egotools eval wrote with --out",
+        )
+    try:
+        content = _FILE.validate_python(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise DocumentError(
+            f"the results cannot be read: {error!r}", subject=str(path), remedy="Run the evaluation again"
+        ) from error
+    runs = tuple(read_run(folder, system) for system in content.systems)
+    for run in runs:
+        if (run.queries_sha256, run.snapshot_id) != (content.sha256, content.snapshot_id):
+            raise DocumentError(
+                f"the run of {run.system!r} is of other requests or of another snapshot",
+                subject=str(path),
+                remedy="Run the evaluation again",
+            )
+    return MeasuredSet(
+        queries=QuerySet(name=content.name, queries=content.queries, sha256=content.sha256),
+        runs=runs,
+        tools=content.tools,
+        snapshot_id=content.snapshot_id,
+        missing_gold=content.missing_gold,
+        graph=content.graph,
+    )

@@ -88,5 +88,5 @@ def sentence(text: str) -> str:
 def _repair(problem: str) -> str:
     return (
         f"This answer cannot be used: {problem[:_MAX_PROBLEM_CHARS]}. "
-        "StructuredAnswer again with one complete JSON object as described, and nothing else."
+        "Answer again with one complete JSON object as described, and nothing else."
     )

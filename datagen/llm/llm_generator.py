@@ -38,7 +38,7 @@ Rules:
 4. What comes from an earlier step is unknown to the person: do not make it up.
 5. Every value stands in the message, letter by letter.
 
-StructuredAnswer with one JSON object and nothing else: "values" lists for each value the number of its step, the exact name of its input and the value, "query" is the message.
+Answer with one JSON object and nothing else: "values" lists for each value the number of its step, the exact name of its input and the value, "query" is the message.
 
 For example, for these steps of a bicycle workshop
 

@@ -59,7 +59,7 @@ It is given: till
 Fields to pick from: closing_time, mechanic, price_list, repair_id
 {{"outputs": []}}
 
-StructuredAnswer with one JSON object and nothing else: {{"outputs": [{{"name": …, "reason": …, "confidence": …}}]}}"""
+Answer with one JSON object and nothing else: {{"outputs": [{{"name": …, "reason": …, "confidence": …}}]}}"""
 
 _Row = dict[str, Any]
 

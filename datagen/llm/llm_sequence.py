@@ -36,7 +36,7 @@ First: Find repairs. Second: Search repairs by customer. The first gives: custom
 First: Add mechanic. Second: Delete invoice. The first gives: id. The second takes it as: invoice_id.
 {"reason": "the id of a mechanic is not that of an invoice, and the two serve different ends", "follows": false}
 
-StructuredAnswer with one JSON object and nothing else: {"reason": one short sentence, "follows": true or false}"""
+Answer with one JSON object and nothing else: {"reason": one short sentence, "follows": true or false}"""
 
 
 class LlmSequence:

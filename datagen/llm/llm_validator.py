@@ -37,7 +37,7 @@ _FAULTS = {
     "internal-name": "the message says a name that only the software has (with underscores, run-together words, field names)",
     "unneeded-step": "a step is there that nobody who wrote this message needs",
 }
-_ANSWER = "StructuredAnswer with one JSON object and nothing else:"
+_ANSWER = "Answer with one JSON object and nothing else:"
 _KINDS_TOLD = "\n".join(f"- {name}: {kind.meaning}" for name, kind in KINDS.items())
 _KINDS_SHOWN = "\n".join(
     f"Message: {kind.example}\n{json.dumps({'reason': kind.why, 'class': name})}" for name, kind in KINDS.items()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ingest.linking import ToolProfile, profile_tools
+from ingest.linking import CanonicalNames, ToolProfile, canonical_names, profile_tools
 from ontology.errors import NotFoundError
 from ontology.ontology import Ontology, load_ontology
 from ontology.tool import Tool
@@ -65,6 +65,11 @@ class Catalogue:
             if isinstance(named, str) and named:
                 return named.split("/")[0]
         return tool.namespace or self.profiles[tool_id].system.strip("|")
+
+    @cached_property
+    def names(self) -> CanonicalNames:
+        """The canonical names under the ontology's abbreviations."""
+        return canonical_names(self.ontology)
 
     @cached_property
     def profiles(self) -> Mapping[str, ToolProfile]:

@@ -1,1 +1,8 @@
-"""What is checked of a labelled request: one check a file, and the reading of the request and its path that the checks share."""
+"""Validation of labelled requests: the parse of a request, the fit of its path, and three checks of both by rules.
+
+The patterns and word lists of English are the YAML files of this folder. A request is parsed once, whatever validators read it.
+"""
+
+from datagen.validation.rules_validator import rules_validators, validate
+
+__all__ = ["rules_validators", "validate"]

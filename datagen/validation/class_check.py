@@ -2,161 +2,156 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
-from datagen.synthetic_request import SyntheticRequest, Verdict
+from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.clause_parser import Clause
-from datagen.validation.parsed_request import Reading, read
-from datagen.validation.path_fit import Fit, Fitter
+from datagen.validation.parsed_request import ParsedRequest, parse_request
+from datagen.validation.path_fit import PathFit, PathFitter
+from datagen.validation.patterns import load_patterns
 
-__all__ = ["ClassCheck"]
+__all__ = ["find_class_fault"]
 
-
-@dataclass(frozen=True, kw_only=True)
-class ClassCheck:
-    """Validates the class by rules."""
-
-    fitter: Fitter
-    name: str = "rules.v1"
-    check: str = "class"
-
-    def validate(self, request: SyntheticRequest) -> Verdict:
-        """The verdict; what it fails for names the cue and the class that it looks like."""
-        rule = _RULES.get(request.request_class)
-        if rule is None:
-            reason: str = f"{request.request_class or 'an empty label'} is none of the six classes"
-            return Verdict(check=self.check, passed=False, reason=reason, by=self.name)
-        fault = rule(read(request.text), self.fitter.fit(request))
-        reason = fault or f"its words and its path are those of {request.request_class}"
-        return Verdict(check=self.check, passed=not fault, reason=reason, by=self.name)
+_DERIVED = load_patterns("cues")["derived"]
+_MAX_IMPLICIT_TOOLS = 2  # of the path of a request with one intent
 
 
-def _conditional(reading: Reading) -> str:
-    found = reading.condition
-    return f"{found[0]!r} states a condition, as in conditional-multi-step" if found else ""
+def find_class_fault(request: SyntheticRequest, fitter: PathFitter) -> str:
+    """Why a request is not of its class; names the cue and the class that it looks like. Empty when it is.
+
+    :raises NotFoundError: when the catalogue lacks a tool of the path.
+    """
+    rule = _RULES.get(request.request_class)
+    if rule is None:
+        return f"{request.request_class or 'an empty label'} is none of the six classes"
+    return rule(parse_request(request.text), fitter.fit(request))
 
 
-def _ordered(reading: Reading) -> str:
-    return f"{reading.sequence[0]!r} says an order, as in explicit-multi-step" if reading.sequence else ""
+def _condition(parsed: ParsedRequest) -> str:
+    cues = parsed.condition_cues
+    return f"{cues[0]!r} states a condition, as in conditional-multi-step" if cues else ""
 
 
-def _single(reading: Reading, found: Fit) -> str:
-    if fault := _conditional(reading) or _ordered(reading):
+def _order(parsed: ParsedRequest) -> str:
+    cues = parsed.order_cues
+    return f"{cues[0]!r} says an order, as in explicit-multi-step" if cues else ""
+
+
+def _one_tool(fit: PathFit) -> str:
+    return "" if len(fit.tools) > 1 else "its path has one tool, as in single-intent"
+
+
+def _has_knowledge(fit: PathFit) -> bool:
+    return any(tool.knowledge for tool in fit.tools)
+
+
+def _single_fault(parsed: ParsedRequest, fit: PathFit) -> str:
+    if fault := _condition(parsed) or _order(parsed):
         return fault
-    if reading.least > 1:
-        return f"it asks for {reading.least} things, as in multi-intent"
-    if len(found.tools) > 2:
-        return f"its path has {len(found.tools)} tools, as in implicit-multi-step"
-    if len(found.tools) == 2 and found.apart:
+    if parsed.min_asked > 1:
+        return f"it asks for {parsed.min_asked} things, as in multi-intent"
+    if len(fit.tools) > _MAX_IMPLICIT_TOOLS:
+        return f"its path has {len(fit.tools)} tools, as in implicit-multi-step"
+    if len(fit.tools) == 2 and fit.unrelated:
         return "its two tools have nothing to do with each other, as in multi-intent"
-    if len(found.tools) == 2 and not all(tool.reads for tool in found.tools) and not found.fed:
+    if len(fit.tools) == 2 and not all(tool.reads for tool in fit.tools) and not fit.fed:
         return "its two tools each do something, as in multi-intent"
     return ""
 
 
-def _multi(reading: Reading, found: Fit) -> str:
-    if fault := _conditional(reading) or _ordered(reading):
+def _multi_fault(parsed: ParsedRequest, fit: PathFit) -> str:
+    if fault := _condition(parsed) or _order(parsed):
         return fault
-    if reading.most < 2:
+    if parsed.max_asked < 2:
         return "it asks for one thing, as in single-intent or implicit-multi-step"
-    if len(found.tools) < 2:
-        return "its path has one tool, as in single-intent"
-    if len(found.loose_ends) < 2:
+    if fault := _one_tool(fit):
+        return fault
+    if len(fit.not_needed) < 2:
         return "each of its tools feeds the next, as in a multi-step class"
-    asked = [clause for clause in reading.clauses if clause.kind not in ("statement", "opening")]
-    if any(tool.knowledge for tool in found.tools) and any(reading.general(clause, strictly=True) for clause in asked):
+    asked = [clause for clause in parsed.clauses if clause.kind not in ("statement", "opening")]
+    if _has_knowledge(fit) and any(parsed.is_general(clause, strictly=True) for clause in asked):
         return "one of its questions is of general knowledge, as in ir-multi-intent"
-    made = [
-        words
-        for words in reading.dependence
-        if re.match(r"bas|build|the\s+result|the\s+outcome|on\s+the\s+basis|depend|accord", words)
-    ]
-    if made and reading.least > 1:
-        return f"{made[0]!r} makes one of them from the other, as in explicit-multi-step"
+    derived = next(filter(_DERIVED.match, parsed.dependence_cues), "")
+    if derived and parsed.min_asked > 1:
+        return f"{derived!r} makes one of them from the other, as in explicit-multi-step"
     return ""
 
 
-def _dependent(found: Fit) -> str:
-    return "" if len(found.tools) > 1 else "its path has one tool, as in single-intent"
-
-
-def _explicit(reading: Reading, found: Fit) -> str:
-    if fault := _conditional(reading) or _dependent(found):
+def _explicit_fault(parsed: ParsedRequest, fit: PathFit) -> str:
+    if fault := _condition(parsed) or _one_tool(fit):
         return fault
-    knows = any(tool.knowledge for tool in found.tools)
-    if knows and any(
-        clause.kind == "question" and reading.general(clause, strictly=True) for clause in reading.clauses
-    ):
+    questions = [clause for clause in parsed.clauses if clause.kind == "question"]
+    if _has_knowledge(fit) and any(parsed.is_general(clause, strictly=True) for clause in questions):
         return "one of its questions is of general knowledge, as in ir-multi-intent"
-    if reading.sequence or reading.dependence:
+    if parsed.order_cues or parsed.dependence_cues:
         return ""
-    if reading.most > 1 and found.apart and not found.fed:
+    if parsed.max_asked < 2:
+        return "it says one step only, as in implicit-multi-step"
+    if fit.unrelated and not fit.fed:
         return "its tools have nothing to do with each other, as in multi-intent"
-    if reading.most > 1 and reading.refers_back and (found.fed or found.shared or len(found.tools) == 1):
+    if parsed.refers_back and (fit.fed or fit.shares_value):
         return ""
-    if reading.most > 1:
-        return "nothing says that one step depends on another, as in multi-intent"
-    return "it says one step only, as in implicit-multi-step"
+    return "nothing says that one step depends on another, as in multi-intent"
 
 
-def _implicit(reading: Reading, found: Fit) -> str:
-    if fault := _conditional(reading) or _ordered(reading) or _dependent(found):
+def _implicit_fault(parsed: ParsedRequest, fit: PathFit) -> str:
+    if fault := _condition(parsed) or _order(parsed) or _one_tool(fit):
         return fault
-    if reading.least > 1:
-        looks = "explicit-multi-step" if reading.refers_back else "multi-intent"
-        return f"it asks for {reading.least} distinct things, as in {looks}"
-    if reading.most > 1 and found.apart and not reading.refers_back:
+    if parsed.min_asked > 1:
+        looks_like = "explicit-multi-step" if parsed.refers_back else "multi-intent"
+        return f"it asks for {parsed.min_asked} distinct things, as in {looks_like}"
+    if parsed.max_asked > 1 and fit.unrelated and not parsed.refers_back:
         return "its tools have nothing to do with each other, as in multi-intent"
     return ""
 
 
-def _conditioned(reading: Reading, found: Fit) -> str:
-    if not reading.conditions:
-        if reading.sequence:
-            return f"no condition is stated, and {reading.sequence[0]!r} says an order, as in explicit-multi-step"
+def _conditional_fault(parsed: ParsedRequest, fit: PathFit) -> str:
+    if not parsed.all_condition_cues:
+        if cues := parsed.order_cues:
+            return f"no condition is stated, and {cues[0]!r} says an order, as in explicit-multi-step"
         return "no condition is stated on which the action depends"
-    if not reading.condition:
+    if not parsed.condition_cues:
         return "what it says with if is part of a general question, as in ir-multi-intent"
-    return _dependent(found)
+    return _one_tool(fit)
 
 
-def _informed(reading: Reading, found: Fit) -> str:
+def _general_question_fault(parsed: ParsedRequest, fit: PathFit) -> str:
     asked = [
-        clause for clause in reading.clauses if clause.kind not in ("statement", "condition", "opening") or clause.hints
+        clause
+        for clause in parsed.clauses
+        if clause.kind not in ("statement", "condition", "opening") or clause.may_ask
     ]
-    knows = any(tool.knowledge for tool in found.tools)
+    knowledge = _has_knowledge(fit)
     general = [
         clause
         for clause in asked
-        if reading.general(clause, strictly=False) or (knows and reading.open_question(clause))
+        if parsed.is_general(clause, strictly=False) or (knowledge and parsed.is_open_question(clause))
     ]
-    strictly = [clause for clause in general if reading.general(clause, strictly=True)]
-    if not (strictly or (general and (knows or all(clause.kind == "question" for clause in general)))):
+    strictly = [clause for clause in general if parsed.is_general(clause, strictly=True)]
+    if not strictly and not (general and (knowledge or all(clause.kind == "question" for clause in general))):
         return "no question of general knowledge is asked, as in multi-intent"
-    served = [place for place in found.ends if not found.tools[place].own]
-    if not knows and not strictly and len(served) >= reading.most:
+    served = [position for position in fit.ends if not fit.tools[position].about_asker]
+    if not knowledge and not strictly and len(served) >= parsed.max_asked:
         return "each thing it asks for has a tool of the path, as in multi-intent: none is of general knowledge"
-    if reading.condition and not _inside(reading, general):
-        return _conditional(reading)
-    if reading.most < 2:
+    if parsed.condition_cues and not _conditions_within(parsed, general):
+        return _condition(parsed)
+    if parsed.max_asked < 2:
         return "beside the question nothing personal is asked, as in single-intent"
-    if len(strictly) == len(asked) and not any(clause.soft for clause in asked):
+    if len(strictly) == len(asked) and not any(clause.joined for clause in asked):
         return "all it asks is of general knowledge: no personal action"
     return ""
 
 
-def _inside(reading: Reading, clauses: Sequence[Clause]) -> bool:
+def _conditions_within(parsed: ParsedRequest, clauses: Sequence[Clause]) -> bool:
     """Whether each condition lies within one of these clauses."""
-    return all(any(clause.start < start < clause.end for clause in clauses) for start, _ in reading.conditions)
+    return all(any(clause.start < cue.start < clause.end for clause in clauses) for cue in parsed.all_condition_cues)
 
 
-_RULES: Mapping[str, Callable[[Reading, Fit], str]] = {
-    "single-intent": _single,
-    "multi-intent": _multi,
-    "explicit-multi-step": _explicit,
-    "implicit-multi-step": _implicit,
-    "conditional-multi-step": _conditioned,
-    "ir-multi-intent": _informed,
+_RULES: Mapping[str, Callable[[ParsedRequest, PathFit], str]] = {
+    "single-intent": _single_fault,
+    "multi-intent": _multi_fault,
+    "explicit-multi-step": _explicit_fault,
+    "implicit-multi-step": _implicit_fault,
+    "conditional-multi-step": _conditional_fault,
+    "ir-multi-intent": _general_question_fault,
 }

@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from datagen.synthetic_request import SyntheticRequest
+from datagen.validation.fluency import DocumentLeaks, find_incompleteness
+from datagen.validation.minimality import find_unneeded_tool, find_unresolved_name
+from datagen.validation.parsed_request import parse_request
+from datagen.validation.path_fit import PathFitter
+from datagen.validation.value_mismatch import find_mismatch
 
-from datagen.synthetic_request import SyntheticRequest, Verdict
-from datagen.validation.fluency import Leaks, incomplete
-from datagen.validation.minimality import needless, unresolved
-from datagen.validation.parsed_request import Reading, read
-from datagen.validation.path_fit import Fitter
-from datagen.validation.value_mismatch import mismatched
-
-__all__ = ["ErrorCheck"]
+__all__ = ["find_error"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ErrorCheck:
-    """Finds errors by rules."""
+def find_error(request: SyntheticRequest, fitter: PathFitter, leaks: DocumentLeaks) -> str:
+    """The first error of a request, or empty.
 
-    fitter: Fitter
-    leaks: Leaks
-    name: str = "rules.v1"
-    check: str = "error"
-
-    def validate(self, request: SyntheticRequest) -> Verdict:
-        """The verdict; what it fails for says which error."""
-        fault = self._fault(request, read(request.text))
-        reason = fault or "it is complete, its values go with its inputs and it needs each of its tools"
-        return Verdict(check=self.check, passed=not fault, reason=reason, by=self.name)
-
-    def _fault(self, request: SyntheticRequest, reading: Reading) -> str:
-        tools = request.path.tools
-        repeated = next((tool for at, tool in enumerate(tools) if tool in tools[:at]), "")
-        if repeated:
-            return f"{repeated} is in the path more than once"
-        found = self.fitter.fit(request)
-        return (
-            incomplete(reading, self.leaks.vocabulary)
-            or self.leaks.found(reading, tools)
-            or mismatched(reading, (slot for tool in found.tools for slot in tool.slots), request.values)
-            or unresolved(reading, found)
-            or needless(request, reading, found)
-        )
+    :raises NotFoundError: when the catalogue lacks a tool of the path.
+    """
+    tools = request.path.tools
+    repeated = next((tool for at, tool in enumerate(tools) if tool in tools[:at]), "")
+    if repeated:
+        return f"{repeated} is in the path more than once"
+    parsed, fit = parse_request(request.text), fitter.fit(request)
+    slots = [slot for tool in fit.tools for slot in tool.slots]
+    return (
+        find_incompleteness(parsed, leaks.vocabulary)
+        or leaks.find(parsed, tools)
+        or find_mismatch(parsed, slots, request.values)
+        or find_unresolved_name(parsed, fit)
+        or find_unneeded_tool(request, parsed, fit)
+    )

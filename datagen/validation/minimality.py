@@ -1,4 +1,4 @@
-"""Tools too many and tools too few: whether a part of the path would do, and whether the path can do it at all."""
+"""Non-minimal and insufficient paths: tools that the request does not need, and identifiers that no tool of the path finds."""
 
 from __future__ import annotations
 
@@ -6,106 +6,99 @@ from collections.abc import Sequence
 
 from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.cues import refers_back
-from datagen.validation.parsed_request import Reading
-from datagen.validation.path_fit import Fit
-from datagen.validation.sequence_check import said
+from datagen.validation.parsed_request import ParsedRequest
+from datagen.validation.path_fit import PathFit
 
-__all__ = ["needless", "unresolved"]
+__all__ = ["find_unneeded_tool", "find_unresolved_name"]
+
+_ONE_FLOW = frozenset(("single-intent", "explicit-multi-step", "implicit-multi-step"))
+"""Classes whose tools all serve one want."""
 
 
-def needless(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
-    """The tool that the request can do without, or empty."""
-    if len(found.tools) < 2:
+def find_unneeded_tool(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
+    """Why a tool of the path is not needed, or empty."""
+    if len(fit.tools) < 2:
         return ""
     return (
-        _looked_up(request, reading, found)
-        or _too_many(request, reading, found)
-        or _nothing_to_do(request, reading, found)
+        _looks_up_stated(parsed, fit) or _too_many_ends(request, parsed, fit) or _nothing_asks_for(request, parsed, fit)
     )
 
 
-def _looked_up(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
+def find_unresolved_name(parsed: ParsedRequest, fit: PathFit) -> str:
+    """Why an identifier is unknown: it is stated by name or not at all, and no tool of the path finds it; or empty."""
+    if not fit.missing:
+        return ""
+    slot = fit.missing[0]
+    names = parsed.of_kind("name")
+    how = f"is said by name only ({names[0].text!r})" if names else "is not in the request"
+    return f"{slot} {how}, and no tool of the path finds it"
+
+
+def _looks_up_stated(parsed: ParsedRequest, fit: PathFit) -> str:
     """A tool looks up what the request states."""
-    ends = found.ends
-    filled = {slot.entity: value for slot, value in found.stated}
-    for place in ends:
-        tool = found.tools[place]
-        later = {
+    stated = {one.slot.entity: one.value for one in fit.stated}
+    for position in fit.ends:
+        tool = fit.tools[position]
+        required_later = {
             slot.entity
-            for other in found.tools[place + 1 :]
-            for slot in other.slots
+            for later in fit.tools[position + 1 :]
+            for slot in later.slots
             if slot.required and slot.kind == "id"
         }
-        used = {slot.entity for slot in tool.slots} - {tool.entity}
-        given = sorted(entity for entity in later & filled.keys() if entity in tool.gives - used)
-        if tool.resolves and not tool.knowledge and given and not _asked(reading):
-            return f"{tool.id} looks up the {given[0]} that the request states as {filled[given[0]]!r}"
+        found = tool.gives - ({slot.entity for slot in tool.slots} - {tool.entity})
+        known = sorted(required_later & stated.keys() & found)
+        if tool.resolves and not tool.knowledge and known and not _asks_without_identifier(parsed):
+            return f"{tool.id} looks up the {known[0]} that the request states as {stated[known[0]]!r}"
     return ""
 
 
-def _asked(reading: Reading) -> bool:
-    """Whether something is asked for that no identifier in the same words stands for."""
-    asked = [clause for clause in reading.clauses if clause.kind != "statement"]
+def _asks_without_identifier(parsed: ParsedRequest) -> bool:
+    """Whether a clause asks for something and states no identifier of it."""
+    asked = [clause for clause in parsed.clauses if clause.kind != "statement"]
     for number, clause in enumerate(asked):
-        within = reading.within(clause)
-        if any(value.kind == "name" for value in within):
+        kinds = {value.kind for value in parsed.within(clause)}
+        if "name" in kinds:
             return True
-        named = any(value.kind in ("id", "email") for value in within) or (number > 0 and refers_back(clause.text))
-        if not named and clause.kind != "condition":
+        identified = bool(kinds & {"id", "email"}) or (number > 0 and refers_back(clause.text))
+        if not identified and clause.kind != "condition":
             return True
     return False
 
 
-def _too_many(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
-    """More tools end in nothing than things are asked for."""
-    asked = reading.most
+def _too_many_ends(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
+    """More tools feed no other than things are asked for."""
+    asked = parsed.max_asked
     if request.request_class == "conditional-multi-step":
-        asked = max(asked, len(reading.wants) + len(reading.conditions), 2)
-    ends = [place for place in found.ends if not (found.tools[place].own and reading.first_person)]
-    if request.request_class == "implicit-multi-step" and not _rivals(found, ends, reading):
+        asked = max(asked, len(parsed.asking) + len(parsed.all_condition_cues), 2)
+    ends = [at for at in fit.ends if not (fit.tools[at].about_asker and parsed.first_person)]
+    if request.request_class == "implicit-multi-step" and not _are_rivals(ends, parsed, fit):
         return ""
     if len(ends) <= asked:
         return ""
-    spare = min(
-        ends,
-        key=lambda place: (len(found.tools[place].vocabulary & reading.lemmas), not found.tools[place].resolves, place),
+    spare = min(ends, key=lambda at: (len(fit.tools[at].vocabulary & parsed.lemmas), not fit.tools[at].resolves, at))
+    return (
+        f"{len(ends)} of its tools feed no other and the request asks for {asked}: {fit.tools[spare].id} serves nothing"
     )
-    return f"{len(ends)} of its tools feed no other and the request asks for {asked}: {found.tools[spare].id} serves nothing"
 
 
-def _rivals(found: Fit, ends: Sequence[int], reading: Reading) -> bool:
-    """Whether two ends must be told the same, or one has nothing to do with the path and the request.
+def _are_rivals(ends: Sequence[int], parsed: ParsedRequest, fit: PathFit) -> bool:
+    """Whether two ends must be told the same, or one is unrelated to the path and to the request.
 
-    The steps that a request leaves to be inferred may well end in two tools, when what both give is put together.
+    The steps of an implicit request may well end in two tools, when what both give is put together.
     """
-    tools = [found.tools[place] for place in ends]
-    told = [sorted({slot.entity for slot in tool.slots if slot.required and slot.kind == "id"}) for tool in tools]
-    strange = any(place in found.apart and not found.tools[place].vocabulary & reading.lemmas for place in ends)
-    return strange or any(one and one in told[:at] for at, one in enumerate(told))
+    told = [sorted({slot.entity for slot in fit.tools[at].slots if slot.required and slot.kind == "id"}) for at in ends]
+    if any(one and one in told[:number] for number, one in enumerate(told)):
+        return True
+    return any(at in fit.unrelated and not fit.tools[at].vocabulary & parsed.lemmas for at in ends)
 
 
-def _nothing_to_do(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
-    """A tool of another trade that nothing in the request speaks of."""
-    for place in found.apart:
-        tool = found.tools[place]
-        if tool.vocabulary & reading.lemmas or tool.knowledge or tool.own or tool.id in found.named:
-            continue
-        listed = any(clause.soft for clause in reading.clauses)
-        spare = request.request_class in _ONE_FLOW or (len(found.ends) > reading.asked and not listed)
-        if spare:
+def _nothing_asks_for(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
+    """An unrelated tool that nothing in the request asks for."""
+    listed = any(clause.joined for clause in parsed.clauses)
+    may_be_spare = request.request_class in _ONE_FLOW or (len(fit.ends) > parsed.asked and not listed)
+    for position in fit.unrelated if may_be_spare else ():
+        tool = fit.tools[position]
+        named = tool.vocabulary & parsed.lemmas or tool.id in fit.certain_tools
+        if not (named or tool.knowledge or tool.about_asker):
             return f"nothing in the request asks for {tool.id}, and no other tool needs it"
     return ""
-
-
-_ONE_FLOW = frozenset(("single-intent", "explicit-multi-step", "implicit-multi-step"))
-
-
-def unresolved(reading: Reading, found: Fit) -> str:
-    """An identifier that is said by name only while no tool of the path finds it, or empty."""
-    if not found.missing:
-        return ""
-    slot = found.missing[0]
-    named = reading.of_kind("name")
-    if named:
-        return f"{said(slot)} is said by name only ({named[0].text!r}), and no tool of the path finds it"
-    return f"{said(slot)} is not in the request, and no tool of the path finds it"

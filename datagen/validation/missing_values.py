@@ -1,74 +1,45 @@
-"""Plain values that nobody says: required dates, numbers and codes of which a request has none left for them."""
+"""Missing values: required dates, numbers, codes and addresses for which a request states nothing."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from datagen.synthetic_request import SyntheticRequest
-from datagen.validation.parsed_request import Reading
-from datagen.validation.path_fit import Fit
+from datagen.validation.parsed_request import ParsedRequest
+from datagen.validation.path_fit import INDEPENDENT_CLASSES, PathFit
+from datagen.validation.patterns import load_patterns
 from datagen.validation.slots import Slot
-from datagen.validation.stated_values import Stated
+from datagen.validation.stated_values import StatedValue
 
-__all__ = ["unsaid"]
+__all__ = ["find_missing_value"]
 
-_SIDE_BY_SIDE = frozenset(("multi-intent", "ir-multi-intent"))
-"""Classes in which each tool is told on its own."""
-_RANGE = re.compile(
-    r"\b\d{1,2}(?:[.:]\d\d)?(?:st|nd|rd|th|\.)?\s*(?:[ap]m\b)?\s*(?:-|–|/|to|till?|until|and|bis)\s*\d{1,2}(?!\d)"
-)
-_DAY_AND_MONTH = re.compile(r"\b(?:starting|to|until|till|on|from|since|by|dated|for)\s+\d{1,2}\.\d{1,2}\b(?![.,]?\d)")
-_PERIOD = re.compile(
-    r"\b(?:weeks?|weekends?|months?|quarters?|years?|mornings?|afternoons?|evenings?|nights?|days|hours?|hrs?|minutes?|mins?|h|lunch\w*|whole|all\s+day"
-    r"|(?:half|full)[- ](?:a[- ])?day|spring|summer|autumn|winter|fortnight|easter|christmas|q[1-4]|(?:rest|end)\s+of)\b"
-)
-_HOURS = re.compile(r"(?<![\w-])\d{1,2}(?::\d\d)?-\d{1,2}(?::\d\d)? ?[ap]m\b", re.IGNORECASE)
-_UNTIL = re.compile(r"\b(?:until|till|to)\s+(?:about\s+)?(?:noon|midnight|\d)")
-_OPEN = re.compile(r"\b(?:from|starting|since|beginning|as\s+of|ab)\s+(?:the\s+)?$")
-_COMPARED = re.compile(
-    r"\b(?:more|less|fewer|greater|higher|lower|better|worse)\s+than\s+$|\b(?:under|over|below|above|beyond|exceeds?|exceeding|at\s+least|at\s+most|up\s+to)\s+$"
-)
-_COUNTED_OFF = re.compile(
-    r"\b(?:line|item|pos|position|step|operation|level|floor|code|version|week|cw|period|severity|priority|room|number|no|nr|top|rev|revision|chapter|section|account|company|"
-    r"credit|debit|under|part)s?\.?\s+(?:is\s+)?$"
-)
-"""What numbers things, in a row or by name, before the number."""
-_UNITS = re.compile(r"\s*(?:units|pieces|pcs|pc|copies|people|persons|guests|pax|each|x|km|kilomet\w+|hours)\b")
-_ONE = frozenset(("one", "both", "single", "half", "double", "twice", "zero", "couple", "dozen"))
-_A_SINGLE = re.compile(
-    r"\b(?:just\s+the\s+one|(?:the|an?)\s+(?:\w+est|next|first|same|best|single)\s+one|another|a\s+(?:new|replacement|spare|second|further|fresh)|an\s+extra|one\s+(?:of|more|piece|new|for))\b"
-)
-_ALL = re.compile(
-    r"\b(?:everything|the\s+(?:rest|lot|balance|remainder|difference|whole\s+\w+|full\s+\w+|result|amount|remaining|missing)|what(?:ever)?(?:'s|\s+is)?\s+(?:left|remains|missing|remaining|over)"
-    r"|all\s+of\s+(?:it|them)|half|money\s+left)\b"
-)
+_VALUES = load_patterns("values")
 _NUMBERS = ("money", "percent", "number")
-_PLACES = frozenset(("plant", "location", "site", "warehouse", "factory", "bin", "airport", "element"))
-_CAPITALS = re.compile(r"\b[A-Z]{3,6}\b")
-_PARTS = frozenset(("item", "line", "position", "step", "operation"))
+_MAX_BEFORE_NUMBER = 30  # characters before a number that are looked at
+_MAX_BEFORE_NAME = 10
+_AMOUNT_DIGITS = 4  # of a number in the form of an identifier that may be an amount
 
 
-def unsaid(request: SyntheticRequest, reading: Reading, found: Fit) -> Slot | None:
+def find_missing_value(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> Slot | None:
     """The first required plain input that has no value in the request, none from an earlier tool and no default."""
-    told = {(value.tool, value.parameter) for value in request.values} | found.supplied | found.passed
+    known = {(value.tool, value.parameter) for value in request.values} | fit.supplied | fit.passed
     open_slots = [
         slot
-        for tool in found.tools
+        for tool in fit.tools
         for slot in tool.slots
-        if slot.required and (slot.tool, slot.parameter) not in told and "[].[]" not in slot.parameter
+        if slot.required and slot.key not in known and "[].[]" not in slot.parameter
     ]
-    apart = request.request_class in _SIDE_BY_SIDE
+    independent = request.request_class in INDEPENDENT_CLASSES
     return (
-        _dates([slot for slot in open_slots if slot.kind == "date"], reading, apart=apart)
-        or _numbers([slot for slot in open_slots if _measures(slot)], reading, found, apart=apart)
-        or _codes([slot for slot in open_slots if slot.kind == "code"], reading, found)
-        or _addresses([slot for slot in open_slots if slot.kind == "email"], reading)
+        _missing_date([slot for slot in open_slots if slot.kind == "date"], parsed, independent=independent)
+        or _missing_number([slot for slot in open_slots if _is_measure(slot)], parsed, fit, independent=independent)
+        or _missing_code([slot for slot in open_slots if slot.kind == "code"], parsed, fit)
+        or _missing_address([slot for slot in open_slots if slot.kind == "email"], parsed)
     )
 
 
-def _measures(slot: Slot) -> bool:
-    return slot.kind in ("amount", "count") and slot.words[-1:] not in [(word,) for word in _PARTS]
+def _is_measure(slot: Slot) -> bool:
+    return slot.kind in ("amount", "count") and slot.last_word not in _VALUES.words("part_inputs")
 
 
 def _by_tool(slots: Sequence[Slot]) -> dict[str, list[Slot]]:
@@ -78,84 +49,95 @@ def _by_tool(slots: Sequence[Slot]) -> dict[str, list[Slot]]:
     return tools
 
 
-def _dates(slots: Sequence[Slot], reading: Reading, *, apart: bool) -> Slot | None:
+def _missing_date(slots: Sequence[Slot], parsed: ParsedRequest, *, independent: bool) -> Slot | None:
     if not slots:
         return None
-    said = reading.of_kind("date", "time")
-    ranges = [*_RANGE.findall(reading.plain), *_DAY_AND_MONTH.findall(reading.plain), *_HOURS.findall(reading.text)]
+    stated = parsed.of_kind("date", "time")
+    ranges = [
+        *_VALUES["range"].findall(parsed.masked),
+        *_VALUES["day_and_month"].findall(parsed.masked),
+        *_VALUES["hours"].findall(parsed.text),
+    ]
     tools = _by_tool(slots)
-    if len(said) + len(ranges) < (len(tools) if apart else 1):
+    if len(stated) + len(ranges) < (len(tools) if independent else 1):
         return slots[-1]
+    if ranges or _VALUES["some_period"].search(parsed.masked) or _VALUES["until"].search(parsed.masked):
+        return None
     for needed in tools.values():
-        ends = [slot for slot in needed if slot.words[-1:] != ("year",)]
-        if len(ends) < 2 or ranges or _PERIOD.search(reading.plain) or _UNTIL.search(reading.plain):
+        ends = [slot for slot in needed if slot.last_word != "year"]
+        if len(ends) < 2:
             continue
-        if ends[0].clock and all(len(reading.of_kind(kind)) < 2 for kind in ("date", "time")):
-            return ends[-1]
-        if len(said) == 1 and (_OPEN.search(reading.plain[: said[0].start])):
+        one_time = ends[0].clock and all(len(parsed.of_kind(kind)) < 2 for kind in ("date", "time"))
+        if one_time or (len(stated) == 1 and _VALUES["open_start"].search(parsed.masked[: stated[0].start])):
             return ends[-1]
     return None
 
 
-def _numbers(slots: Sequence[Slot], reading: Reading, found: Fit, *, apart: bool) -> Slot | None:
+def _missing_number(slots: Sequence[Slot], parsed: ParsedRequest, fit: PathFit, *, independent: bool) -> Slot | None:
     """Numbers that are already the value of another input, or number something, do not say how much."""
     if not slots:
         return None
-    tools = _by_tool(slots)
-    said = len(list(_measured(reading, found)))
-    if any(slot.words[-1:] in (("hours",), ("hour",)) for slot in slots):
-        said += sum(value.text[:1].isdigit() or "hour" in value.text.lower() for value in reading.of_kind("date"))
-    if said < (len(tools) if apart else 1):
-        whole = _ALL.search(reading.plain) or (
-            any(slot.kind == "count" for slot in slots) and _A_SINGLE.search(reading.plain)
-        )
-        return None if whole else slots[-1]
-    return None
+    stated = sum(1 for _ in _measures(parsed, fit))
+    if any(slot.last_word in ("hours", "hour") for slot in slots):
+        stated += sum(value.text[:1].isdigit() or "hour" in value.text.lower() for value in parsed.of_kind("date"))
+    if stated >= (len(_by_tool(slots)) if independent else 1) or _VALUES["everything"].search(parsed.masked):
+        return None
+    counts = any(slot.kind == "count" for slot in slots)
+    return None if counts and _VALUES["a_single"].search(parsed.masked) else slots[-1]
 
 
-def _measured(reading: Reading, found: Fit) -> Iterator[Stated]:
-    taken = {value for _, value in found.stated}
-    ranges = [match.span() for match in _RANGE.finditer(reading.plain)]
-    tested = [clause for clause in reading.clauses if clause.kind == "condition"]
-    for value in reading.of_kind(*_NUMBERS):
-        before = reading.plain[max(0, value.start - 30) : value.start]
-        if _UNITS.match(reading.plain, value.end):
+def _measures(parsed: ParsedRequest, fit: PathFit) -> Iterator[StatedValue]:
+    """The stated values that say how much."""
+    taken = {stated.value for stated in fit.stated}
+    for value in parsed.of_kind(*_NUMBERS):
+        if _VALUES["unit"].match(parsed.masked, value.end) or not _is_no_measure(value, parsed, taken):
             yield value
-            continue
-        if value.kind != "money":
-            if value.text in taken or value.text.lower() in _ONE or _COUNTED_OFF.search(before):
-                continue
-            if any(start <= value.start < end for start, end in ranges) and reading.of_kind("date"):
-                continue
-        if _COMPARED.search(before) and any(clause.start <= value.start < clause.end for clause in tested):
-            continue
-        yield value
-    for value in reading.of_kind("id"):
-        if value.text.isdigit() and value.text not in taken and len(value.text) == 4 and value.text[0] != "0":
+    for value in parsed.of_kind("id"):
+        text = value.text
+        if text.isdigit() and text not in taken and len(text) == _AMOUNT_DIGITS and text[0] != "0":
             yield value
 
 
-def _codes(slots: Sequence[Slot], reading: Reading, found: Fit) -> Slot | None:
-    stated = {(slot.tool, slot.parameter) for slot, _ in found.stated}
+def _is_no_measure(value: StatedValue, parsed: ParsedRequest, taken: set[str]) -> bool:
+    """Whether a number without a unit is the value of another input, numbers something or is a limit."""
+    before = parsed.masked[max(0, value.start - _MAX_BEFORE_NUMBER) : value.start]
+    if value.kind != "money":
+        if (
+            value.text in taken
+            or value.text.lower() in _VALUES.words("single_words")
+            or _VALUES["number_noun"].search(before)
+        ):
+            return True
+        in_range = any(match.start() <= value.start < match.end() for match in _VALUES["range"].finditer(parsed.masked))
+        if in_range and parsed.of_kind("date"):
+            return True
+    conditions = (clause for clause in parsed.clauses if clause.kind == "condition")
+    limits = any(clause.start <= value.start < clause.end for clause in conditions)
+    return limits and _VALUES["comparison"].search(before) is not None
+
+
+def _missing_code(slots: Sequence[Slot], parsed: ParsedRequest, fit: PathFit) -> Slot | None:
+    stated = {one.slot.key for one in fit.stated}
     needed: dict[str, Slot] = {}
     for slot in slots:
-        if (slot.tool, slot.parameter) not in stated and not _given_before(slot, found):
+        if slot.key not in stated and not _given_before(slot, fit):
             needed.setdefault(slot.entity, slot)
     if not needed:
         return None
-    used = {value for _, value in found.stated}
-    left = {value.text for value in reading.of_kind("id") if value.text not in used}
-    if any(slot.words[-1] in _PLACES for slot in needed.values()):
-        left |= {value.text.lower() for value in reading.of_kind("name") if _is_place(value, reading)}
-    if any(slot.words[-1] == "code" for slot in needed.values()):
-        left |= set(_CAPITALS.findall(reading.text))
-        left |= {value.text for value in reading.of_kind("number") if value.text.startswith("0")}
+    used = {one.value for one in fit.stated}
+    left = {value.text for value in parsed.of_kind("id") if value.text not in used}
+    last_words = {slot.last_word for slot in needed.values()}
+    if last_words & _VALUES.words("place_inputs"):
+        left |= {value.text.lower() for value in parsed.of_kind("name") if _may_be_place(value, parsed)}
+    if "code" in last_words:
+        left |= set(_VALUES["capitals"].findall(parsed.text))
+        left |= {value.text for value in parsed.of_kind("number") if value.text.startswith("0")}
     return next(reversed(needed.values())) if len(left) < len(needed) else None
 
 
-def _given_before(slot: Slot, found: Fit) -> bool:
+def _given_before(slot: Slot, fit: PathFit) -> bool:
     """Whether an output of a tool before it has the name of an input."""
-    for tool in found.tools:
+    for tool in fit.tools:
         if tool.id == slot.tool:
             return False
         if slot.entity in tool.outputs:
@@ -163,16 +145,13 @@ def _given_before(slot: Slot, found: Fit) -> bool:
     return False
 
 
-def _is_place(name: Stated, reading: Reading) -> bool:
+def _may_be_place(name: StatedValue, parsed: ParsedRequest) -> bool:
     """Whether a name may be a place's: it has a capital, or stands where places do."""
-    before = reading.plain[max(0, name.start - 10) : name.start]
-    return (name.text[0].isupper() or _AT.search(before) is not None) and not before.endswith("@")
+    before = parsed.masked[max(0, name.start - _MAX_BEFORE_NAME) : name.start]
+    return (name.text[0].isupper() or _VALUES["before_place"].search(before) is not None) and not before.endswith("@")
 
 
-_AT = re.compile(r"\b(?:in|at|from|to|into|near|via|of|for)\s+(?:the\s+)?$")
-
-
-def _addresses(slots: Sequence[Slot], reading: Reading) -> Slot | None:
-    if not slots or reading.of_kind("email") or reading.people or reading.first_person:
+def _missing_address(slots: Sequence[Slot], parsed: ParsedRequest) -> Slot | None:
+    if not slots or parsed.of_kind("email") or parsed.names_person or parsed.first_person:
         return None
     return slots[0]

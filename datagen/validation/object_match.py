@@ -4,81 +4,94 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
-from datagen.validation.parsed_request import Reading
-from datagen.validation.path_fit import Fit
-from datagen.validation.synonyms import say
+from datagen.validation.parsed_request import ParsedRequest
+from datagen.validation.path_fit import PathFit
+from datagen.validation.patterns import load_patterns
+from datagen.validation.synonyms import everyday_words
 from datagen.validation.tool_slots import ToolSlots
 from ingest.linking import action_of
 from ontology.names import is_verb, noun_lemma
 
-__all__ = ["Objects"]
+__all__ = ["ObjectNames"]
 
 _WORD = re.compile(r"[a-z]+")
-_FILLERS = frozenset("no number nr id code is ref reference our the my this that their a an called named s".split())
-_DEIXIS = [["that"], ["this"], ["any"], ["which"], ["either"], ["to"], ["you"], ["please"]]
-"""What follows these is no name of what comes next: ``in that case OP-802``."""
-_LONGEST = 3
+_FILLERS = load_patterns("tools").words("fillers")
+_DEIXIS = load_patterns("tools").words("deixis")
+_MAX_WORDS = 3  # of the name of an object
+_MAX_CHARS_BEFORE = 40  # of an identifier, in which its object is looked for
 
 
-class Objects:
-    """The things that the tools of a catalogue are about or are told, by what people call them.
+class ObjectNames:
+    """The things that the tools of a catalogue are about or take, by what people call them.
 
     :param tools: all tools of the catalogue.
     """
 
     def __init__(self, tools: Iterable[ToolSlots]) -> None:
         entities = {entity for tool in tools for entity in (tool.entity, *tool.keys) if entity}
-        called: dict[str, set[str]] = defaultdict(set)
+        named: dict[str, set[str]] = defaultdict(set)
         for entity in sorted(entities):
-            for phrase in (entity, *say(entity)[:1]):
+            for phrase in (entity, *everyday_words(entity)[:1]):
                 if action_of(phrase) == "":
-                    called[_lemmas(phrase)].add(entity)
-        self._called = {phrase: frozenset(found) for phrase, found in called.items()}
+                    named[_lemmas(phrase)].add(entity)
+        self._named = {phrase: frozenset(found) for phrase, found in named.items()}
 
-    def mistaken(self, reading: Reading, found: Fit) -> str:
+    def find_wrong_object(self, parsed: ParsedRequest, fit: PathFit) -> str:
         """The phrase by which the request names something that no tool of its path is about, or empty.
 
-        Only what is said right before an identifier, and siblings of what the path is about, are looked at: a request
+        Only what stands right before an identifier, and siblings of what the path is about, are looked at: a request
         may mention anything else besides.
         """
-        known = {entity for tool in found.tools for entity in (tool.entity, *tool.keys, *tool.gives) if entity}
-        told = {_lemmas(phrase) for entity in known for phrase in (entity, *say(entity))}
-        words = {word for phrase in told for word in phrase.split()}
-        words |= {word for tool in found.tools for word in tool.vocabulary}
-        for phrase in self._announced(reading):
-            if not self._called[phrase] & known and not set(phrase.split()) <= words:
+        known = {entity for tool in fit.tools for entity in (tool.entity, *tool.keys, *tool.gives) if entity}
+        words = {word for entity in known for phrase in _phrases(entity) for word in phrase.split()}
+        words = words.union(*(tool.vocabulary for tool in fit.tools))
+        for phrase in self._announced(parsed):
+            if not self._named[phrase] & known and not set(phrase.split()) <= words:
                 return phrase
-        return self._sibling(reading, found, known)
+        return self._sibling(parsed, fit, known)
 
-    def _announced(self, reading: Reading) -> Iterator[str]:
-        for value in reading.of_kind("id"):
-            said = [noun_lemma(word) for word in _WORD.findall(reading.plain[max(0, value.start - 40) : value.start])]
+    def _announced(self, parsed: ParsedRequest) -> Iterator[str]:
+        """The names of objects that stand right before an identifier."""
+        for value in parsed.of_kind("id"):
+            said = _words(parsed.masked[max(0, value.start - _MAX_CHARS_BEFORE) : value.start])
             while said and said[-1] in _FILLERS:
                 said.pop()
-            for length in range(_LONGEST, 0, -1):
+            for length in range(min(_MAX_WORDS, len(said)), 0, -1):
                 phrase = " ".join(said[-length:])
-                if phrase in self._called and len(said) >= length:
-                    orders = len(said) == length and value.start <= 40 and is_verb(said[0])
-                    if said[-length - 1 : -length] not in _DEIXIS and not orders:
-                        yield phrase
-                    break
+                if phrase not in self._named:
+                    continue
+                before = said[-length - 1] if len(said) > length else ""
+                orders = not before and value.start <= _MAX_CHARS_BEFORE and is_verb(said[0])
+                if before not in _DEIXIS and not orders:
+                    yield phrase
+                break
 
-    def _sibling(self, reading: Reading, found: Fit, known: set[str]) -> str:
-        said = [noun_lemma(word) for word in _WORD.findall(reading.plain)]
-        mine = {_lemmas(phrase) for tool in found.tools if tool.entity for phrase in (tool.entity, *say(tool.entity))}
-        heads = {phrase.split()[-1] for phrase in mine if len(phrase.split()) > 1}
-        for length in (3, 2):
+    def _sibling(self, parsed: ParsedRequest, fit: PathFit, known: Collection[str]) -> str:
+        """The name of another object with the same last word as one of the path's: ``sale order``, ``purchase order``."""
+        said = _words(parsed.masked)
+        own = {phrase for tool in fit.tools if tool.entity for phrase in _phrases(tool.entity)}
+        heads = {phrase.split()[-1] for phrase in own if len(phrase.split()) > 1}
+        for length in range(_MAX_WORDS, 1, -1):
             for at in range(len(said) - length + 1):
                 phrase = " ".join(said[at : at + length])
-                named = self._called.get(phrase)
-                if named and not named & known and phrase.split()[-1] in heads and phrase not in mine:
+                named = self._named.get(phrase)
+                if named and named.isdisjoint(known) and phrase.split()[-1] in heads and phrase not in own:
                     return phrase
         return ""
 
 
+def _phrases(entity: str) -> set[str]:
+    """What an entity is called."""
+    return {_lemmas(phrase) for phrase in (entity, *everyday_words(entity))}
+
+
+def _words(text: str) -> list[str]:
+    return [noun_lemma(word) for word in _WORD.findall(text)]
+
+
 @lru_cache(maxsize=1 << 14)
 def _lemmas(phrase: str) -> str:
-    return " ".join(noun_lemma(word) for word in _WORD.findall(phrase.lower()))
+    return " ".join(_words(phrase.lower()))

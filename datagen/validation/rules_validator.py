@@ -1,21 +1,45 @@
-"""Validation: labelled requests are put before validators, and what those find goes with them."""
+"""Validation by rules: a class check, a sequence check and an error check, and what applies them to a request."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from datagen.catalogue import Catalogue
 from datagen.links import Links
 from datagen.seams import RequestValidator
-from datagen.synthetic_request import SyntheticRequest
-from datagen.validation.class_check import ClassCheck
-from datagen.validation.error_check import ErrorCheck
-from datagen.validation.fluency import Leaks
-from datagen.validation.path_fit import Fitter
-from datagen.validation.sequence_check import SequenceCheck
+from datagen.synthetic_request import SyntheticRequest, Verdict
+from datagen.validation.class_check import find_class_fault
+from datagen.validation.error_check import find_error
+from datagen.validation.fluency import DocumentLeaks
+from datagen.validation.object_match import ObjectNames
+from datagen.validation.path_fit import PathFitter
+from datagen.validation.sequence_check import find_sequence_fault
 
-__all__ = ["rules_validators", "validate"]
+__all__ = ["RulesValidator", "rules_validators", "validate"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RulesValidator:
+    """One check by rules.
+
+    :param find_fault: why a request fails the check, in a sentence; empty when it passes.
+    :param passed: the reason of a verdict that passes; ``{}`` stands for the class.
+    """
+
+    check: str
+    find_fault: Callable[[SyntheticRequest], str]
+    passed: str
+    name: str = "rules.v1"
+
+    def validate(self, request: SyntheticRequest) -> Verdict:
+        """The verdict on a request.
+
+        :raises NotFoundError: when the catalogue lacks a tool of the path.
+        """
+        fault = self.find_fault(request)
+        reason = fault or self.passed.format(request.request_class)
+        return Verdict(check=self.check, passed=not fault, reason=reason, by=self.name)
 
 
 def rules_validators(catalogue: Catalogue, rp: Links) -> tuple[RequestValidator, ...]:
@@ -23,13 +47,30 @@ def rules_validators(catalogue: Catalogue, rp: Links) -> tuple[RequestValidator,
 
     :param rp: the R-P edges of the catalogue.
     """
-    fitter = Fitter(catalogue, rp)
-    return (ClassCheck(fitter=fitter), SequenceCheck(fitter=fitter), ErrorCheck(fitter=fitter, leaks=Leaks(catalogue)))
+    fitter = PathFitter(catalogue, rp)
+    names, leaks = ObjectNames(fitter.slots.all()), DocumentLeaks(catalogue)
+    return (
+        RulesValidator(
+            check="class",
+            find_fault=lambda request: find_class_fault(request, fitter),
+            passed="its words and its path are those of {}",
+        ),
+        RulesValidator(
+            check="sequence",
+            find_fault=lambda request: find_sequence_fault(request, fitter, names),
+            passed="each tool gets what it needs from the request, from a tool before it or by default",
+        ),
+        RulesValidator(
+            check="error",
+            find_fault=lambda request: find_error(request, fitter, leaks),
+            passed="it is complete, its values go with its inputs and it needs each of its tools",
+        ),
+    )
 
 
 def validate(request: SyntheticRequest, validators: Sequence[RequestValidator]) -> SyntheticRequest:
     """The request with the verdicts of all validators, in their order, in place of those it had.
 
-    :raises ModelError: when a validator needs a model and that is dead.
+    :raises ModelError: when a validator needs a model and that is unavailable.
     """
     return replace(request, verdicts=tuple(validator.validate(request) for validator in validators))

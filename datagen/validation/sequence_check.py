@@ -2,121 +2,93 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from datagen.synthetic_request import SyntheticRequest
+from datagen.validation.missing_values import find_missing_value
+from datagen.validation.object_match import ObjectNames
+from datagen.validation.parsed_request import ParsedRequest, asks_to_see, parse_request
+from datagen.validation.path_fit import PathFit, PathFitter
 
-from datagen.synthetic_request import SyntheticRequest, Verdict
-from datagen.validation.missing_values import unsaid
-from datagen.validation.object_match import Objects
-from datagen.validation.parsed_request import Reading, looks, read
-from datagen.validation.path_fit import Fit, Fitter
-from datagen.validation.slots import Slot
-
-__all__ = ["SequenceCheck", "said"]
+__all__ = ["find_sequence_fault"]
 
 _DEPENDENT = frozenset(("explicit-multi-step", "implicit-multi-step", "conditional-multi-step"))
+"""Classes whose tools depend on each other."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SequenceCheck:
-    """Validates the logical sequence by rules."""
+def find_sequence_fault(request: SyntheticRequest, fitter: PathFitter, names: ObjectNames) -> str:
+    """Why the path cannot serve the request; names the tool and its input. Empty when it can.
 
-    fitter: Fitter
-    name: str = "rules.v1"
-    check: str = "sequence"
-
-    def validate(self, request: SyntheticRequest) -> Verdict:
-        """The verdict; what it fails for names the tool and its input."""
-        reading, found = read(request.text), self.fitter.fit(request)
-        fault = (
-            _order(request, found)
-            or _together(request, reading, found)
-            or _inputs(request, reading, found)
-            or self._objects_of(reading, found)
-        )
-        reason = fault or "each tool gets what it needs from the request, from a tool before it or by default"
-        return Verdict(check=self.check, passed=not fault, reason=reason, by=self.name)
-
-    def _objects_of(self, reading: Reading, found: Fit) -> str:
-        """The request names one thing and the path works on another of its kind."""
-        named = self._objects.mistaken(reading, found)
-        return f"the request speaks of a {named}, and no tool of the path is about one" if named else ""
-
-    @cached_property
-    def _objects(self) -> Objects:
-        return Objects(self.fitter.all_tools())
-
-
-def said(slot: Slot) -> str:
-    """An input in words."""
-    return f"{slot.parameter!r} of {slot.tool}"
-
-
-def _order(request: SyntheticRequest, found: Fit) -> str:
-    """A tool comes before the one that gives what it needs."""
-    if found.late:
-        slot, place = found.late[0]
-        return f"{said(slot)} is what {found.tools[place].id} gives, which comes after it"
-    if request.request_class not in _DEPENDENT:
-        return ""
-    if request.request_class == "explicit-multi-step" and (fault := _against_words(read(request.text), found)):
+    :raises NotFoundError: when the catalogue lacks a tool of the path.
+    """
+    parsed, fit = parse_request(request.text), fitter.fit(request)
+    fault = (
+        _wrong_order(request, parsed, fit)
+        or _disconnected(request, parsed, fit)
+        or _missing_input(request, parsed, fit)
+    )
+    if fault:
         return fault
-    if request.request_class == "conditional-multi-step" and len(found.tools) > 1:
-        writes = [place for place, tool in enumerate(found.tools) if not tool.reads]
-        last = len(found.tools) - 1
-        if writes and writes[0] == 0 and found.tools[last].reads and not any(source == 0 for source, _ in found.fed):
-            return f"{found.tools[0].id} acts before {found.tools[last].id} looks whether the condition holds"
-    if found.backward:
-        first, later = (found.tools[place] for place in found.backward[0])
-        return f"{first.id} takes what {later.id} gives, which comes after it"
-    return ""
+    wrong = names.find_wrong_object(parsed, fit)
+    return f"the request speaks of a {wrong}, and no tool of the path is about one" if wrong else ""
 
 
-def _against_words(reading: Reading, found: Fit) -> str:
-    """What is to be looked at first and done last comes the other way round in the path."""
-    wants = reading.wants
-    if len(wants) < 2 or len(found.tools) < 2 or not reading.sequence:
-        return ""
-    first, last = found.tools[0], found.tools[-1]
-    if (
-        looks(wants[0])
-        and not looks(wants[-1])
-        and not first.reads
-        and last.reads
-        and not any(at == 0 for at, _ in found.fed)
-    ):
-        return f"{first.id} acts before {last.id} looks, and the request says the other order"
-    return ""
-
-
-def _inputs(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
-    """A required input is neither said, nor supplied, nor a default."""
-    if found.missing:
-        return f"{said(found.missing[0])} is neither said in the request nor given by a tool before it"
-    if found.once:
-        return f"{said(found.once[0])} has no record of its own in the request"
-    slot = unsaid(request, reading, found)
-    return f"no value is said for {said(slot)}" if slot is not None else ""
-
-
-def _together(request: SyntheticRequest, reading: Reading, found: Fit) -> str:
-    """In a class of dependent steps, a tool has nothing to do with the others."""
+def _wrong_order(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
+    """A tool comes before the one that gives what it needs."""
+    if fit.forward_references:
+        reference = fit.forward_references[0]
+        return f"{reference.slot} is what {fit.tools[reference.position].id} gives, which comes after it"
     if request.request_class not in _DEPENDENT:
         return ""
-    strange = sorted({*found.apart, *found.strangers})
-    spoken = [tool.own or bool(tool.vocabulary & reading.lemmas) or tool.id in found.named for tool in found.tools]
-    if request.request_class == "conditional-multi-step" or reading.dependence or reading.refers_back:
-        strange = [at for at in strange if not spoken[at]]
-    if not strange:
-        return _leads_nowhere(request, found, spoken)
-    place = next((at for at in strange if not spoken[at]), strange[0])
-    others = ", ".join(other.id for at, other in enumerate(found.tools) if at != place)
-    return f"{found.tools[place].id} shares no output, input or object with {others}"
+    if _acts_before_it_looks(fit):
+        first, last = fit.tools[0].id, fit.tools[-1].id
+        if request.request_class == "explicit-multi-step" and _looks_before_it_acts(parsed):
+            return f"{first} acts before {last} looks, and the request says the other order"
+        if request.request_class == "conditional-multi-step":
+            return f"{first} acts before {last} looks whether the condition holds"
+    if fit.reversed_pairs:
+        one, later = (fit.tools[position] for position in fit.reversed_pairs[0])
+        return f"{one.id} takes what {later.id} gives, which comes after it"
+    return ""
 
 
-def _leads_nowhere(request: SyntheticRequest, found: Fit, spoken: list[bool]) -> str:
-    """A step that nobody speaks of gives nothing that another step takes."""
-    if request.request_class == "conditional-multi-step":
+def _acts_before_it_looks(fit: PathFit) -> bool:
+    """Whether the first tool changes something and feeds none, and the last one only reads."""
+    first, last = fit.tools[0], fit.tools[-1]
+    return not first.reads and last.reads and not any(source == 0 for source, _ in fit.fed)
+
+
+def _looks_before_it_acts(parsed: ParsedRequest) -> bool:
+    """Whether the request asks to see something first and to do something last, and says that order."""
+    asking = parsed.asking
+    if len(asking) < 2 or not parsed.order_cues:
+        return False
+    return asks_to_see(asking[0]) and not asks_to_see(asking[-1])
+
+
+def _missing_input(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
+    """A required input is neither stated, nor supplied, nor a default."""
+    if fit.missing:
+        return f"{fit.missing[0]} is neither said in the request nor given by a tool before it"
+    if fit.underspecified:
+        return f"{fit.underspecified[0]} has no record of its own in the request"
+    slot = find_missing_value(request, parsed, fit)
+    return f"no value is said for {slot}" if slot is not None else ""
+
+
+def _disconnected(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
+    """In a class of dependent steps, a tool shares nothing with the others, or gives nothing that they take."""
+    if request.request_class not in _DEPENDENT:
         return ""
-    place = next((at for at in found.idle if not spoken[at] and not found.tools[at].knowledge), None)
-    return "" if place is None else f"nothing that {found.tools[place].id} gives is what a tool after it takes"
+    conditional = request.request_class == "conditional-multi-step"
+    mentioned = [
+        tool.about_asker or bool(tool.vocabulary & parsed.lemmas) or tool.id in fit.certain_tools for tool in fit.tools
+    ]
+    apart = sorted({*fit.unrelated, *fit.disconnected})
+    if conditional or parsed.dependence_cues or parsed.refers_back:
+        apart = [at for at in apart if not mentioned[at]]
+    if apart:
+        position = next((at for at in apart if not mentioned[at]), apart[0])
+        others = ", ".join(other.id for at, other in enumerate(fit.tools) if at != position)
+        return f"{fit.tools[position].id} shares no output, input or object with {others}"
+    unused = (fit.tools[at].id for at in fit.unused if not mentioned[at] and not fit.tools[at].knowledge)
+    tool = "" if conditional else next(unused, "")
+    return f"nothing that {tool} gives is what a tool after it takes" if tool else ""

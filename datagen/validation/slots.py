@@ -9,36 +9,24 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from datagen.catalogue import Catalogue
-from datagen.validation.synonyms import PERSONS, called, is_person
-from ingest.linking import GENERIC_NAMES, PLAIN_VALUE, ConsumedValue, canonical_names, type_family
+from datagen.validation.patterns import load_patterns
+from datagen.validation.synonyms import PERSONS, announcing_nouns, is_person
+from ingest.linking import GENERIC_NAMES, PLAIN_VALUE, ConsumedValue, type_family
 from ontology.names import words
 from ontology.tool import Parameter, Tool
 
-__all__ = ["PLAIN", "Known", "Slot", "slots_of"]
+__all__ = ["PLAIN_WORDS", "CatalogueEntities", "Slot", "SlotKey", "slots_of"]
 
-_KEYS = frozenset(("id", "number", "reference", "key"))
-_DATES = frozenset(
-    "date day time at since until deadline from to on start end begin week month year period quarter when due until valid".split()
-)
-_AMOUNTS = frozenset(
-    "amount price cost sum budget salary hours hour km kilometre kilometer mile miles percent percentage rate value limit yield weight distance total fee "
-    "balance credit debit difference".split()
-)
-_COUNTS = frozenset(
-    "quantity qty count size number guest guests people seat seats opening openings copy copies pieces nights".split()
-)
-PLAIN = _DATES | _AMOUNTS | _COUNTS | frozenset("name title text description type status note reason subject".split())
+_TOOLS = load_patterns("tools")
+_NO_KEYS = _TOOLS.words("parts") | _TOOLS.words("prepositions")
+_DATE_DESCRIBED = re.compile(r"\b(?:date|iso 8601|yyyy)\b")
+_MIN_CONFIDENCE = 0.5  # that an input identifies an entity
+
+PLAIN_WORDS = _TOOLS.words("dates") | _TOOLS.words("amounts") | _TOOLS.words("counts") | _TOOLS.words("plain")
 """Words of inputs that take a plain value."""
-_CODES = frozenset(
-    "number no code serial reference ref batch bin plant element account location material product order key symbol sku vin iban ticker".split()
-)
-_PARTS = frozenset(("item", "line", "position", "step"))
-"""What is numbered within its whole: its number goes without saying."""
-_NO_KEYS = _PARTS | frozenset("for to from of by at on in with".split())
-_PAGES = ("page", "offset", "limit", "skip", "top")
-_DEFAULTS = ("language", "currency", "cursor")
-_DAYS = frozenset("date day deadline week month year period quarter time since until at on start end".split())
-"""Words that end the names of dates."""
+
+SlotKey = tuple[str, str]
+"""(tool, parameter)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +37,8 @@ class Slot:
         ``paging`` or ``text``.
     :param entity: what an ``id`` identifies, canonical.
     :param findable: whether some tool of the catalogue gives what an ``id`` identifies, as far as documents tell.
-    :param called: nouns that people announce its values with: ``vendor`` for a supplier's.
-    :param person: whether it identifies a person, for whom the one who asks may stand.
+    :param announced_by: nouns that people put before its values: ``vendor`` for a supplier's.
+    :param person: whether it identifies a person; the one who asks may then be meant.
     :param clock: whether a ``date`` has a time of day.
     """
 
@@ -61,22 +49,35 @@ class Slot:
     required: bool
     person: bool
     findable: bool = True
-    called: frozenset[str] = frozenset()
+    announced_by: frozenset[str] = frozenset()
     enum: tuple[str, ...] = ()
     clock: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.parameter!r} of {self.tool}"
+
+    @property
+    def key(self) -> SlotKey:
+        """What names it: its tool and its parameter."""
+        return self.tool, self.parameter
 
     @property
     def words(self) -> tuple[str, ...]:
         """The words of its name."""
         return tuple(words(self.parameter.rsplit(".", 1)[-1]))
 
+    @property
+    def last_word(self) -> str:
+        """The last word of its name, or empty."""
+        return self.words[-1] if self.words else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What all documents of a catalogue tell of its entities.
+class CatalogueEntities:
+    """What the documents of a catalogue tell of its entities together.
 
-    :param keys: names of two words under which two tools or more require a value: business keys called as their objects
-        (``PurchaseOrder``).
+    :param keys: names of two words under which two tools or more require a value: business keys that are called like
+        their objects (``PurchaseOrder``).
     :param entities: what its tools are about.
     :param given: the last words of what some tool gives.
     """
@@ -86,11 +87,11 @@ class Known:
     given: frozenset[str]
 
     @classmethod
-    def of(cls, catalogue: Catalogue) -> Known:
+    def of(cls, catalogue: Catalogue) -> CatalogueEntities:
         """What the profiles of its tools tell."""
         profiles = catalogue.profiles.values()
-        times = Counter(need.key[1] for profile in profiles for need in profile.consumes if _is_key(need))
-        given = {offer.key[0] or offer.key[1] for profile in profiles for offer in profile.produces}
+        times = Counter(value.key[1] for profile in profiles for value in profile.consumes if _is_key(value))
+        given = {value.key[0] or value.key[1] for profile in profiles for value in profile.produces}
         entities = {profile.entity for profile in profiles if profile.entity}
         return cls(
             keys=frozenset(name for name, count in times.items() if count > 1),
@@ -99,44 +100,50 @@ class Known:
         )
 
 
-def _is_key(need: ConsumedValue) -> bool:
-    parts = need.key[1].split()
-    plain = set(parts) & PLAIN or parts[-1:] in ([word] for word in _NO_KEYS)
-    return need.key[0] == PLAIN_VALUE and need.required and len(parts) == 2 and not plain
+def _is_key(value: ConsumedValue) -> bool:
+    parts = value.key[1].split()
+    if value.key[0] != PLAIN_VALUE or not value.required or len(parts) != 2:
+        return False
+    return not set(parts) & PLAIN_WORDS and parts[-1] not in _NO_KEYS
 
 
-def slots_of(catalogue: Catalogue, tool: Tool, known: Known) -> Iterator[Slot]:
+def slots_of(catalogue: Catalogue, tool: Tool, known: CatalogueEntities) -> Iterator[Slot]:
     """The slots of a tool; an object counts as its fields."""
-    needs = {need.parameter: need for need in catalogue.profile(tool.id).consumes}
-    names = canonical_names(catalogue.ontology)
+    consumed = {value.parameter: value for value in catalogue.profile(tool.id).consumes}
     required = {parameter.name for parameter in tool.parameters if parameter.required}
     for parameter in tool.parameters:
         whole = f"{parameter.name}."
         if type_family(parameter.type) == "object" and any(one.name.startswith(whole) for one in tool.parameters):
             continue
-        name = names.canonical(parameter.name.rsplit(".", 1)[-1])
-        entity = _entity(parameter, name, needs.get(parameter.name), known)
-        kind = _kind(parameter, entity)
-        entity = entity if kind == "id" else name if kind == "code" else ""
+        name = catalogue.names.canonical(parameter.name.rsplit(".", 1)[-1])
+        identified = _entity(parameter, name, consumed.get(parameter.name), known)
+        kind = _kind(parameter, identified=bool(identified))
+        entity = {"id": identified, "code": name}.get(kind, "")
+        role = kind == "id" and bool(set(words(parameter.name)) & PERSONS - {"account"})
         yield Slot(
             tool=tool.id,
             parameter=parameter.name,
             kind=kind,
             entity=entity,
             required=parameter.required and all(part in required for part in _ancestors(parameter.name)),
-            person=kind == "id" and (is_person(entity) or bool(set(words(parameter.name)) & PERSONS - {"account"})),
+            person=role or (kind == "id" and is_person(entity)),
             findable=not entity or (entity.split()[-1] in known.given and entity.split()[-1] not in _NO_KEYS),
-            called=called(entity) if entity else frozenset(),
+            announced_by=announcing_nouns(entity) if entity else frozenset(),
             enum=parameter.enum,
             clock=parameter.format in ("date-time", "time"),
         )
 
 
-def _entity(parameter: Parameter, name: str, need: ConsumedValue | None, known: Known) -> str:
+def _entity(parameter: Parameter, name: str, value: ConsumedValue | None, known: CatalogueEntities) -> str:
     """The entity that an input identifies, or empty."""
-    part = words(parameter.name.rpartition(".")[2])[-1:] in ([word] for word in _PARTS)
-    if need is not None and need.identifier and need.key[1] in _KEYS and need.confidence >= 0.5 and not part:
-        return need.key[0]
+    if (
+        value is not None
+        and value.identifier
+        and value.key[1] in _TOOLS.words("key_fields")
+        and value.confidence >= _MIN_CONFIDENCE
+    ):
+        if not _TOOLS.words("parts").intersection(words(parameter.name.rpartition(".")[2])[-1:]):
+            return value.key[0]
     is_key = name in known.keys and name not in GENERIC_NAMES
     return name if is_key and type_family(parameter.type) in ("string", "integer", "array") else ""
 
@@ -150,36 +157,36 @@ def _ancestors(name: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _kind(parameter: Parameter, entity: str) -> str:
+def _kind(parameter: Parameter, *, identified: bool) -> str:
     tokens = words(parameter.name.rsplit(".", 1)[-1])
-    family, said = type_family(parameter.type), set(tokens)
+    family, said, last = type_family(parameter.type), set(tokens), tokens[-1] if tokens else ""
     if parameter.enum:
         return "enum"
     if family == "boolean":
         return "flag"
-    if parameter.name.startswith("$") or _pages(tokens):
+    if (
+        parameter.name.startswith("$")
+        or last in _TOOLS.words("defaults")
+        or (tokens and tokens[0] in _TOOLS.words("pages"))
+    ):
         return "paging"
-    if entity:
+    if identified:
         return "id"
-    if family == "time" or parameter.format in ("date", "date-time", "time") or _is_date(parameter, tokens):
+    if family == "time" or parameter.format in ("date", "date-time", "time") or _is_date(parameter, said, last):
         return "date"
-    if said & {"email", "emails", "mail"}:
+    if said & _TOOLS.words("mail_words"):
         return "email"
     if family in ("number", "integer"):
-        measured = said & _AMOUNTS or (family == "number" and not said & _COUNTS)
-        return "amount" if measured else "count"
-    return "code" if tokens and tokens[-1] in _CODES else "list" if family == "array" else "text"
+        return (
+            "amount"
+            if said & _TOOLS.words("amounts") or (family == "number" and not said & _TOOLS.words("counts"))
+            else "count"
+        )
+    return "code" if last in _TOOLS.words("codes") else "list" if family == "array" else "text"
 
 
-def _pages(tokens: list[str]) -> bool:
-    return tokens[:1] in ([word] for word in _PAGES) or tokens[-1:] in ([word] for word in _DEFAULTS)
-
-
-def _is_date(parameter: Parameter, tokens: list[str]) -> bool:
-    if not tokens or type_family(parameter.type) not in ("string", "integer"):
+def _is_date(parameter: Parameter, said: set[str], last: str) -> bool:
+    if not said or type_family(parameter.type) not in ("string", "integer"):
         return False
-    if tokens[-1] in _DAYS:
-        return True
-    return bool(set(tokens) & {"year", "period", "date"}) or bool(
-        re.search(r"\b(?:date|iso 8601|yyyy)\b", parameter.description.lower())
-    )
+    named = last in _TOOLS.words("date_ends") or bool(said & _TOOLS.words("date_words"))
+    return named or _DATE_DESCRIBED.search(parameter.description.lower()) is not None

@@ -6,18 +6,16 @@ import re
 from functools import lru_cache
 
 from datagen.generation import load_lexicon
+from datagen.validation.patterns import load_patterns
 from ontology.names import noun_lemma, words
 from ontology.stop_words import stop_words
 
-__all__ = ["PERSONS", "STOP", "called", "content_words", "is_person", "say"]
+__all__ = ["PERSONS", "STOP_WORDS", "announcing_nouns", "content_words", "everyday_words", "is_person"]
 
-PERSONS = frozenset(
-    "employee user person people caller owner organiser organizer host requester requestor approver assignee member traveller traveler "
-    "colleague manager staff worker reporter author creator sender attendee participant interviewer buyer picker counter lead login account".split()
-)
+PERSONS = load_patterns("tools").words("persons")
 """Roles of people, in the singular."""
-STOP = stop_words("validation")
-"""Words that say nothing of what is spoken of."""
+STOP_WORDS = stop_words("validation")
+_OF_OR_FOR = re.compile(r" (?:for|of) ")
 
 
 @lru_cache(maxsize=1 << 14)
@@ -28,24 +26,23 @@ def is_person(entity: str) -> bool:
 
 
 @lru_cache(maxsize=1 << 14)
-def called(entity: str) -> frozenset[str]:
-    """The nouns that end what people call an entity, and the initials of its name."""
-    names = [entity, *say(entity)]
-    found = {noun_lemma(name.lower().split()[-1]) for name in names}
-    head = re.split(r" (?:for|of) ", entity)[0]
-    found.add(head.split()[-1])
-    if len(entity.split()) > 1:
-        found.add("".join(part[0] for part in entity.split()))
-        found.add("".join(part[0] for part in entity.split() if part not in ("for", "of", "and")))
+def announcing_nouns(entity: str) -> frozenset[str]:
+    """The nouns with which people announce an identifier of an entity, and the initials of its name."""
+    found = {noun_lemma(name.lower().split()[-1]) for name in (entity, *everyday_words(entity))}
+    found.add(_OF_OR_FOR.split(entity)[0].split()[-1])
+    parts = entity.split()
+    if len(parts) > 1:
+        found.add("".join(part[0] for part in parts))
+        found.add("".join(part[0] for part in parts if part not in ("for", "of", "and")))
     return frozenset(found)
 
 
-def say(entity: str) -> tuple[str, ...]:
+def everyday_words(entity: str) -> tuple[str, ...]:
     """What people say for a canonical name; nothing where no everyday word is known."""
     noun = load_lexicon().noun(entity) if entity else None
     return noun.words if noun is not None else ()
 
 
 def content_words(text: str) -> list[str]:
-    """The words of a text that are no function words, in order."""
-    return [word for word in words(text) if word not in STOP and len(word) > 1]
+    """The words of a text that are no stop words, in order."""
+    return [word for word in words(text) if word not in STOP_WORDS and len(word) > 1]

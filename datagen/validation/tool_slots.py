@@ -2,48 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from datagen.catalogue import Catalogue
-from datagen.validation.slots import PLAIN, Known, Slot, slots_of
-from datagen.validation.synonyms import STOP, is_person, say
-from ingest.linking import GENERIC_NAMES, CanonicalNames, canonical_names, local_name
+from datagen.validation.patterns import load_patterns
+from datagen.validation.slots import PLAIN_WORDS, CatalogueEntities, Slot, slots_of
+from datagen.validation.synonyms import STOP_WORDS, everyday_words, is_person
+from ingest.linking import GENERIC_NAMES, ToolProfile, local_name
 from ontology.names import noun_lemma, words
 from ontology.tool import Tool
 
-__all__ = ["Slots", "ToolSlots"]
+__all__ = ["CatalogueSlots", "ToolSlots"]
 
-_READS = frozenset(("get", "list", "search"))
-_KNOWLEDGE = frozenset(
-    "knowledge handbook policy policies rule rules faq guideline guidelines article articles help documentation glossary definition regulation "
-    "wiki encyclopedia dictionary clause question answer explain law standard guide manual info weather holiday news".split()
-)
-_READING_VERBS = frozenset(
-    "get list search find query read show fetch lookup look check view track display browse count describe compare calculate estimate ask is has".split()
-)
-_WRITING_VERBS = frozenset(
-    "create add update delete remove set post put patch send book cancel approve submit assign convert resolve close open release change move transfer order "
-    "register block unblock unlock reset grant award enrol invite reserve request report log enter adjust confirm record reply escalate announce".split()
-)
-_UNTELLING = PLAIN | _WRITING_VERBS | frozenset("id place left open line order company code".split())
+_TOOLS = load_patterns("tools")
+_UNTELLING = PLAIN_WORDS | _TOOLS.words("writing_verbs") | _TOOLS.words("untelling")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSlots:
-    """What the validators know of a tool.
+    """What validators know of a tool.
 
     :param reads: whether it only looks something up.
     :param resolves: whether words are all it needs to find something.
+    :param knowledge: whether it answers questions of general knowledge, by its name.
+    :param undocumented: whether its documents do not say what it gives.
+    :param about_asker: whether it is about the one who asks: it takes nothing and gives a person.
+    :param about_person: whether it is about people; ``takes_person``: whether it takes one.
     :param gives: canonical names of the entities that it gives identifiers of, and of its own.
     :param keys: entities whose identifiers it takes.
-    :param takes: these and canonical names of other inputs.
+    :param takes: canonical names of its inputs.
     :param outputs: canonical names of its outputs that are more than plain values.
     :param vocabulary: telling nouns of its name and its parameters, with what people say for them.
-    :param own: whether it tells of the one who asks: it needs nothing and gives a person.
-    :param silent: whether its documents do not say what it gives.
-    :param person: whether it is about people; ``takes_person``: whether it takes one.
-    :param knowledge: whether it answers questions of general knowledge, by its name.
     """
 
     id: str
@@ -51,9 +41,9 @@ class ToolSlots:
     reads: bool
     resolves: bool
     knowledge: bool
-    silent: bool
-    own: bool
-    person: bool
+    undocumented: bool
+    about_asker: bool
+    about_person: bool
     takes_person: bool
     entity: str
     group: str
@@ -64,12 +54,12 @@ class ToolSlots:
     vocabulary: frozenset[str]
 
 
-class Slots:
-    """What validators know of the tools of a catalogue, each found once."""
+class CatalogueSlots:
+    """What validators know of the tools of a catalogue, each computed once."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._known = Known.of(catalogue)
+        self._known = CatalogueEntities.of(catalogue)
         self._tools: dict[str, ToolSlots] = {}
 
     def of(self, tool_id: str) -> ToolSlots:
@@ -81,76 +71,75 @@ class Slots:
             self._tools[tool_id] = _tool_slots(self._catalogue, self._catalogue.tool(tool_id), self._known)
         return self._tools[tool_id]
 
+    def all(self) -> Iterator[ToolSlots]:
+        """What is known of each tool of the catalogue."""
+        return (self.of(tool.id) for tool in self._catalogue.tools)
 
-def _tool_slots(catalogue: Catalogue, tool: Tool, known: Known) -> ToolSlots:
-    profile = catalogue.profile(tool.id)
-    names = canonical_names(catalogue.ontology)
+
+def _tool_slots(catalogue: Catalogue, tool: Tool, known: CatalogueEntities) -> ToolSlots:
+    profile, names = catalogue.profile(tool.id), catalogue.names
     slots = tuple(slots_of(catalogue, tool, known))
-    required = [slot for slot in slots if slot.required and slot.kind == "id"]
+    ids = [slot for slot in slots if slot.kind == "id"]
     reads = _only_reads(tool, profile.action)
-    own = {names.canonical(word) for word in (profile.entity,) if word}
-    gives = {
-        name
-        for offer in profile.produces
-        if (name := offer.key[0] or offer.key[1]) and (offer.key[0] or name in known.keys | known.entities)
-    } | own
-    name_words = words(local_name(tool))
-    parameters = [word for slot in slots for word in slot.words]
+    looks_up = reads and not any(slot.required for slot in ids)
+    gives = _given(profile, known) | ({names.canonical(profile.entity)} if profile.entity else set())
+    about_asker = not slots and any(map(is_person, filter(None, gives)))
+    said = [*words(local_name(tool)), *words(tool.title), *(word for slot in slots for word in slot.words)]
+    top_level = [slot for slot in slots if "." not in slot.parameter]
     return ToolSlots(
         id=tool.id,
         slots=slots,
         reads=reads,
-        resolves=reads and not required and (profile.action == "search" or profile.free_text > 0),
-        knowledge=reads and not required and bool(_KNOWLEDGE & {*name_words, *words(tool.title), *parameters}),
-        silent=not tool.returns,
-        own=not slots and any(map(is_person, filter(None, gives))),
-        person=_about_people(slots, profile.entity, gives),
-        takes_person=any(
-            slot.person or is_person(slot.words[-1])
-            for slot in slots
-            if slot.kind in ("id", "text", "list") and slot.words
-        ),
+        resolves=looks_up and (profile.action == "search" or profile.free_text > 0),
+        knowledge=looks_up and not _TOOLS.words("knowledge").isdisjoint(said),
+        undocumented=not tool.returns,
+        about_asker=about_asker,
+        about_person=about_asker or (bool(profile.entity) and is_person(profile.entity)),
+        takes_person=any(map(_takes_person, slots)),
         entity=profile.entity,
         group=catalogue.group(tool.id),
         gives=frozenset(gives),
-        keys=frozenset(
-            slot.entity
-            for slot in slots
-            if slot.kind == "id" and (slot.required or not slot.person) and "." not in slot.parameter
-        ),
-        takes=frozenset(names.canonical(slot.parameter) for slot in slots if "." not in slot.parameter) - GENERIC_NAMES,
-        outputs=frozenset(_telling_outputs(tool, names)),
-        vocabulary=_vocabulary((*name_words, *words(tool.title), *parameters), profile.entity),
+        keys=frozenset(slot.entity for slot in top_level if slot.kind == "id" and (slot.required or not slot.person)),
+        takes=frozenset(names.canonical(slot.parameter) for slot in top_level) - GENERIC_NAMES,
+        outputs=frozenset(_telling(names.canonical(output.name.rsplit(".", 1)[-1]) for output in tool.returns)),
+        vocabulary=_vocabulary(said, profile.entity),
     )
 
 
-def _telling_outputs(tool: Tool, names: CanonicalNames) -> Iterator[str]:
-    for output in tool.returns:
-        name = names.canonical(output.name.rsplit(".", 1)[-1])
-        if name not in GENERIC_NAMES and not set(name.split()) <= PLAIN:
-            yield name
+def _given(profile: ToolProfile, known: CatalogueEntities) -> set[str]:
+    """The entities that a tool gives identifiers of, and plain values that are called like a key or an entity."""
+    named = known.keys | known.entities
+    entities = {value.key[0] for value in profile.produces if value.key[0]}
+    return entities | {value.key[1] for value in profile.produces if not value.key[0] and value.key[1] in named}
 
 
-def _vocabulary(said: tuple[str, ...], entity: str) -> frozenset[str]:
-    """The nouns of a tool and what people say for them; its verb says too little."""
-    everyday = [word for phrase in say(entity) for word in words(phrase)]
-    telling = (word for word in (*said, *everyday) if word not in STOP and word not in _READING_VERBS and len(word) > 1)
+def _takes_person(slot: Slot) -> bool:
+    if slot.kind not in ("id", "text", "list") or not slot.words:
+        return False
+    return slot.person or is_person(slot.last_word)
+
+
+def _telling(names: Iterable[str]) -> Iterator[str]:
+    """Names that are more than plain values."""
+    return (name for name in names if name not in GENERIC_NAMES and not set(name.split()) <= PLAIN_WORDS)
+
+
+def _vocabulary(said: list[str], entity: str) -> frozenset[str]:
+    """The nouns of a tool and what people say for them; its verb does not tell it from other tools."""
+    everyday = [word for phrase in everyday_words(entity) for word in words(phrase)]
+    skipped = STOP_WORDS | _TOOLS.words("reading_verbs")
+    nouns = {noun_lemma(word) for word in (*said, *everyday) if word not in skipped and len(word) > 1}
     own = noun_lemma(entity.split()[-1]) if entity else ""
-    return frozenset(word for word in map(noun_lemma, telling) if word == own or word not in _UNTELLING)
+    return frozenset(word for word in nouns if word == own or word not in _UNTELLING)
 
 
 def _only_reads(tool: Tool, action: str) -> bool:
     method = str(tool.metadata.get("method", "")).lower()
+    name = words(local_name(tool))
+    reads = action in _TOOLS.words("reading_actions")
     if method:
         return method in ("get", "head") or (
-            method == "post" and action in _READS and not set(words(local_name(tool))) & _WRITING_VERBS
+            method == "post" and reads and _TOOLS.words("writing_verbs").isdisjoint(name)
         )
-    first = next(iter(words(local_name(tool))), "")
-    if first in _WRITING_VERBS:
-        return False
-    return first in _READING_VERBS or action in _READS
-
-
-def _about_people(slots: tuple[Slot, ...], entity: str, gives: set[str]) -> bool:
-    """Whether it finds people, or the one who asks: what needs nothing and gives a person gives that one."""
-    return (bool(entity) and is_person(entity)) or (not slots and any(map(is_person, filter(None, gives))))
+    first = name[0] if name else ""
+    return first not in _TOOLS.words("writing_verbs") and (first in _TOOLS.words("reading_verbs") or reads)

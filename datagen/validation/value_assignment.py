@@ -1,50 +1,61 @@
-"""Which identifier of a request goes into which inputs of its path: by the noun before it, by its letters, by what is left."""
+"""Which identifier of a request fills which inputs of its path: by the noun before it, by its letters, by what is left."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 
 from datagen.synthetic_request import SampleValue
-from datagen.validation.parsed_request import Reading
-from datagen.validation.slots import Slot
-from datagen.validation.stated_values import Stated
+from datagen.validation.parsed_request import ParsedRequest
+from datagen.validation.patterns import load_patterns
+from datagen.validation.slots import Slot, SlotKey
+from datagen.validation.stated_values import StatedValue
 from datagen.validation.tool_slots import ToolSlots
 from ontology.names import noun_lemma
 
-__all__ = ["Group", "Said", "assign", "grouped", "shape"]
+__all__ = ["AssignedValue", "SlotGroup", "assign_values", "group_slots", "identifier_shape"]
 
-_ANNOUNCED, _LETTERED, _LEFT = 3, 2, 1
-_LONGEST_CODE = 4
-"""Digits of a code of a plant, a company, a reason: what is longer is a record's number."""
-_FILLERS = frozenset(("no", "number", "nr", "id", "code", "is", "ref", "reference", "s", "called", "named"))
-_PLACING = frozenset("in at from to into near inside within around via".split())
-_SAME_KIND = re.compile(r"[\s,]*(?:to|and|or|from|plus|&|,|into|vs|than|for|by|with)?[\s,]*")
-_WORD = re.compile(r"[a-z]+")
-_BRITISH = {"centre": "center", "programme": "program", "licence": "license", "cheque": "check", "catalogue": "catalog"}
+_VALUES = load_patterns("values")
+_AMERICAN = dict(load_patterns("tools").pairs("british"))
+_LETTERS = re.compile(r"[a-z]+")
+_MAX_CODE_DIGITS = 4
+"""Digits of a code of a plant, a company, a reason; a longer one is a record's number."""
+_MAX_PART_DIGITS = 5
+"""Digits of a line of a record, and those of a postal code."""
+_MAX_CHARS_BEFORE = 40  # of an identifier, in which its noun is looked for
+
+
+class _Fit(IntEnum):
+    """How well a value fits a group."""
+
+    NONE = 0
+    LEFT = 1  # nothing speaks against it
+    LETTERS = 2  # its letters abbreviate the entity
+    ANNOUNCED = 3  # the noun before it names the entity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class AssignedValue:
     """A value for a group.
 
-    :param sure: whether the words before it or its letters say so.
+    :param certain: whether the words before it or its letters say so.
     """
 
     text: str
-    sure: bool
+    certain: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """Inputs that one value fills: those of one entity, but for two in one tool.
+class SlotGroup:
+    """Inputs that one value fills: those of one entity, but not two of one tool.
 
-    :param waiting: whether one of them is required and no tool of the path gives it.
+    :param unsupplied: whether one of them is required and no tool of the path gives it.
     """
 
     slots: tuple[Slot, ...]
-    waiting: bool
+    unsupplied: bool
 
     @property
     def required(self) -> bool:
@@ -61,181 +72,176 @@ class Group:
         """Whether it is a person's."""
         return any(slot.person for slot in self.slots)
 
+    @property
+    def entity(self) -> str:
+        """What its value identifies."""
+        return self.slots[0].entity
 
-def grouped(tools: Sequence[ToolSlots], supplied: set[tuple[str, str]]) -> list[Group]:
+
+def group_slots(tools: Sequence[ToolSlots], supplied: Collection[SlotKey]) -> list[SlotGroup]:
     """The groups of a path's identifiers and codes, required ones first.
 
-    :param supplied: (tool, parameter) of the inputs that another tool of the path gives.
+    :param supplied: the inputs that another tool of the path gives.
     """
     found: dict[tuple[str, int], list[Slot]] = {}
     for tool in tools:
         times: dict[str, int] = {}
         for slot in tool.slots:
             if slot.kind in ("id", "code"):
-                place = times.get(slot.entity, 0)
-                times[slot.entity] = place + 1
-                found.setdefault((slot.entity, place), []).append(slot)
+                number = times.get(slot.entity, 0)
+                times[slot.entity] = number + 1
+                found.setdefault((slot.entity, number), []).append(slot)
     groups = [
-        Group(
+        SlotGroup(
             slots=tuple(slots),
-            waiting=any(slot.required for slot in slots)
-            and not any((slot.tool, slot.parameter) in supplied for slot in slots),
+            unsupplied=any(slot.required for slot in slots) and not any(slot.key in supplied for slot in slots),
         )
         for slots in found.values()
     ]
     return sorted(groups, key=lambda group: (not group.required, group.is_code, group.person))
 
 
-def assign(
-    groups: Sequence[Group], reading: Reading, values: Sequence[SampleValue], enums: set[str]
-) -> dict[int, Said]:
+def assign_values(
+    groups: Sequence[SlotGroup], parsed: ParsedRequest, values: Sequence[SampleValue], enums: Collection[str]
+) -> dict[int, AssignedValue]:
     """Number of a group → the value that the request states for it.
 
     :param values: what the request is known to say for inputs.
     :param enums: allowed values of the path's inputs, in lower case: they are no identifiers.
     """
-    taken = _given(groups, reading, values)
-    seen = {word for value in taken.values() for word in value.text.split()}
-    left = [value for value in _identifiers(reading) if value.text.lower() not in enums and value.text not in seen]
-    nouns = _nouns(reading, left)
-    like: dict[str, Group] = {}
-    for strength in (_ANNOUNCED, _LETTERED, _LEFT):
+    assigned = _known_values(groups, parsed, values)
+    seen = {word for value in assigned.values() for word in value.text.split()}
+    left = [value for value in _identifiers(parsed) if value.text.lower() not in enums and value.text not in seen]
+    nouns = _announcing_words(parsed, left)
+    by_shape: dict[str, SlotGroup] = {}
+    for fit in (_Fit.ANNOUNCED, _Fit.LETTERS, _Fit.LEFT):
         for value in list(left):
             if value.text in seen:
                 left.remove(value)
                 continue
-            known = like.get(shape(value.text)) if strength == _LEFT else None
-            places = [
-                (_preference(group, reading), number)
+            alike = by_shape.get(identifier_shape(value.text)) if fit == _Fit.LEFT else None
+            numbers = [
+                (_preference(group, parsed), number)
                 for number, group in enumerate(groups)
-                if number not in taken
-                and _goes_with(group, known)
-                and _suits(value, nouns[value.start], group, groups, reading) >= strength
+                if number not in assigned
+                and _goes_with(group, alike)
+                and _fit(value, nouns[value.start], group, groups, parsed) >= fit
             ]
-            if places:
-                number = min(places)[1]
-                taken[number] = Said(text=value.text, sure=strength > _LEFT)
-                if strength > _LEFT:
-                    like.setdefault(shape(value.text), groups[number])
+            if numbers:
+                number = min(numbers)[1]
+                assigned[number] = AssignedValue(text=value.text, certain=fit > _Fit.LEFT)
+                if fit > _Fit.LEFT:
+                    by_shape.setdefault(identifier_shape(value.text), groups[number])
                 seen.add(value.text)
                 left.remove(value)
-    return taken
+    return assigned
 
 
-def shape(value: str) -> str:
+def identifier_shape(value: str) -> str:
     """What identifiers of one kind have in common: their letters, else their first digits and their length."""
-    match = _WORD.match(value.lower())
+    match = _LETTERS.match(value.lower())
     return match[0] if match else f"{value[:2]}{len(value)}"
 
 
-def _goes_with(group: Group, known: Group | None) -> bool:
-    """Whether a value that looks like those of a known group may fill a group: two of one entity, or two people."""
-    if known is None or group.is_code:
+def _goes_with(group: SlotGroup, alike: SlotGroup | None) -> bool:
+    """Whether a value of the shape of another group's may fill a group: two of one entity, or two people."""
+    if alike is None or group.is_code:
         return True
-    return group.slots[0].entity == known.slots[0].entity or (group.person and known.person)
+    return group.entity == alike.entity or (group.person and alike.person)
 
 
-def _preference(group: Group, reading: Reading) -> int:
+def _preference(group: SlotGroup, parsed: ParsedRequest) -> int:
     """What a value without an announcement fills first: what nothing else fills, then what may be left out."""
-    if group.waiting and not (group.person and reading.first_person):
+    if group.unsupplied and not (group.person and parsed.first_person):
         return 0
     return 1 if group.is_code or not group.required else 2
 
 
-def _given(groups: Sequence[Group], reading: Reading, values: Sequence[SampleValue]) -> dict[int, Said]:
-    said = {(value.tool, value.parameter): value.value for value in values}
-    forms = [one.text for one in reading.of_kind("id", "email", "number")]
-    taken: dict[int, Said] = {}
+def _known_values(
+    groups: Sequence[SlotGroup], parsed: ParsedRequest, values: Sequence[SampleValue]
+) -> dict[int, AssignedValue]:
+    by_key = {(value.tool, value.parameter): value.value for value in values}
+    forms = [value.text for value in parsed.of_kind("id", "email", "number")]
+    assigned: dict[int, AssignedValue] = {}
     for number, group in enumerate(groups):
-        known = [said[key] for slot in group.slots if (key := (slot.tool, slot.parameter)) in said]
-        if known and any(form in known[0] for form in forms):
-            taken[number] = Said(text=known[0], sure=True)
-    return taken
+        known = next((by_key[slot.key] for slot in group.slots if slot.key in by_key), "")
+        if any(form in known for form in forms):
+            assigned[number] = AssignedValue(text=known, certain=True)
+    return assigned
 
 
-def _identifiers(reading: Reading) -> list[Stated]:
-    return sorted(reading.of_kind("id", "email", "number"), key=lambda value: (value.kind == "number", value.start))
+def _identifiers(parsed: ParsedRequest) -> list[StatedValue]:
+    return sorted(parsed.of_kind("id", "email", "number"), key=lambda value: (value.kind == "number", value.start))
 
 
-def _nouns(reading: Reading, values: Sequence[Stated]) -> dict[int, str]:
+def _announcing_words(parsed: ParsedRequest, values: Sequence[StatedValue]) -> dict[int, str]:
     """Start of a value → the word that announces it; of values in a row, the first one's word."""
-    nouns: dict[int, str] = {}
-    before: Stated | None = None
+    words: dict[int, str] = {}
+    before: StatedValue | None = None
     for value in sorted(values, key=lambda value: value.start):
-        if before is not None and _SAME_KIND.fullmatch(reading.plain, before.end, value.start):
-            nouns[value.start] = nouns[before.start]
+        if before is not None and _VALUES["between_same"].fullmatch(parsed.masked, before.end, value.start):
+            words[value.start] = words[before.start]
         else:
-            nouns[value.start] = _word_before(reading, value)
+            words[value.start] = _word_before(parsed, value)
         before = value
-    return nouns
+    return words
 
 
-def _word_before(reading: Reading, value: Stated) -> str:
-    said = _WORD.findall(reading.plain[max(0, value.start - 40) : value.start])
-    while said and said[-1] in _FILLERS:
-        said.pop()
-    return said[-1] if said else ""
+def _word_before(parsed: ParsedRequest, value: StatedValue) -> str:
+    words = _LETTERS.findall(parsed.masked[max(0, value.start - _MAX_CHARS_BEFORE) : value.start])
+    return next((word for word in reversed(words) if word not in _VALUES.words("fillers")), "")
 
 
-def _suits(value: Stated, noun: str, group: Group, groups: Sequence[Group], reading: Reading) -> int:
-    """How well a value suits a group, 0 where it does not."""
-    if not group.is_code and _is_part(value, group, reading):
-        return 0
+def _fit(value: StatedValue, noun: str, group: SlotGroup, groups: Sequence[SlotGroup], parsed: ParsedRequest) -> _Fit:
+    """How well a value fits a group."""
+    if not group.is_code and _is_part(value, group, parsed):
+        return _Fit.NONE
     if _announces(noun, group):
-        return _ANNOUNCED
+        return _Fit.ANNOUNCED
     if value.kind == "number" or any(_announces(noun, other) for other in groups):
-        return 0
+        return _Fit.NONE
     if value.kind == "email":
-        return _LEFT if group.person else 0
-    match = _WORD.match(value.text.lower())
-    letters = match[0] if match else ""
-    if letters and any(_abbreviates(letters, slot) for slot in group.slots):
-        return _LETTERED
-    if letters and any(_abbreviates(letters, slot) for other in groups for slot in other.slots if not other.is_code):
-        return 0
-    if (
-        group.is_code
-        and value.text.isdigit()
-        and len(value.text) > _LONGEST_CODE
-        and group.slots[0].words[-1] != "number"
-    ):
-        return 0
-    if group.is_code or not group.required or group.waiting:
-        return _LEFT
+        return _Fit.LEFT if group.person else _Fit.NONE
+    match = _LETTERS.match(value.text.lower())
+    if match and _abbreviates(match[0], group):
+        return _Fit.LETTERS
+    if match and any(_abbreviates(match[0], other) for other in groups if not other.is_code):
+        return _Fit.NONE
+    if group.is_code and value.text.isdigit() and len(value.text) > _MAX_CODE_DIGITS:
+        if group.slots[0].last_word != "number":
+            return _Fit.NONE
+    if group.is_code or not group.required or group.unsupplied:
+        return _Fit.LEFT
     # A tool of the path may give it: only what is named like a record is taken for it.
-    return 0 if noun in _PLACING else _LEFT
+    return _Fit.NONE if noun in _VALUES.words("placing") else _Fit.LEFT
 
 
-def _is_part(value: Stated, group: Group, reading: Reading) -> bool:
+def _is_part(value: StatedValue, group: SlotGroup, parsed: ParsedRequest) -> bool:
     """Whether digits number a line of a record (``00050``) or a town (``34117 Kassel``), not a record."""
     if not value.text.isdigit():
         return False
-    if value.text[0] == "0" and len(value.text) <= _LONGEST_PART:
-        return group.slots[0].entity.split()[-1] not in _NUMBERED
-    return len(value.text) == _LONGEST_PART and _TOWN.match(reading.text, value.end) is not None
+    if value.text[0] == "0" and len(value.text) <= _MAX_PART_DIGITS:
+        return group.entity.split()[-1] not in _VALUES.words("numbered_parts")
+    return len(value.text) == _MAX_PART_DIGITS and _VALUES["town"].match(parsed.text, value.end) is not None
 
 
-_LONGEST_PART = 5
-_NUMBERED = frozenset(("operation", "item", "line", "step", "position", "activity"))
-_TOWN = re.compile(r" [A-Z][a-z]{3,}")
+def _announces(noun: str, group: SlotGroup) -> bool:
+    lemma = noun_lemma(_AMERICAN.get(noun, noun)) if noun else ""
+    return bool(lemma) and any(lemma in slot.announced_by for slot in group.slots)
 
 
-def _announces(noun: str, group: Group) -> bool:
-    lemma = noun_lemma(_BRITISH.get(noun, noun)) if noun else ""
-    return bool(lemma) and any(lemma in slot.called for slot in group.slots)
-
-
-def _abbreviates(letters: str, slot: Slot) -> bool:
+def _abbreviates(letters: str, group: SlotGroup) -> bool:
     """Whether the letters of an identifier stand for the entity: ``LR`` for leave request, ``INC`` for incident."""
-    parts = slot.entity.split()
-    if len(letters) > 1 and len(parts) > 1 and letters == "".join(part[0] for part in parts)[: len(letters)]:
+    parts = group.entity.split()
+    several = len(letters) > 1
+    if several and len(parts) > 1 and "".join(part[0] for part in parts).startswith(letters):
         return True
     return any(
-        part.startswith(letters) or (len(letters) > 1 and part[0] == letters[0] and _within(letters, part))
-        for part in parts
+        part.startswith(letters) or (several and part[0] == letters[0] and _within(letters, part)) for part in parts
     )
 
 
 def _within(letters: str, word: str) -> bool:
+    """Whether the letters stand in the word, in their order."""
     rest = iter(word)
     return all(letter in rest for letter in letters)

@@ -1,18 +1,20 @@
-"""Values that do not go with what they are said for: a day as an amount, the 31st of February, two ends the wrong way round."""
+"""Values that do not go with what they are said for: a day as an amount, the 31st of February, a range that ends too early."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from datagen.synthetic_request import SampleValue
-from datagen.validation.parsed_request import Reading
+from datagen.validation.parsed_request import ParsedRequest
+from datagen.validation.patterns import load_patterns
 from datagen.validation.slots import Slot
 from datagen.validation.stated_values import kind_of
 
-__all__ = ["mismatched"]
+__all__ = ["find_mismatch"]
 
-_WRONG = {
+_NOT_TAKEN = {
     "amount": frozenset(("email", "url", "time")),
     "count": frozenset(("email", "url", "time", "money")),
     "date": frozenset(("email", "url", "money", "percent")),
@@ -21,171 +23,131 @@ _WRONG = {
     "flag": frozenset(("date", "time", "money", "email", "url")),
     "id": frozenset(("date", "time", "money", "percent")),
 }
-_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|yesterday|today|(?:next|last) (?:week|month|quarter|year|monday|tuesday|wednesday|thursday|friday)"
-_MONTHS = "january february march april may june july august september october november december".split()
-_MONTH = r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-_CURRENCY = r"(?:eur|usd|gbp|pln|chf|euros?|dollars?|pounds?|bucks|quid)"
-_MONEY = rf"(?:[$€£]\s?\d[\d,.]*k?|\d[\d,.]*k?\s?{_CURRENCY}\b|{_CURRENCY}\s?\d[\d,.]*)"
-_LINK = r"(?:\s+(?:of|to|is|as|at|be|for|was))?(?:\s+(?:be|about|exactly))?\s*[:=]?\s+"
-_EQUALS = r"(?:\s+(?:of|to|is|as|at|be|was))?(?:\s+(?:be|about|exactly))?\s*[:=]?\s+"
-_PHRASES = (
-    (
-        re.compile(
-            rf"\b(?:amount|sum|price|salary|budget|discount|quantity|qty|hours|limit|fee){_EQUALS}(?:next\s+|last\s+)?(?P<value>{_DAY}|\d{{4}}-\d\d-\d\d|\d{{1,2}}:\d\d|\S+@\S+)(?!['’])"
-        ),
-        "an amount",
-    ),
-    (
-        re.compile(
-            rf"\b(?:date|deadline|due date|start date|end date|departure|check-in|check-out|due){_LINK}(?P<value>{_MONEY}|\d+\s?%)"
-        ),
-        "a date",
-    ),
-    (
-        re.compile(
-            rf"\b(?:until|since|starting|beginning|no later than|valid from|valid to|effective(?: from)?|as of)\s+(?P<value>{_MONEY}|\d+(?:\.\d+)?\s?%)"
-        ),
-        "a date",
-    ),
-    (re.compile(rf"\b(?P<value>(?:{_DAY}))\s+(?:{_CURRENCY}|percent|hours|units|pieces|pcs|km)\b"), "an amount"),
-    (
-        re.compile(
-            r"(?P<value>(?:minus\s+|(?<![\w-])-)\d+(?:\.\d+)?)\s+(?:people|persons|guests|hours|days|units|pieces|pcs|seats|km|copies|eur|usd|gbp|euros|pounds|dollars|weeks|nights)\b"
-        ),
-        "a count",
-    ),
-    (
-        re.compile(
-            r"\b(?:email|e-mail|mail|address)(?:\s+address)?\s*(?:to|is|:|=|of)\s+(?P<value>\d[\d,.]*(?:\s?(?:eur|usd|gbp|%))?|\d{4}-\d\d-\d\d)(?=[\s.,;!?]|$)(?!\s+[a-z])"
-        ),
-        "an address",
-    ),
-    (
-        re.compile(rf"\b(?:quantity|qty|number of \w+|headcount|guests|seats){_LINK}(?P<value>{_MONEY}|{_DAY})"),
-        "a count",
-    ),
+"""Kind of input → the kinds of values that it does not take."""
+_VALUES = load_patterns("values")
+_MISPLACED = tuple(
+    (_VALUES[name], wanted)
+    for name, wanted in (
+        ("day_for_amount", "an amount"),
+        ("money_for_date", "a date"),
+        ("money_after_since", "a date"),
+        ("day_with_unit", "an amount"),
+        ("negative_count", "a count"),
+        ("number_for_address", "an address"),
+        ("money_for_count", "a count"),
+    )
 )
-_DATED = re.compile(
-    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}\b|\b(?P<year>\d{{4}})-(?P<m>\d{{1,2}})-(?P<d>\d{{1,2}})\b"
-)
-_CLOCK = re.compile(r"(?<![\d.:])(?P<hour>\d{1,2}):(?P<minute>\d\d)(?![\d:])\s?(?P<half>am|pm)?")
-_RANGE = re.compile(
-    r"\b(?:from|between)\s+(?P<first>[^,.;?!]{3,25}?)\s+(?:to|until|till|and|through)\s+(?P<last>\d[\w -]{3,25})"
-)
-_LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_CODE = re.compile(r"^(?P<letters>[A-Za-z]{0,3})(?P<digits>\d{1,2})$")
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_DAYS_OF_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_HALF_A_YEAR = 6  # months
+_OPPOSED = load_patterns("tools").pairs("opposed")
 
 
-def mismatched(reading: Reading, slots: Iterable[Slot], values: Iterable[SampleValue]) -> str:
-    """The value that does not go with what it is said for, or empty."""
-    slots = tuple(slots)
-    text = reading.text.lower()
+def find_mismatch(parsed: ParsedRequest, slots: Sequence[Slot], values: Sequence[SampleValue]) -> str:
+    """The first value that does not go with what it is said for, in a sentence; or empty."""
+    text = parsed.text.lower()
     return (
-        _of_values(slots, values)
-        or _phrases(text)
+        _wrong_kind(slots, values)
+        or _misplaced(text)
         or _impossible(text)
-        or _ranges(text)
-        or _codes(text, slots)
-        or _both(reading, slots)
+        or _reversed_range(text)
+        or _unknown_code(text, slots)
+        or _opposed(parsed, slots)
     )
 
 
-def _of_values(slots: tuple[Slot, ...], values: Iterable[SampleValue]) -> str:
-    by_name = {(slot.tool, slot.parameter): slot for slot in slots}
+def _wrong_kind(slots: Sequence[Slot], values: Sequence[SampleValue]) -> str:
+    by_key = {slot.key: slot for slot in slots}
     for value in values:
-        slot = by_name.get((value.tool, value.parameter))
+        slot = by_key.get((value.tool, value.parameter))
+        if slot is None:
+            continue
         kind = kind_of(value.value)
-        if slot is not None and kind in _WRONG.get(slot.kind, ()):
+        if kind in _NOT_TAKEN.get(slot.kind, ()):
             return f"{value.value!r} is of the kind {kind}, which {slot.parameter!r} does not take"
-        if (
-            slot is not None
-            and slot.kind == "amount"
-            and kind == "date"
-            and not value.value[:1].isdigit()
-            and re.fullmatch(_DAY, value.value.lower())
-        ):
+        if slot.kind == "amount" and kind == "date" and _VALUES["spoken_days"].fullmatch(value.value.lower()):
             return f"{value.value!r} is a date, which {slot.parameter!r} does not take"
     return ""
 
 
-def _phrases(text: str) -> str:
-    for pattern, wanted in _PHRASES:
+def _misplaced(text: str) -> str:
+    for pattern, wanted in _MISPLACED:
         if match := pattern.search(text):
             return f"{match['value']!r} is said where {wanted} is meant"
     return ""
 
 
+class _Day(NamedTuple):
+    """A day of the calendar, its year empty where it is not said."""
+
+    year: str
+    month: int
+    day: int
+
+
+def _day(match: re.Match[str]) -> _Day:
+    if match["year"]:
+        return _Day(match["year"], int(match["m"]), int(match["d"]))
+    return _Day("", 1 + _MONTHS.index(match["month"][:3]), int(match["day"]))
+
+
 def _impossible(text: str) -> str:
-    for match in _DATED.finditer(text):
-        month, day = _month_and_day(match)
-        if not (1 <= month <= 12 and 1 <= day <= _LONGEST[month - 1]):
+    for match in _VALUES["calendar_day"].finditer(text):
+        _, month, day = _day(match)
+        if not (1 <= month <= 12 and 1 <= day <= _DAYS_OF_MONTH[month - 1]):
             return f"{match[0]!r} is no day of the calendar"
-    for match in _CLOCK.finditer(text):
+    for match in _VALUES["clock"].finditer(text):
         if int(match["hour"]) > (12 if match["half"] else 24) or int(match["minute"]) > 59:
             return f"{match[0]!r} is no time of day"
     return ""
 
 
-def _month_and_day(match: re.Match[str]) -> tuple[int, int]:
-    if match["year"]:
-        return int(match["m"]), int(match["d"])
-    return 1 + next(at for at, name in enumerate(_MONTHS) if name.startswith(match["month"][:3])), int(match["day"])
-
-
-def _ranges(text: str) -> str:
-    """A range whose end lies before its begin."""
-    for match in _RANGE.finditer(text):
-        first, last = _DATED.fullmatch(match["first"].strip()), _DATED.match(match["last"].strip())
+def _reversed_range(text: str) -> str:
+    """A range of days that ends before it begins."""
+    for match in _VALUES["day_range"].finditer(text):
+        first, last = (
+            _VALUES["calendar_day"].fullmatch(match["first"].strip()),
+            _VALUES["calendar_day"].match(match["last"].strip()),
+        )
         if first is None or last is None:
             continue
-        begin, end = _month_and_day(first), _month_and_day(last)
-        if bool(first["year"]) != bool(last["year"]):
+        begin, end = _day(first), _day(last)
+        if bool(begin.year) != bool(end.year):
             continue
         # Over the turn of a year a range without years may well run backwards.
-        if (first["year"] and (first["year"], *begin) > (last["year"], *end)) or (
-            not first["year"] and begin > end and begin[0] - end[0] < 6
-        ):
+        if begin > end and (begin.year or begin.month - end.month < _HALF_A_YEAR):
             return f"the range {match[0]!r} ends before it begins"
     return ""
 
 
-def _codes(text: str, slots: tuple[Slot, ...]) -> str:
-    """A value made like those of an enumeration, and none of them: P7 of P1 to P4, severity 9 of 1 to 4."""
+def _unknown_code(text: str, slots: Sequence[Slot]) -> str:
+    """A value in the form of those of an enumeration, and none of them: P7 of P1 to P4, severity 9 of 1 to 4."""
     for slot in slots:
-        coded = [match for value in slot.enum if (match := _CODE.match(value))]
+        coded = [match for value in slot.enum if (match := _VALUES["coded_value"].match(value))]
         if len(coded) < 2 or len(coded) < len(slot.enum):
             continue
-        letters = {match["letters"].lower() for match in coded}
-        digits = {int(match["digits"]) for match in coded}
-        name = "|".join(re.escape(word) for word in slot.words if len(word) > 3)
-        for prefix in sorted(letters):
-            told = rf"\b{prefix}" if prefix else rf"\b(?:{name})(?:\s+(?:level|of|to|is|as|=|:))?\s*"
-            if not prefix and not name:
-                continue
-            for match in re.finditer(rf"{told}(?P<digits>\d{{1,2}})\b(?![-./:])", text):
-                if int(match["digits"]) not in digits:
-                    return f"{match[0]!r} is none of the values of {slot.parameter!r}"
+        numbers = {int(match["digits"]) for match in coded}
+        for match in _codes(text, slot, {match["letters"].lower() for match in coded}):
+            if int(match["digits"]) not in numbers:
+                return f"{match[0]!r} is none of the values of {slot.parameter!r}"
     return ""
 
 
-_OPPOSED = (
-    ("approve", "reject"),
-    ("approve", "decline"),
-    ("accept", "reject"),
-    ("accept", "decline"),
-    ("grant", "revoke"),
-    ("block", "unblock"),
-    ("lock", "unlock"),
-    ("open", "close"),
-    ("enable", "disable"),
-    ("activate", "deactivate"),
-)
+def _codes(text: str, slot: Slot, letters: set[str]) -> Iterator[re.Match[str]]:
+    """Where a value of an enumeration is said: with its letters, or after the name of the input."""
+    name = "|".join(re.escape(word) for word in slot.words if len(word) > 3)
+    for prefix in sorted(letters):
+        before = rf"\b{prefix}" if prefix else rf"\b(?:{name})(?:\s+(?:level|of|to|is|as|=|:))?\s*"
+        if prefix or name:
+            yield from re.finditer(rf"{before}(?P<digits>\d{{1,2}})\b(?![-./:])", text)
 
 
-def _both(reading: Reading, slots: tuple[Slot, ...]) -> str:
+def _opposed(parsed: ParsedRequest, slots: Sequence[Slot]) -> str:
     """Two values of one decision at once: approve and reject."""
+    if parsed.all_condition_cues or not any(slot.kind in ("enum", "flag") and slot.required for slot in slots):
+        return ""
     for one, other in _OPPOSED:
-        match = re.search(rf"\b{one} and (?:also )?{other}\b|\b{other} and (?:also )?{one}\b", reading.plain)
-        if match and any(slot.kind in ("enum", "flag") and slot.required for slot in slots) and not reading.conditions:
+        match = re.search(rf"\b{one} and (?:also )?{other}\b|\b{other} and (?:also )?{one}\b", parsed.masked)
+        if match:
             return f"{match[0]!r} asks for two contrary things at once"
     return ""

@@ -28,7 +28,7 @@ def main(query: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         # Documents → tools → triples → graph → snapshot. The report says what was rejected, and why.
         report = build_snapshot([str(CATALOG)], Path(folder), encoder=encoder)
-        print(f"Snapshot {report.snapshot_id}: {len(report.catalog.tools)} tools")
+        print(f"Snapshot {report.snapshot_id}: {report.tools} tools")
 
         # A snapshot is opened once and asked many times, by several threads if you like.
         engine = open_engine(Path(folder), encoder=encoder)

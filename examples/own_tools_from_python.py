@@ -78,7 +78,7 @@ def main() -> None:
     module = Path(__file__).stem  # the address of the tools is python:MODULE, or python:MODULE:FUNCTION for one
     with tempfile.TemporaryDirectory() as folder:
         report = build_snapshot([f"python:{module}"], Path(folder), encoder=encoder)
-        print(f"Snapshot {report.snapshot_id} has {len(report.catalog.tools)} tools.")
+        print(f"Snapshot {report.snapshot_id} has {report.tools} tools.")
         answer = open_engine(Path(folder), encoder=encoder).retriever().retrieve(Request(query=REQUEST, k=3))
 
     print(f"\n{REQUEST}")

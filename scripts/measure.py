@@ -10,7 +10,8 @@ from inference import DEFAULT_ENCODER, load_encoder
 from ontology.progress import no_progress
 from scripts.bench_sets import BenchSet, catalog_address
 from services.jobs.build import build_snapshot
-from services.jobs.evaluate import EvaluationPlan, evaluate
+from services.jobs.evaluate import evaluate
+from services.jobs.plans import EvaluationPlan
 
 __all__ = ["measure"]
 

@@ -164,9 +164,10 @@ def _record_sources(out: Path) -> None:
 
 def _record_datagen(out: Path, encoder: MemoEncoder) -> None:
     from services.jobs import generate as service
+    from services.jobs.plans import DatagenPlan
 
     for name in _DATAGEN_SETS:
-        plan = service.DatagenPlan(
+        plan = DatagenPlan(
             store=out.parent / "work" / name / "store", out=out.parent / "work" / f"datagen-{name}", per_class=40
         )
         service.load_encoder = lambda known: encoder  # type: ignore

@@ -72,10 +72,10 @@ def count_build(report: Mapping[str, Any], snapshot: Snapshot) -> BuildCounts:
         triples = report["triples"]
         return BuildCounts(
             triples_kept=sum(triples["kept"].values()),
-            triples_rejected=tuple(RejectedTriples(*row) for row in triples["refused_by_predicate_and_reason"]),
+            triples_rejected=tuple(RejectedTriples(*row) for row in triples["rejected_by_predicate_and_reason"]),
             extractions_failed=len(triples["tools_failed"]),
             tools_read=report["tools"],
-            tools_rejected=dict(report["refused_tools"]["by_reason"]),
+            tools_rejected=dict(report["rejected_tools"]["by_reason"]),
             tools_renamed=len(report["renamed"]),
             merges=dict(report["merges"]["by_kind"]),
             warnings=len(report["merges"]["warnings"]),

@@ -83,8 +83,8 @@ def _build(table: Path, store: Path, *, tools: int, digest: str) -> Build:
         tools=tools,
         tools_sha256=digest,
         snapshot_id=report.snapshot_id,
-        nodes=report.graph.graph.number_of_nodes(),
-        edges=report.graph.graph.number_of_edges(),
+        nodes=report.graph.nodes,
+        edges=report.graph.edges,
         build_s=time.perf_counter() - started,
         seconds=dict(report.seconds),
     )

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
@@ -19,6 +19,9 @@ from ontology.errors import EgotoolsError
 from services.cli.console import progress_bars, show_error, stderr, stdout, table
 from services.cli.format_reasons import format_reasons
 from services.server.server_process import server_process
+
+if TYPE_CHECKING:
+    from services.jobs.build_report import BuildReport
 
 __all__ = ["main"]
 
@@ -49,9 +52,9 @@ def _demo(store: Path) -> int:
     started = time.perf_counter()
     report = _build(store)
     stdout.print(
-        f"Read {len(report['documents'])} documents of one company: {report['tools']} tools; their graph has "
-        f"{report['graph']['nodes']:,} nodes and {report['graph']['edges']:,} edges. "
-        f"Snapshot [bold]{report['snapshot_id']}[/] in {time.perf_counter() - started:.1f} s."
+        f"Read {len(report.documents)} documents of one company: {report.tools} tools; their graph has "
+        f"{report.graph.nodes:,} nodes and {report.graph.edges:,} edges. "
+        f"Snapshot [bold]{report.snapshot_id}[/] in {time.perf_counter() - started:.1f} s."
     )
     requests = _requests()
     complete = 0
@@ -71,20 +74,19 @@ def _demo(store: Path) -> int:
     return 0
 
 
-def _build(store: Path) -> dict[str, Any]:
+def _build(store: Path) -> BuildReport:
     """Build in this process, so that the bars are seen."""
     from inference import DEFAULT_ENCODER, load_encoder
     from services.jobs.build import build_snapshot
 
     with progress_bars(hidden=not stderr.is_terminal) as progress:
-        report = build_snapshot(
+        return build_snapshot(
             [str(ENTERPRISE / "catalog")],
             store,
             encoder=load_encoder(DEFAULT_ENCODER, workers=2),
             workers=2,
             progress=progress,
         )
-    return report.to_json()
 
 
 def _requests() -> list[dict[str, Any]]:

@@ -1,58 +1,32 @@
-"""The command ``egotools tune``: fit the ranking of a snapshot to its own requests."""
+"""The command ``egotools tune``: ranking weights fitted to a catalogue's own requests."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.markup import escape
 
 from services.cli.console import print_json, progress_bars, stderr, stdout, table
+from services.cli.options import Json
+from services.jobs.plans import TuningPlan
+from services.threads import pin_threads
 
-if TYPE_CHECKING:  # these bring numeric libraries, which must not come before the threads are pinned
+if TYPE_CHECKING:  # these import numeric libraries, which must come after the thread variables are set
     from eval.report.blocks import Table
     from services.jobs.tune import Tuned
 
 __all__ = ["tune"]
 
 
-def tune(
-    snapshot: Annotated[
-        Path, typer.Argument(metavar="SNAPSHOT", help="Folder with the published snapshot, or a snapshot itself.")
-    ],
-    on: Annotated[
-        Path,
-        typer.Option(
-            "--on",
-            help="Folder with queries.jsonl, as egotools datagen writes it, or such a file: id, query, tools, and perhaps "
-            "class, path_id, and split (dev or test).",
-        ),
-    ],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Store to publish in; the snapshot's own where left out.")
-    ] = None,
-    k: Annotated[int, typer.Option("--k", "-k", min=1, max=1_000, help="CompleteRecall at this k decides.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Of the folds and the intervals.")] = 0,
-    report: Annotated[
-        Path | None, typer.Option(help="Also write the report here: .json or .md; it is kept in the store anyway.")
-    ] = None,
-    allow_missing: Annotated[
-        bool,
-        typer.Option("--allow-missing", help="Fit though gold tools are not in the snapshot; they count as missed."),
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of tables.")] = False,
-) -> None:
-    """Fit the ranking weights to a catalogue's own requests; publish them if they are better on paths held out.
+def tune(plan: TuningPlan, as_json: Json = False) -> None:
+    """Fit the ranking weights to a catalogue's own requests, and publish them if they are better on held-out paths.
 
-    The exit code is 15 where they are not better: nothing is published then, and the reason is said.
+    If they are not better, nothing is published, the command prints the reason, and the exit code is 15.
     """
-    from services.threads import pin_threads
+    pin_threads()  # before a numeric library is imported
+    from services.jobs.tune import NOT_BETTER, tune_snapshot
 
-    pin_threads()  # before anything numeric is imported
-    from services.jobs.tune import NOT_BETTER, TuningPlan, tune_snapshot
-
-    plan = TuningPlan(snapshot=snapshot, labels=on, out=out, k=k, seed=seed, report=report, allow_missing=allow_missing)
     with progress_bars(hidden=as_json or not stderr.is_terminal) as progress:
         tuned = tune_snapshot(plan, progress)
     if as_json:

@@ -1,44 +1,104 @@
-"""Checking without building: an ontology file, tool documents, a snapshot."""
+"""The command ``egotools validate``: check an ontology, tool documents or a snapshot without building."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from ingest.sources import read_catalog
-from ontology.ontology import check_ontology
-from retrieval.snapshot.reader import open_snapshot
+import typer
+from rich.markup import escape
 
-__all__ = ["check_documents", "check_ontology_file", "check_store"]
+from ontology.errors import CatalogError, InvalidArgumentError, OntologyError
+from services.cli.console import print_json, stdout
+from services.cli.options import Json
+
+__all__ = ["validate"]
+
+Summary = Mapping[str, str | int]
 
 
-def check_ontology_file(path: Path) -> list[dict[str, str]]:
-    """Every fault of an ontology file with its line."""
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """One fault: ``where`` is a file with its line, or the place of a record in a document."""
+
+    where: str
+    problem: str
+
+
+def validate(
+    paths: Annotated[
+        list[str] | None, typer.Argument(help="Tool documents to read without building: addresses as for build.")
+    ] = None,
+    ontology: Annotated[Path | None, typer.Option(help="Ontology file to check.")] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", "-s", help="Store whose snapshot is checked: every file against its hash."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check an ontology, tool documents or a snapshot, and list every fault.
+
+    The exit code is 5 for faults of an ontology, 4 for rejected records of documents, 6 for a damaged snapshot.
+    """
+    if not (paths or ontology or store):
+        raise InvalidArgumentError(
+            "there is nothing to check", subject="validate", remedy="Name documents, --ontology FILE or --store FOLDER"
+        )
+    summaries: dict[str, Summary] = {}
+    faults = [] if ontology is None else _ontology_faults(ontology)
+    if ontology is not None:
+        summaries["ontology"] = {"file": str(ontology), "faults": len(faults)}
+    rejected: list[_Finding] = []
+    if paths:
+        summaries["documents"], rejected = _check_documents(paths)
+    if store is not None:
+        summaries["snapshot"] = _check_store(store)
+    _show(summaries, [*faults, *rejected], as_json=as_json)
+    if faults:
+        raise typer.Exit(OntologyError.exit_code)
+    if rejected:
+        raise typer.Exit(CatalogError.exit_code)
+
+
+def _ontology_faults(path: Path) -> list[_Finding]:
+    from ontology.ontology import check_ontology
+
     _, faults = check_ontology(path)
-    return [
-        {"where": f"{path}:{fault.line}", "problem": f"{fault.problem}. {fault.remedy}".strip(" .")} for fault in faults
-    ]
+    return [_Finding(f"{path}:{fault.line}", f"{fault.problem}. {fault.remedy}".strip(" .")) for fault in faults]
 
 
-def check_documents(addresses: Sequence[str]) -> tuple[dict[str, Any], list[dict[str, str]]]:
-    """Read documents and report what would be refused.
+def _check_documents(addresses: Sequence[str]) -> tuple[Summary, list[_Finding]]:
+    """The counts, and the rejected records.
 
     :raises CatalogError: when no tool can be read at all.
     """
+    from ingest.sources import read_catalog
+
     catalog = read_catalog(addresses)
-    reasons = Counter(refusal.reason for refusal in catalog.rejected)
-    summary = {"tools": len(catalog.tools), "refused": len(catalog.rejected), **dict(sorted(reasons.items()))}
-    return summary, [
-        {"where": refusal.subject, "problem": f"{refusal.reason}: {refusal.detail}"} for refusal in catalog.rejected
-    ]
+    reasons = Counter(record.reason for record in catalog.rejected)
+    summary = {"tools": len(catalog.tools), "rejected": len(catalog.rejected), **dict(sorted(reasons.items()))}
+    return summary, [_Finding(record.subject, f"{record.reason}: {record.detail}") for record in catalog.rejected]
 
 
-def check_store(store: Path) -> dict[str, Any]:
-    """Open the published snapshot with every hash checked.
+def _check_store(store: Path) -> Summary:
+    """Open the published snapshot and check every hash.
 
-    :raises SnapshotError: naming the file that is wrong.
+    :raises SnapshotError: for a file that differs, with its name.
     """
+    from retrieval.snapshot.reader import open_snapshot
+
     snapshot = open_snapshot(store, verify=True)
     return {"snapshot_id": snapshot.id, "files": len(snapshot.manifest["files"]), "tools": snapshot.tool_count}
+
+
+def _show(summaries: Mapping[str, Summary], findings: Sequence[_Finding], *, as_json: bool) -> None:
+    if as_json:
+        print_json({**summaries, "findings": [asdict(finding) for finding in findings]})
+        return
+    for finding in findings:
+        stdout.print(f"[yellow]{escape(finding.where)}[/]: {escape(finding.problem)}", soft_wrap=True)
+    for name, summary in summaries.items():
+        stdout.print(f"{name}: " + escape(", ".join(f"{key} {value}" for key, value in summary.items())))

@@ -1,10 +1,11 @@
-"""Evaluations: labelled requests and systems over one snapshot in, a report in a folder out; and two of them compared."""
+"""Evaluations: labelled requests and systems over one snapshot in, a folder with the report out; and the comparison of two."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from eval.analysis.compare import Comparison, compare, comparison_to_json
@@ -19,7 +20,7 @@ from eval.summary import Summary, summarise
 from eval.system import System
 from eval.systems import DEFAULT_SYSTEMS, LocalSystem, make_systems
 from eval.systems.footprint import measure_footprint
-from ontology.errors import InvalidArgumentError
+from ontology.errors import InvalidArgumentError, MissingExtraError
 from ontology.files import write_file
 from ontology.progress import Progress
 from retrieval.presets import DEFAULT_PRESET
@@ -27,56 +28,23 @@ from retrieval.retriever import MAX_K
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.weights import FUSION
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
+from services.jobs.plans import EvaluationPlan
 from services.rerankers import open_reranker
 
-__all__ = ["Evaluation", "EvaluationPlan", "compare_results", "evaluate", "write_comparison"]
+__all__ = ["Evaluation", "compare_results", "evaluate", "write_comparison"]
 
 _BASELINE = "rrf"
-_FAILURES = 60  # as many as one reads
-_FAILURES_AT = 10
+_FAILURES = 60  # failed requests on the page of failures
+_FAILURES_AT = 10  # a request fails when the top 10 are not complete
 _PAGE = "report.html"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationPlan:
-    """What to measure, on what, and where the results go.
-
-    :param store: folder of the published snapshot.
-    :param queries: files of labelled requests, measured as one set.
-    :param out: folder of the results; finished answers in it are not asked for again.
-    :param systems: names as for :func:`eval.systems.make_systems`; empty for the usual ones.
-    :param baseline: the system that differences are against; empty for ``rrf``, or the first where that is not measured.
-    :param split: only requests of this split, all where empty.
-    :param limit: how many requests at most, 0 for all.
-    :param gold_edges: files of true dependencies, to score the tool graph by.
-    :param external_edges: files of edges between tools that another method found, scored beside the graph's own; each group
-        has the name of its file.
-    :param name: what the reports call the set; by the first file where left out.
-    :param footprint: also measure each system's memory and loading, in a process of its own: some seconds a system.
-    """
-
-    store: Path
-    queries: tuple[Path, ...]
-    out: Path
-    systems: tuple[str, ...] = ()
-    baseline: str = ""
-    k: int = 30
-    timeout_s: float = 10.0
-    split: str = ""
-    limit: int = 0
-    allow_missing: bool = False
-    gold_edges: tuple[Path, ...] = ()
-    external_edges: tuple[Path, ...] = ()
-    reranker: str = FUSION
-    name: str = ""
-    footprint: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What came of it.
+    """The result.
 
-    :param page: the page of the report to read first, of ``files``.
+    :param page: the first page of the report; one of ``files``.
+    :param failed: runs that ended before their last request.
     """
 
     summary: Summary
@@ -85,11 +53,18 @@ class Evaluation:
     failed: tuple[Run, ...]
 
 
-def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
-    """Ask every system every request, one system after the other, and report.
+def _require_measures() -> None:
+    """Raise MissingExtraError where ir-measures is not installed: before the first request, not after the last."""
+    if find_spec("ir_measures") is None:
+        raise MissingExtraError("egotools eval", extra="eval")
 
-    :raises EgotoolsError: for anything that would spoil the measure, before the first request is asked.
+
+def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
+    """Send every request to every system, one system after the other, and write the report.
+
+    :raises EgotoolsError: for every error that would make the measures invalid, before the first request is sent.
     """
+    _require_measures()
     cutoffs = _cutoffs(plan.k)
     queries = read_queries(plan.queries, name=plan.name, split=plan.split)
     if plan.limit:
@@ -100,7 +75,7 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
     missing = missing_gold(queries, known)
     if not plan.allow_missing:
         require_gold(queries, missing)
-    systems = make_systems(plan.systems or DEFAULT_SYSTEMS, snapshot, engine.encoder, reranker=reranker)
+    systems = make_systems(_system_names(plan) or DEFAULT_SYSTEMS, snapshot, engine.encoder, reranker=reranker)
     baseline = _baseline(plan.baseline, systems)
     graph = _graph(snapshot, queries, plan, progress)
     measured = MeasuredSet(
@@ -115,22 +90,26 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
     return _report(measured, engine, plan, baseline=baseline, cutoffs=cutoffs, progress=progress)
 
 
+def _system_names(plan: EvaluationPlan) -> list[str]:
+    return [name.strip() for names in plan.systems for name in names.split(",") if name.strip()]
+
+
 def _cutoffs(k: int) -> tuple[int, ...]:
     cutoffs = tuple(cutoff for cutoff in CUTOFFS if cutoff <= k)
     if not cutoffs or k > MAX_K:
         raise InvalidArgumentError(
-            f"{k} tools an answer cannot be measured", subject="--k", remedy=f"Give {min(CUTOFFS)} to {MAX_K}"
+            f"{k} tools in an answer cannot be measured", subject="--k", remedy=f"Use {min(CUTOFFS)} to {MAX_K}"
         )
     return cutoffs
 
 
-def _baseline(asked_for: str, systems: Sequence[System]) -> str:
+def _baseline(chosen: str, systems: Sequence[System]) -> str:
     names = [system.name for system in systems]
-    if asked_for and asked_for not in names:
+    if chosen and chosen not in names:
         raise InvalidArgumentError(
-            f"the baseline {asked_for!r} is not measured", subject="--baseline", remedy=f"Measured: {', '.join(names)}"
+            f"the baseline {chosen!r} is not measured", subject="--baseline", remedy=f"Use one of: {', '.join(names)}"
         )
-    return asked_for or (_BASELINE if _BASELINE in names else names[0])
+    return chosen or (_BASELINE if _BASELINE in names else names[0])
 
 
 def _run(
@@ -198,7 +177,7 @@ def _report(
 
 
 def compare_results(before: Path, after: Path) -> Comparison:
-    """Compare two folders of results: what ``evaluate`` wrote, or folders that have such folders below them.
+    """Compare two folders of results, or two folders that contain folders of results.
 
     :raises NotFoundError: when a folder has no results.
     :raises DocumentError: when they are damaged.
@@ -216,16 +195,16 @@ def _results(folder: Path) -> list[MeasuredSet]:
         raise InvalidArgumentError(
             f"there is more than one evaluation of {', '.join(map(repr, twice))} below this folder",
             subject=str(folder),
-            remedy="Name the folder of one of them",
+            remedy="Choose the folder of one of them",
         )
     return results
 
 
 def write_comparison(comparison: Comparison, file: Path) -> None:
-    """Write a comparison as Markdown, HTML or JSON, by the file's ending.
+    """Write a comparison as Markdown, HTML or JSON, by the ending of the file name.
 
-    :raises InvalidArgumentError: when the ending is none of these.
-    :raises StorageError: when the disk refuses.
+    :raises InvalidArgumentError: for another ending.
+    :raises StorageError: when the file cannot be written.
     """
     document = comparison_document(comparison)
     if file.suffix == ".json":
@@ -236,6 +215,6 @@ def write_comparison(comparison: Comparison, file: Path) -> None:
         text = document_to_markdown(document)
     else:
         raise InvalidArgumentError(
-            f"there is no form for the ending {file.suffix!r}", subject="--out", remedy="Give .md, .html or .json"
+            f"there is no format for the ending {file.suffix!r}", subject="--out", remedy="Use .md, .html or .json"
         )
     write_file(file, text)

@@ -1,9 +1,9 @@
-"""Data generation: a snapshot in, a folder of labelled requests and its report out."""
+"""Data generation: a snapshot in, a folder with labelled requests and their report out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,44 +25,22 @@ from ontology.files import only_writer
 from ontology.ontology import load_ontology
 from ontology.progress import Progress
 from retrieval.snapshot.reader import open_snapshot
-from services.jobs.model_factory import ChatEndpoint, open_chat
+from services.jobs.model_factory import open_chat
+from services.jobs.plans import DatagenPlan
 
-__all__ = ["GENERATORS", "DatagenPlan", "Generation", "generate_requests"]
+__all__ = ["Generation", "generate_requests"]
 
-GENERATORS = ("rules", "llm")
-_CONCURRENCY = 4  # requests that a model works on at once
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatagenPlan:
-    """What to make, of what, and where it goes.
-
-    :param store: folder of the published snapshot.
-    :param out: folder of the results; what was generated in it already is not generated again.
-    :param per_class: how many requests of each class, or a sixth of all where the mix has shares.
-    :param generator: one of :data:`GENERATORS`.
-    :param mix: file of counts or shares by class.
-    :param ontology: file of the ontology; the shipped one where left out.
-    :param endpoint: of the chat model, for ``llm``.
-    """
-
-    store: Path
-    out: Path
-    per_class: int = 50
-    generator: str = GENERATORS[0]
-    mix: Path | None = None
-    seed: int = 0
-    ontology: Path | None = None
-    endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
+_GENERATORS = ("rules", "llm")
+_CONCURRENCY = 4  # calls to a chat model at the same time
 
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """What came of it.
+    """The result.
 
-    :param figures: those of the report.
-    :param report: its file.
-    :param stopped: what ended it before its end, or None; everything made before is written.
+    :param figures: the figures of the report.
+    :param report: the file of the report.
+    :param stopped: the error that ended the generation early, or None. Everything generated before is written.
     """
 
     figures: Mapping[str, Any]
@@ -71,23 +49,23 @@ class Generation:
 
 
 def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
-    """Make requests from a snapshot and write them with their report.
+    """Generate requests from the tools of a snapshot, and write them with their report.
 
-    :raises InvalidArgumentError: for options that cannot be served, before anything is written.
-    :raises CatalogError: when no request could be made at all; the report then says why.
-    :raises EgotoolsError: for what stops it before the first request is generated.
+    :raises InvalidArgumentError: for an invalid option, before anything is written.
+    :raises CatalogError: when no request could be generated; the report has the reasons.
+    :raises EgotoolsError: for an error before the first request is generated.
     """
     wanted = equal_mix(plan.per_class) if plan.mix is None else read_mix(plan.mix, plan.per_class)
-    if plan.generator not in GENERATORS:
+    if plan.generator not in _GENERATORS:
         raise InvalidArgumentError(
             f"there is no generator {plan.generator!r}",
             subject="--generator",
-            remedy=f"Known: {', '.join(GENERATORS)}",
+            remedy=f"Use {' or '.join(_GENERATORS)}",
         )
     model = open_chat(plan.endpoint, needed_by="the generator llm") if plan.generator == "llm" else None
     snapshot = open_snapshot(plan.store)
     catalogue = Catalogue.of(snapshot, load_ontology(plan.ontology))
-    # What a model answered is kept on the disk; what rules make is made again sooner than it is read.
+    # Answers of a model are cached on the disk. The rules are faster than reading a cache.
     with only_writer(plan.out), ResultCache(plan.out / "cache.sqlite" if model else None) as cache:
         encoder = CachedEncoder(load_encoder(snapshot.manifest["encoder"]["name"]), cache)
         steps = (
@@ -101,13 +79,15 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
     report = plan.out / "report.md"
     if not made.generated.requests and made.generated.stopped is None:
         raise CatalogError(
-            "no request could be made of this catalogue", subject=str(plan.store), remedy=f"{report} says why"
+            "no request could be generated from this catalogue",
+            subject=str(plan.store),
+            remedy=f"See the reasons in {report}",
         )
     return Generation(figures=figures, report=report, stopped=made.generated.stopped)
 
 
 def _steps(catalogue: Catalogue, encoder: Encoder) -> Steps:
-    """The steps by rules."""
+    """The rule-based steps."""
     return Steps(
         outputs=RulesOutputs(catalogue),
         sequence=lambda rp: RulesSequence(catalogue, rp),
@@ -118,9 +98,9 @@ def _steps(catalogue: Catalogue, encoder: Encoder) -> Steps:
 
 
 def _llm_steps(catalogue: Catalogue, encoder: Encoder, model: ChatModel, cache: ResultCache, *, name: str) -> Steps:
-    """Their twins by a chat model; the rules validate first, for they cost nothing.
+    """The steps with a chat model. The rules validate first, because they cost nothing.
 
-    :param name: the model's own, whatever address it is asked at.
+    :param name: the name of the model, without its address.
     """
     from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_validators
 

@@ -1,4 +1,4 @@
-"""Tuning: a published snapshot and labelled requests in, a version with better ranking weights out, or the reason why not."""
+"""Tuning: a published snapshot and labelled requests in; a version with better ranking weights out, or the reason why not."""
 
 from __future__ import annotations
 
@@ -28,45 +28,25 @@ from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.reweight import publish_weighed, published_id
 from retrieval.snapshot.weights import SHIPPED
 from retrieval.snapshot_engine import open_engine
+from services.jobs.plans import TuningPlan
 
-__all__ = ["NOT_BETTER", "Tuned", "TuningPlan", "tune_snapshot"]
+__all__ = ["NOT_BETTER", "Tuned", "tune_snapshot"]
 
 NOT_BETTER = 15
-"""The exit code of a tuning that ran and published nothing: no error, but not what was hoped for."""
+"""The exit code of a tuning that found no better weights and published nothing. It is no error."""
 _FORMS = (".json", ".md")
 _REPORTS = "reports"
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TuningPlan:
-    """What to tune, on what, and where to.
-
-    :param snapshot: a store, or a snapshot folder.
-    :param labels: folder with ``queries.jsonl``, or a file of that form.
-    :param out: store of the new version; by default the one that the snapshot lies in.
-    :param k: the cutoff that decides whether the weights are better, 1 to 1,000.
-    :param seed: of the folds and of the bootstrap.
-    :param report: where the report is written too: ``.json`` or ``.md``.
-    :param allow_missing: fit though gold tools are not in the snapshot; such requests are never complete.
-    """
-
-    snapshot: Path
-    labels: Path
-    out: Path | None = None
-    k: int = 10
-    seed: int = 0
-    report: Path | None = None
-    allow_missing: bool = False
-
-
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
-    """What came of it.
+    """The result.
 
-    :param snapshot_id: of the snapshot that was tuned.
-    :param published: id of the new version, or empty where it is not better.
-    :param files: of the report.
+    :param snapshot_id: the snapshot that was tuned.
+    :param published: id of the new version; empty where its weights are not better.
+    :param files: files of the report.
+    :param seconds: stage → seconds.
     """
 
     tuning: Tuning
@@ -77,7 +57,7 @@ class Tuned:
     seconds: dict[str, float]
 
     def to_json(self) -> dict[str, Any]:
-        """What ``--json`` prints and the report keeps."""
+        """The JSON form, printed by ``--json`` and kept in the store."""
         return {
             "snapshot_id": self.snapshot_id,
             "published": bool(self.published),
@@ -88,10 +68,10 @@ class Tuned:
 
     @property
     def outcome(self) -> str:
-        """One sentence."""
+        """The result in one or two sentences."""
         again = ""
         if self.tuning.before != SHIPPED:
-            again = " It had tuned weights already, which the new ones had to beat; fitting began at the shipped ones again."
+            again = " It already had tuned weights, and the new weights are compared with those; the fit starts from the shipped ones."
         if not self.published:
             return f"Nothing was published: {self.tuning.reason}.{again}"
         return f"Snapshot {self.published} was published in place of {self.snapshot_id}.{again}"
@@ -100,9 +80,9 @@ class Tuned:
 def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | None = None) -> Tuned:
     """Fit the ranking weights of preset ``default`` to the requests, and publish them if they are better.
 
-    :raises EgotoolsError: nothing is published then; what was published before still serves.
+    :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
-    store = _check(plan)
+    store = _target_store(plan)
     replaces = published_id(store)
     seconds: dict[str, float] = {}
     labels = read_labels(plan.labels)
@@ -122,7 +102,7 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
     if not tuning.reason:
         progress("publish", 0, 0)
         published = publish_weighed(snapshot, store, tuning.weights, replaces=replaces)
-        _keep_build_report(snapshot, store, published)
+        _copy_build_report(snapshot, store, published)
     return _report(
         Tuned(
             tuning=tuning,
@@ -137,13 +117,13 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
     )
 
 
-def _check(plan: TuningPlan) -> Path:
-    """The store to publish in, once what can be wrong with the plan is known not to be."""
+def _target_store(plan: TuningPlan) -> Path:
+    """The store to publish in; raises InvalidArgumentError for an invalid plan."""
     if not 1 <= plan.k <= MAX_K:
         raise InvalidArgumentError(f"k must be from 1 to {MAX_K:,}, not {plan.k}", subject="--k")
     if plan.report is not None and plan.report.suffix not in _FORMS:
         raise InvalidArgumentError(
-            f"there is no form for the ending {plan.report.suffix!r}", subject="--report", remedy="Give .json or .md"
+            f"there is no format for the ending {plan.report.suffix!r}", subject="--report", remedy="Use .json or .md"
         )
     if plan.out is not None:
         return plan.out
@@ -152,39 +132,39 @@ def _check(plan: TuningPlan) -> Path:
     folder = plan.snapshot.resolve().parent
     if folder.name != SNAPSHOTS:
         raise InvalidArgumentError(
-            "this snapshot lies in no store, so there is nowhere to publish in",
+            "this snapshot is not in a store, so the new version cannot be published beside it",
             subject=str(plan.snapshot),
-            remedy="Say where, with --out",
+            remedy="Name a store with --out",
         )
     return folder.parent
 
 
-def _keep_build_report(snapshot: Snapshot, store: Path, snapshot_id: str) -> None:
-    """The new version has the content of the old one, and so the account of its build."""
+def _copy_build_report(snapshot: Snapshot, store: Path, snapshot_id: str) -> None:
+    """Copy the build report to the new version, which has the same content."""
     report = find_build_report(snapshot)
     file = store / _REPORTS / f"{snapshot_id}.json"
     if report is not None and not file.exists():
-        _keep(file, json.dumps({**report, "snapshot_id": snapshot_id}, ensure_ascii=False, indent=1) + "\n")
+        _try_write(file, json.dumps({**report, "snapshot_id": snapshot_id}, ensure_ascii=False, indent=1) + "\n")
 
 
-def _report(tuned: Tuned, store: Path, asked_for: Path | None) -> Tuned:
+def _report(tuned: Tuned, store: Path, chosen: Path | None) -> Tuned:
     title = f"Tuning snapshot {tuned.snapshot_id} on {tuned.labels.queries.name}"
     texts = {
         ".json": json.dumps(tuned.to_json(), ensure_ascii=False, indent=1) + "\n",
         ".md": document_to_markdown(tuning_document(tuned.tuning, tuned.labels, title=title, outcome=tuned.outcome)),
     }
     files = [store / _REPORTS / f"{tuned.snapshot_id}.tuning{form}" for form in _FORMS]
-    kept = [file for file in files if _keep(file, texts[file.suffix])]
-    if asked_for is not None:
-        kept.append(write_file(asked_for, texts[asked_for.suffix]))
+    kept = [file for file in files if _try_write(file, texts[file.suffix])]
+    if chosen is not None:
+        kept.append(write_file(chosen, texts[chosen.suffix]))
     return replace(tuned, files=tuple(kept))
 
 
-def _keep(file: Path, text: str) -> bool:
-    """Write what lies beside the snapshots; it is no part of them, and stops nothing."""
+def _try_write(file: Path, text: str) -> bool:
+    """Write a file beside the snapshots. A failure is logged and stops nothing."""
     try:
         write_file(file, text)
     except StorageError as error:
-        _LOG.warning("the report could not be kept: %s", error)
+        _LOG.warning("the report could not be written: %s", error)
         return False
     return True

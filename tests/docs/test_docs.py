@@ -139,8 +139,8 @@ def test_the_extractor_and_encoder_examples_build_a_snapshot(tmp_path: Path) -> 
         extractor=_extension("StructureExtractor")(ontology),
         ontology=ontology,
     )
-    assert report.graph.kept["has_parameter"] > 20
-    assert "acts_on" not in report.graph.kept
+    assert report.triples.kept["has_parameter"] > 20
+    assert "acts_on" not in report.triples.kept
 
 
 def test_the_example_of_a_check_validates_requests() -> None:

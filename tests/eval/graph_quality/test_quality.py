@@ -321,10 +321,10 @@ def test_planted_duplicates_are_found_and_what_differs_is_not(tmp_path: Path) ->
 REPORT: dict[str, Any] = {
     "tools": 6,
     "renamed": [["x", "y"]],
-    "refused_tools": {"by_reason": {"no-name": 2}, "all": []},
+    "rejected_tools": {"by_reason": {"no-name": 2}, "all": []},
     "triples": {
         "kept": {"has_entity": 5, "acts_on": 2},
-        "refused_by_predicate_and_reason": [["has_entity", "no-evidence", 3], ["has_entity", "self-loop", 1]],
+        "rejected_by_predicate_and_reason": [["has_entity", "no-evidence", 3], ["has_entity", "self-loop", 1]],
         "tools_failed": {"a": "too long"},
     },
     "merges": {"by_kind": {"case": 4}, "all": [], "warnings": ["one"]},

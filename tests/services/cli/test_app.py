@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,17 @@ def test_every_command_has_help(run: Run, command: list[str]) -> None:
     code, out, _ = run(*command, "--help")
     assert code == 0
     assert "Usage" in out
+
+
+def test_the_version_is_that_of_the_distribution(run: Run) -> None:
+    assert run("--version") == (0, f"egotools {version('egotools')}\n", "")
+
+
+def test_the_command_imports_no_numeric_library_before_it_sets_the_threads() -> None:
+    heavy = ("numpy", "faiss", "onnxruntime", "spacy", "networkx")
+    code = f"import sys, services.cli.app; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_build_shows_tables_and_publishes(run: Run, tmp_path: Path) -> None:
@@ -128,9 +140,9 @@ def test_bad_documents_are_refused_by_name_and_stop_nothing(run: Run, tmp_path: 
     report = json.loads(out)
     assert code == 0
     assert report["tools"] == 1
-    refused = {Path(subject.split(":")[0]).name for subject, _, _ in report["refused_tools"]["all"]}
+    refused = {Path(subject.split(":")[0]).name for subject, _, _ in report["rejected_tools"]["all"]}
     assert refused == {"empty.json", "latin.jsonl", "broken.yaml", "broken.json", "bomb.edmx", "notes.bin"}
-    assert all(detail for _, _, detail in report["refused_tools"]["all"])
+    assert all(detail for _, _, detail in report["rejected_tools"]["all"])
     code, _, err = _build(run, folder, "--out", tmp_path / "strict", "--strict")
     assert code == 4
     assert "bomb.edmx" in err

@@ -164,7 +164,7 @@ def test_wordings_that_cannot_be_used_end_in_no_request_and_their_reasons(
 
     with chat_server(script) as server:
         code, _, err = call(server)
-    assert code == 4 and "no request could be made" in err
+    assert code == 4 and "no request could be generated" in err
     assert texts(tmp_path / "out") == []
     assert any(told in row["reason"] for row in rows(tmp_path / "out" / "rejected.jsonl"))
 

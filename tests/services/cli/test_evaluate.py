@@ -141,7 +141,7 @@ def test_gold_that_the_snapshot_lacks_is_refused_by_name_or_counts_as_missed(
     assert not (tmp_path / "out").exists(), "nothing was asked"
     code, out, _ = run(*asked, "--allow-missing")
     assert code == 0
-    assert "2 requests need tools that the snapshot does not have" in out
+    assert "2 requests need tools that are not in the snapshot" in out
     measured = read_measured(tmp_path / "out")
     assert measured.missing_gold == {"b": ("no/such_tool",), "c": ("nor/this",)}
     assert "no/such_tool" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")

@@ -20,7 +20,8 @@ from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.weights import SHIPPED
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.jobs.build import build_snapshot
-from services.jobs.tune import NOT_BETTER, Tuned, TuningPlan, tune_snapshot
+from services.jobs.plans import TuningPlan
+from services.jobs.tune import NOT_BETTER, Tuned, tune_snapshot
 from tests.eval.tuning.remembered_fits import RememberedFits
 from tests.services.conftest import Run
 

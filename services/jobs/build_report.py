@@ -1,0 +1,159 @@
+"""The report of a build: what was read, rejected, merged, reused, and how long each stage took."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from ingest.pipeline import GraphBuild
+from ingest.sources import Catalog
+from ingest.sources.catalog import DocumentReport
+
+__all__ = ["BuildReport", "GraphSize", "MergeReport", "RejectedTools", "ReuseReport", "TripleReport", "make_report"]
+
+_EXAMPLES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectedTools:
+    """The records of documents that were rejected; ``all`` has (subject, reason, detail)."""
+
+    by_reason: dict[str, int]
+    all: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TripleReport:
+    """The triples.
+
+    :param kept: predicate → count, before equal triples were merged.
+    :param rejected_by_predicate_and_reason: (predicate, reason, count).
+    :param rejected_examples: (head, predicate, tail, reason, detail), at most 20.
+    :param tools_failed: tool id → why nothing could be extracted from it.
+    """
+
+    kept: dict[str, int]
+    rejected_by_reason: dict[str, int]
+    rejected_by_predicate_and_reason: tuple[tuple[str, str, int], ...]
+    rejected_examples: tuple[tuple[str, ...], ...]
+    tools_failed: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeReport:
+    """The names that canonicalisation merged; ``all`` has (kind, surface form, canonical name, evidence, score)."""
+
+    by_kind: dict[str, int]
+    all: tuple[tuple[str, str, str, str, float], ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphSize:
+    """Nodes and edges of the tool graph."""
+
+    nodes: int
+    edges: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReuseReport:
+    """How many extractions and vectors came from the cache, and of how many."""
+
+    extractions: int
+    of_extractions: int
+    vectors: int
+    of_vectors: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildReport:
+    """What a build did. Its JSON form is printed by ``--json``, and kept in ``reports/<snapshot id>.json`` of the store.
+
+    :param folder: of the published snapshot.
+    :param tools: number of tools.
+    :param renamed: (id in its document, id in the catalogue) of tools whose ids clash between documents.
+    :param stored: name and counts of the graph database that was also written; empty where none was.
+    :param seconds: stage → seconds.
+    """
+
+    snapshot_id: str
+    folder: Path
+    documents: tuple[DocumentReport, ...]
+    tools: int
+    renamed: tuple[tuple[str, str], ...]
+    rejected_tools: RejectedTools
+    triples: TripleReport
+    merges: MergeReport
+    graph: GraphSize
+    stored: dict[str, Any] = field(default_factory=dict)
+    reused: ReuseReport
+    seconds: dict[str, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        report: dict[str, Any] = TypeAdapter(BuildReport).dump_python(self, mode="json")
+        return report
+
+
+def make_report(
+    *,
+    snapshot_id: str,
+    folder: Path,
+    catalog: Catalog,
+    build: GraphBuild,
+    stored: dict[str, Any],
+    vectors_reused: int,
+    vectors_encoded: int,
+    seconds: dict[str, float],
+) -> BuildReport:
+    """The report of a build, from what its stages returned."""
+    merges = build.canonical.merges
+    return BuildReport(
+        snapshot_id=snapshot_id,
+        folder=folder,
+        documents=catalog.documents,
+        tools=len(catalog.tools),
+        renamed=catalog.renamed,
+        rejected_tools=RejectedTools(
+            by_reason=_counts(record.reason for record in catalog.rejected),
+            all=tuple((record.subject, record.reason, record.detail) for record in catalog.rejected),
+        ),
+        triples=_triples(build),
+        merges=MergeReport(
+            by_kind=_counts(merge.kind for merge in merges),
+            all=tuple((merge.kind, merge.surface, merge.canonical, merge.evidence, merge.score) for merge in merges),
+            warnings=tuple(build.canonical.warnings),
+        ),
+        graph=GraphSize(nodes=build.graph.number_of_nodes(), edges=build.graph.number_of_edges()),
+        stored=stored,
+        reused=ReuseReport(
+            extractions=build.reused,
+            of_extractions=len(catalog.tools),
+            vectors=vectors_reused,
+            of_vectors=vectors_reused + vectors_encoded,
+        ),
+        seconds={stage: round(spent, 3) for stage, spent in seconds.items()},
+    )
+
+
+def _triples(build: GraphBuild) -> TripleReport:
+    by_predicate = Counter((rejected.triple.predicate, rejected.reason) for rejected in build.rejected)
+    return TripleReport(
+        kept=dict(sorted(build.kept.items())),
+        rejected_by_reason=_counts(rejected.reason for rejected in build.rejected),
+        rejected_by_predicate_and_reason=tuple((*pair, count) for pair, count in sorted(by_predicate.items())),
+        rejected_examples=tuple(
+            (*rejected.triple.key, rejected.reason, rejected.detail) for rejected in build.rejected[:_EXAMPLES]
+        ),
+        tools_failed=build.failed,
+    )
+
+
+def _counts(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))

@@ -1,0 +1,260 @@
+"""Plans of the jobs: one frozen dataclass each. The command makes its options from the fields.
+
+Importing this module imports no numeric library, so that the command can first set the thread variables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from typer import Argument, Option
+
+__all__ = [
+    "DEFAULT_RERANKER",
+    "DEFAULT_STORE",
+    "BuildPlan",
+    "ChatEndpoint",
+    "DatagenPlan",
+    "EvaluationPlan",
+    "Reranker",
+    "TuningPlan",
+]
+
+DEFAULT_STORE = Path("egotools-store")
+DEFAULT_RERANKER = "fusion.v2"
+_DEFAULT_ENCODER = "minilm-l6-int8.v1"
+
+SnapshotFolder: TypeAlias = Annotated[
+    Path, Argument(metavar="SNAPSHOT", help="Store with a published snapshot, or the folder of one snapshot.")
+]
+OntologyFile: TypeAlias = Annotated[
+    Path | None, Option("--ontology", help="Ontology file (YAML). Default: the one that ships with egotools.")
+]
+Reranker: TypeAlias = Annotated[
+    str,
+    Option(
+        "--reranker",
+        help="Second ranking stage: fusion.v2 (none but the fused features), egotools-reranker-int8.v1 (embedded "
+        "cross-encoder), cross-encoder:FOLDER (extra torch), http:URL or http:MODEL@URL.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatEndpoint:
+    """A chat model behind an OpenAI-compatible endpoint, and the budget of the job. The key is in ``OPENAI_API_KEY``."""
+
+    base_url: Annotated[
+        str,
+        Option(
+            "--llm-url",
+            envvar="OPENAI_BASE_URL",
+            help="Base URL of an OpenAI-compatible endpoint, up to and including /v1. Needed for llm. The key is read from "
+            "OPENAI_API_KEY.",
+        ),
+    ] = ""
+    model: Annotated[str, Option("--llm-model", help="Name of the model at that endpoint. Needed for llm.")] = ""
+    max_tokens: Annotated[
+        int,
+        Option("--llm-max-tokens", min=0, help="Stop before prompts and answers exceed this many tokens; 0: no limit."),
+    ] = 0
+    max_usd: Annotated[
+        float,
+        Option(
+            "--llm-max-usd",
+            min=0.0,
+            help="Stop before the cost exceeds this many US dollars; 0: no limit. Needs the price.",
+        ),
+    ] = 0.0
+    usd_per_1k: Annotated[
+        float, Option("--llm-usd-per-1k", min=0.0, help="Price of 1,000 tokens in US dollars, for --llm-max-usd.")
+    ] = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildPlan:
+    """A build: which documents, how, and where the snapshot is published."""
+
+    addresses: Annotated[
+        tuple[str, ...],
+        Argument(
+            metavar="ADDRESS",
+            help="Tool documents: files, folders, glob patterns, http(s):// addresses of documents, or live sources "
+            "(python:MODULE, mcp:COMMAND, mcp+http://…, aws:SERVICE, google-discovery:API).",
+        ),
+    ]
+    store: Annotated[
+        Path,
+        Option("--out", "-o", envvar="EGOTOOLS_STORE", help="Store to publish the snapshot in; created if missing."),
+    ] = DEFAULT_STORE
+    ontology: OntologyFile = None
+    extractor: Annotated[
+        str, Option(help="How triples are extracted: rules (no model), or llm (a chat model; see --llm-url).")
+    ] = "rules"
+    encoder: Annotated[
+        str,
+        Option(
+            help="Sentence encoder: minilm-l6-int8.v1, egotools-minilm-int8.v1, hashing.v1 (no model), "
+            "sentence-transformers:PATH_OR_NAME (extra torch) or openai:MODEL@BASE_URL (extra llm).",
+        ),
+    ] = _DEFAULT_ENCODER
+    graph_store: Annotated[
+        str,
+        Option(
+            "--store",
+            help="Also write the graph to a database: ladybug:PATH or neo4j:bolt://user:password@host:port. Default: none.",
+        ),
+    ] = ""
+    strict: Annotated[
+        bool, Option("--strict", help="Fail when a document or record is rejected. Default: report it and go on.")
+    ] = False
+    cached: Annotated[
+        bool,
+        Option("--cache/--no-cache", help="Reuse the extractions and vectors of unchanged tools from the last build."),
+    ] = True
+    workers: Annotated[int, Option(min=1, help="Number of processes that extract and of threads that encode.")] = 2
+    endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatagenPlan:
+    """Data generation: requests of which snapshot, how many, and where they are written."""
+
+    store: SnapshotFolder
+    out: Annotated[
+        Path,
+        Option(
+            "--out",
+            "-o",
+            help="Folder for tools.jsonl, queries.jsonl, rejected.jsonl, edges.jsonl, outputs.jsonl and the report. Requests that "
+            "the same generator made there from the same snapshot are kept, and not generated again.",
+        ),
+    ]
+    per_class: Annotated[int, Option(help="Number of requests of each of the six classes.")] = 50
+    generator: Annotated[
+        str,
+        Option(
+            help="How outputs are found, requests generated and validated: rules (no model), or llm (see --llm-url)."
+        ),
+    ] = "rules"
+    mix: Annotated[
+        Path | None,
+        Option(
+            help="YAML or JSON file: class → number of requests, or class → share of six times --per-class. "
+            "Default: the same number for each class.",
+        ),
+    ] = None
+    seed: Annotated[int, Option(help="Seed of the sampling: the same seed gives the same requests.")] = 0
+    ontology: OntologyFile = None
+    endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationPlan:
+    """An evaluation: which systems, on which requests, and where the results are written."""
+
+    store: SnapshotFolder
+    queries: Annotated[
+        tuple[Path, ...],
+        Option(
+            "--queries",
+            "-q",
+            help="Labelled requests, JSON Lines with id, query, tools, and perhaps class and split. Repeat for several files.",
+        ),
+    ]
+    out: Annotated[
+        Path,
+        Option(
+            "--out",
+            "-o",
+            help="Folder for the results. Answers in it are kept, and a system is not asked again, where system, configuration, "
+            "snapshot, requests and k are the same. Otherwise its run is replaced.",
+        ),
+    ]
+    systems: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Systems to measure: presets, ablations (default-no-…), grpc:HOST:PORT, grpc:HOST:PORT/PRESET, or the groups "
+            "paper-four, baselines, ablations, all. Separate them by commas, or repeat the option. "
+            "Default: paper-four,rrf,fusion,default.",
+        ),
+    ] = ()
+    baseline: Annotated[
+        str, Option(help="Differences are to this system. Default: rrf, or the first system where rrf is not measured.")
+    ] = ""
+    k: Annotated[int, Option("--k", "-k", min=3, max=1_000, help="Number of tools that an answer may have.")] = 30
+    timeout_s: Annotated[
+        float, Option("--timeout", min=0.001, help="Seconds for one request; a later answer counts as no answer.")
+    ] = 10.0
+    limit: Annotated[
+        int,
+        Option(min=0, help="Measure a sample of this many requests, chosen by the hash of their ids; 0: all requests."),
+    ] = 0
+    split: Annotated[str, Option(help="Measure only requests of this split (dev or test). Default: all.")] = ""
+    name: Annotated[str, Option(help="Name of the requests in the report. Default: the name of their first file.")] = ""
+    footprint: Annotated[
+        bool,
+        Option(
+            help="Also measure memory and loading time of each system, in a process of its own (some seconds for each system)."
+        ),
+    ] = True
+    allow_missing: Annotated[
+        bool,
+        Option(
+            "--allow-missing",
+            help="Measure although gold tools are not in the snapshot; they count as not found. Default: fail.",
+        ),
+    ] = False
+    gold_edges: Annotated[
+        tuple[Path, ...],
+        Option(
+            "--dependencies",
+            help="Gold edges, JSON Lines with from and to: the true dependencies between tools. They score the tool graph. "
+            "Repeat for several files.",
+        ),
+    ] = ()
+    external_edges: Annotated[
+        tuple[Path, ...],
+        Option(
+            "--edges",
+            help="Edges found by another method, JSON Lines with source and target (source provides what target needs), scored "
+            "against --dependencies beside those of the graph. Reports name them by their file. Repeat for several files.",
+        ),
+    ] = ()
+    reranker: Reranker = DEFAULT_RERANKER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuningPlan:
+    """A tuning: ranking weights of which snapshot, fitted to which requests, and where the new version is published."""
+
+    snapshot: SnapshotFolder
+    labels: Annotated[
+        Path,
+        Option(
+            "--on",
+            help="Folder with queries.jsonl, as egotools datagen writes it, or such a file: id, query, tools, and perhaps "
+            "class, path_id, and split (dev or test).",
+        ),
+    ]
+    out: Annotated[
+        Path | None,
+        Option("--out", "-o", help="Store to publish the new version in. Default: the store of the snapshot."),
+    ] = None
+    k: Annotated[
+        int,
+        Option("--k", "-k", min=1, max=1_000, help="The weights are better when CompleteRecall at this k is higher."),
+    ] = 10
+    seed: Annotated[int, Option(min=0, help="Seed of the folds and of the bootstrap intervals.")] = 0
+    report: Annotated[
+        Path | None, Option(help="Also write the report to this file (.json or .md). It is always kept in the store.")
+    ] = None
+    allow_missing: Annotated[
+        bool,
+        Option(
+            "--allow-missing",
+            help="Fit although gold tools are not in the snapshot; they count as not found. Default: fail.",
+        ),
+    ] = False

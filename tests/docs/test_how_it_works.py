@@ -14,18 +14,19 @@ from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
 DEFAULT = PAGE[PAGE.index("### 3. What the preset `default` adds") :]
+TEXT = " ".join(DEFAULT.split())
 
 
 def test_the_numbers_are_those_of_the_code() -> None:
-    assert f"There are at most {decompose.MOST_CLAUSES} clauses" in DEFAULT
-    assert f"a part of fewer than {decompose._LEAST_TERMS} index terms" in DEFAULT
-    assert f"the {graph_retriever._POOL} best of each text search" in DEFAULT
-    assert f"for each clause the {graph_retriever._CLAUSE_POOL} best of each" in DEFAULT
-    assert f"reads the best {inspect.signature(PromotingReranker).parameters['some'].default} again" in DEFAULT
+    assert f"There are at most {decompose.MOST_CLAUSES} clauses" in TEXT
+    assert f"a part of fewer than {decompose._LEAST_TERMS} index terms" in TEXT
+    assert f"the {graph_retriever._POOL} best of each text search" in TEXT
+    assert f"for each clause the {graph_retriever._CLAUSE_POOL} best of each" in TEXT
+    assert f"reads the best {inspect.signature(PromotingReranker).parameters['some'].default} again" in TEXT
     assert resolvers._PULLING == dependencies._PULLING == 3, "the page says: the best three"
 
 
-def test_every_signal_is_named_and_none_that_is_not() -> None:
+def test_every_feature_is_named_and_none_that_is_not() -> None:
     named = set(re.findall(r"`(\w+)`", "".join(line for line in DEFAULT.splitlines() if line.startswith("| `"))))
     assert named - {"get_order_history", "get_order"} == set(SHIPPED.features)
 
@@ -37,6 +38,6 @@ def test_its_request_is_cut_into_three() -> None:
 
 def test_the_order_of_the_steps_is_that_of_the_code() -> None:
     steps = re.findall(r"^\*\*([A-Z][\w ]+)\.\*\*", DEFAULT, re.MULTILINE)
-    assert steps == ["Clauses", "Candidates", "Fields", "Clause fusion", "Reranking", "Completion"]
+    assert steps == ["Clauses", "Candidates", "Features", "Clause fusion", "Reranking", "Completion"]
     source = inspect.getsource(graph_retriever.GraphRetriever.retrieve)
     assert 0 < source.index("_reranker(") < source.index("_completion(")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
@@ -9,17 +10,20 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
+from contextlib import redirect_stdout
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from egotools import Client
 from services.jobs.tune import NOT_BETTER
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+SERVING = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
 SECTION = README[README.index("## Your own tools") : README.index("## Ten lines of client")]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 _OUTPUTS = ("--out", "-o")
 
 
@@ -27,10 +31,6 @@ def _commands() -> list[list[str]]:
     """The words of every command line of the section, in order."""
     blocks = re.findall(r"^```bash\n(.*?)^```$", SECTION, re.DOTALL | re.MULTILINE)
     return [shlex.split(line, comments=True) for block in blocks for line in block.splitlines() if line.strip()]
-
-
-def _is_install(command: list[str]) -> bool:
-    return command[1:4] == ["-m", "pip", "install"]
 
 
 def test_every_input_is_in_the_checkout_or_made_by_an_earlier_command() -> None:
@@ -45,11 +45,11 @@ def test_every_input_is_in_the_checkout_or_made_by_an_earlier_command() -> None:
     assert {"store", "report", "requests"} <= made
 
 
-def test_what_is_installed_brings_what_eval_needs() -> None:
-    (install,) = [command for command in _commands() if _is_install(command)]
-    lock = (ROOT / install[-1]).read_text(encoding="utf-8")
-    assert re.search(r"^ir-measures==", lock, re.MULTILINE)
-    assert re.search(r"^matplotlib==", lock, re.MULTILINE)
+def test_the_lock_of_every_extra_that_is_named_is_there() -> None:
+    (listed,) = re.findall(r"extras are (.+?)\.\n", README, re.DOTALL)
+    extras = re.findall(r"`(\w+)`", listed)
+    assert sorted(extras) == sorted(set(PROJECT["optional-dependencies"]) - {"build"})
+    assert [extra for extra in extras if not (ROOT / "requirements" / f"{extra}.txt").exists()] == []
 
 
 def test_nothing_asks_for_a_package_that_no_index_has() -> None:
@@ -75,7 +75,7 @@ def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def _serve(command: list[str], folder: Path) -> None:
-    """Serve until Ctrl-C, and ask meanwhile as the client example does; on a free port, as another may be taken."""
+    """Serve until Ctrl-C, and run the example of docs/serving.md meanwhile; on a free port, as another may be taken."""
     ready = folder / "ready.json"
     at = command.index("--port") + 1
     server = subprocess.Popen(
@@ -90,9 +90,11 @@ def _serve(command: list[str], folder: Path) -> None:
         assert server.poll() is None
         time.sleep(0.05)
     (address,) = re.findall(r'"address": "([^"]+)"', ready.read_text(encoding="utf-8"))
-    with Client(address) as client:
-        found = [tool.id for tool in client.retrieve("give Jan a spot award", k=3).tools]
-    assert "hr/grantSpotAward" in found
+    example = re.findall(r"^```python\n(.*?)^```$", SERVING, re.DOTALL | re.MULTILINE)[0]
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(example.replace("127.0.0.1:50051", address), {})
+    assert printed.getvalue().splitlines() == re.findall(r"^    # (.+)$", example, re.MULTILINE)
     server.send_signal(signal.SIGINT)
     assert server.wait(60) in (0, 130)
 
@@ -101,8 +103,6 @@ def _serve(command: list[str], folder: Path) -> None:
 def test_the_commands_run_in_their_order(checkout: Path) -> None:
     printed = {}
     for command in _commands():
-        if _is_install(command):
-            continue  # the environment of the tests has it, and tests load nothing from a network
         if command[1] == "serve":
             _serve(command, checkout)
             continue

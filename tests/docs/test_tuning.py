@@ -38,9 +38,7 @@ def test_the_options_exist() -> None:
         check=True,
     ).stdout
     lines = [line for line in PAGE.splitlines() if line.startswith(".venv/bin/egotools tune")]
-    options = {
-        word for line in lines for word in re.split(r"[\s:;(]+", line) if word.startswith("-")
-    }
+    options = {word for line in lines for word in re.split(r"[\s:;(]+", line) if word.startswith("-")}
     assert options == {"--on", "-k", "--json", "--report"}
     assert [option for option in options if option not in said] == []
 

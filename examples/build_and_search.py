@@ -36,7 +36,7 @@ def main(query: str) -> None:
 
     print(f"\n{query}")
     for tool in answer.tools:
-        print(f"{tool.rank}  {tool.tool_id}  {tool.score:.2f}")
+        print(f"{tool.rank}  {tool.id}  {tool.score:.2f}")
         # An entry node is a node of the graph that matches the request, by its words or by its meaning.
         entries = dict.fromkeys(entry.node for entry in tool.reasons.entries)
         print("     entry nodes:", ", ".join(entries) or "none")

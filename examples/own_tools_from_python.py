@@ -83,7 +83,7 @@ def main() -> None:
 
     print(f"\n{REQUEST}")
     for tool in answer.tools:
-        print(f"{tool.rank}  {tool.tool_id}")
+        print(f"{tool.rank}  {tool.id}")
         for binding in tool.reasons.bindings:
             source = f"{binding.output} of {binding.supplier}" if binding.supplier else "not known"
             print(f"     {binding.parameter}: {source}")

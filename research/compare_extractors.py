@@ -1,21 +1,21 @@
 """Run the extractors ``rules`` and ``llm`` over the same tools and print, as Markdown, what each of them reads.
 
-    python research/compare_extractors.py --base-url http://127.0.0.1:8000/v1 --model NAME --tools PATH --n 30
+    python -m research.compare_extractors TOOLS --base-url http://127.0.0.1:8000/v1 --model NAME --n 30
 
 The model is any OpenAI-compatible chat endpoint; its key is read from OPENAI_API_KEY. Answers are cached in --cache.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import typer
 
 from inference import load_encoder
 from inference.budget import Budget
@@ -30,6 +30,7 @@ from ingest.extract.triple_rules import finish
 from ingest.extract.triple_validation import validate
 from ingest.sources.catalog import read_catalog
 from ontology import Ontology, Tool, Triple, load_ontology
+from scripts.run_command import run_command
 
 Key = tuple[str, str, str, str, str]
 Said = dict[str, set[Key]]
@@ -44,7 +45,7 @@ class Reading:
     name: str
     seconds: float = 0.0
     kept: list[Triple] = field(default_factory=list)
-    refused: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
     errors: dict[str, str] = field(default_factory=dict)
 
 
@@ -53,9 +54,9 @@ def read(extractor: Extractor, tools: Sequence[Tool], ontology: Ontology) -> Rea
     reading = Reading(name=extractor.name)
     started = time.perf_counter()
     for tool, extraction in zip(tools, extractor.extract(tools), strict=True):
-        kept, refused = validate(tool, extraction.triples, ontology)
+        kept, rejected = validate(tool, extraction.triples, ontology)
         reading.kept.extend(kept)
-        reading.refused.update(one.reason for one in (*extraction.rejected, *refused))
+        reading.rejected.update(one.reason for one in (*extraction.rejected, *rejected))
         if extraction.error:
             reading.errors[tool.id] = extraction.error
         print(f"{extractor.name} {tool.id}: {len(kept)} kept", file=sys.stderr, flush=True)
@@ -109,7 +110,7 @@ def report(
     pooled = [set().union(*one.values()) for one in names]
     language = [{(tool, key) for tool, keys in one.items() for key in keys if key not in structure} for one in sets]
     mean = sum(jaccard(names[0][tool.id], names[1][tool.id]) for tool in tools) / len(tools)
-    reasons = sorted({reason for reading in readings for reason in reading.refused})
+    reasons = sorted({reason for reading in readings for reason in reading.rejected})
     lines = [row("", *(reading.name for reading in readings)), row("---", *("---:" for _ in readings))]
     lines += [
         row("triples kept", *(len(reading.kept) for reading in readings)),
@@ -117,8 +118,8 @@ def report(
         row("of them from language, not declared", *map(len, language)),
         row("entities, distinct", *map(len, pooled)),
         row("predicates used", *(len({key[2] for keys in one.values() for key in keys}) for one in sets)),
-        row("triples refused", *(reading.refused.total() for reading in readings)),
-        *(row(f"… {reason}", *(reading.refused[reason] for reading in readings)) for reason in reasons),
+        row("triples rejected", *(reading.rejected.total() for reading in readings)),
+        *(row(f"… {reason}", *(reading.rejected[reason] for reading in readings)) for reason in reasons),
         row("tools without a usable answer", *(len(reading.errors) for reading in readings)),
         row("seconds a tool", *(f"{reading.seconds / len(tools):.2f}" for reading in readings)),
         row("calls", 0, spent.calls),
@@ -139,33 +140,27 @@ def report(
     return lines
 
 
-def main() -> None:
-    """Read the arguments, run both, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--base-url", required=True, help="up to and including /v1")
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--tools", required=True, nargs="+", help="files or folders of tool documents")
-    parser.add_argument("--n", type=int, default=30, help="tools to read, spread over the catalogue")
-    parser.add_argument("--concurrency", type=int, default=1)
-    parser.add_argument("--timeout-s", type=float, default=600.0)
-    parser.add_argument("--max-tokens", type=int, default=2_000_000, help="cap over all calls")
-    parser.add_argument("--examples", type=int, default=12, help="how many triples of one side alone are shown")
-    parser.add_argument("--cache", type=Path, help="SQLite file; without one, answers are not kept")
-    said_args = parser.parse_args()
-    catalog = read_catalog(said_args.tools).tools
-    tools = [catalog[number * len(catalog) // said_args.n] for number in range(min(said_args.n, len(catalog)))]
+def main(
+    tools: Annotated[list[str], typer.Argument(help="files or folders of tool documents")],
+    base_url: Annotated[str, typer.Option(help="up to and including /v1")],
+    model: Annotated[str, typer.Option()],
+    n: Annotated[int, typer.Option(help="tools to read, spread over the catalogue")] = 30,
+    concurrency: int = 1,
+    timeout_s: float = 600.0,
+    max_tokens: Annotated[int, typer.Option(help="cap over all calls")] = 2_000_000,
+    shown: Annotated[int, typer.Option("--examples", help="how many triples of one side alone are shown")] = 12,
+    cache: Annotated[Path | None, typer.Option(help="SQLite file; without one, answers are not kept")] = None,
+) -> None:
+    """Run both, print."""
+    catalog = read_catalog(tools).tools
+    chosen = [catalog[number * len(catalog) // n] for number in range(min(n, len(catalog)))]
     ontology = load_ontology()
-    chat = OpenAIChat(
-        said_args.model,
-        base_url=said_args.base_url,
-        timeout_s=said_args.timeout_s,
-        budget=Budget(max_tokens=said_args.max_tokens),
-    )
-    with ResultCache(said_args.cache) as cache:
-        llm = LlmExtractor(chat, ontology, cache=cache, concurrency=said_args.concurrency)
-        readings = [read(extractor, tools, ontology) for extractor in (RulesExtractor(ontology), llm)]
-    print("\n".join(report(tools, readings, ontology, chat, said_args.examples)))
+    chat = OpenAIChat(model, base_url=base_url, timeout_s=timeout_s, budget=Budget(max_tokens=max_tokens))
+    with ResultCache(cache) as kept:
+        llm = LlmExtractor(chat, ontology, cache=kept, concurrency=concurrency)
+        readings = [read(extractor, chosen, ontology) for extractor in (RulesExtractor(ontology), llm)]
+    print("\n".join(report(chosen, readings, ontology, chat, shown)))
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -6,12 +6,16 @@ small reranker. Every set of the macro average is built with both encoders, and 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
-from scripts.bench_sets import BENCH, MACRO_SETS, ROOT, SHIPPED, BenchSet, bench_sets, catalog_address, sampled
+import typer
+
+from research.open_sets import require_open_sets
+from scripts.bench_sets import MACRO_SETS, ROOT, SHIPPED, BenchSet, bench_sets, catalog_address, sampled
 from scripts.published_results import replace_block, slashed
+from scripts.run_command import run_command
 from services.threads import pin_threads
 
 OUT = ROOT / "out" / "compare-models"
@@ -23,25 +27,20 @@ CUTOFFS = (3, 5, 10)
 Row = tuple[float, ...]
 
 
-def main() -> int:
-    """Measure, print the table, put it into the page; returns the exit code."""
-    pin_threads()  # before anything numeric is imported
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sets", default=",".join((*MACRO_SETS, SHIPPED)), help="comma-separated")
-    parser.add_argument("--limit", type=int, default=400, help="requests of each set at most")
-    options = parser.parse_args()
-    if not BENCH.is_dir():
-        print("The open sets are not beside the checkout: nothing is measured.")
-        return 1
+def main(
+    sets: Annotated[str, typer.Option(help="comma-separated")] = ",".join((*MACRO_SETS, SHIPPED)),
+    limit: Annotated[int, typer.Option(help="requests of each set at most")] = 400,
+) -> None:
+    """Measure, print the table, put it into the page."""
+    require_open_sets()
     found: dict[str, list[Row]] = {}
-    for bench_set in bench_sets(options.sets.split(",")):
-        found[bench_set.name] = [row for encoder in ENCODERS for row in measured(bench_set, encoder, options.limit)]
+    for bench_set in bench_sets(sets.split(",")):
+        found[bench_set.name] = [row for encoder in ENCODERS for row in measured(bench_set, encoder, limit)]
         print(bench_set.name, *map(slashed, found[bench_set.name]), flush=True)
     text = table(found)
     print(text)
     if set(found) >= {*MACRO_SETS, SHIPPED}:
         replace_block(ROOT / "docs" / "models.md", "compared", text)
-    return 0
 
 
 def measured(bench_set: BenchSet, encoder: str, limit: int) -> list[Row]:
@@ -89,4 +88,5 @@ def _mean(rows: Sequence[Row]) -> Row:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    pin_threads()  # before anything numeric is imported
+    run_command(main)

@@ -7,21 +7,22 @@ class where ``--by-class`` is given; the requests are drawn by the hash of their
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from datagen.measures import measure_diversity, measure_leakage
 from eval.queries import LabelledQuery, missing_gold, read_queries, require_gold
 from inference import load_encoder
 from inference.encoder import Encoder
-from ontology.errors import DocumentError, EgotoolsError
+from ontology.errors import DocumentError
 from ontology.tool import Tool
+from scripts.run_command import run_command
 
 _ENCODER = "minilm-l6-int8.v1"
 _ROWS = {
@@ -49,26 +50,20 @@ class RequestSet:
     tools: Mapping[str, Tool]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print one table, or one for each class; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("queries", type=Path, nargs="+", help="files of labelled requests")
-    parser.add_argument("--tools", type=Path, default=None, help="the tools of all; beside each file where left out")
-    parser.add_argument("--names", nargs="*", default=(), help="what the sets are called, in order")
-    parser.add_argument("--by-class", action="store_true", help="also a table for each class")
-    parser.add_argument("--full", action="store_true", help="compare the sets whole, whatever their sizes")
-    parser.add_argument("--encoder", default=_ENCODER)
-    chosen = parser.parse_args(arguments)
-    try:
-        sets = [_set(path, chosen.tools, name) for path, name in _named(chosen.queries, chosen.names)]
-        encoder = load_encoder(chosen.encoder)
-        print(compared(sets, encoder, full=chosen.full))
-        for name in _classes(sets) if chosen.by_class else ():
-            print(f"\n### {name}\n\n{compared([_only(each, name) for each in sets], encoder, full=chosen.full)}")
-    except EgotoolsError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
-    return 0
+def main(
+    queries: Annotated[list[Path], typer.Argument(help="files of labelled requests")],
+    tools: Annotated[Path | None, typer.Option(help="the tools of all; by default beside each file")] = None,
+    names: Annotated[list[str] | None, typer.Option("--name", help="of each set, in their order")] = None,
+    by_class: Annotated[bool, typer.Option("--by-class", help="also a table for each class")] = False,
+    full: Annotated[bool, typer.Option("--full", help="compare the sets whole, whatever their sizes")] = False,
+    encoder: str = _ENCODER,
+) -> None:
+    """Print one table, or one for each class."""
+    sets = [_set(path, tools, name) for path, name in _named(queries, names or ())]
+    model = load_encoder(encoder)
+    print(compared(sets, model, full=full))
+    for name in _classes(sets) if by_class else ():
+        print(f"\n### {name}\n\n{compared([_only(each, name) for each in sets], model, full=full)}")
 
 
 def compared(sets: Sequence[RequestSet], encoder: Encoder, *, full: bool) -> str:
@@ -128,4 +123,4 @@ def _only(of: RequestSet, name: str) -> RequestSet:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main)

@@ -1,22 +1,23 @@
-"""Run the ``llm`` twins of data generation on the shipped catalogue and say how good they were beside the rules.
+"""Run the LLM backends of data generation on the shipped catalogue and compare them with the rules.
 
     python -m research.datagen_llm --llm-url http://127.0.0.1:8000/v1 --llm-model NAME --paths 60 --out DIR
 
 Four parts: outputs of tools whose documents are hidden, sequences, requests, and the validators on those requests and on a
 sample of the instruments (which measure and never tune). DIR keeps the answers, so a run that stops goes on where it
-was, and what each part cost over all runs; ``account.json`` and ``account.md`` are written anew after each part.
+was, and what each part cost over all runs; ``report.json`` and ``report.md`` are written again after each part.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+
+import typer
 
 from datagen.catalogue import Catalogue
 from datagen.links import Links
@@ -37,75 +38,82 @@ from ontology import load_ontology
 from ontology.errors import ModelError
 from ontology.files import write_file
 from ontology.names import canonical_name, identified_entity
-from research.llm_cost import Account, CountedChat, render
+from research.llm_cost import CostLedger, CountedChat, render
 from research.validator_accuracy import CATALOG, INSTRUMENTS, accuracy_of, read_cases
+from scripts.run_command import run_command
 
 T = TypeVar("T")
 _ENCODER = "minilm-l6-int8.v1"
 _BARE = frozenset(("id", "uuid", "number", "code", "key"))
 _SHOWN = 12
+PARTS = ("outputs", "sequence", "requests", "validators", "instruments")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the arguments, run the parts, write the account."""
-    chosen = _arguments(arguments)
-    chosen.out.mkdir(parents=True, exist_ok=True)
-    account = Account(chosen.out / "spent.json", minutes=chosen.minutes)
-    chat = CountedChat(OpenAIChat(chosen.llm_model, base_url=chosen.llm_url, timeout_s=chosen.timeout_s), account)
-    ontology = load_ontology()
-    tools = tuple(sorted(read_catalog(chosen.catalog).tools, key=lambda tool: tool.id))
-    catalogue = Catalogue(snapshot_id="", tools=tools, ontology=ontology)
-    written = chosen.out / "account.json"
+@dataclass(frozen=True, kw_only=True)
+class StudyPlan:
+    """How much of each part is run.
+
+    :param paths: requests to generate, spread over the classes.
+    :param hidden: tools whose documented outputs are hidden.
+    :param edges: sequences to validate.
+    :param sample: good and bad requests of the instruments, each.
+    """
+
+    paths: int = 60
+    hidden: int = 40
+    edges: int = 60
+    sample: int = 40
+    seed: int = 0
+
+
+def main(
+    llm_url: Annotated[str, typer.Option(help="up to and including /v1")],
+    llm_model: Annotated[str, typer.Option()],
+    out: Annotated[Path, typer.Option()],
+    catalog: Annotated[list[str] | None, typer.Option(help="tool documents; the shipped ones by default")] = None,
+    paths: Annotated[int, typer.Option(help="requests to generate, spread over the classes")] = 60,
+    hidden: Annotated[int, typer.Option(help="tools whose documented outputs are hidden")] = 40,
+    edges: Annotated[int, typer.Option(help="sequences to validate")] = 60,
+    sample: Annotated[int, typer.Option(help="good and bad requests of the instruments, each")] = 40,
+    minutes: Annotated[float, typer.Option(help="of the model's time, over all runs into OUT")] = 60.0,
+    timeout_s: float = 600.0,
+    seed: int = 0,
+    parts: Annotated[str, typer.Option(help="only these, comma-separated")] = ",".join(PARTS),
+) -> None:
+    """Run the parts, write the report."""
+    out.mkdir(parents=True, exist_ok=True)
+    ledger = CostLedger(out / "spent.json", minutes=minutes)
+    chat = CountedChat(OpenAIChat(llm_model, base_url=llm_url, timeout_s=timeout_s), ledger)
+    tools = tuple(sorted(read_catalog(catalog or [str(CATALOG)]).tools, key=lambda tool: tool.id))
+    catalogue = Catalogue(snapshot_id="", tools=tools, ontology=load_ontology())
+    written = out / "report.json"
     results: dict[str, Any] = json.loads(written.read_text(encoding="utf-8")) if written.exists() else {}
     results.update(model=chat.name, tools=len(tools))
-    with ResultCache(chosen.out / "cache.sqlite") as cache:
-        run = _Run(catalogue, chat, cache, chosen)
-        for part in ("outputs", "sequence", "requests", "validators", "instruments"):
-            if part in chosen.parts:
-                account.part = part
+    plan = StudyPlan(paths=paths, hidden=hidden, edges=edges, sample=sample, seed=seed)
+    with ResultCache(out / "cache.sqlite") as cache:
+        run = _Run(catalogue, chat, cache, plan)
+        for part in PARTS:
+            if part in parts.split(","):
+                ledger.part = part
                 results[part] = getattr(run, part)()
-            results["spent"] = account.spent
+            results["spent"] = ledger.spent
             write_file(written, json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-            write_file(chosen.out / "account.md", render(results))
-
-
-def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--llm-url", required=True, help="up to and including /v1")
-    parser.add_argument("--llm-model", required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument(
-        "--catalog", nargs="+", default=[str(CATALOG)], help="tool documents; the shipped ones by default"
-    )
-    parser.add_argument("--paths", type=int, default=60, help="requests to word, spread over the classes")
-    parser.add_argument("--hidden", type=int, default=40, help="tools whose documented outputs are hidden")
-    parser.add_argument("--edges", type=int, default=60, help="sequences to validate")
-    parser.add_argument("--sample", type=int, default=40, help="good and bad requests of the instruments, each")
-    parser.add_argument("--minutes", type=float, default=60.0, help="of the model's time, over all runs into DIR")
-    parser.add_argument("--timeout-s", type=float, default=600.0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--parts",
-        nargs="+",
-        default=["outputs", "sequence", "requests", "validators", "instruments"],
-        help="only these",
-    )
-    return parser.parse_args(arguments)
+            write_file(out / "report.md", render(results))
 
 
 class _Run:
     """The parts, each with what it needs of the others."""
 
-    def __init__(self, catalogue: Catalogue, chat: CountedChat, cache: ResultCache, chosen: argparse.Namespace) -> None:
-        self.catalogue, self.chat, self.cache, self.chosen = catalogue, chat, cache, chosen
+    def __init__(self, catalogue: Catalogue, chat: CountedChat, cache: ResultCache, plan: StudyPlan) -> None:
+        self.catalogue, self.chat, self.cache, self.plan = catalogue, chat, cache, plan
         self.documented = RulesOutputs(catalogue).find()
         self.rp = build_rp_graph(catalogue, self.documented)
-        self.worded: list[SyntheticRequest] = []
+        self.generated: list[SyntheticRequest] = []
 
     def outputs(self) -> dict[str, Any]:
         """Outputs found of tools whose documents no longer say them, by rules and by the model."""
         truth = {tool.id: self._wanted(tool.id) for tool in self.catalogue.tools if tool.returns}
-        hidden = set(spread([tool for tool, wanted in truth.items() if wanted], self.chosen.hidden))
+        hidden = set(spread([tool for tool, wanted in truth.items() if wanted], self.plan.hidden))
         tools = tuple(replace(tool, returns=()) if tool.id in hidden else tool for tool in self.catalogue.tools)
         silent = Catalogue(snapshot_id="", tools=tools, ontology=self.catalogue.ontology)
         by_rules = RulesOutputs(silent).find()
@@ -128,7 +136,7 @@ class _Run:
         """Verdicts on edges, half of them edges that the rules let pass."""
         rules, model = RulesSequence(self.catalogue, self.rp), LlmSequence(self.catalogue, self.chat, self.cache)
         validated = [(edge, rules.validate(edge)) for edge in _one_each(self.rp)]
-        half = self.chosen.edges // 2
+        half = self.plan.edges // 2
         chosen = [
             pair
             for passed in (True, False)
@@ -157,22 +165,22 @@ class _Run:
 
     def requests(self) -> dict[str, Any]:
         """Requests over paths of each class."""
-        each = max(1, self.chosen.paths // len(CLASSES))
+        each = max(1, self.plan.paths // len(CLASSES))
         pp = build_pp_graph(self.catalogue, load_encoder(_ENCODER))
         rules = RulesSequence(self.catalogue, self.rp)
         wanted = {name: each for name in CLASSES}
-        paths = find_paths(self.catalogue, self.rp, pp.links, rules, wanted=wanted, seed=self.chosen.seed)
+        paths = find_paths(self.catalogue, self.rp, pp.links, rules, wanted=wanted, seed=self.plan.seed)
         generator = LlmGenerator(self.catalogue, self.chat, self.cache)
         rejected: list[RejectedRequest] = []
         stopped = ""
         try:
             for name in CLASSES:
                 for number, path in enumerate(paths.by_class[name][:each], 1):
-                    made = generator.generate(path, name, seed=self.chosen.seed)
+                    made = generator.generate(path, name, seed=self.plan.seed)
                     if isinstance(made, RejectedRequest):
                         rejected.append(made)
                     else:
-                        self.worded.append(
+                        self.generated.append(
                             SyntheticRequest(
                                 id=f"{name}-{number:02}", text=made.text, request_class=name, path=path,
                                 values=made.values, generator=generator.name,
@@ -181,33 +189,33 @@ class _Run:
         except ModelError as error:
             stopped = str(error)
         return {
-            "asked": len(self.worded) + len(rejected),
-            "worded": dict(Counter(one.request_class for one in self.worded)),
+            "asked": len(self.generated) + len(rejected),
+            "generated": dict(Counter(one.request_class for one in self.generated)),
             "rejected by reason": reasons(rejected),
             "rejected by class": dict(Counter(one.request_class for one in rejected)),
-            "requests": [one.to_json() for one in self.worded],
+            "requests": [one.to_json() for one in self.generated],
             "rejected": [one.to_json() for one in rejected],
             "stopped": stopped,
         }
 
     def validators(self) -> dict[str, Any]:
         """What the model says of its own requests, and what the rules say of them."""
-        if not self.worded:
+        if not self.generated:
             self.requests()
-        found: dict[str, Any] = {"requests": len(self.worded)}
+        found: dict[str, Any] = {"requests": len(self.generated)}
         for validator in self._validators():
-            found[f"{validator.name} {validator.check}"] = self._passed(validator, self.worded)
+            found[f"{validator.name} {validator.check}"] = self._passed(validator, self.generated)
         return found
 
     def instruments(self) -> dict[str, Any]:
         """Balanced accuracy of the model's validators on a sample of the instruments, check by check."""
         cases = [case for case in read_cases(INSTRUMENTS) if all(t in self.catalogue for t in case.request.path.tools)]
-        good = spread([case for case in cases if not case.check], self.chosen.sample)
+        good = spread([case for case in cases if not case.check], self.plan.sample)
         faulty = sum(bool(case.check) for case in cases)
         found: dict[str, Any] = {}
         for validator in llm_validators(self.catalogue, self.rp, self.chat, self.cache):
             planted = [case for case in cases if case.check == validator.check]
-            sample = spread(planted, self.chosen.sample * len(planted) // max(1, faulty) + 1)
+            sample = spread(planted, self.plan.sample * len(planted) // max(1, faulty) + 1)
             try:
                 accuracy = accuracy_of(validator, [*good, *sample])
             except ModelError as error:
@@ -303,4 +311,4 @@ def _said(passed: bool) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -10,11 +10,8 @@ written here. Requests of one tool path are all in one half.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
-import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +28,8 @@ from ontology.errors import DocumentError
 from ontology.files import write_file
 from retrieval.snapshot.reader import open_snapshot
 from scripts.bench_sets import ROOT
+from scripts.published_results import replace_block
+from scripts.run_command import run_command
 
 __all__ = ["FOLDER", "HALVES", "NOTHING", "SOURCES", "half_of", "read_rows"]
 
@@ -39,31 +38,24 @@ HALVES = ("dev", "test")
 SOURCES = ("hand", "generated")
 NOTHING = "none"
 """The class of requests that no tool serves."""
-_BLOCK = re.compile(r"<!-- account -->.*?<!-- end -->", re.DOTALL)
 
 
-def main() -> int:
-    """Write the benchmark; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--store", type=Path, default=ROOT / "out" / "benchmark" / "store")
-    parser.add_argument("--generated", type=Path, default=ROOT / "out" / "benchmark" / "generated")
-    options = parser.parse_args()
-    catalogue = Catalogue.of(open_snapshot(options.store))
+def main(
+    store: Path = ROOT / "out" / "benchmark" / "store", generated: Path = ROOT / "out" / "benchmark" / "generated"
+) -> None:
+    """Write the benchmark."""
+    catalogue = Catalogue.of(open_snapshot(store))
     links = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
     validators = rules_validators(catalogue, links)
     written = [row for path in sorted((FOLDER / "writers").glob("*.jsonl")) for row in read_rows(path)]
     hand = [validate(_hand(row, links), validators) for row in written if row["class"] != NOTHING]
-    made = [SyntheticRequest.from_json(row) for row in read_rows(options.generated / "queries.jsonl")]
+    made = [SyntheticRequest.from_json(row) for row in read_rows(generated / "queries.jsonl")]
     rows = {source: list(map(_row, requests)) for source, requests in zip(SOURCES, (hand, made), strict=True)}
     for source in SOURCES:
         write_file(FOLDER / f"{source}.jsonl", _lines(rows[source]))
     write_file(FOLDER / "unanswerable.jsonl", _lines(_unanswerable(row) for row in written if row["class"] == NOTHING))
     write_file(FOLDER / "tools.jsonl", _lines(tool.to_json() for tool in catalogue.tools))
-    sheet = FOLDER / "DATASHEET.md"
-    write_file(
-        sheet, _BLOCK.sub("\n".join(["<!-- account -->", *_account(rows), "<!-- end -->"]), sheet.read_text("utf-8"))
-    )
-    return 0
+    replace_block(FOLDER / "DATASHEET.md", "account", "\n".join(_counts(rows)))
 
 
 def _row(request: SyntheticRequest) -> dict[str, Any]:
@@ -124,7 +116,7 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def _account(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
+def _counts(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
     """What is there, as Markdown: counts by class, source and half; paths, tools and lengths by source."""
     columns = [(source, half) for source in SOURCES for half in HALVES]
     yield "| class | " + " | ".join(f"{source}, {half}" for source, half in columns) + " |"
@@ -158,4 +150,4 @@ _COUNTS: Mapping[str, Callable[[Sequence[Mapping[str, Any]]], int]] = {
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main)

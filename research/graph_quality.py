@@ -8,14 +8,15 @@ folder. Gold edges and requests are for measuring only; they are no input of the
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from pydantic import TypeAdapter
 
 from datagen.catalogue import Catalogue
@@ -26,6 +27,7 @@ from eval.queries import read_queries
 from eval.report import graph_section, section_to_markdown
 from inference import load_encoder
 from retrieval.snapshot.reader import Snapshot, open_snapshot
+from scripts.run_command import run_command
 from services.jobs.build import build_snapshot
 
 _GOLD_EDGES = ("dependencies.jsonl", "answer_key_dependencies.jsonl")
@@ -33,24 +35,21 @@ _GROUP = "datagen R-P"
 _ENCODER = "minilm-l6-int8.v1"
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(
+    bench: Annotated[Path, typer.Argument(help="the folder with one folder for each set")],
+    sets: Annotated[str, typer.Option(help="only these, comma-separated")] = "",
+    stores: Annotated[Path | None, typer.Option(help="snapshots that are built already: STORES/SET/store")] = None,
+    encoder: Annotated[str, typer.Option(help="of the snapshots that are built")] = _ENCODER,
+    json_out: Annotated[Path | None, typer.Option("--json", help="also write the figures, by set")] = None,
+) -> None:
     """Print the tables of each set as Markdown."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bench", type=Path, help="the folder with one folder for each set")
-    parser.add_argument("--sets", nargs="*", default=None, help="only these")
-    parser.add_argument(
-        "--stores", type=Path, default=None, help="snapshots that are there already: STORES/<set>/store"
-    )
-    parser.add_argument("--encoder", default=_ENCODER, help="of the snapshots that are built")
-    parser.add_argument("--json", type=Path, default=None, help="also write what was measured, by set")
-    chosen = parser.parse_args(arguments)
     measured: dict[str, GraphQuality] = {}
-    for folder in sorted(path.parent for path in chosen.bench.glob("*/tools.jsonl")):
-        if chosen.sets is None or folder.name in chosen.sets:
-            measured[folder.name] = _measure(folder, chosen.stores, chosen.encoder)
-    if chosen.json is not None:
+    for folder in sorted(path.parent for path in bench.glob("*/tools.jsonl")):
+        if not sets or folder.name in sets.split(","):
+            measured[folder.name] = _measure(folder, stores, encoder)
+    if json_out is not None:
         value = TypeAdapter(dict[str, GraphQuality]).dump_python(measured, mode="json")
-        chosen.json.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        json_out.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def _measure(folder: Path, stores: Path | None, encoder: str) -> GraphQuality:
@@ -91,4 +90,4 @@ def _snapshot(folder: Path, stores: Path | None, encoder: str) -> Iterator[Snaps
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -1,26 +1,27 @@
-"""Unseen sets: what the ranking weights are worth on a set that they were not chosen on; ``python -m research.leave_one_catalogue_out``.
+"""Leave one catalogue out: what ranking weights are worth on a set that they were not chosen on.
 
-For each set of the macro average a search finds weights on the other eight and is judged on the ninth. It stands beside the
-flat hybrid, beside the shipped weights, and beside a search that saw all nine; the share of the gain over the hybrid that the
-blind search keeps is what a new customer can expect of weights that were chosen elsewhere.
+``python -m research.leave_one_catalogue_out`` writes docs/unseen.md. For each set of the macro average a search finds weights
+on the other eight and is measured on the ninth, beside the flat hybrid, the shipped weights, and a search over all nine. The
+share of the gain over the hybrid that the search without the set keeps is what weights chosen elsewhere give a new user.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 
 from ontology.files import write_file
 from ontology.progress import no_progress
-from scripts.bench_sets import BENCH, MACRO_SETS, ROOT, bench_sets, sampled
+from research.open_sets import require_open_sets
+from scripts.bench_sets import MACRO_SETS, ROOT, bench_sets, sampled
 from scripts.published_results import slashed
+from scripts.run_command import run_command
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
@@ -56,34 +57,28 @@ lists were also written with these sets in view. This table does not measure tha
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class SetResult:
     """CompleteRecall (%) at 3, 5 and 10 of one set."""
 
     hybrid: tuple[float, ...]
     shipped: tuple[float, ...]
-    blind: tuple[float, ...]
-    seeing: tuple[float, ...]
+    without: tuple[float, ...]
+    including: tuple[float, ...]
     weights: Mapping[str, float]
 
 
-def main() -> int:
-    """Measure, print the table, keep it as JSON; returns the exit code."""
-    pin_threads()  # before anything numeric is imported
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--stores", type=Path, default=OUT, help="where make bench-quality left the snapshots")
-    parser.add_argument("--limit", type=int, default=300, help="requests of each set at most")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "unseen.md")
-    options = parser.parse_args()
-    if not BENCH.is_dir():
-        print("The open sets are not beside the checkout: nothing is measured.")
-        return 1
-    judged = judge(options.stores, options.limit)
-    write_file(options.out, page(judged, options.limit))
-    return 0
+def main(
+    stores: Annotated[Path, typer.Option(help="the snapshots that make bench-quality built")] = OUT,
+    limit: Annotated[int, typer.Option(help="requests of each set at most")] = 300,
+    out: Path = ROOT / "docs" / "unseen.md",
+) -> None:
+    """Measure and write the page."""
+    require_open_sets()
+    write_file(out, page(measured_sets(stores, limit), limit))
 
 
-def judge(stores: Path, limit: int) -> dict[str, Judged]:
-    """Every set by weights that were chosen without it."""
+def measured_sets(stores: Path, limit: int) -> dict[str, SetResult]:
+    """Every set under weights that were chosen without it."""
     from eval.tuning.cases import soft_complete
     from eval.tuning.weight_search import ORIGIN, Point, search, weights_at
     from retrieval.snapshot.weights import SHIPPED
@@ -105,19 +100,19 @@ def judge(stores: Path, limit: int) -> dict[str, Judged]:
         value: Callable[[Point], float] = lambda point: float(np.mean([worth(name, point) for name in names]))  # noqa: E731
         return search(value, ORIGIN)
 
-    seeing = weights_at(best_for(MACRO_SETS))
-    judged = {}
+    including = weights_at(best_for(MACRO_SETS))
+    results: dict[str, SetResult] = {}
     for name in MACRO_SETS:
-        blind = weights_at(best_for([other for other in MACRO_SETS if other != name]))
-        judged[name] = Judged(
+        without = weights_at(best_for([other for other in MACRO_SETS if other != name]))
+        results[name] = SetResult(
             hybrid=complete_recall(hybrid[name]),
             shipped=complete_recall(cases[name].completed_at(SHIPPED)),
-            blind=complete_recall(cases[name].completed_at(blind)),
-            seeing=complete_recall(cases[name].completed_at(seeing)),
-            weights=asdict(blind),
+            without=complete_recall(cases[name].completed_at(without)),
+            including=complete_recall(cases[name].completed_at(including)),
+            weights=asdict(without),
         )
-        print(f"{name} {judged[name]}", flush=True)
-    return judged
+        print(f"{name} {results[name]}", flush=True)
+    return results
 
 
 def collected(store: Path, queries: Path, limit: int) -> tuple[Cases, NDArray[np.int64]]:
@@ -146,28 +141,33 @@ def complete_recall(ranks_Q: NDArray[np.int64]) -> tuple[float, ...]:
     return tuple(round(100 * float((ranks_Q <= cutoff).mean()), 1) for cutoff in CUTOFFS)
 
 
-def page(judged: Mapping[str, Judged], limit: int) -> str:
-    """The page: what the sets say, their mean, the share of the gain that is kept, and the weights that were found."""
-    systems = {"rrf": "hybrid", "shipped": "shipped", "chosen without the set": "blind", "chosen with it": "seeing"}
-    means = {part: np.mean([getattr(one, part) for one in judged.values()], axis=0) for part in systems.values()}
+def page(results: Mapping[str, SetResult], limit: int) -> str:
+    """The page: the figures of the sets, their mean, the share of the gain that is kept, and the weights that were found."""
+    systems = {
+        "rrf": "hybrid",
+        "shipped": "shipped",
+        "chosen without the set": "without",
+        "chosen with it": "including",
+    }
+    means = {part: np.mean([getattr(one, part) for one in results.values()], axis=0) for part in systems.values()}
     rows = [f"| set | {' | '.join(systems)} |", f"|---|{'---:|' * len(systems)}"]
     rows += [
         f"| {name} | {' | '.join(slashed(getattr(one, part)) for part in systems.values())} |"
-        for name, one in judged.items()
+        for name, one in results.items()
     ]
     rows += [f"| **mean** | {' | '.join(slashed(means[part]) for part in systems.values())} |"]
-    lost = max(judged, key=lambda name: sum(judged[name].seeing) - sum(judged[name].blind))
-    others = {name: one for name, one in judged.items() if name != lost}
+    lost = max(results, key=lambda name: sum(results[name].including) - sum(results[name].without))
+    others = {name: one for name, one in results.items() if name != lost}
     kept = []
     for at, cutoff in enumerate(CUTOFFS):
-        of_all, of_others = _gains(judged, at), _gains(others, at)
+        of_all, of_others = _gains(results, at), _gains(others, at)
         shares = f"{of_all[0] / of_all[1]:.0%} | {of_others[0] / of_others[1]:.0%}"
         kept.append(f"| @{cutoff} | +{of_all[0]:.1f} | +{of_all[1]:.1f} | {shares} |")
     found = [
         f"| {name} | " + " | ".join(f"{value:g}" for value in one.weights.values()) + " |"
-        for name, one in judged.items()
+        for name, one in results.items()
     ]
-    names = next(iter(judged.values())).weights
+    names = next(iter(results.values())).weights
     return PAGE.format(
         limit=limit,
         lost=lost,
@@ -177,13 +177,15 @@ def page(judged: Mapping[str, Judged], limit: int) -> str:
     )
 
 
-def _gains(judged: Mapping[str, Judged], at: int) -> tuple[float, float]:
-    """The mean gain over the hybrid at one cutoff, of who chose without the set and of who chose with it."""
-    hybrid, blind, seeing = (
-        float(np.mean([getattr(one, part)[at] for one in judged.values()])) for part in ("hybrid", "blind", "seeing")
+def _gains(results: Mapping[str, SetResult], at: int) -> tuple[float, float]:
+    """The mean gain over the hybrid at one cutoff: of weights chosen without the set, and of weights chosen with it."""
+    hybrid, without, including = (
+        float(np.mean([getattr(one, part)[at] for one in results.values()]))
+        for part in ("hybrid", "without", "including")
     )
-    return blind - hybrid, seeing - hybrid
+    return without - hybrid, including - hybrid
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    pin_threads()  # before anything numeric is imported
+    run_command(main)

@@ -1,4 +1,4 @@
-"""What a run of the ``llm`` twins cost, part by part, over all runs into one folder; and its account as Markdown."""
+"""What a run of the LLM backends cost, part by part, over all runs into one folder; and its report as Markdown."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from inference.chat import ChatModel, Completion, Message
 from ontology.errors import BudgetExceededError
 from ontology.files import write_file
 
-__all__ = ["Account", "CountedChat", "render"]
+__all__ = ["CostLedger", "CountedChat", "render"]
 
 _FIGURES = ("calls", "prompt_tokens", "completion_tokens", "seconds")
 
 
-class Account:
+class CostLedger:
     """Counts calls, tokens and seconds by part, and keeps the counts in a file.
 
     :param minutes: of the model's time; more is refused.
@@ -51,9 +51,9 @@ class Account:
 class CountedChat:
     """A chat model whose calls are counted; one call at a time."""
 
-    def __init__(self, model: ChatModel, account: Account) -> None:
+    def __init__(self, model: ChatModel, ledger: CostLedger) -> None:
         self._model = model
-        self._account = account
+        self._ledger = ledger
 
     @property
     def name(self) -> str:
@@ -69,15 +69,15 @@ class CountedChat:
         max_tokens: int | None = None,
     ) -> Completion:
         """Answer as the model does; see :class:`inference.chat.ChatModel`."""
-        self._account.check()
+        self._ledger.check()
         started = time.perf_counter()
         completion = self._model.complete(messages, schema=schema, schema_name=schema_name, max_tokens=max_tokens)
-        self._account.add(completion, time.perf_counter() - started)
+        self._ledger.add(completion, time.perf_counter() - started)
         return completion
 
 
 def render(results: Mapping[str, Any]) -> str:
-    """The account as Markdown."""
+    """The report as Markdown."""
     return "\n".join([f"Model: `{results['model']}`; {results['tools']} tools.", "", *_parts(results)]) + "\n"
 
 
@@ -91,7 +91,7 @@ def _parts(results: Mapping[str, Any]) -> Iterator[str]:
         yield from _sequence(results["sequence"])
     if "requests" in results:
         yield from _requests(results["requests"])
-    for part in ("judges", "instruments"):
+    for part in ("validators", "instruments"):
         if part in results:
             yield from ("", f"## {part.capitalize()}", "")
             yield from (f"- {name}: {_figures(found)}" for name, found in results[part].items())
@@ -105,7 +105,7 @@ def _outputs(part: Mapping[str, Any]) -> Iterator[str]:
     figures = ("named", "right", "precision", "wanted", "met", "recall")
     names = ("rules.v1", "llm.v1")
     yield from _table(("", *figures), [[name, *(part[name][figure] for figure in figures)] for name in names])
-    yield from ("", f"Refused: {part['refused']}", "")
+    yield from ("", f"Rejected: {part['rejected']}", "")
     yield from _table(("tool", "documented", "rules", "llm"), part["examples"])
 
 
@@ -125,10 +125,10 @@ def _requests(part: Mapping[str, Any]) -> Iterator[str]:
         "",
         "## Requests",
         "",
-        f"{sum(part['worded'].values())} of {part['asked']} worded: {part['worded']}.",
+        f"{sum(part['generated'].values())} of {part['asked']} generated: {part['generated']}.",
         "",
     )
-    yield from (f"Refused: {part['refused']}. {part['stopped']}", "")
+    yield from (f"Rejected: {part['rejected by reason']}. {part['stopped']}", "")
     yield from (f"- {one['class']} ({', '.join(one['tools'])}): {one['query']}" for one in part["requests"])
 
 

@@ -8,14 +8,15 @@ The tools are those of ``--catalog``. With ``--llm-url`` and ``--llm-model`` the
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from datagen.catalogue import Catalogue
 from datagen.paths.rp_graph import build_rp_graph
@@ -26,6 +27,7 @@ from datagen.validation.rules_validator import rules_validators
 from eval.graph_quality import Proportion
 from ingest.sources import read_catalog
 from ontology.ontology import load_ontology
+from scripts.run_command import run_command
 
 ROOT = Path(__file__).resolve().parent.parent
 INSTRUMENTS = ROOT / "tests" / "datagen" / "instruments"
@@ -127,24 +129,22 @@ def _share(share: Proportion) -> str:
     return f"{share.value:.3f} [{share.low:.3f}, {share.high:.3f}] ({share.hits}/{share.of})"
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(
+    folder: Annotated[Path, typer.Argument(help="with good.jsonl and bad.jsonl")] = INSTRUMENTS,
+    catalog: Annotated[Path, typer.Option(help="the documents of the tools")] = CATALOG,
+    llm_url: Annotated[str, typer.Option(help="up to and including /v1: let a chat model validate")] = "",
+    llm_model: str = "",
+    quiet: Annotated[bool, typer.Option("--quiet", help="only the table, not what was validated wrongly")] = False,
+) -> None:
     """Print the table, and the wrongly validated requests by kind."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, nargs="?", default=INSTRUMENTS, help="with good.jsonl and bad.jsonl")
-    parser.add_argument("--catalog", type=Path, default=CATALOG, help="the documents of the tools")
-    parser.add_argument("--llm-url", default="", help="up to and including /v1: let a chat model validate")
-    parser.add_argument("--llm-model", default="")
-    parser.add_argument("--quiet", action="store_true", help="only the table, not what was validated wrongly")
-    chosen = parser.parse_args(arguments)
-    catalogue = load_shipped(chosen.catalog)
-    cases = read_cases(chosen.folder)
-    validators = _validators(catalogue, chosen.llm_url, chosen.llm_model)
+    catalogue = load_shipped(catalog)
+    cases = read_cases(folder)
     start = time.perf_counter()
-    found = [accuracy_of(validator, cases) for validator in validators]
+    found = [accuracy_of(validator, cases) for validator in _validators(catalogue, llm_url, llm_model)]
     seconds = time.perf_counter() - start
     print(table(found))
     print(f"\n{len(cases)} requests in {seconds:.2f} s")
-    if not chosen.quiet:
+    if not quiet:
         print("\n".join(_wrong(found)))
 
 
@@ -168,4 +168,4 @@ def _wrong(found: Iterable[Accuracy]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

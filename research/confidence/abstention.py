@@ -12,14 +12,14 @@ each is asked its own requests and those of the others, and its probabilities an
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 
 from egotools.values import Response
@@ -28,6 +28,7 @@ from research.enterprise_benchmark import FOLDER, read_rows
 from retrieval.retriever import Request, Retriever
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from scripts.bench_sets import ROOT
+from scripts.run_command import run_command
 
 __all__ = ["area_under_curve", "calibration_error", "complete_at", "false_hits"]
 
@@ -51,18 +52,16 @@ class Checked:
     needed_ranks: list[int]
 
 
-def main() -> int:
-    """Print the figures; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--store", type=Path, default=ROOT / "out" / "benchmark" / "store")
-    parser.add_argument("--set", action="append", default=[], help="STORE=QUERIES")
-    parser.add_argument("--limit", type=int, default=150, help="requests of a set")
-    asked = parser.parse_args()
-    if asked.set:
-        _print_sets(read_cases(asked.set, limit=asked.limit))
+def main(
+    store: Annotated[Path, typer.Option()] = ROOT / "out" / "benchmark" / "store",
+    sets: Annotated[list[str] | None, typer.Option("--set", help="STORE=QUERIES; may be repeated")] = None,
+    limit: Annotated[int, typer.Option(help="requests of a set")] = 150,
+) -> None:
+    """Print the figures."""
+    if sets:
+        _print_sets(read_cases(sets, limit=limit))
     else:
-        _print_unanswerable(open_engine(asked.store))
-    return 0
+        _print_unanswerable(open_engine(store))
 
 
 def _print_unanswerable(engine: SnapshotEngine) -> None:
@@ -172,4 +171,4 @@ def _ask(retriever: Retriever, query: str, *, k: int, auto_k: bool = False) -> R
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main)

@@ -4,20 +4,19 @@
 
 The background queries are the means of clusters of the tool vectors of one large, mixed catalogue. Each catalogue counts alike
 but for its kind (``--kind NAME_PREFIX``): all catalogues of one kind count as one. Prints a table in which every
-catalogue is judged by a fit on those of the other kinds.
+catalogue is measured under a fit on those of the other kinds.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 
 from inference.arrays import Floats2d
@@ -25,6 +24,7 @@ from research.confidence.confidence_evidence import Case, Evidence, gather, read
 from retrieval.ranking.confidence import CALIBRATION, tool_evidence
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot_engine import open_engine
+from scripts.run_command import run_command
 
 __all__ = ["clustered", "fit_logistic", "kept_and_hit"]
 
@@ -39,53 +39,51 @@ _NEED_NAMES = tuple(tool_evidence(np.zeros(1, dtype=np.float32)))
 Floats = NDArray[np.float64]
 
 
-def main() -> int:
-    """Fit, print the table, write; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--background", type=Path, required=True, help="store whose tools the background queries are made of"
-    )
-    parser.add_argument("--catalogue", action="append", required=True, help="STORE=QUERIES, to fit on")
-    parser.add_argument("--measure", action="append", default=[], help="STORE=QUERIES, only for the table")
-    parser.add_argument("--kind", action="append", default=[], help="catalogues whose name starts so count as one")
-    parser.add_argument("--limit", type=int, default=300, help="requests of a catalogue")
-    parser.add_argument("--out", type=Path, default=CALIBRATION)
-    asked = parser.parse_args()
-
-    background = clustered(_tool_vectors(asked.background), _BACKGROUND)
-    packed = np.round(background * 127 / np.abs(background).max()).astype(np.int8)
-    background = packed / np.linalg.norm(packed.astype(np.float32), axis=1, keepdims=True)
-    cases = read_cases(asked.catalogue, limit=asked.limit)
+def main(
+    background: Annotated[Path, typer.Option(help="store whose tools the background queries are made of")],
+    catalogue: Annotated[list[str], typer.Option(help="STORE=QUERIES, to fit on; may be repeated")],
+    measure: Annotated[list[str] | None, typer.Option(help="STORE=QUERIES, only for the table")] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="catalogues whose name starts so count as one")] = None,
+    limit: Annotated[int, typer.Option(help="requests of a catalogue")] = 300,
+    out: Path = CALIBRATION,
+) -> None:
+    """Fit, print the table, write."""
+    centres = clustered(_tool_vectors(background), _BACKGROUND)
+    packed = np.round(centres * 127 / np.abs(centres).max()).astype(np.int8)
+    centres = packed / np.linalg.norm(packed.astype(np.float32), axis=1, keepdims=True)
+    cases, measured, kinds = read_cases(catalogue, limit=limit), read_cases(measure or (), limit=limit), kind or ()
     encoder = remembering(open_engine(cases[0].store).encoder)
-    measured = read_cases(asked.measure, limit=asked.limit)
     # What is fitted sees no request of what is only measured; both are asked what the others of the fit ask.
-    evidence = [gather(case, _foreign(case, cases, asked.kind), background, encoder) for case in cases + measured]
+    evidence = [gather(case, _foreign(case, cases, kinds), centres, encoder) for case in cases + measured]
     fitted, rest = evidence[: len(cases)], evidence[len(cases) :]
     for one in evidence:
-        kind = _kind(one.name, asked.kind)
-        others = [other for other in fitted if _kind(other.name, asked.kind) != kind]
-        if one in rest or one is next(e for e in fitted if _kind(e.name, asked.kind) == kind):
-            print(_row(one, fit_requests(others or fitted, asked.kind), fit_tools(others or fitted, asked.kind)))
-    fit, need = fit_requests(fitted, asked.kind), fit_tools(fitted, asked.kind)
-    low = {one.name: float(np.quantile(_p(fit, one.requests["served"]), 1 - _KEPT)) for one in fitted}
-    kinds = {
-        kind: np.mean([low[name] for name in low if _kind(name, asked.kind) == kind])
-        for kind in _kinds(fitted, asked.kind)
-    }
-    print("threshold of each kind:", ", ".join(f"{kind} {value:.3f}" for kind, value in kinds.items()))
-    least = min(kinds.values())  # that of the kind whose served requests are hardest to tell
-    said: dict[str, Any] = {
-        "catalogues": sorted(e.name for e in fitted),
+        own = _kind(one.name, kinds)
+        others = [other for other in fitted if _kind(other.name, kinds) != own] or fitted
+        if one in rest or one is next(first for first in fitted if _kind(first.name, kinds) == own):
+            print(_row(one, fit_requests(others, kinds), fit_tools(others, kinds)))
+    fit, need = fit_requests(fitted, kinds), fit_tools(fitted, kinds)
+    calibration: dict[str, Any] = {
+        "catalogues": sorted(one.name for one in fitted),
         "answerable": dict(zip((*_FIT_NAMES, ""), map(_rounded, fit), strict=True)),
         "needed": dict(zip((*_NEED_NAMES, ""), map(_rounded, need), strict=True)),
-        "threshold": _rounded(float(least)),
+        "threshold": _rounded(_threshold(fitted, fit, kinds)),
     }
-    folder: Path = asked.out / encoder.name
+    folder = out / encoder.name
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "confidence.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    (folder / "confidence.json").write_text(json.dumps(calibration, indent=1) + "\n", encoding="utf-8")
     np.save(folder / "background.npy", packed)
-    print(json.dumps(said))
-    return 0
+    print(json.dumps(calibration))
+
+
+def _threshold(fitted: Sequence[Evidence], fit: Floats, kinds: Sequence[str]) -> float:
+    """The threshold that keeps most requests of the kind whose served requests are hardest to tell."""
+    low = {one.name: float(np.quantile(_p(fit, one.requests["served"]), 1 - _KEPT)) for one in fitted}
+    of_kind = {
+        kind: float(np.mean([low[name] for name in low if _kind(name, kinds) == kind]))
+        for kind in _kinds(fitted, kinds)
+    }
+    print("threshold of each kind:", ", ".join(f"{kind} {value:.3f}" for kind, value in of_kind.items()))
+    return min(of_kind.values())
 
 
 def fit_requests(evidence: Sequence[Evidence], kinds: Sequence[str]) -> Floats:
@@ -197,4 +195,4 @@ def _row(one: Evidence, fit: Floats, need: Floats) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main)

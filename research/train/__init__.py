@@ -1,5 +1,5 @@
-"""Training the shipped models: what they are taught with (:mod:`research.train.data`) and how.
+"""Training of the shipped models: the data, the training, the export and the measuring; see ``research/README.md``.
 
-:mod:`~research.train.data` makes labelled requests with hard negatives out of real catalogues; :mod:`~research.train.train_encoder`
-tunes the sentence encoder on them. Run by a developer; nothing at run time needs it, and torch stays in an environment of its own.
+:mod:`~research.train.training_data` makes labelled requests with hard negatives from real catalogues;
+:mod:`~research.train.train_encoder` and :mod:`~research.train.train_reranker` train on them. Nothing at run time needs this.
 """

@@ -78,7 +78,7 @@ def make_card(folder: Path, agreement: list[float], options: argparse.Namespace)
             "file": "model.safetensors",
             "sha256": PUBLISHED_SHA256,
         },
-        "made_by": "research/train: data.py, train_encoder.py, export_encoder.py",
+        "made_by": "research/train: training_data.py, train_encoder.py, export_encoder.py",
         "training": {
             **{key: run[key] for key in ("seed", "steps", "batch", "negatives", "rate", "groups_sha256", "count")},
             "checkpoint": options.step,

@@ -1,8 +1,8 @@
 """Measure encoders on labelled requests, flat: by the cosine alone, and by the cosine and BM25 as the product adds them up.
 
-From the repository's root, after ``research.train.data``::
+From the repository's root, after ``research.train.training_data``::
 
-    python -m research.train.measure_encoder WEIGHTS_FOLDER ... --sets ../shared/bench/apibank /tmp/train/gen/requests/aws_budgets ...
+    python -m research.train.measure_encoder WEIGHTS_FOLDER … --set ../shared/bench/apibank --set /tmp/train/gen/requests/aws_budgets
 
 A set is a folder with ``tools.jsonl`` and ``queries.jsonl``; of a long one so many requests are drawn, the same for every
 encoder. Printed are percentages of CompleteRecall at 3, 5 and 10, one line a set and encoder.
@@ -10,15 +10,14 @@ encoder. Printed are percentages of CompleteRecall at 3, 5 and 10, one line a se
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 from inference import Encoder, MiniLmEncoder
 from inference.arrays import Floats1d
@@ -31,6 +30,7 @@ from retrieval.index.analysis import terms
 from retrieval.index.bm25 import Bm25Index, make_postings
 from retrieval.index.text_fields import params_text
 from retrieval.ranking.fusion import standardise
+from scripts.run_command import run_command
 
 DEPTHS = (3, 5, 10)
 SEED = 7
@@ -87,24 +87,20 @@ def measure(labelled: LabelledSet, encoder: Encoder, weight: float = 1.0) -> dic
     return {key: round(100 * hits / max(1, len(labelled.requests)), 1) for key, hits in found.items()}
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print what was measured."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("weights", type=Path, nargs="+", help="folders of encoders, as under inference/weights")
-    parser.add_argument("--sets", type=Path, nargs="+", required=True)
-    parser.add_argument("--most", type=int, default=300, help="requests of a set at most")
-    parser.add_argument(
-        "--cosine-weight", type=float, default=1.0, help="how much the cosines count beside the shipped weights"
-    )
-    options = parser.parse_args(arguments)
-    for folder in options.sets:
-        labelled = read_set(folder, options.most)
-        for weights in options.weights:
-            scores = measure(labelled, MiniLmEncoder(weights), options.cosine_weight)
-            print(
-                json.dumps({"set": labelled.name, "requests": len(labelled.requests), "model": weights.name, **scores})
-            )
+def main(
+    weights: Annotated[list[Path], typer.Argument(help="folders of encoders, as under inference/weights")],
+    sets: Annotated[list[Path], typer.Option("--set", help="folder of a set; may be repeated")],
+    most: Annotated[int, typer.Option(help="requests of a set at most")] = 300,
+    cosine_weight: Annotated[float, typer.Option(help="how much the cosines count beside the shipped weights")] = 1.0,
+) -> None:
+    """Print the figures."""
+    for folder in sets:
+        labelled = read_set(folder, most)
+        for encoder in weights:
+            scores = measure(labelled, MiniLmEncoder(encoder), cosine_weight)
+            row = {"set": labelled.name, "requests": len(labelled.requests), "model": encoder.name, **scores}
+            print(json.dumps(row))
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -1,6 +1,6 @@
 """Tune all-MiniLM-L6-v2 on labelled requests, so that requests lie near all the tools that they need.
 
-In the environment of ``research/export_minilm.py`` (torch), from the repository's root, after ``research.train.data``::
+In the environment of ``research/export_minilm.py`` (torch), from the repository's root, after ``research.train.training_data``::
 
     python -m research.train.train_encoder MODEL_FOLDER --groups /tmp/train/groups.jsonl --out /tmp/train/run --steps 500
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from research.export_minilm import LAYERS, PUBLISHED_SHA256, build_model, sha256
-from research.train.groups import Batch, batches, read_groups
+from research.train.training_batches import Batch, batches, read_groups
 
 TEMPERATURE = 0.05
 WARM_UP = 0.1

@@ -1,6 +1,6 @@
 """Train the small cross-encoder ``egotools-reranker-int8.v1`` from the MiniLM weights.
 
-In the environment of ``research/export_minilm.py``, from the repository's root, with the groups of :mod:`research.train.data`::
+In the environment of ``research/export_minilm.py``, from the repository's root, with the groups of :mod:`research.train.training_data`::
 
     python -m research.train.train_reranker MODEL --groups /tmp/train/groups.jsonl --valid /tmp/train/valid.jsonl --out /tmp/train/reranker
 
@@ -259,17 +259,7 @@ def train(options: argparse.Namespace) -> None:
     net = build_net(load_file(str(options.model / "model.safetensors")), options.layers, DROPOUT).train()
     if options.start:
         net.load_state_dict(load_file(str(options.start)))
-    head = [*net.dense.parameters(), *net.out.parameters(), *net.weight.parameters()]
-    mine = {id(parameter) for parameter in (*head, net.match)}
-    body = [parameter for parameter in net.parameters() if id(parameter) not in mine]
-    optimizer = torch.optim.AdamW(
-        [
-            {"params": body, "lr": LEARNING_RATE},
-            {"params": head, "lr": HEAD_RATE},
-            {"params": [net.match], "lr": MATCH_RATE, "weight_decay": 0.0},
-        ],
-        weight_decay=DECAY,
-    )
+    optimizer = _optimizer(net)
     rates = [group["lr"] for group in optimizer.param_groups]
     options.out.mkdir(parents=True, exist_ok=True)
     started, seen, mean = time.monotonic(), 0, 0.0
@@ -278,16 +268,8 @@ def train(options: argparse.Namespace) -> None:
         share = min(1.0, done / WARM_UP, max(0.0, 1 - done) / (1 - WARM_UP))
         for group, rate in zip(optimizer.param_groups, rates, strict=True):
             group["lr"] = rate * max(share, 1e-3)
-        ids, types, mask = tensors(batch)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=options.bf16):
-            scores = net(ids, types, mask).float()
-        loss = loss_of(scores, batch)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        optimizer.step()
+        now = _step(net, optimizer, batch, bf16=options.bf16)
         seen += len(batch)
-        now = float(loss.detach())
         mean = now if not step else 0.98 * mean + 0.02 * now
         if step % options.every == 0 or done >= 1:
             save_file(net.state_dict(), str(options.out / "net.safetensors"))
@@ -296,7 +278,7 @@ def train(options: argparse.Namespace) -> None:
             print(f"step {step:,} groups {seen:,} {spent:.0f} s: loss {mean:.3f}, valid {valid}", flush=True)
         if done >= 1:
             break
-    said = {
+    run = {
         "seed": options.seed,
         "layers": options.layers,
         "steps": step + 1,
@@ -304,7 +286,39 @@ def train(options: argparse.Namespace) -> None:
         "groups": {"count": len(groups), "sha256": sha256(options.groups)},
         "minutes": round((time.monotonic() - started) / 60, 1),
     }
-    (options.out / "run.json").write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
+    (options.out / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
+
+
+def _optimizer(net: Any) -> Any:
+    """One learning rate for the layers, one for the head, and one for the weights of matching tokens."""
+    import torch
+
+    head = [*net.dense.parameters(), *net.out.parameters(), *net.weight.parameters()]
+    apart = {id(parameter) for parameter in (*head, net.match)}
+    body = [parameter for parameter in net.parameters() if id(parameter) not in apart]
+    return torch.optim.AdamW(
+        [
+            {"params": body, "lr": LEARNING_RATE},
+            {"params": head, "lr": HEAD_RATE},
+            {"params": [net.match], "lr": MATCH_RATE, "weight_decay": 0.0},
+        ],
+        weight_decay=DECAY,
+    )
+
+
+def _step(net: Any, optimizer: Any, batch: Sequence[Example], *, bf16: bool) -> float:
+    """One step of training; returns the loss of the batch."""
+    import torch
+
+    ids, types, mask = tensors(batch)
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
+        scores = net(ids, types, mask).float()
+    loss = loss_of(scores, batch)
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    optimizer.step()
+    return float(loss.detach())
 
 
 def read(path: Path) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from research.compare_requests import main
+from scripts.run_command import run_command
 
 TOOLS = [
     {"id": "pay", "name": "pay_invoice", "description": "Pay an invoice."},
@@ -35,7 +36,7 @@ def table(text: str) -> dict[str, list[str]]:
 def test_two_sets_stand_side_by_side_at_one_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hand = written(tmp_path / "hand", ["Settle what we owe Acme", "Is the rent due?"])
     made = written(tmp_path / "made", ["Pay invoice 7", "Pay invoice 8", "Pay invoice 9", "Pay an invoice"])
-    assert main([str(hand), str(made), "--encoder", "hashing.v1", "--by-class"]) == 0
+    main([hand, made], encoder="hashing.v1", by_class=True)
     whole, *classes = capsys.readouterr().out.split("\n### ")
     said = table(whole)
     assert said[""] == ["hand", "made"]
@@ -46,20 +47,20 @@ def test_two_sets_stand_side_by_side_at_one_size(tmp_path: Path, capsys: pytest.
 
 
 def test_names_and_whole_sets_on_demand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = [
-        str(written(tmp_path / name, ["Pay it", "Pay them", "Who?"][:size])) for name, size in (("a", 1), ("b", 3))
-    ]
-    assert main([*files, "--names", "ours", "--full", "--encoder", "hashing.v1"]) == 0
+    files = [written(tmp_path / name, ["Pay it", "Pay them", "Who?"][:size]) for name, size in (("a", 1), ("b", 3))]
+    main(files, names=["ours"], full=True, encoder="hashing.v1")
     said = table(capsys.readouterr().out)
     assert (said[""], said["requests"]) == (["ours", "b"], ["1", "3"])
 
 
 def test_gold_tools_that_are_not_there_and_tools_that_cannot_be_read_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     strange = written(tmp_path / "strange", ["Pay it"], tool="absent")
-    assert main([str(strange), "--encoder", "hashing.v1"]) == 2
-    assert "absent" in capsys.readouterr().err
-    (tmp_path / "strange" / "tools.jsonl").unlink()
-    assert main([str(strange), "--encoder", "hashing.v1"]) == 3
-    assert "--tools" in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["compare_requests", str(strange), "--encoder", "hashing.v1"])
+    for exit_code, words in ((2, "absent"), (3, "--tools")):
+        with pytest.raises(SystemExit) as stopped:
+            run_command(main)
+        assert stopped.value.code == exit_code
+        assert words in capsys.readouterr().err
+        (tmp_path / "strange" / "tools.jsonl").unlink(missing_ok=True)

@@ -11,13 +11,13 @@ import pytest
 from inference import HashingEncoder
 from inference.minilm import WEIGHTS
 from ontology.tool import Parameter, Tool
-from research.train.catalogues import GENERATED, HELD_OUT
-from research.train.data import balanced, documents
-from research.train.documentation import ask, document_without, wish
-from research.train.groups import Batch, Group, batches, read_groups
+from research.train.documentation_requests import ask, document_without, wish
+from research.train.hard_negatives import Miner
 from research.train.measure_encoder import measure, read_set
-from research.train.negatives import Miner
 from research.train.train_encoder import schedule
+from research.train.training_batches import Batch, Group, batches, read_groups
+from research.train.training_catalogues import GENERATED, HELD_OUT
+from research.train.training_data import balanced, documents
 
 
 def tool(name: str, description: str, *parameters: str) -> Tool:

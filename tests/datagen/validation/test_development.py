@@ -49,7 +49,7 @@ def test_what_a_validator_misses_is_listed_by_kind(
 
 
 def test_the_script_prints_its_table(capsys: pytest.CaptureFixture[str]) -> None:
-    main([str(FOLDER), "--quiet"])
+    main(FOLDER, quiet=True)
     said = capsys.readouterr().out
     assert said.count("rules.v1") == 3
     assert "requests in" in said

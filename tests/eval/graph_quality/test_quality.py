@@ -399,10 +399,10 @@ def test_the_script_measures_a_store_or_builds_a_snapshot(tmp_path: Path, capsys
     published_now = open_snapshot(store)
     assert (find_build_report(published_now) or {})["snapshot_id"] == built.snapshot_id
 
-    arguments = [str(tmp_path / "bench"), "--encoder", "hashing.v1", "--json", str(tmp_path / "out.json")]
-    main(arguments)
+    out = tmp_path / "out.json"
+    main(tmp_path / "bench", encoder="hashing.v1", json_out=out)
     fresh = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
-    main([*arguments, "--stores", str(tmp_path / "stores")])
+    main(tmp_path / "bench", encoder="hashing.v1", json_out=out, stores=tmp_path / "stores")
     stored = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert fresh == stored
     assert stored["small"]["build"]["tools_read"] == len(TOOLS)

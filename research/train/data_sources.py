@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from research.train.catalogues import GENERATED, HELD_OUT
+from research.train.training_catalogues import GENERATED, HELD_OUT
 
 __all__ = ["describe_sources"]
 

@@ -2,7 +2,7 @@
 
 From the repository's root, with the extra ``aws`` and ``google``, and a folder with the two labelled files and their tools::
 
-    python -m research.train.data --labelled ../shared/train --tools ../shared/bench --out /tmp/train
+    python -m research.train.training_data --labelled ../shared/train --tools ../shared/bench --out /tmp/train
 
 Written are ``groups.jsonl`` and ``valid.jsonl`` (the held-out catalogues), one group a line, ``sources.json`` and ``README``. A document is
 what the product encodes: title and description, sometimes with the parameters, sometimes the name alone.
@@ -10,25 +10,27 @@ what the product encodes: title and description, sometimes with the parameters, 
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from inference import Encoder, MiniLmEncoder
 from ontology.names import words
 from ontology.tool import Tool
 from ontology.tool_text import tool_text
-from research.train.catalogues import GENERATED, HELD_OUT, documented, generate, read_tools
-from research.train.documentation import Wish, ask, document_without, wish
+from research.train.data_sources import describe_sources
+from research.train.documentation_requests import Wish, ask, document_without, wish
+from research.train.hard_negatives import Miner
 from research.train.jsonl import read_rows
-from research.train.negatives import Miner
-from research.train.sources import describe_sources
+from research.train.training_catalogues import GENERATED, HELD_OUT, documented, generate, read_tools
 from retrieval.index.text_fields import params_text
+from scripts.run_command import run_command
 
 PER_CLASS = 150
 PER_CATALOGUE = 330
@@ -146,39 +148,32 @@ def generated(
         yield from labelled(rows, read_tools(made / "tools.jsonl"), f"generated {address}", encoder, rng)
 
 
-def main() -> None:
+def main(
+    labelled_files: Annotated[Path, typer.Option("--labelled", help="folder with the two labelled files")],
+    tools: Annotated[Path, typer.Option(help="folder with the tools of both, NAME/tools.jsonl")],
+    out: Annotated[Path, typer.Option()],
+    seed: int = 5,
+) -> None:
     """Write the groups."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--labelled", type=Path, required=True, help="folder with the two labelled files")
-    parser.add_argument("--tools", type=Path, required=True, help="folder with the tools of both, NAME/tools.jsonl")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--seed", type=int, default=5)
-    options = parser.parse_args()
-    rng = random.Random(options.seed)
+    rng = random.Random(seed)
     encoder = MiniLmEncoder(max_tokens=96)
-    groups: list[Group] = []
-
-    def add(found: Iterable[Group], say: Callable[[str], str] = str) -> None:
-        before = len(groups)
-        groups.extend(found)
-        print(f"{len(groups) - before:,} groups {say('')}", flush=True)
-
-    made = options.out / "gen"
+    made = out / "gen"
     valid = list(generated(made, HELD_OUT, PER_VALID, encoder, rng))
-    _write(options.out / "valid.jsonl", valid)
-    add(generated(made, GENERATED, PER_CATALOGUE, encoder, rng))
+    _write(out / "valid.jsonl", valid)
+    groups = list(generated(made, GENERATED, PER_CATALOGUE, encoder, rng))
     for name, most in (("metatool_single", PER_LABELLED_TOOL), ("sealtools_dev", 10**6)):
-        rows = read_rows(options.labelled / f"{name}.jsonl")
+        rows = read_rows(labelled_files / f"{name}.jsonl")
         rows = balanced(rows, most, rng) if name.startswith("metatool") else rows
-        tools = read_tools(options.tools / name.partition("_")[0] / "tools.jsonl")
-        add(labelled(rows, tools, name, encoder, rng))
-    for address, tools in documented():
-        groups.extend(from_documentation(address, tools, encoder, rng, PER_DOCUMENTED))
+        known = read_tools(tools / name.partition("_")[0] / "tools.jsonl")
+        groups += labelled(rows, known, name, encoder, rng)
+        print(f"{len(groups):,} groups", flush=True)
+    for address, documented_tools in documented():
+        groups += from_documentation(address, documented_tools, encoder, rng, PER_DOCUMENTED)
     rng.shuffle(groups)
-    _write(options.out / "groups.jsonl", groups)
-    sources = describe_sources(options.labelled, options.tools)
-    (options.out / "sources.json").write_text(json.dumps(sources, indent=2) + "\n", encoding="utf-8")
-    (options.out / "README").write_text(_describe(options.out, groups, valid), encoding="utf-8")
+    _write(out / "groups.jsonl", groups)
+    sources = describe_sources(labelled_files, tools)
+    (out / "sources.json").write_text(json.dumps(sources, indent=2) + "\n", encoding="utf-8")
+    (out / "README").write_text(_describe(out, groups, valid), encoding="utf-8")
 
 
 def _write(path: Path, groups: Sequence[Group]) -> None:
@@ -202,4 +197,4 @@ def _describe(folder: Path, groups: Sequence[Group], valid: Sequence[Group]) -> 
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -52,7 +52,7 @@ bench-quality: $(VENV)/.dev ## every system on every set; rewrites docs/results.
 	$(BIN)/python -m scripts.bench_quality $(BENCH)
 
 bench-peers: $(VENV)/.dev ## other retrievers on the same sets, beside ours; rewrites docs/results.md
-	$(BIN)/python -m scripts.bench_peers $(BENCH)
+	$(BIN)/python -m research.peers.bench_peers $(BENCH)
 
 stubs: $(VENV)/.dev ## generate egotools/v1 from proto/
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/generate_stubs.sh

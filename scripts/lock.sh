@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Resolve the lock files: one for the default install, one for each extra on top of it, one for development, and one for
-# the environment of each peer that is measured beside us (with our versions of what both use).
+# the environment of each peer that is measured beside egotools (with our versions of what both use).
 # Hashes are kept, addresses of package indexes are not. Give package names to upgrade just those.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,10 +14,10 @@ done
 uv pip compile pyproject.toml --extra build --extra llm --extra mcp --extra aws --extra google --extra ladybug --extra neo4j --extra eval \
   --group dev -c requirements/default.txt "${options[@]}" -o requirements/dev.txt
 uv pip compile pyproject.toml --extra build --group docs -c requirements/dev.txt "${options[@]}" -o requirements/docs.txt
-for peer in eval/peers/*.in; do
+for peer in research/peers/*.in; do
   uv pip compile "$peer" -c requirements/default.txt "${options[@]}" -o "${peer%.in}.txt"
 done
-if grep -nE 'https?://|index-url' requirements/*.txt eval/peers/*.txt; then
+if grep -nE 'https?://|index-url' requirements/*.txt research/peers/*.txt; then
   echo "a lock file names an address" >&2
   exit 1
 fi

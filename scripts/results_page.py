@@ -155,7 +155,7 @@ def _peers(results: Results) -> Iterator[Table | Paragraph]:
     yield Paragraph(
         text="Other retrievers, each in its own environment and process, beside ours in the same run, on one core each: the same tools, "
         f"the same requests (at most {requests} of each set, chosen by the hash of their ids), and the same embedded MiniLM where they "
-        "embed. eval/peers/README.md says how each is asked."
+        "embed. research/peers/README.md says how each is asked."
     )
     yield _bare(measure_table(results.peers_nine, "", "CompleteRecall", cutoffs=_CUTOFFS), "Mean over nine sets (%).")
     yield _bare(

@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 PACKAGES = ("datagen", "egotools", "eval", "inference", "ingest", "ontology", "retrieval", "services")
 PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE", "NOTICE")
 DATA = (".yaml", ".json", ".onnx", ".npy", ".pyi", ".txt")
-NOT_INSTALLED = "eval/peers/"  # locks for the environments of other retrievers: used from a checkout alone
+NOT_INSTALLED = "research/peers/"  # locks for the environments of other retrievers: used from a checkout alone
 
 
 @pytest.mark.parametrize("package", PACKAGES)

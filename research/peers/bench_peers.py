@@ -26,14 +26,14 @@ from typing import Any
 
 from eval.answers import write_run
 from eval.measured_set import MeasuredSet, write_measured
-from eval.peers import PEERS, Peer, measure_peer, peer_environment
-from eval.peers.peer import Memory
-from eval.peers.process import PeerTask
 from eval.queries import QuerySet, missing_gold, read_queries
 from eval.run import Run, read_run, run_system
 from eval.summary import Summary, SystemFacts, summarise, summary_to_json
 from ontology.files import write_file
 from ontology.tool import Tool
+from research.peers import PEERS, Peer, measure_peer, peer_environment
+from research.peers.peer import Memory
+from research.peers.process import PeerTask
 from scripts.bench_sets import BENCH, ROOT, BenchSet, bench_sets, catalog_address, sampled
 
 OURS = ("default", "paper", "rrf")
@@ -210,7 +210,7 @@ def _fresh(*arguments: str) -> str:
 
     environ = dict(os.environ)
     pin_threads(environ)
-    command = [sys.executable, "-m", "scripts.bench_peers", *arguments]
+    command = [sys.executable, "-m", "research.peers.bench_peers", *arguments]
     return subprocess.run(command, cwd=ROOT, env=environ, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 

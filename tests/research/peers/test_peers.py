@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 
 from eval.measured_set import MeasuredSet
-from eval.peers import PEERS, Peer, measure_peer, peer_environment
-from eval.peers.peer import PeerTool, read_tools
-from eval.peers.peer_registry import FOLDER
-from eval.peers.process import PeerTask
-from eval.peers.unroll import build as build_unroll
 from eval.queries import read_queries
 from eval.run import Run, read_run
 from eval.summary import summarise, summary_from_json
 from ontology.errors import StorageError
 from ontology.tool import Tool
-from scripts.bench_peers import Prepared, markdown, peers_of, prepare
+from research.peers import PEERS, Peer, measure_peer, peer_environment
+from research.peers.bench_peers import Prepared, markdown, peers_of, prepare
+from research.peers.peer import PeerTool, read_tools
+from research.peers.peer_registry import FOLDER
+from research.peers.process import PeerTask
+from research.peers.unroll import build as build_unroll
 from scripts.bench_sets import ROOT, bench_sets
 
 PYTHON = Path(sys.executable)
@@ -298,7 +298,17 @@ def test_egotools_is_measured_in_the_same_way(tmp_path: Path) -> None:
     (tmp_path / "small").mkdir()
     _write(tmp_path / "small" / "tools.jsonl", TOOLS)
     _write(tmp_path / "small" / "queries.jsonl", QUERIES)
-    command = [sys.executable, "-m", "scripts.bench_peers", "--bench", str(tmp_path), "--sets", "small", "--peers", ""]
+    command = [
+        sys.executable,
+        "-m",
+        "research.peers.bench_peers",
+        "--bench",
+        str(tmp_path),
+        "--sets",
+        "small",
+        "--peers",
+        "",
+    ]
     options = ["--ours", "default,rrf", "--out", str(tmp_path / "out")]
     done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ratel_ai import ExecutableTool, ToolCatalog
 
 if TYPE_CHECKING:
-    from eval.peers.peer import Embed, PeerTool, Search
+    from research.peers.peer import Embed, PeerTool, Search
 
 
 def build(tools: Sequence[PeerTool], embed: Embed | None) -> Search:

@@ -1,6 +1,6 @@
 """The protocol of a peer: one process builds its index over one catalogue, answers every request, and writes the run.
 
-It runs inside the peer's own environment, as ``python -P eval/peers/peer.py JOB.json``, and so needs nothing but the
+It runs inside the peer's own environment, as ``python -P research/peers/peer.py JOB.json``, and so needs nothing but the
 standard library. A peer is a script beside this file that imports its library at the top and has one function::
 
     def build(tools: Sequence[PeerTool], embed: Embed | None) -> Search: ...

@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph_bigtool.tools import get_default_retrieval_tool
 
 if TYPE_CHECKING:
-    from eval.peers.peer import Embed, PeerTool, Search
+    from research.peers.peer import Embed, PeerTool, Search
 
 NAMESPACE = ("tools",)
 

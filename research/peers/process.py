@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from eval.answers import read_header, read_run, run_files, write_header
-from eval.peers import peer as protocol
-from eval.peers.peer_registry import Peer
 from eval.run import Run
 from ontology.digests import config_hash
 from ontology.errors import DocumentError, StorageError
+from research.peers import peer as protocol
+from research.peers.peer_registry import Peer
 
 __all__ = ["PeerTask", "measure_peer", "peer_environment"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from eval.peers.peer import Embed, PeerTool, Search
+    from research.peers.peer import Embed, PeerTool, Search
 
 
 def build(tools: Sequence[PeerTool], embed: Embed | None) -> Search:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from graph_tool_call import ToolGraph
 
 if TYPE_CHECKING:
-    from eval.peers.peer import Embed, PeerTool, Search
+    from research.peers.peer import Embed, PeerTool, Search
 
 
 def build(tools: Sequence[PeerTool], embed: Embed | None) -> Search:

@@ -1,7 +1,7 @@
-"""The ``llm`` twins: outputs inferred, sequences validated, requests worded and validated by a chat model.
+"""The LLM backends of data generation: outputs, sequences, requests and their validation by a chat model.
 
-Each asks through :mod:`datagen.llm.chat_step`, so that all keep their answers, repair once and give up in the same way.
-What a model says is never trusted further than it can be checked: names come from a list, values stand in the request.
+Each makes its calls through :mod:`datagen.llm.chat_step`, with one cache, one repair and one failure budget. The prompts are in
+``prompts.yaml``. An answer counts only as far as it can be checked: names come from a list, values stand in the request.
 """
 
 from datagen.llm.chat_step import NAME

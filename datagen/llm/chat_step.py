@@ -1,10 +1,11 @@
-"""What all questions of data generation share: the name, the version of the wording, the cache, and the patience."""
+"""A step of data generation that a chat model takes: one structured call with its cache, failure budget and parser."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from datagen.synthetic_request import Verdict
 from inference.chat import ChatModel, Message
 from inference.result_cache import ResultCache
 from inference.structured_chat import (
@@ -16,53 +17,85 @@ from inference.structured_chat import (
     UnusableAnswerError,
 )
 
-__all__ = ["CACHE_KIND", "NAME", "PROMPT_VERSION", "Asking", "answer_schema", "question", "reader", "sentence"]
+__all__ = ["NAME", "ChatStep", "Judgement", "answer_parser", "answer_schema", "one_line", "structured_request"]
 
 T = TypeVar("T")
 
 NAME = "llm.v1"
-PROMPT_VERSION = "1"
-"""Changes with the rules by which answers are read; what is said to the model is in the key of an answer anyway."""
-CACHE_KIND = "datagen-answer"
+_PROMPT_VERSION = "1"
+"""Changes with the rules by which answers are parsed; the prompt itself is in the key of an answer anyway."""
+_CACHE_KIND = "datagen-answer"
 _MAX_PROBLEM_CHARS = 400
-_MAX_SENTENCE_CHARS = 300
+_MAX_REASON_CHARS = 300
 
 
-class Asking:
-    """Asks one model on behalf of one twin.
+class Judgement(NamedTuple):
+    """What the model found, and its reason without a full stop."""
+
+    passed: bool
+    reason: str
+
+
+class ChatStep:
+    """Calls one model; the failure budget is that of the step.
 
     :param cache: where usable answers are kept; None keeps none.
     """
 
     def __init__(self, model: ChatModel, cache: ResultCache | None) -> None:
         self._model = model
-        self._chat = StructuredChat(model, kind=CACHE_KIND, repair_prompt=_repair, cache=cache)
+        self._chat = StructuredChat(model, kind=_CACHE_KIND, repair_prompt=_repair_prompt, cache=cache)
         self._failures = FailureBudget()
 
-    def ask(self, asked: StructuredRequest, read: Callable[[str], T]) -> StructuredAnswer[T]:
-        """The usable answer, or why there is none.
+    def call(self, request: StructuredRequest, parse: Callable[[str], T]) -> StructuredAnswer[T]:
+        """The usable answer, or the reason why there is none.
 
         :raises ModelError: when three calls in a row failed.
-        :raises BudgetExceededError: when the cap is reached.
+        :raises BudgetExceededError: when the token or money cap is reached.
         """
-        answer = self._chat.call(asked, asked.key(self._model.name, PROMPT_VERSION), read)
+        answer = self._chat.call(request, request.key(self._model.name, _PROMPT_VERSION), parse)
         self._failures.record(answer.failure)
         return answer
 
+    def verdict(
+        self,
+        request: StructuredRequest,
+        parser: SchemaParser,
+        judge: Callable[[dict[str, Any]], Judgement],
+        *,
+        check: str,
+    ) -> Verdict:
+        """The verdict of a check; failed where the model gives no usable answer.
 
-def question(
-    instructions: str, said: str, schema: Mapping[str, Any], name: str, *, max_tokens: int
+        :param judge: gets an answer inside the schema, its ``reason`` as one line.
+        :raises ModelError: when three calls in a row failed.
+        :raises BudgetExceededError: when the token or money cap is reached.
+        """
+
+        def parse(text: str) -> Judgement:
+            row: dict[str, Any] = parser.parse(text)
+            return judge({**row, "reason": one_line(row["reason"])})
+
+        answer = self.call(request, parse)
+        if answer.value is None:
+            reason = f"the model gave no usable verdict: {answer.problem.rstrip('.')}"
+            return Verdict(check=check, passed=False, reason=reason, by=NAME)
+        return Verdict(check=check, passed=answer.value.passed, reason=answer.value.reason, by=NAME)
+
+
+def structured_request(
+    instructions: str, text: str, schema: Mapping[str, Any], name: str, *, max_tokens: int
 ) -> StructuredRequest:
-    """A question of two messages: what holds for all of its kind first, so that a server can keep its state.
+    """A request of two messages: first the one that all requests of its kind share, so that a server can keep its state.
 
-    :param name: what the schema is called to the server.
+    :param name: the name that the server gets for the schema.
     """
-    messages = (Message(role="system", content=instructions), Message(role="user", content=said))
+    messages = (Message(role="system", content=instructions), Message(role="user", content=text))
     return StructuredRequest(messages=messages, schema=schema, schema_name=name, max_tokens=max_tokens)
 
 
-def reader(schema: Mapping[str, Any]) -> SchemaParser:
-    """A reader of answers inside the schema.
+def answer_parser(schema: Mapping[str, Any]) -> SchemaParser:
+    """A parser of answers inside the schema.
 
     :raises MissingExtraError: when jsonschema is not installed.
     """
@@ -74,18 +107,18 @@ def answer_schema(**fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
-def sentence(text: str) -> str:
-    """A model's reason as one line without a full stop.
+def one_line(reason: str) -> str:
+    """The reason of a model as one line of at most 300 characters, without a full stop.
 
-    :raises UnusableAnswerError: when it says nothing.
+    :raises UnusableAnswerError: when it is empty.
     """
-    said = " ".join(text.encode("utf-8", "replace").decode().split())[:_MAX_SENTENCE_CHARS].rstrip(". ")
-    if not said:
+    text = " ".join(reason.encode("utf-8", "replace").decode().split())[:_MAX_REASON_CHARS].rstrip(". ")
+    if not text:
         raise UnusableAnswerError("it gives no reason")
-    return said
+    return text
 
 
-def _repair(problem: str) -> str:
+def _repair_prompt(problem: str) -> str:
     return (
         f"This answer cannot be used: {problem[:_MAX_PROBLEM_CHARS]}. "
         "Answer again with one complete JSON object as described, and nothing else."

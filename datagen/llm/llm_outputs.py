@@ -1,14 +1,16 @@
-"""The ``llm`` output finder: what tools give whose documents do not say it."""
+"""The ``llm`` output finder: a chat model infers the outputs of tools that document none."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from datagen.catalogue import Catalogue
-from datagen.llm.chat_step import NAME, Asking, answer_schema, question, reader, sentence
+from datagen.llm.chat_step import NAME, ChatStep, answer_parser, answer_schema, one_line, structured_request
 from datagen.llm.output_candidates import Candidates
-from datagen.llm.tool_prompt import inputs_of, purpose
+from datagen.llm.prompts import render_prompt
+from datagen.llm.tool_prompt import prompt_inputs, purpose
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.seams import MAX_OUTPUTS, ToolOutput, ToolOutputs
 from datagen.synthetic_request import RejectedRequest
@@ -26,56 +28,40 @@ _CONCURRENCY = 4
 _LEAST_CONFIDENCE = 0.5
 _MOST_CONFIDENCE = 0.99
 _MAX_TOKENS = 400
-_TOLD_NAME_CHARS = 60
-_DESCRIPTION_CHARS = 600
+_MAX_NAME_CHARS = 60
+_MAX_DESCRIPTION_CHARS = 600
 
-_INSTRUCTIONS = f"""You read the document of one operation of a company's software. Nobody wrote down what it gives back. From a list of field names you pick those that it gives back: what exists, has changed or is known because it ran.
 
-Weigh four things for each field:
-- relevance: the field belongs to the very thing that the operation is for;
-- causality: running the operation makes, changes or finds it;
-- clarity: the document says so or leaves no doubt;
-- typical use: operations of this kind mostly answer with it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Proposal:
+    """An output that the model proposes."""
 
-Confidence:
-- 0.90 to 0.99: all four hold plainly;
-- 0.70 to 0.89: it is not said, but follows from what the operation does and from common practice;
-- 0.50 to 0.69: a hint, no more;
-- below 0.50: leave it out.
+    name: str
+    reason: str
+    confidence: float
 
-Rules:
-1. Take names from the list only, copied letter by letter.
-2. At most {MAX_OUTPUTS} fields. None is a good answer; a wrong field does more harm than a missing one.
-3. What the operation is merely given is no result.
-4. The reason is one short sentence about this operation.
 
-Examples, from a bicycle workshop:
-Operation: take in bike: Opens a repair for a bike that a customer brings.
-It is given: customer, bike
-Fields to pick from: closing_time, mechanic, price_list, repair_id
-{{"outputs": [{{"name": "repair_id", "reason": "opening a repair gives it a number of its own", "confidence": 0.95}}]}}
-Operation: lock the till: Ends the day at the till.
-It is given: till
-Fields to pick from: closing_time, mechanic, price_list, repair_id
-{{"outputs": []}}
+class _Reply(NamedTuple):
+    """The names that the model got, and its answer."""
 
-Answer with one JSON object and nothing else: {{"outputs": [{{"name": …, "reason": …, "confidence": …}}]}}"""
-
-_Row = dict[str, Any]
+    names: tuple[str, ...]
+    answer: StructuredAnswer[list[_Proposal]]
 
 
 class LlmOutputs:
-    """Finds outputs: the documented ones as the rules have them, those of tools that document none from a chat model.
+    """Finds outputs: documented ones by the rules, those of tools that document none by a chat model.
 
-    The model picks from the catalogue's input names, but for the tool's own: what a tool is given it need not be asked
-    for. Of a large catalogue it is shown the nearest names only, by words and entity shared with the tool; what it names
-    beyond the list that it was shown is rejected, as is what it is not sure of. A tool without a usable answer has no outputs, and a rejection says why.
+    The model chooses among the input names of the catalogue, without the tool's own. Of a large catalogue it gets the nearest
+    names only, by the words and the entity that they share with the tool. Names that it did not get and names of low confidence
+    are rejected. A tool without a usable answer has no outputs, and a rejection with the reason.
 
     :param cache: where answers are kept; None keeps none.
-    :param candidates: how many names the model is shown, at least 1.
-    :param concurrency: calls under way at once, at least 1.
+    :param candidates: how many names the model gets, at least 1.
+    :param concurrency: calls at the same time, at least 1.
     :raises MissingExtraError: when jsonschema is not installed.
     """
+
+    name = NAME
 
     def __init__(
         self,
@@ -90,66 +76,55 @@ class LlmOutputs:
             if value < 1:
                 raise InvalidArgumentError(f"{value} is too few", subject=field, remedy="Use 1 or more")
         self._catalogue = catalogue
-        self._asking = Asking(model, cache)
+        self._chat = ChatStep(model, cache)
         self._count = candidates
         self._concurrency = concurrency
-        self._parser = reader(_schema())
-
-    @property
-    def name(self) -> str:
-        """Versioned name."""
-        return NAME
+        self._parser = answer_parser(_schema())
 
     def find(self) -> ToolOutputs:
         """The outputs of every tool; see :class:`datagen.seams.OutputFinder`.
 
-        :raises BudgetExceededError: when the cap is reached; what was answered is in the cache.
+        :raises BudgetExceededError: when the cap is reached; earlier answers are in the cache.
         """
-        by_rules = RulesOutputs(self._catalogue).find()
-        silent = [tool for tool in self._catalogue.tools if not tool.returns]
-        found = {tool.id: by_rules.by_tool.get(tool.id, ()) for tool in self._catalogue.tools if tool.returns}
+        by_rules, candidates = RulesOutputs(self._catalogue).find(), Candidates(self._catalogue)
+        tools = self._catalogue.tools
+        found = {tool.id: by_rules.by_tool.get(tool.id, ()) for tool in tools if tool.returns}
         rejected = [rejection for rejection in by_rules.rejected if rejection.subject[0] in found]
-        for tool, (names, answer) in self._answers(silent):
-            found[tool.id], faults = _outputs(tool, answer, names)
-            rejected.extend(faults)
-        return ToolOutputs(
-            by_tool={tool.id: found[tool.id] for tool in self._catalogue.tools}, rejected=tuple(rejected)
-        )
+        undocumented = [tool for tool in tools if not tool.returns]
+        replies = concurrent_map(undocumented, lambda tool: self._call(tool, candidates), concurrency=self._concurrency)
+        for tool, reply in replies:
+            outputs = _outputs(tool, reply)
+            found[tool.id] = outputs.kept
+            rejected.extend(outputs.rejected)
+        return ToolOutputs(by_tool={tool.id: found[tool.id] for tool in tools}, rejected=tuple(rejected))
 
-    def _answers(
-        self, tools: Sequence[Tool]
-    ) -> Iterator[tuple[Tool, tuple[frozenset[str], StructuredAnswer[list[_Row]]]]]:
-        candidates = Candidates(self._catalogue)
+    def _call(self, tool: Tool, candidates: Candidates) -> _Reply:
+        names = candidates.nearest(tool, self._count)
+        if not names:
+            problem = "no tool of the catalogue has an input that an output could fill"
+            return _Reply(names, StructuredAnswer(problem=problem))
+        return _Reply(names, self._chat.call(_request(tool, names, candidates), self._parse))
 
-        def work(tool: Tool) -> tuple[frozenset[str], StructuredAnswer[list[_Row]]]:
-            names = candidates.nearest(tool, self._count)
-            if not names:
-                return frozenset(), StructuredAnswer(
-                    problem="no tool of the catalogue has an input that an output could fill"
-                )
-            return frozenset(names), self._asking.ask(_question(tool, names, candidates), self._read)
-
-        return concurrent_map(tools, work, concurrency=self._concurrency)
-
-    def _read(self, text: str) -> list[_Row]:
-        rows: list[_Row] = self._parser.parse(text)["outputs"]
-        return [{**row, "reason": sentence(row["reason"])} for row in rows]
+    def _parse(self, text: str) -> list[_Proposal]:
+        rows = [_Proposal(**row) for row in self._parser.parse(text)["outputs"]]
+        return [replace(row, reason=one_line(row.reason)) for row in rows]
 
 
-def _question(tool: Tool, names: Sequence[str], candidates: Candidates) -> StructuredRequest:
-    inputs = ", ".join(parameter.name for parameter in inputs_of(tool)) or "none"
+def _request(tool: Tool, names: Sequence[str], candidates: Candidates) -> StructuredRequest:
+    inputs = ", ".join(parameter.name for parameter in prompt_inputs(tool)) or "none"
     lines = [
-        f"Operation: {purpose(tool, most_chars=_DESCRIPTION_CHARS)}",
+        f"Operation: {purpose(tool, most_chars=_MAX_DESCRIPTION_CHARS)}",
         f"It is given: {inputs}",
-        f"Fields to pick from: {', '.join(map(candidates.told, sorted(names)))}",
+        f"Fields to pick from: {', '.join(map(candidates.described, sorted(names)))}",
     ]
-    return question(_INSTRUCTIONS, "\n".join(lines), _schema(names), "outputs", max_tokens=_MAX_TOKENS)
+    instructions = render_prompt("outputs", most=MAX_OUTPUTS)
+    return structured_request(instructions, "\n".join(lines), _schema(names), "outputs", max_tokens=_MAX_TOKENS)
 
 
 def _schema(names: Sequence[str] = ()) -> dict[str, Any]:
-    """The schema of an answer; with names it is the one that a server is to keep to.
+    """The schema of an answer; the one with names is for the server.
 
-    Answers are read without them: one name outside the list costs that name, not the whole answer.
+    Answers are parsed without them: a name outside the list is dropped, and the rest of the answer is used.
     """
     name: dict[str, Any] = {"type": "string", "enum": sorted(names)} if names else {"type": "string"}
     confidence = {"type": "number", "minimum": 0, "maximum": 1}
@@ -158,37 +133,38 @@ def _schema(names: Sequence[str] = ()) -> dict[str, Any]:
     return answer_schema(outputs={**rows, "maxItems": MAX_OUTPUTS} if names else rows)
 
 
-def _outputs(
-    tool: Tool, answer: StructuredAnswer[list[_Row]], names: frozenset[str]
-) -> tuple[tuple[ToolOutput, ...], list[RejectedRequest]]:
-    if answer.value is None:
-        return (), [_rejection(tool, answer.problem.rstrip("."), answer.text)]
-    kept: list[ToolOutput] = []
+class _Outputs(NamedTuple):
+    kept: tuple[ToolOutput, ...]
+    rejected: tuple[RejectedRequest, ...]
+
+
+def _outputs(tool: Tool, reply: _Reply) -> _Outputs:
+    """The outputs of a tool, and what was rejected of the model's answer."""
+    if reply.answer.value is None:
+        return _Outputs((), (_rejection(tool, reply.answer.problem.rstrip("."), reply.answer.text),))
+    kept: dict[str, ToolOutput] = {}
     rejected: list[RejectedRequest] = []
-    for row in sorted(answer.value, key=lambda row: (-row["confidence"], row["name"])):
-        fault = _fault(row, names, [one.name for one in kept])
+    for one in sorted(reply.answer.value, key=lambda one: (-one.confidence, one.name)):
+        fault = _fault(one, reply.names, kept)
         if fault:
             rejected.append(_rejection(tool, fault))
         else:
-            confidence = min(float(row["confidence"]), _MOST_CONFIDENCE)
-            kept.append(
-                ToolOutput(
-                    tool=tool.id, name=row["name"], confidence=confidence, reason=row["reason"], documented=False
-                )
+            confidence = min(float(one.confidence), _MOST_CONFIDENCE)
+            kept[one.name] = ToolOutput(
+                tool=tool.id, name=one.name, confidence=confidence, reason=one.reason, documented=False
             )
-    return tuple(kept), rejected
+    return _Outputs(tuple(kept.values()), tuple(rejected))
 
 
-def _fault(row: _Row, names: frozenset[str], kept: Iterable[str]) -> str:
-    name = repr(row["name"][:_TOLD_NAME_CHARS])
-    taken = list(kept)
-    if row["name"] not in names:
+def _fault(one: _Proposal, names: Collection[str], kept: Collection[str]) -> str:
+    name = repr(one.name[:_MAX_NAME_CHARS])
+    if one.name not in names:
         return f"the model named the output {name}, which is not on the list"
-    if row["confidence"] < _LEAST_CONFIDENCE:
-        return f"the model gives the output {name} a confidence of {row['confidence']:.2f}, below {_LEAST_CONFIDENCE}"
-    if row["name"] in taken:
+    if one.confidence < _LEAST_CONFIDENCE:
+        return f"the model gives the output {name} a confidence of {one.confidence:.2f}, below {_LEAST_CONFIDENCE}"
+    if one.name in kept:
         return f"the model named the output {name} twice"
-    if len(taken) >= MAX_OUTPUTS:
+    if len(kept) >= MAX_OUTPUTS:
         return f"the model named more than {MAX_OUTPUTS} outputs, {name} among them"
     return ""
 

@@ -69,7 +69,7 @@ class Named:
         self.complete = model.complete
 
 
-def worded(query: str, *values: tuple[int, str, str]) -> str:
+def llm_answer(query: str, *values: tuple[int, str, str]) -> str:
     rows = [{"tool": tool, "parameter": parameter, "value": value} for tool, parameter, value in values]
     return json.dumps({"values": rows, "query": query})
 

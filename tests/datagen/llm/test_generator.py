@@ -14,10 +14,10 @@ from inference.budget import Budget
 from inference.result_cache import ResultCache
 from inference.scripted import ScriptedChat
 from ontology import BudgetExceededError, InvalidArgumentError, ModelError, NotFoundError
-from tests.datagen.llm.shop import CHAIN, EDGE, FIND, ONE, PING, SHIP, TRACK, Named, bodies, catalogue, chat, worded
+from tests.datagen.llm.shop import CHAIN, EDGE, FIND, ONE, PING, SHIP, TRACK, Named, bodies, catalogue, chat, llm_answer
 from tests.ingest.extract.llm_server import Reply, chat_server
 
-GOOD = worded(
+GOOD = llm_answer(
     "Put whatever Ada Wren ordered on the road for Friday, please.",
     (1, "customer_name", "Ada Wren"),
     (2, "ship_date", "friday"),
@@ -38,12 +38,12 @@ def rejected(answer: str, path: ToolPath = CHAIN, request_class: str = CLASS) ->
     return found
 
 
-def test_a_good_answer_becomes_a_draft_whose_values_stand_in_it() -> None:
+def test_a_good_answer_becomes_a_text_whose_values_stand_in_it() -> None:
     with chat_server(lambda _request, _number: Reply(text=GOOD)) as server:
         generator: Generator = LlmGenerator(catalogue(), chat(server))
-        draft = generator.generate(CHAIN, CLASS, seed=1)
+        generated = generator.generate(CHAIN, CLASS, seed=1)
     assert generator.name == "llm.v1"
-    assert draft == GeneratedText(
+    assert generated == GeneratedText(
         text="Put whatever Ada Wren ordered on the road for Friday, please.",
         values=(
             SampleValue(tool=FIND.id, parameter="customer_name", value="Ada Wren"),
@@ -61,7 +61,7 @@ def test_a_good_answer_becomes_a_draft_whose_values_stand_in_it() -> None:
 
 
 @pytest.mark.parametrize("request_class", CLASSES)
-def test_each_class_is_told_as_what_it_is(request_class: str) -> None:
+def test_each_class_has_its_own_prompt(request_class: str) -> None:
     model = ScriptedChat([GOOD])
     path = ONE if request_class == "single-intent" else CHAIN
     assert isinstance(LlmGenerator(catalogue(), model).generate(path, request_class, seed=0), GeneratedText)
@@ -73,45 +73,47 @@ def test_each_class_is_told_as_what_it_is(request_class: str) -> None:
     assert all(value["value"] in shown["query"] for value in shown["values"])
 
 
-def test_values_that_the_request_does_not_say_are_dropped() -> None:
-    answer = worded(
+def test_values_that_are_not_in_the_text_are_dropped() -> None:
+    answer = llm_answer(
         "Put whatever Ada Wren ordered on the road for Friday.",
         (1, "customer_name", "Ada Wren"),
-        (2, "ship_date", "2025-03-14"),  # not said
+        (2, "ship_date", "2025-03-14"),  # not in the text
         (2, "order_id", "Friday"),  # an earlier step gives it
         (2, "carrier", "Fri"),  # not a whole word
         (2, "weight", "Friday"),  # no such input
         (7, "carrier", "Friday"),  # no such step
-        (1, "customer_name", "Ada"),  # said already
+        (1, "customer_name", "Ada"),  # stated already
     )
-    draft = LlmGenerator(catalogue(), ScriptedChat([answer])).generate(CHAIN, CLASS, seed=0)
-    assert isinstance(draft, GeneratedText)
-    assert [(value.parameter, value.value) for value in draft.values] == [("customer_name", "Ada Wren")]
+    generated = LlmGenerator(catalogue(), ScriptedChat([answer])).generate(CHAIN, CLASS, seed=0)
+    assert isinstance(generated, GeneratedText)
+    assert [(value.parameter, value.value) for value in generated.values] == [("customer_name", "Ada Wren")]
 
 
 def test_a_whole_number_may_be_written_with_a_point() -> None:
     answer = GOOD.replace('"tool": 1', '"tool": 1.0')
-    draft = LlmGenerator(catalogue(), ScriptedChat([answer])).generate(CHAIN, CLASS, seed=0)
-    assert isinstance(draft, GeneratedText)
-    assert len(draft.values) == 2
+    generated = LlmGenerator(catalogue(), ScriptedChat([answer])).generate(CHAIN, CLASS, seed=0)
+    assert isinstance(generated, GeneratedText)
+    assert len(generated.values) == 2
 
 
 def test_a_request_without_a_value_is_rejected() -> None:
-    assert "no value" in rejected(worded("Put the order on the road for somebody.")).reason
+    assert "no value" in rejected(llm_answer("Put the order on the road for somebody.")).reason
     assert (
         "no value"
-        in rejected(worded("Send out the customer name's order.", (1, "customer_name", "the customer name"))).reason
+        in rejected(llm_answer("Send out the customer name's order.", (1, "customer_name", "the customer name"))).reason
     )
 
 
 def test_the_whole_message_is_no_value() -> None:
-    assert "no value" in rejected(worded("Put Ada's order out.", (1, "customer_name", "Put Ada's order out"))).reason
+    assert (
+        "no value" in rejected(llm_answer("Put Ada's order out.", (1, "customer_name", "Put Ada's order out"))).reason
+    )
 
 
 def test_a_tool_without_inputs_needs_no_value() -> None:
-    model = ScriptedChat([worded("Is the shop up at the moment?")])
-    draft = LlmGenerator(catalogue(), model).generate(ToolPath(tools=(PING.id,)), "single-intent", seed=0)
-    assert draft == GeneratedText(text="Is the shop up at the moment?", values=())
+    model = ScriptedChat([llm_answer("Is the shop up at the moment?")])
+    generated = LlmGenerator(catalogue(), model).generate(ToolPath(tools=(PING.id,)), "single-intent", seed=0)
+    assert generated == GeneratedText(text="Is the shop up at the moment?", values=())
 
 
 ADA = (1, "customer_name", "Ada")
@@ -122,17 +124,17 @@ BAD = {
     "missing-field": ('{"query": "send the order of Ada"}', "outside the schema"),
     "wrong-type": ('{"query": 7, "values": []}', "outside the schema"),
     "list": ("[]", "outside the schema"),
-    "empty": (worded("", ADA), "empty or too short"),
-    "blank": (worded(" \n ", ADA), "empty or too short"),
-    "tool-name": (worded("run ship_order for Ada please", ADA), "internal name 'ship_order'"),
-    "tool-id": (worded("run shop/find_orders for Ada please", ADA), "internal name"),
-    "input-name": (worded("Ada's order, with ship_date Friday", ADA), "internal name 'ship_date'"),
-    "placeholder": (worded("send Ada's order on [date]", ADA), "where a real value should stand"),
-    "half-character": (worded("send Ada's order \ud83d now", ADA), "half a character"),
-    "too-long": (worded("send Ada's order " + " ".join(f"by way {n} or" for n in range(100)), ADA), "are the most"),
-    "loop": (worded("send Ada's order. " + "and send it out again " * 6, ADA), "repeats itself"),
-    "example": (worded("Ada's order: put the bike that Mrs Amari brought in down", ADA), "repeats the example"),
-    "same-sentence": (worded("Send Ada's order on Friday. Send Ada's order on Friday.", ADA), "repeats itself"),
+    "empty": (llm_answer("", ADA), "empty or too short"),
+    "blank": (llm_answer(" \n ", ADA), "empty or too short"),
+    "tool-name": (llm_answer("run ship_order for Ada please", ADA), "internal name 'ship_order'"),
+    "tool-id": (llm_answer("run shop/find_orders for Ada please", ADA), "internal name"),
+    "input-name": (llm_answer("Ada's order, with ship_date Friday", ADA), "internal name 'ship_date'"),
+    "placeholder": (llm_answer("send Ada's order on [date]", ADA), "where a real value should stand"),
+    "half-character": (llm_answer("send Ada's order \ud83d now", ADA), "half a character"),
+    "too-long": (llm_answer("send Ada's order " + " ".join(f"by way {n} or" for n in range(100)), ADA), "are the most"),
+    "loop": (llm_answer("send Ada's order. " + "and send it out again " * 6, ADA), "repeats itself"),
+    "example": (llm_answer("Ada's order: put the bike that Mrs Amari brought in down", ADA), "repeats the example"),
+    "same-sentence": (llm_answer("Send Ada's order on Friday. Send Ada's order on Friday.", ADA), "repeats itself"),
 }
 
 
@@ -144,14 +146,14 @@ def test_an_answer_that_is_no_request_is_rejected_with_its_reason(answer: str, r
 
 
 @pytest.mark.parametrize(("answer", "reason"), BAD.values(), ids=BAD.keys())
-def test_its_fault_is_told_and_it_may_be_mended(answer: str, reason: str) -> None:
+def test_the_model_gets_the_fault_and_a_second_attempt(answer: str, reason: str) -> None:
     with chat_server(lambda _, number: Reply(text=answer if number == 1 else GOOD)) as server:
-        draft = LlmGenerator(catalogue(), chat(server)).generate(CHAIN, CLASS, seed=0)
-    assert isinstance(draft, GeneratedText)
+        generated = LlmGenerator(catalogue(), chat(server)).generate(CHAIN, CLASS, seed=0)
+    assert isinstance(generated, GeneratedText)
     assert reason in bodies(server.requests)[1]
 
 
-def test_an_answer_cut_at_the_limit_is_called_so() -> None:
+def test_an_answer_cut_at_the_limit_is_named_so() -> None:
     with chat_server(lambda *_: Reply(text=GOOD[:40], finish="length")) as server:
         found = LlmGenerator(catalogue(), chat(server)).generate(CHAIN, CLASS, seed=0)
     assert isinstance(found, RejectedRequest)
@@ -162,7 +164,7 @@ def test_an_answer_cut_at_the_limit_is_called_so() -> None:
     ("path", "request_class"),
     [(CHAIN, "single-intent"), (ONE, "multi-intent"), (ONE, "conditional-multi-step"), (ONE, CLASS)],
 )
-def test_a_class_that_the_path_cannot_have_asks_nothing(path: ToolPath, request_class: str) -> None:
+def test_a_class_that_the_path_cannot_have_makes_no_call(path: ToolPath, request_class: str) -> None:
     model = ScriptedChat([])
     found = LlmGenerator(catalogue(), model).generate(path, request_class, seed=0)
     assert isinstance(found, RejectedRequest)
@@ -177,7 +179,7 @@ def test_unknown_classes_and_tools_are_errors() -> None:
         generator.generate(ToolPath(tools=("shop/none",)), "single-intent", seed=0)
 
 
-def test_another_seed_is_asked_anew_and_the_same_one_is_not() -> None:
+def test_another_seed_is_another_call_and_the_same_one_is_not() -> None:
     cache = ResultCache()
     with chat_server(lambda *_: Reply(text=GOOD)) as server:
         generator = LlmGenerator(catalogue(), chat(server), cache)
@@ -191,7 +193,7 @@ def test_another_seed_is_asked_anew_and_the_same_one_is_not() -> None:
     assert len({body.split("Written by ")[1].split(";")[0] for body in bodies(server.requests)}) > 3
 
 
-def test_the_cache_tells_models_classes_paths_and_documents_apart() -> None:
+def test_the_cache_distinguishes_models_classes_paths_and_documents() -> None:
     cache = ResultCache()
     other = ScriptedChat(lambda _messages: GOOD)
     other.name = "other"
@@ -208,7 +210,9 @@ def test_the_cache_tells_models_classes_paths_and_documents_apart() -> None:
     assert len(model.calls) + len(other.calls) == 5
 
 
-def test_a_model_that_dies_on_the_way_is_an_error_and_the_next_run_asks_only_the_rest(tmp_path: Path) -> None:
+def test_a_model_that_fails_on_the_way_is_an_error_and_the_next_run_makes_only_the_rest_of_the_calls(
+    tmp_path: Path,
+) -> None:
     with ResultCache(tmp_path / "cache.sqlite") as cache:
         with chat_server(lambda _, number: Reply(text=GOOD) if number <= 4 else Reply(status=400)) as server:
             model = chat(server)

@@ -155,4 +155,4 @@ def test_of_a_large_catalogue_the_nearest_names_are_shown() -> None:
 
 def test_names_are_shown_with_what_their_documents_say() -> None:
     tool = Tool(id="a/b", name="b", parameters=(Parameter(name="zone", description="Part of the\n hall"),))
-    assert Candidates(catalogue(tool)).told("zone") == "zone (Part of the hall)"
+    assert Candidates(catalogue(tool)).described("zone") == "zone (Part of the hall)"

@@ -18,7 +18,7 @@ Script = Callable[[Body, int], Reply]
 
 MIX = "single-intent: 5\n"
 # For each tool: what somebody types who wants it, and the one value in it.
-WORDED = {
+TEXTS = {
     "find customers": ("Do we have anybody called Brenda Osei on our books?", "name", "Brenda Osei"),
     "list invoices": ("What has account 40021 been billed for so far?", "customer_id", "40021"),
     "pay invoice": ("Settle bill 2024-118 on 3 May, will you?", "invoice_id", "2024-118"),
@@ -44,7 +44,7 @@ def answered(request: Body, /, **instead: Any) -> str:
         return json.dumps({"reason": "it wants one thing", "class": "single-intent"})
     if name == "error":
         return json.dumps({"reason": "nothing is wrong", "fault": "none"})
-    query, parameter, value = WORDED[text.removeprefix("Step 1. ").partition(":")[0]]
+    query, parameter, value = TEXTS[text.removeprefix("Step 1. ").partition(":")[0]]
     return json.dumps({"query": query, "values": [{"tool": 1, "parameter": parameter, "value": value}]})
 
 
@@ -100,12 +100,12 @@ def test_the_same_again_asks_the_model_nothing(call: Call, tmp_path: Path) -> No
 
 
 def locked(*tools: str) -> Script:
-    """A model that answers nothing about wording these tools; nothing at all where none is named."""
+    """A model that answers nothing about requests for these tools; nothing at all where none is named."""
 
     def script(request: Body, number: int) -> Reply:
-        wording = request["response_format"]["json_schema"]["name"] == "request"
+        generating = request["response_format"]["json_schema"]["name"] == "request"
         about = any(f"Step 1. {tool.replace('_', ' ')}:" in asked(request) for tool in tools)
-        return Reply(status=401) if not tools or (wording and about) else good(request, number)
+        return Reply(status=401) if not tools or (generating and about) else good(request, number)
 
     return script
 
@@ -156,7 +156,7 @@ def test_a_cap_that_is_reached_keeps_what_was_made(call: Call, tmp_path: Path) -
     ],
     ids=["prose", "leak", "loop", "empty"],
 )
-def test_wordings_that_cannot_be_used_end_in_no_request_and_their_reasons(
+def test_texts_that_cannot_be_used_end_in_no_request_and_their_reasons(
     call: Call, tmp_path: Path, said: object, told: str
 ) -> None:
     def script(request: Body, _number: int) -> Reply:
@@ -170,7 +170,7 @@ def test_wordings_that_cannot_be_used_end_in_no_request_and_their_reasons(
 
 
 def test_a_model_that_always_says_the_same_gets_one_request_kept(call: Call, tmp_path: Path) -> None:
-    query, _, _ = WORDED["get weather"]
+    query, _, _ = TEXTS["get weather"]
 
     def script(request: Body, _number: int) -> Reply:
         name = "city" if "get weather" in asked(request) else "name"

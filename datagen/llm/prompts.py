@@ -1,0 +1,64 @@
+"""Prompts: the texts that are sent to a chat model, rendered from the templates of ``prompts.yaml``."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jinja2 import Environment, StrictUndefined
+
+__all__ = ["FAULTS", "example_of", "generation_prompt", "persona", "render_prompt"]
+
+_DATA: Mapping[str, Any] = yaml.safe_load((Path(__file__).parent / "prompts.yaml").read_text(encoding="utf-8"))
+FAULTS: tuple[str, ...] = tuple(_DATA["faults"])
+"""The words for what can be wrong with a request; the first one is that nothing is."""
+
+
+def render_prompt(name: str, **values: object) -> str:
+    """The prompt of this name with these values in it."""
+    return _render(
+        _DATA["prompts"][name], classes=_DATA["classes"], faults=_DATA["faults"], steps=_DATA["steps"], **values
+    )
+
+
+def example_of(request_class: str) -> str:
+    """The request that the model is shown as an example of a class."""
+    example: str = _DATA["classes"][request_class]["example"]
+    return example
+
+
+def generation_prompt(request_class: str, *, most_words: int) -> str:
+    """The prompt for a request of a class."""
+    return render_prompt("request", kind=_DATA["classes"][request_class], most_words=most_words)
+
+
+def persona(seed: int, subject: str) -> str:
+    """Who writes a request and how; the same for the same seed and subject."""
+    rng, data = random.Random(f"{seed}\n{subject}"), _DATA["personas"]
+    name, city = rng.choice(data["people"])
+    return _render(
+        data["template"],
+        writer=rng.choice(data["writers"]),
+        style=rng.choice(data["styles"]),
+        name=name,
+        city=city,
+        time=rng.choice(data["times"]),
+        number=rng.randrange(20, 99_999),
+        seed=seed,
+    )
+
+
+def _render(template: str, **values: object) -> str:
+    return _environment().from_string(template).render(**values)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, autoescape=False)
+    environment.filters["json"] = json.dumps
+    return environment

@@ -1,14 +1,15 @@
-"""The offline road: tools → triples → valid under the ontology → canonical → tool graph, each step with its account."""
+"""The offline pipeline: tools → triples → valid under the ontology → canonical → tool graph, with a report of each stage."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inference.encoder import Encoder
 from inference.result_cache import ResultCache
@@ -28,16 +29,16 @@ if TYPE_CHECKING:
 
 __all__ = ["GraphBuild", "build_tool_graph"]
 
-_CACHE_KIND = "extraction.v2"
-_CHUNK = 512  # tools whose extractions are stored together: what a crash may cost
+_CACHE_KIND = "extraction.v3"
+_CHUNK = 512  # tools whose extractions are stored together: the most that a crash loses
 
 
 @dataclass(frozen=True, kw_only=True)
 class GraphBuild:
-    """A tool graph and the account of how it came to be.
+    """A tool graph and the report of its build.
 
     :param kept: predicate → triples kept, before equal ones were merged.
-    :param rejected: triples rejected, with their reasons.
+    :param rejected: rejected triples, with their reasons.
     :param failed: tool id → why its document could not be extracted as a whole.
     :param reused: extractions taken from the cache.
     :param seconds: stage → seconds.
@@ -65,53 +66,59 @@ def build_tool_graph(
 
     :param encoder: finds near-duplicate names and the nearest predicate; without one only exact rules apply.
     :param cache: extractions of unchanged documents are taken from it.
-    :raises ModelError: when the extractor's model is dead; what was extracted before stays in the cache.
+    :raises ModelError: when the extractor's model is unavailable; what was extracted before stays in the cache.
     """
     seconds: dict[str, float] = {}
-    started = time.perf_counter()
     kept: list[Triple] = []
     rejected: list[RejectedTriple] = []
     failed: dict[str, str] = {}
     reused = 0
-    extractions = _extractions(tools, extractor, cache)
-    for number, (tool, (extraction, cached)) in enumerate(zip(tools, extractions, strict=True), start=1):
-        valid, invalid = validate(tool, extraction.triples, ontology)
-        kept.extend(valid)
-        rejected.extend((*extraction.rejected, *invalid))
-        reused += cached
-        if extraction.error:
-            failed[tool.id] = extraction.error
-        progress("extract", number, len(tools))
-    seconds["extract"] = time.perf_counter() - started
-
-    started = time.perf_counter()
-    canonical = canonicalize(kept, tools, ontology, encoder=encoder)
-    progress("canonicalize", len(canonical.triples), len(kept))
-    rejected.extend(canonical.rejected)
-    seconds["canonicalize"] = time.perf_counter() - started
-
-    started = time.perf_counter()
-    derived = list(derive_edges(tools, ontology))
-    graph = build_graph(tools, canonical.triples, ontology, canonical.surface_forms, derived=derived)
-    progress("link", len(derived), len(derived))
-    seconds["link"] = time.perf_counter() - started
+    with _timed("extract", seconds):
+        extractions = zip(tools, _extractions(tools, extractor, cache), strict=True)
+        for number, (tool, (extraction, cached)) in enumerate(extractions, start=1):
+            checked = validate(tool, extraction.triples, ontology)
+            kept.extend(checked.kept)
+            rejected.extend((*extraction.rejected, *checked.rejected))
+            reused += cached
+            if extraction.error:
+                failed[tool.id] = extraction.error
+            progress("extract", number, len(tools))
+    with _timed("canonicalize", seconds):
+        canonical = canonicalize(kept, tools, ontology, encoder=encoder)
+        progress("canonicalize", len(canonical.triples), len(kept))
+    with _timed("link", seconds):
+        derived = list(derive_edges(tools, ontology))
+        graph = build_graph(tools, canonical.triples, ontology, canonical.surface_forms, derived=derived)
+        progress("link", len(derived), len(derived))
     return GraphBuild(
         graph=graph,
         canonical=canonical,
         kept=Counter(triple.predicate for triple in canonical.triples),
-        rejected=tuple(rejected),
+        rejected=(*rejected, *canonical.rejected),
         failed=failed,
         reused=reused,
         seconds=seconds,
     )
 
 
-def _extractions(
-    tools: Sequence[Tool], extractor: Extractor, cache: ResultCache | None
-) -> Iterator[tuple[Extraction, bool]]:
-    """One extraction for each tool in order, with whether it came from the cache."""
+@contextlib.contextmanager
+def _timed(stage: str, seconds: dict[str, float]) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    seconds[stage] = time.perf_counter() - started
+
+
+class _Extracted(NamedTuple):
+    """An extraction, and whether it is taken from the cache."""
+
+    extraction: Extraction
+    cached: bool
+
+
+def _extractions(tools: Sequence[Tool], extractor: Extractor, cache: ResultCache | None) -> Iterator[_Extracted]:
+    """One extraction for each tool, in order."""
     if cache is None:
-        yield from ((extraction, False) for extraction in extractor.extract(tools))
+        yield from (_Extracted(extraction, False) for extraction in extractor.extract(tools))
         return
     keys = [_key(tool, extractor.fingerprint) for tool in tools]
     known = cache.get_many(_CACHE_KIND, keys)
@@ -119,9 +126,9 @@ def _extractions(
     fresh = _stored(extractor.extract([tool for tool, _ in missing]), [key for _, key in missing], cache)
     for key in keys:
         if key in known:
-            yield Extraction.from_json(json.loads(known[key])), True
+            yield _Extracted(_codec().validate_json(known[key]), True)
         else:
-            yield next(fresh), False
+            yield _Extracted(next(fresh), False)
 
 
 def _stored(extractions: Iterable[Extraction], keys: Sequence[str], cache: ResultCache) -> Iterator[Extraction]:
@@ -130,13 +137,21 @@ def _stored(extractions: Iterable[Extraction], keys: Sequence[str], cache: Resul
     try:
         for extraction, key in zip(extractions, keys, strict=True):
             if not extraction.error:  # a failure is tried again by the next build
-                pending[key] = json.dumps(extraction.to_json(), ensure_ascii=False).encode()
+                pending[key] = _codec().dump_json(extraction)
             if len(pending) >= _CHUNK:
                 cache.put_many(_CACHE_KIND, pending)
                 pending = {}
             yield extraction
     finally:
         cache.put_many(_CACHE_KIND, pending)
+
+
+@cache
+def _codec() -> Any:
+    """The JSON form of an extraction in the cache."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Extraction)
 
 
 def _key(tool: Tool, fingerprint: str) -> str:

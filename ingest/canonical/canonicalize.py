@@ -211,10 +211,10 @@ def _rewritten(
         head_surface, tail_surface = names.ends(triple)
         head, tail = nodes.final(names.node(head_surface)), nodes.final(names.node(tail_surface))
         if not head[1] or not tail[1]:
-            rejected.append(RejectedTriple(triple=triple, reason="no-name", detail="one end has no letter or digit"))
+            rejected.append(RejectedTriple(triple, "no-name", "one end has no letter or digit"))
         elif head == tail:
             detail = f"both ends became the {head[0]} {head[1]!r}"
-            rejected.append(RejectedTriple(triple=triple, reason="self-loop", detail=detail))
+            rejected.append(RejectedTriple(triple, "self-loop", detail))
         else:
             kept.append(_renamed(triple, head, predicates[_signature(triple)].predicate, tail))
     return kept, rejected

@@ -1,33 +1,59 @@
-"""The seam ``Extractor``: tool documents in, raw triples with provenance out."""
+"""The seam ``Extractor``: tool documents to raw triples with provenance."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import NamedTuple, Protocol
 
 from ontology.tool import Tool
 from ontology.triple import Triple
 
-__all__ = ["Extraction", "Extractor", "RejectedTriple"]
+__all__ = ["Extraction", "Extractor", "Fault", "RejectedTriple", "Sorted", "sort_out"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RejectedTriple:
-    """A triple that was not taken into the graph, and why.
+class Fault(NamedTuple):
+    """What is wrong with a triple.
 
-    :param reason: a slug that counts can be made of: ``outside-domain``, ``no-evidence``, ``self-loop``, …
+    :param reason: a slug for counts: ``outside-domain``, ``no-evidence``, ``self-loop``, …
     :param detail: one sentence.
     """
+
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedTriple:
+    """A triple that is not in the graph, with its fault."""
 
     triple: Triple
     reason: str
     detail: str
 
 
+class Sorted(NamedTuple):
+    """Triples of a document that are kept, and those that are rejected, each in their order."""
+
+    kept: list[Triple]
+    rejected: list[RejectedTriple]
+
+
+def sort_out(triples: Iterable[Triple], fault_of: Callable[[Triple], Fault | None]) -> Sorted:
+    """Divide triples into those without and those with a fault."""
+    result = Sorted([], [])
+    for triple in triples:
+        fault = fault_of(triple)
+        if fault is None:
+            result.kept.append(triple)
+        else:
+            result.rejected.append(RejectedTriple(triple, *fault))
+    return result
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What one tool's document says.
+    """The triples of one tool's document.
 
     :param error: why the tool could not be extracted as a whole, or empty; it then has what its structure declares.
     """
@@ -36,28 +62,6 @@ class Extraction:
     triples: tuple[Triple, ...]
     rejected: tuple[RejectedTriple, ...] = ()
     error: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form, for the cache."""
-        return {
-            "tool_id": self.tool_id,
-            "triples": [triple.to_json() for triple in self.triples],
-            "rejected": [[r.triple.to_json(), r.reason, r.detail] for r in self.rejected],
-            "error": self.error,
-        }
-
-    @classmethod
-    def from_json(cls, row: dict[str, Any]) -> Extraction:
-        """Read the JSON form."""
-        return cls(
-            tool_id=row["tool_id"],
-            triples=tuple(map(Triple.from_json, row["triples"])),
-            rejected=tuple(
-                RejectedTriple(triple=Triple.from_json(triple), reason=reason, detail=detail)
-                for triple, reason, detail in row["rejected"]
-            ),
-            error=row["error"],
-        )
 
 
 class Extractor(Protocol):
@@ -74,6 +78,6 @@ class Extractor(Protocol):
     def extract(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
         """One Extraction for each tool, in order, each depending on its tool alone.
 
-        :raises ModelError: when a model is needed and dead.
+        :raises ModelError: when a model is needed and unavailable.
         :raises BudgetExceededError: when the cap is reached; what was yielded before stays good.
         """

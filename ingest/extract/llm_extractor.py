@@ -1,7 +1,7 @@
-"""The ``llm`` extractor: what the language of a document says, read by a chat model inside the ontology.
+"""The ``llm`` extractor: triples from the text of a document by a chat model, within the ontology.
 
-What a document declares is never asked of the model: structure is read by the rules that ``rules`` uses too. Answers are
-kept by content hash as they arrive, so that a run after a crash, or with some documents changed, pays for the rest only.
+Declared structure is not given to the model: it is read by the same rules as in ``rules``. Answers are kept by content hash as they
+arrive, so that a run after a crash, or with some documents changed, calls the model for the rest only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from inference.concurrent_map import concurrent_map
 from inference.result_cache import ResultCache
 from inference.structured_chat import FailureBudget, StructuredAnswer, StructuredChat, StructuredRequest
 from ingest.extract.extractor import Extraction
-from ingest.extract.parse_answer import AnswerReader, said_triples
+from ingest.extract.parse_answer import AnswerReader, answer_triples
 from ingest.extract.prompt import PROMPT_VERSION, answer_schema, document, instructions, repair
 from ingest.extract.structure import structural_triples
 from ingest.extract.triple_rules import finish
@@ -34,12 +34,12 @@ _CONCURRENCY = 4
 
 
 class LlmExtractor:
-    """Reads triples with a chat model.
+    """Extracts triples with a chat model.
 
-    A tool whose answer is unusable twice, or whose call fails, keeps what its structure declares and carries the
-    reason as ``Extraction.error``; it is asked again in the next run.
+    A tool whose answer is unusable twice, or whose call fails, has the triples of its structure and the reason as
+    ``Extraction.error``; the next run calls the model for it again.
 
-    :param model: does its own retries and keeps its own budget.
+    :param model: has its own retries and its own budget.
     :param cache: where answers are kept; None keeps none.
     :param concurrency: calls under way at once, at least 1.
     :raises MissingExtraError: when jsonschema is not installed.
@@ -72,10 +72,10 @@ class LlmExtractor:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the ontology, the model, and what is said to it."""
-        said = (_NAME, PROMPT_VERSION, self._ontology.digest, self._model.name)
+        """Changes with the ontology, the model, and the prompt."""
+        names = (_NAME, PROMPT_VERSION, self._ontology.digest, self._model.name)
         prompt = (self._instructions, json.dumps(self._schema, sort_keys=True))
-        return hashlib.sha256(repr((said, prompt)).encode()).hexdigest()
+        return hashlib.sha256(repr((names, prompt)).encode()).hexdigest()
 
     def extract(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
         """One Extraction for each tool, in order.
@@ -94,28 +94,28 @@ class LlmExtractor:
                 answered = True
             else:
                 last = answer.failure
-                _LOG.warning("%s: the model could not be asked: %s", tool.id, last)
+                _LOG.warning("%s: the call of the model failed: %s", tool.id, last)
             failures.record(answer.failure)
             yield self._extraction(tool, answer)
         if last is not None and not answered:
             raise last
 
     def _answer(self, tool: Tool, fingerprint: str) -> StructuredAnswer[list[dict[str, str]]]:
-        said = f"{fingerprint}\n{tool.canonical_json()}".encode("utf-8", "surrogatepass")
+        content = f"{fingerprint}\n{tool.canonical_json()}".encode("utf-8", "surrogatepass")
         messages = (
             Message(role="system", content=self._instructions),
             Message(role="user", content=document(tool)),
         )
-        question = StructuredRequest(messages=messages, schema=self._schema, schema_name="triples")
-        return self._chat.call(question, hashlib.sha256(said).hexdigest(), self._reader.read)
+        request = StructuredRequest(messages=messages, schema=self._schema, schema_name="triples")
+        return self._chat.call(request, hashlib.sha256(content).hexdigest(), self._reader.read)
 
     def _extraction(self, tool: Tool, answer: StructuredAnswer[list[dict[str, str]]]) -> Extraction:
         structure = structural_triples(tool, self._ontology, _NAME)
-        said, rejected = said_triples(answer.value or [], tool, structure, _NAME)
-        finished = finish(tool, [*structure, *said], self._ontology)
+        answered = answer_triples(answer.value or [], tool, structure, _NAME)
+        finished = finish(tool, [*structure, *answered.kept], self._ontology)
         return Extraction(
             tool_id=tool.id,
             triples=finished.triples,
-            rejected=(*rejected, *finished.rejected),
+            rejected=(*answered.rejected, *finished.rejected),
             error=answer.problem,
         )

@@ -1,42 +1,35 @@
-"""What parameters are called and what they stand for.
+"""Names of parameters in the graph, and the objects that parameters identify.
 
-Identifiers are first-class: a tool that needs a person's id waits for one that finds persons by name. So the name a
-parameter goes by in the graph must say of *what* it is the id, and what it identifies is read from every kind of
-evidence a document gives: its name, its place in a path, its description, the schema's format.
+A tool that needs a person's id depends on one that finds persons by name. So the name of a parameter in the graph says *whose* id
+it is, and what it identifies is read from all the evidence of a document: its name, its place in a path, its description, the
+format of its schema.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ingest.extract.word_lists import (
-    ATTRIBUTES,
-    NO_OBJECTS,
-    NOT_IDENTIFIERS,
-    QUALIFIERS,
-    ROLE_WORDS,
-    STOP_WORDS,
-    WRAPPERS,
-    action,
-)
+from ingest.extract.vocabulary import DEPENDENT_NAMES, STOP_WORDS, action, vocabulary
 from ontology.names import canonical_name, identified_entity, is_noun, noun_lemma, words
 from ontology.tool import Parameter, Tool
 
-__all__ = ["Meaning", "documented_name", "identified", "path_things", "place", "referred"]
+__all__ = ["Meaning", "documented_name", "identified", "path_objects", "place", "referred"]
 
-_BARE_IDENTIFIERS = frozenset("id ids identifier uuid guid slug".split())
-_WEAK_TAILS = frozenset("key keys code codes number no num nr ref reference iban slug".split())
-_BARE_IN_PATH = _BARE_IDENTIFIERS | frozenset("name key code number no num ref username login handle".split())
-# What stands before them is spoken of by its name, state or record: `supplier_name`, `order_status`, `recipient_list`.
-_DENOTING_TAILS = frozenset(
-    "name title description detail info information list object record status state filter type".split()
-)
-# Alone they are how to sort or what to say; with a name or a status they are things.
-_ALSO_OBJECTS = frozenset("order message item comment note action".split())
-_SHORT_THINGS = frozenset("tv vm pod app job car bus bug tax fee bill".split())
+_IDENTIFIER_NAMES = vocabulary("identifier_names")
+_IN_PATH = _IDENTIFIER_NAMES | vocabulary("path_identifier_names")
+_WEAK_TAILS = vocabulary("weak_identifier_tails")
+_NAMING_TAILS = vocabulary("naming_tails")
+_ATTRIBUTES = DEPENDENT_NAMES | vocabulary("attributes")
+_ALSO_OBJECTS = vocabulary("attributes_and_objects")
+_SHORT_OBJECTS = vocabulary("short_objects")
+_ROLES = vocabulary("role_words")
+_NOT_OBJECTS = vocabulary("not_objects")
+_NOT_IDENTIFIED = vocabulary("not_identified")
+_WRAPPERS = vocabulary("wrappers")
+_NO_IDENTIFIER_TYPES = frozenset(("boolean", "bool", "object", "number", "float", "double"))
 _HARD_FORMATS = frozenset(("uuid", "guid"))
 _PLACEHOLDER = re.compile(r"[{<:]([\w.$@-]+)[}>]?")
 # "The ID of the movie", "unique identifier for an order".
@@ -53,7 +46,7 @@ _PATH_SHARE, _NAME_STRONG, _NAME_WEAK, _SAID_OF, _SAID_HEAD = 0.85, 0.95, 0.75, 
 _DESCRIPTION_CHARS = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Meaning:
     """An object that a parameter identifies or refers to.
 
@@ -71,11 +64,11 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What a tool's path and name say about its bare parameters.
+    """The objects that a tool's path and name give to parameters without a name of their own.
 
     :param before: placeholder → singular of the static segment before it.
-    :param subject: the object that lists in the tool's answer hold, or empty: the last thing-like segment of its path.
-    :param own: the object that the answer itself is, whose id a bare ``id`` at its top must be, or empty.
+    :param subject: the object in the lists of the tool's answer, or empty: the last segment of its path that names an object.
+    :param own: the object that the answer itself is, so that an ``id`` at its top identifies it, or empty.
     """
 
     before: Mapping[str, str]
@@ -84,7 +77,7 @@ class Place:
 
 
 def place(tool: Tool) -> Place:
-    """Read the path of an HTTP tool; without one, the placeholders are unknown and the subject is the name's object."""
+    """Read the path of an HTTP tool; without one, the subject is the object in the tool's name."""
     path = tool.metadata.get("path")
     if not isinstance(path, str) or "/" not in path:
         subject = _subject_of_name(tool.name)
@@ -94,7 +87,7 @@ def place(tool: Tool) -> Place:
     for segment in path[:2_000].split("/"):
         placeholder = _PLACEHOLDER.fullmatch(segment)
         if placeholder is None:
-            previous = _thing(segment)
+            previous = _segment_object(segment)
             subject = previous or subject
         elif previous:
             before.setdefault(placeholder[1], previous)
@@ -105,39 +98,39 @@ def place(tool: Tool) -> Place:
 
 
 def documented_name(parameter: Parameter, where: Place, *, output: bool = False) -> str:
-    """The name that a parameter goes by in the graph.
+    """The name of a parameter in the graph.
 
-    The last segment of its dotted path as documented; a last segment that means nothing alone takes the object it belongs to
-    (``movie.id`` → ``movie id``), which for a path's bare ``{id}`` is the segment before it.
+    The last segment of its dotted path as documented. A last segment that means nothing alone gets the object it belongs to
+    (``movie.id`` → ``movie id``); for ``{id}`` in a path that is the segment before it.
 
-    :param output: whether it is an output: the answer's own ``id`` is then that of the object answered with.
+    :param output: whether it is an output: an ``id`` at the top of the answer is then that of the object returned.
     """
     segments = [segment.replace("[]", "").strip() for segment in parameter.name.split(".")]
     segments = [segment for segment in segments if segment] or [parameter.name]
     last = segments[-1]
     bare = words(last)
-    if not bare or not all(word in QUALIFIERS for word in bare) or len(bare) > 2:
+    if not bare or not all(word in DEPENDENT_NAMES for word in bare) or len(bare) > 2:
         return last
     for parent in reversed(segments[:-1]):
         owner = canonical_name(parent)
-        if owner and owner not in WRAPPERS and parent.lower() not in WRAPPERS:
+        if owner and owner not in _WRAPPERS and parent.lower() not in _WRAPPERS:
             return f"{owner} {last}"
-    identifier = bare[-1] in _BARE_IN_PATH
+    identifier = bare[-1] in _IN_PATH
     if identifier and last in where.before:
         return f"{where.before[last]} {last}"
-    if len(segments) > 1 and bare[-1] in _BARE_IDENTIFIERS | {"name"} and where.subject:
+    if len(segments) > 1 and bare[-1] in _IDENTIFIER_NAMES | {"name"} and where.subject:
         return f"{where.subject} {last}"
-    if output and len(segments) == 1 and len(bare) == 1 and bare[0] in _BARE_IDENTIFIERS and where.own:
+    if output and len(segments) == 1 and len(bare) == 1 and bare[0] in _IDENTIFIER_NAMES and where.own:
         return f"{where.own} {last}"
     return last
 
 
 def identified(parameter: Parameter, where: Place, name: str, abbreviations: Mapping[str, str]) -> list[Meaning]:
-    """The business objects whose identifier the parameter is, the surest first, each once.
+    """The business objects whose identifier the parameter is, the most confident first, each once.
 
-    :param name: what the parameter goes by, from :func:`documented_name`.
+    :param name: its name in the graph, from :func:`documented_name`.
     """
-    if parameter.type.lower() in ("boolean", "bool", "object", "number", "float", "double"):
+    if parameter.type.lower() in _NO_IDENTIFIER_TYPES:
         return []
     found = [
         *_by_name(name, abbreviations),
@@ -152,19 +145,19 @@ def identified(parameter: Parameter, where: Place, name: str, abbreviations: Map
 
 
 def referred(parameter: Parameter, name: str, abbreviations: Mapping[str, str]) -> Meaning | None:
-    """The entity that a parameter's name speaks of without identifying it: ``supplier_name`` → supplier, ``email`` → none."""
+    """The entity that a parameter's name refers to without identifying it: ``supplier_name`` → supplier, ``email`` → none."""
     tokens = words(name)
     if parameter.type.lower() in ("boolean", "bool") or not tokens or tokens[0] in ("is", "has", "include", "exclude"):
         return None
-    said = list(tokens)
-    while said and noun_lemma(said[-1]) in _DENOTING_TAILS:
-        said.pop()
-    entity = _object(said, abbreviations)
+    kept = list(tokens)
+    while kept and noun_lemma(kept[-1]) in _NAMING_TAILS:
+        kept.pop()
+    entity = _object(kept, abbreviations)
     last = entity.rpartition(" ")[2]
-    property_ = last in ATTRIBUTES and not (last in _ALSO_OBJECTS and len(said) < len(tokens))
-    if not entity or property_ or (len(entity) <= 3 and entity not in _SHORT_THINGS):
+    property_ = last in _ATTRIBUTES and not (last in _ALSO_OBJECTS and len(kept) < len(tokens))
+    if not entity or property_ or (len(entity) <= 3 and entity not in _SHORT_OBJECTS):
         return None
-    return Meaning(entity=entity, confidence=0.7 if tokens[-1] in ("name", "names", "title") else 0.6)
+    return Meaning(entity, 0.7 if tokens[-1] in ("name", "names", "title") else 0.6)
 
 
 def _by_name(name: str, abbreviations: Mapping[str, str]) -> list[Meaning]:
@@ -173,9 +166,9 @@ def _by_name(name: str, abbreviations: Mapping[str, str]) -> list[Meaning]:
     if not entity:
         return []
     weak = tokens[-1] in _WEAK_TAILS
-    if weak and entity.split()[-1] in NOT_IDENTIFIERS:
+    if weak and entity.split()[-1] in _NOT_IDENTIFIED:
         return []
-    return [Meaning(entity=entity, confidence=_NAME_WEAK if weak else _NAME_STRONG)]
+    return [Meaning(entity, _NAME_WEAK if weak else _NAME_STRONG)]
 
 
 def _by_path(parameter: Parameter, where: Place, abbreviations: Mapping[str, str]) -> list[Meaning]:
@@ -183,37 +176,27 @@ def _by_path(parameter: Parameter, where: Place, abbreviations: Mapping[str, str
     tokens = words(parameter.name)
     if not segment or not tokens:
         return []
-    named = tokens[-1] in _BARE_IN_PATH or canonical_name(parameter.name, abbreviations) == segment
-    return [Meaning(entity=segment, confidence=_PATH_SHARE, phrase="path")] if named else []
+    named = tokens[-1] in _IN_PATH or canonical_name(parameter.name, abbreviations) == segment
+    return [Meaning(segment, _PATH_SHARE, "path")] if named else []
 
 
-def _by_description(parameter: Parameter, name: str, abbreviations: Mapping[str, str]) -> list[Meaning]:
+def _by_description(parameter: Parameter, name: str, abbreviations: Mapping[str, str]) -> Iterator[Meaning]:
     text = parameter.description[:_DESCRIPTION_CHARS]
     tokens = words(name)
-    identifier = tokens and (tokens[-1] in _BARE_IDENTIFIERS or tokens[-1] in _WEAK_TAILS)
+    identifier = tokens and (tokens[-1] in _IDENTIFIER_NAMES or tokens[-1] in _WEAK_TAILS)
     hard = parameter.format.lower() in _HARD_FORMATS
-    found: list[Meaning] = []
     for pattern, sure in ((_ID_OF, _SAID_OF), (_OF_ID, _SAID_HEAD)):
         match = pattern.search(text)
         if match is None:
             continue
         weak = match.groupdict().get("tail", "id").lower() in _WEAK_TAILS
-        spoken = _object(_until_stop(words(match["of"]), head=pattern is _OF_ID), abbreviations)
-        if not spoken or (weak and (not identifier or spoken.split()[-1] in NOT_IDENTIFIERS)):
+        entity = _object(_until_stop(words(match["of"]), head=pattern is _OF_ID), abbreviations)
+        if not entity or (weak and (not identifier or entity.split()[-1] in _NOT_IDENTIFIED)):
             continue
         if not (identifier or hard) and pattern is _OF_ID and match["tail"].lower() not in ("id", "ids", "identifier"):
             continue
         confidence = sure + 0.1 if hard else sure if identifier else sure - 0.15
-        found.append(
-            Meaning(
-                entity=spoken,
-                confidence=round(confidence, 2),
-                phrase="identifier of",
-                start=match.start(),
-                end=match.end(),
-            )
-        )
-    return found
+        yield Meaning(entity, round(confidence, 2), "identifier of", match.start(), match.end())
 
 
 def _until_stop(tokens: list[str], *, head: bool) -> list[str]:
@@ -222,41 +205,38 @@ def _until_stop(tokens: list[str], *, head: bool) -> list[str]:
         tokens = tokens[1:]
     if head:
         return tokens if len(tokens) <= 3 else []
-    said: list[str] = []
+    kept: list[str] = []
     for token in tokens[:4]:
-        if token in STOP_WORDS or (action(token) == token and said and not is_noun(token)):
+        if token in STOP_WORDS or (action(token) == token and kept and not is_noun(token)):
             break
-        said.append(token)
-    return said[:3]
+        kept.append(token)
+    return kept[:3]
 
 
 def _object(tokens: list[str], abbreviations: Mapping[str, str]) -> str:
-    """The canonical name of a thing of the business, or empty when the words name none."""
-    while tokens and tokens[0] in ROLE_WORDS:
+    """The canonical name of a business object, or empty when the words name none."""
+    while tokens and tokens[0] in _ROLES:
         tokens = tokens[1:]
     entity = canonical_name(" ".join(tokens), abbreviations)
-    said = entity.split()
-    if not said or len(said) > 4 or said[-1] in NO_OBJECTS or not all(map(_plain, said)):
+    kept = entity.split()
+    if not kept or len(kept) > 4 or kept[-1] in _NOT_OBJECTS or not all(map(_plain, kept)):
         return ""
-    return (
-        entity
-        if is_noun(said[-1]) or (len(said) == 1 and len(said[0]) > 2 and said[0].isalpha() and not said[0].isascii())
-        else ""
-    )
+    foreign = len(kept) == 1 and len(kept[0]) > 2 and kept[0].isalpha() and not kept[0].isascii()
+    return entity if foreign or is_noun(kept[-1]) else ""
 
 
 def _plain(word: str) -> bool:
     return word.isalpha() and word not in STOP_WORDS and len(word) > 1
 
 
-def path_things(path: str) -> list[str]:
-    """The things that the static segments of a path name, canonical, in order."""
-    return [thing for segment in path[:2_000].split("/") if (thing := _thing(segment))]
+def path_objects(path: str) -> list[str]:
+    """Canonical names of the objects that the static segments of a path name, in order."""
+    return [name for segment in path[:2_000].split("/") if (name := _segment_object(segment))]
 
 
 @lru_cache(maxsize=1 << 14)
-def _thing(segment: str) -> str:
-    """The singular of a path segment that names things, or empty: ``movies`` → movie, ``v1`` and ``top_rated`` → empty."""
+def _segment_object(segment: str) -> str:
+    """The singular of a path segment that names objects, or empty: ``movies`` → movie, ``v1`` and ``top_rated`` → empty."""
     if "{" in segment or len(segment) > 60:
         return ""
     return _object(words(segment), {})
@@ -266,9 +246,9 @@ def _subject_of_name(name: str) -> str:
     tokens = words(name)
     if len(tokens) < 2 or not action(tokens[0]):
         return ""
-    said: list[str] = []
+    kept: list[str] = []
     for token in tokens[1:]:
         if token in STOP_WORDS:
             break
-        said.append(token)
-    return _object(said, {})
+        kept.append(token)
+    return _object(kept, {})

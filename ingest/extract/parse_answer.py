@@ -1,23 +1,22 @@
-"""A model's answer, read strictly: JSON inside the schema, or rejected as a whole; then triples with their evidence found."""
+"""Read the answer of a model: JSON inside the schema, or rejected as a whole; then triples with the place of their evidence."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
-from inference.structured_chat import SchemaParser, UnusableAnswerError
+from inference.structured_chat import SchemaParser
 from ingest.extract.document_fields import field_texts
-from ingest.extract.extractor import RejectedTriple
+from ingest.extract.extractor import Fault, Sorted, sort_out
 from ingest.extract.prompt import is_the_tool
 from ontology.names import canonical_name
 from ontology.tool import Tool
 from ontology.triple import Provenance, Triple
 
-__all__ = ["AnswerReader", "UnusableAnswerError", "said_triples"]
+__all__ = ["AnswerReader", "answer_triples"]
 
-_QUOTED, _UNQUOTED = 0.7, 0.5  # how sure a triple is, by whether its evidence stands in the document
+_QUOTED, _UNQUOTED = 0.7, 0.5  # confidence of a triple, by whether its evidence is in the document
 _LONGEST_NAME = 80  # characters; longer is prose, not a name
 _LONGEST_QUOTE = 400
 
@@ -40,51 +39,47 @@ class AnswerReader:
         return rows
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
+    """The field of a document that holds the evidence, and its span; -1 for the field as a whole."""
+
     field: str
     start: int
     end: int
 
 
-def said_triples(
+def answer_triples(
     rows: Iterable[Mapping[str, str]], tool: Tool, structure: Iterable[Triple], extractor: str
-) -> tuple[list[Triple], list[RejectedTriple]]:
-    """The triples of an answer, and those that name what cannot be named.
+) -> Sorted:
+    """The triples of an answer; those that name an unknown parameter, or prose, are rejected.
 
     :param rows: rows inside the schema.
-    :param structure: the tool's structural triples; a parameter is called as it is there.
+    :param structure: the tool's structural triples; a parameter has the name that it has there.
     :param extractor: versioned name that the provenance carries.
     """
     parameters = _parameters(tool, structure)
-    kept: list[Triple] = []
-    rejected: list[RejectedTriple] = []
-    for row in rows:
-        place = _find(row["evidence"], tool)
-        triple = Triple(
-            head=_named(row["head"], row["head_type"], tool, parameters),
-            head_type=row["head_type"],
-            predicate=row["predicate"],
-            tail=_named(row["tail"], row["tail_type"], tool, parameters),
-            tail_type=row["tail_type"],
-            confidence=_QUOTED if place.start >= 0 else _UNQUOTED,
-            provenance=Provenance(tool.id, place.field, extractor, place.start, place.end),
-        )
-        fault = _fault(triple, parameters)
-        if fault is None:
-            kept.append(triple)
-        else:
-            rejected.append(RejectedTriple(triple=triple, reason=fault[0], detail=fault[1]))
-    return kept, rejected
-
-
-def _fault(triple: Triple, parameters: Mapping[str, str]) -> tuple[str, str] | None:
     known = set(parameters.values())
+    return sort_out((_triple(row, tool, parameters, extractor) for row in rows), lambda one: _fault(one, known))
+
+
+def _triple(row: Mapping[str, str], tool: Tool, parameters: Mapping[str, str], extractor: str) -> Triple:
+    place = _find(row["evidence"], tool)
+    return Triple(
+        head=_named(row["head"], row["head_type"], tool, parameters),
+        head_type=row["head_type"],
+        predicate=row["predicate"],
+        tail=_named(row["tail"], row["tail_type"], tool, parameters),
+        tail_type=row["tail_type"],
+        confidence=_QUOTED if place.start >= 0 else _UNQUOTED,
+        provenance=Provenance(tool.id, place.field, extractor, place.start, place.end),
+    )
+
+
+def _fault(triple: Triple, known: Collection[str]) -> Fault | None:
     for name, kind in ((triple.head, triple.head_type), (triple.tail, triple.tail_type)):
         if len(name) > _LONGEST_NAME and kind != "tool":
-            return "long-name", f"{name[:40]!r}… has {len(name)} characters: prose, not a name"
+            return Fault("long-name", f"{name[:40]!r}… has {len(name)} characters: prose, not a name")
         if kind == "parameter" and name not in known:
-            return "unknown-parameter", f"the tool has no input or output {name!r}"
+            return Fault("unknown-parameter", f"the tool has no input or output {name!r}")
     return None
 
 
@@ -106,13 +101,13 @@ def _named(name: str, kind: str, tool: Tool, parameters: Mapping[str, str]) -> s
 
 
 def _find(quote: str, tool: Tool) -> _Place:
-    """Where the quote stands in the document, whatever its case and separators; else the description as a whole."""
+    """The place of a quote in the document, whatever its case and separators; else the description as a whole."""
     words = quote[:_LONGEST_QUOTE].strip().strip("\"'“”…").split()
     if words:
         pattern = re.compile(r"[\s_./-]*".join(map(re.escape, words)), re.IGNORECASE)
         for field in _fields(tool):
             texts = field_texts(tool, field)
-            # Two inputs of one name have two texts: an offset would not say into which.
+            # Two inputs of one name have two texts: an offset would not tell into which.
             match = pattern.search(texts[0]) if len(texts) == 1 else None
             if match:
                 return _Place(field, match.start(), match.end())

@@ -1,4 +1,4 @@
-"""What a parsed sentence says: its entities, what the tool can do, and how things are related."""
+"""Findings of a parsed sentence: the objects it names, the capabilities of the tool, and relations between objects."""
 
 from __future__ import annotations
 
@@ -8,36 +8,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingest.extract.noun_phrases import Phrase, noun_phrases, resolve
-from ingest.extract.word_lists import LINKING_VERBS, action
+from ingest.extract.vocabulary import LINKING_VERBS, action, vocabulary
 from ontology.names import canonical_name, verb_lemma
 
 __all__ = ["Capability", "Finding", "Relation", "findings"]
 
 _MAX_OBJECT_WORDS = 4
 _MAX_CONJUNCTS = 4
-# Who, in a description, is the tool or its caller: what they do is what the tool does.
-_SELVES = frozenset(
-    "this it that you we user users tool api endpoint function method operation service action call request which".split()
-)
-# Found beside a verb, these still tell how two things are related: "get the keywords for a movie".
-_NOUN_PREPOSITIONS = frozenset("of for in from about on with by within under inside regarding concerning".split())
-_VERB_PREPOSITIONS = frozenset("to into from on onto".split())
-_LOOKS = frozenset(
-    "get list read show fetch retrieve query search find return display view look obtain provide load check".split()
-)
-# Nouns made from verbs: "creation of an order" relates nothing.
-_DEEDS = frozenset(
-    "creation deletion addition removal modification execution retrieval generation update addition use usage usages access "
-    "cancellation completion processing handling selection search visit".split()
-)
-_LIGHT_VERBS = frozenset("be do get let make take give see want need".split())
-_DUTIES = frozenset("will must should would may shall".split())
+_TOOL_SUBJECTS = vocabulary("tool_subjects")
+_NOUN_PREPOSITIONS = vocabulary("noun_prepositions")
+_VERB_PREPOSITIONS = vocabulary("verb_prepositions")
+_LOOKUP_VERBS = vocabulary("lookup_verbs")
+_DEED_NOUNS = vocabulary("deed_nouns")
+_LIGHT_VERBS = vocabulary("light_verbs")
+_OBLIGATIONS = vocabulary("obligations")
+_ERROR = re.compile(r"\b(?:errors?|exceptions?)\b", re.IGNORECASE)
+_MAX_CHAIN = 4  # verbs that are followed up to the one that has the subject
 _LINKED, _LOOSE = 0.5, 0.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
-    """A verb and the object it is done to.
+    """A verb and its object.
 
     :param name: verb in base form and object in canonical form: ``send email reminder``.
     :param target: the object as written.
@@ -51,14 +43,14 @@ class Capability:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """Two things and the words between them.
+    """Two objects and the words between them.
 
-    :param spoken: words to look a predicate up by, the most telling first; the first is the phrase that is kept.
+    :param phrase: the words, to look a predicate up by.
     """
 
     head: str
     tail: str
-    spoken: tuple[str, ...]
+    phrase: str
     confidence: float
     start: int
     end: int
@@ -66,7 +58,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What one sentence says; positions are those of the original sentence."""
+    """The findings of one sentence; positions are those of the original sentence."""
 
     phrases: tuple[Phrase, ...]
     capabilities: tuple[Capability, ...]
@@ -81,7 +73,7 @@ def findings(doc: Any, lead: int) -> Finding:
     """
     reader = _Reader(doc, lead)
     return Finding(
-        phrases=tuple(reader.shifted(phrase) for phrase in reader.phrases.values()),
+        phrases=tuple(phrase.moved(-lead) for phrase in reader.phrases.values()),
         capabilities=tuple(reader.capabilities()),
         relations=tuple(reader.relations()),
     )
@@ -95,18 +87,8 @@ class _Reader:
         self.lead = lead
         self.phrases = noun_phrases(doc, lead)
 
-    def shifted(self, phrase: Phrase) -> Phrase:
-        lead = self.lead
-        return Phrase(
-            name=phrase.name,
-            core=phrase.core,
-            start=phrase.start - lead,
-            end=phrase.end - lead,
-            core_start=phrase.core_start - lead,
-        )
-
     def capabilities(self) -> Iterator[Capability]:
-        if not self.lead and not any(t.dep_ == "nsubj" and t.lower_ in _SELVES for t in self.doc):
+        if not self.lead and not any(t.dep_ == "nsubj" and t.lower_ in _TOOL_SUBJECTS for t in self.doc):
             return
         for verb in self.doc:
             if verb.idx < self.lead or not verb.tag_.startswith("VB") or not self._of_tool(verb):
@@ -117,8 +99,8 @@ class _Reader:
             if not base or linking or negated:
                 continue
             for target in self._objects(verb):
-                if _is_failure(target.core):
-                    continue
+                if _ERROR.search(target.core):
+                    continue  # an error that the tool answers with is not its object
                 name = " ".join([base, *canonical_name(target.core).split()[-_MAX_OBJECT_WORDS:]])
                 yield Capability(
                     name=name,
@@ -128,39 +110,40 @@ class _Reader:
                 )
 
     def _action(self, verb: Any) -> str:
-        """The action, undoing what the sentence's preparation wrote for "get"."""
+        """The action of a verb; the preparation of sentences writes "see" for "get"."""
         if verb.idx == self.lead and verb.lower_ in ("see", "sees"):
             return "get"
         return action(verb.text)
 
     def _of_tool(self, verb: Any) -> bool:
-        """Whether it is the tool that does this: its subject is the one we put there, or says as much."""
-        for _ in range(4):
+        """Whether the tool is the subject: the one that was put before the sentence, or a word for the tool."""
+        for _ in range(_MAX_CHAIN):
             subjects = [child for child in verb.children if child.dep_ in ("nsubj", "nsubjpass")]
             if subjects:
                 subject = subjects[0]
-                obliged = any(child.dep_ == "aux" and child.lower_ in _DUTIES for child in verb.children)
+                obliged = any(child.dep_ == "aux" and child.lower_ in _OBLIGATIONS for child in verb.children)
                 if subject.lower_ in ("user", "users") and obliged:
                     return False  # "The user will receive an email" is not what the tool does
                 passive = subject.dep_ == "nsubjpass" and verb_lemma(verb.lower_) not in LINKING_VERBS
-                return not passive and (subject.idx < self.lead or subject.lower_ in _SELVES) and verb.dep_ != "relcl"
-            linked = verb.dep_ == "xcomp" and verb_lemma(verb.head.lower_) in LINKING_VERBS
-            linked = linked or (verb.dep_ == "ccomp" and verb_lemma(verb.head.lower_) in LINKING_VERBS)
+                return (
+                    not passive
+                    and (subject.idx < self.lead or subject.lower_ in _TOOL_SUBJECTS)
+                    and verb.dep_ != "relcl"
+                )
+            linked = verb.dep_ in ("xcomp", "ccomp") and verb_lemma(verb.head.lower_) in LINKING_VERBS
             if not (linked or verb.dep_ == "conj") or not verb.head.tag_.startswith("VB"):
                 return False
             verb = verb.head
         return False
 
     def _objects(self, verb: Any) -> Iterator[Phrase]:
-        """What a verb is done to; verbs in a row share the object of the last, and "search for" has its own."""
+        """The objects of a verb; verbs in a row share the object of the last, and "search for" has one behind its preposition."""
         for child in verb.children:
             if child.dep_ in ("dobj", "oprd"):
                 yield from self._row(child)
                 return
         for child in verb.children:
-            if (child.dep_ == "prep" and child.lower_ == "for") or (
-                child.dep_ == "prep" and child.lower_ in ("to", "up")
-            ):
+            if child.dep_ == "prep" and child.lower_ in ("for", "to", "up"):
                 for held in child.children:
                     if held.dep_ == "pobj":
                         yield from self._row(held)
@@ -194,38 +177,38 @@ class _Reader:
             yield from self._verb_preposition(governor, word, tails)
         elif governor.tag_.startswith("JJ") and governor.dep_ in ("amod", "acl", "relcl", "acomp"):
             owner = governor.head if governor.dep_ != "acomp" else self._subject(governor.head)
-            head = self._thing(owner)
-            yield from self._pairs([head], (f"{governor.lower_} {word}",), tails, _LINKED)
-        elif word in _NOUN_PREPOSITIONS and governor.lower_ not in _DEEDS:
+            head = self._named(owner)
+            yield from self._pairs([head], f"{governor.lower_} {word}", tails, _LINKED)
+        elif word in _NOUN_PREPOSITIONS and governor.lower_ not in _DEED_NOUNS:
             head = self.phrases.get(governor.i)
-            yield from self._pairs([head], (word,), tails, _LINKED)
+            yield from self._pairs([head], word, tails, _LINKED)
 
     def _verb_preposition(self, verb: Any, word: str, tails: list[Phrase]) -> Iterator[Relation]:
-        told = self._action(verb) if verb.idx == self.lead else verb.lower_
-        spoken = word if verb_lemma(verb.lower_) == "be" else f"{told} {word}"
+        name = self._action(verb) if verb.idx == self.lead else verb.lower_
+        phrase = word if verb_lemma(verb.lower_) == "be" else f"{name} {word}"
         if verb.dep_ in ("acl", "amod") and verb.tag_ in ("VBN", "VBG", "VBD"):
-            yield from self._pairs([self._thing(verb.head)], (spoken,), tails, _LINKED)
+            yield from self._pairs([self._named(verb.head)], phrase, tails, _LINKED)
             return
         passive = next((child for child in verb.children if child.dep_ == "nsubjpass"), None)
         if passive is not None:
-            yield from self._pairs([self._thing(passive)], (spoken,), tails, _LINKED)
+            yield from self._pairs([self._named(passive)], phrase, tails, _LINKED)
             return
         heads = [phrase for child in verb.children if child.dep_ == "dobj" for phrase in self._row(child)]
-        looks = self._action(verb) in _LOOKS
+        looks = self._action(verb) in _LOOKUP_VERBS
         if looks and word in _NOUN_PREPOSITIONS:
-            yield from self._pairs(heads, (word,), tails, _LINKED - 0.05)
+            yield from self._pairs(heads, word, tails, _LINKED - 0.05)
         elif word in _VERB_PREPOSITIONS:
-            yield from self._pairs(heads, (spoken,), tails, _LOOSE)
+            yield from self._pairs(heads, phrase, tails, _LOOSE)
         elif not heads and (subject := self._subject(verb)) is not None:
-            yield from self._pairs([self._thing(subject)], (spoken,), tails, _LINKED)
+            yield from self._pairs([self._named(subject)], phrase, tails, _LINKED)
 
     def _possessive(self, owner: Any) -> Iterator[Relation]:
-        head, tail = self._thing(owner), self.phrases.get(owner.head.i)
+        head, tail = self._named(owner), self.phrases.get(owner.head.i)
         if tail is not None:
-            yield from self._pairs([head], ("has",), [tail], _LINKED)
+            yield from self._pairs([head], "has", [tail], _LINKED)
 
     def _clause(self, verb: Any) -> Iterator[Relation]:
-        """Subject, verb, object; and a participle that says what its noun does ("orders containing items")."""
+        """Subject, verb, object; also a noun with a participle ("orders containing items")."""
         base = verb_lemma(verb.lower_)
         if base in _LIGHT_VERBS or base in LINKING_VERBS:
             return
@@ -235,17 +218,17 @@ class _Reader:
             subject is None
             or allowed
             or subject.idx < self.lead
-            or subject.lower_ in _SELVES - {"which", "that", "user", "users"}
+            or subject.lower_ in _TOOL_SUBJECTS - {"which", "that", "user", "users"}
         ):
             return
         tails = [phrase for child in verb.children if child.dep_ == "dobj" for phrase in self._row(child)]
-        yield from self._pairs([self._thing(subject)], (verb.lower_,), tails, _LINKED)
+        yield from self._pairs([self._named(subject)], verb.lower_, tails, _LINKED)
 
     def _subject(self, verb: Any) -> Any:
         return next((child for child in verb.children if child.dep_ in ("nsubj", "nsubjpass")), None)
 
-    def _thing(self, token: Any) -> Phrase | None:
-        """The phrase of a token, through a relative pronoun that stands for it."""
+    def _named(self, token: Any) -> Phrase | None:
+        """The phrase of a token; for a relative pronoun, that of the noun it stands for."""
         if token is None:
             return None
         if token.tag_ in ("WDT", "WP") and token.head.dep_ == "relcl":
@@ -253,7 +236,7 @@ class _Reader:
         return resolve(token, self.phrases)
 
     def _pairs(
-        self, heads: Sequence[Phrase | None], spoken: tuple[str, ...], tails: Sequence[Phrase], confidence: float
+        self, heads: Sequence[Phrase | None], phrase: str, tails: Sequence[Phrase], confidence: float
     ) -> Iterator[Relation]:
         for head in heads:
             for tail in tails:
@@ -262,13 +245,8 @@ class _Reader:
                 yield Relation(
                     head=head.core,
                     tail=tail.core,
-                    spoken=spoken,
+                    phrase=phrase,
                     confidence=confidence,
                     start=min(head.core_start, tail.core_start) - self.lead,
                     end=max(head.end, tail.end) - self.lead,
                 )
-
-
-def _is_failure(name: str) -> bool:
-    """Whether it is an error that the tool answers with: no tool is there for that."""
-    return bool(re.search(r"\b(?:errors?|exceptions?)\b", name, re.I))

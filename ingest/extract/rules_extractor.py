@@ -1,4 +1,4 @@
-"""The ``rules`` extractor: triples from the structure and the language of tool documents, with no model to ask."""
+"""The ``rules`` extractor: triples from the structure and the text of tool documents, without a language model."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from multiprocessing import get_context
 
 from ingest.extract.extractor import Extraction
-from ingest.extract.noun_phrases import Phrase
-from ingest.extract.relations import Capability, Finding, Relation
+from ingest.extract.relations import Finding, Relation
 from ingest.extract.sentences import MAX_DESCRIPTION_CHARS, MAX_PARAMETER_CHARS, Sentence, sentences
 from ingest.extract.spacy_parser import Language, find_model
 from ingest.extract.structure import structural_triples
@@ -29,24 +28,24 @@ __all__ = ["MAX_PARSED_PARAMETERS", "RulesExtractor"]
 
 _NAME = "rules.v1"
 MAX_PARSED_PARAMETERS = 40  # inputs whose descriptions are parsed; the structure of all is read
-_CHUNK = 256  # tools whose sentences are parsed together, and the unit of work of a process
-# Up to so many tools, starting processes that each load the model takes longer than reading.
+_CHUNK = 256  # tools whose sentences are parsed together: the unit of work of a process
+# Up to this number of tools, the start of processes that each load the model takes longer than the work.
 _WORTH_SHARING = 3 * _CHUNK
-_TITLE, _DESCRIPTION, _PARAMETER = 0.8, 0.7, 0.5  # how sure an entity is, by where it is named
+_TITLE, _DESCRIPTION, _PARAMETER = 0.8, 0.7, 0.5  # confidence of an entity, by the field that names it
 _CAPABILITY_IN_TITLE, _CAPABILITY_IN_TEXT = 0.85, 0.8
 _PARAMETER_DISCOUNT = 0.8
 _PART_DISCOUNT = 0.05
 _LABEL_CHARS = 30
-_HUMP = re.compile(r"[a-z][A-Z]")
+_CAMEL_CASE = re.compile(r"[a-z][A-Z]")
 _KNOWN_BONUS = 0.1
 
 
 class RulesExtractor:
-    """Reads triples by rules: deterministic, offline, each tool from its own document alone.
+    """Extracts triples by rules: deterministic, offline, each tool from its own document alone.
 
-    Of a description the sentences in its first 600 characters are parsed; of an input's description, for 40 inputs a tool, the
-    first sentence (after a mere label the next ones too) within 200 characters, and outputs' descriptions not at all. What is
-    declared is read in full.
+    Parsed are the sentences in the first 600 characters of a description, and of the descriptions of 40 inputs the first sentence
+    (after a label the next ones too) within 200 characters. Descriptions of outputs are not parsed. Declared structure is read in
+    full.
 
     :param workers: processes to share the work; the output is the same for any number, in order.
     :param model: package name of the spaCy model, or None for the first one installed, or empty for none.
@@ -71,8 +70,8 @@ class RulesExtractor:
     def fingerprint(self) -> str:
         """Changes with the rules' version, the ontology, the language model and the limits."""
         limits = (MAX_DESCRIPTION_CHARS, MAX_PARAMETER_CHARS, MAX_PARSED_PARAMETERS)
-        said = repr((_NAME, self._ontology.digest, self._model, self._version, limits))
-        return hashlib.sha256(said.encode()).hexdigest()
+        parts = (_NAME, self._ontology.digest, self._model, self._version, limits)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def extract(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
         """One Extraction for each tool, in order."""
@@ -115,7 +114,7 @@ def _work(chunk: Sequence[Tool]) -> list[Extraction]:
 
 
 class _Reader:
-    """Reads chunks of tools with one language model."""
+    """Extracts chunks of tools with one language model."""
 
     def __init__(self, ontology: Ontology, model: str) -> None:
         self.ontology = ontology
@@ -123,27 +122,22 @@ class _Reader:
         self.predicates = _lemma_index(ontology)
 
     def read(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
-        spoken = [list(_sentences(tool)) for tool in tools]
-        found = self.language.read(sentence for listed in spoken for _, sentence in listed)
-        for tool, listed in zip(tools, spoken, strict=True):
-            said = [
-                *structural_triples(tool, self.ontology, _NAME),
-                *self._of_title(tool),
-                *(
-                    triple
-                    for field, sentence in listed
-                    for triple in self._of_sentence(tool, field, sentence, found[sentence.text, sentence.lead])
-                ),
-            ]
-            yield finish(tool, said, self.ontology)
+        by_tool = [list(_sentences(tool)) for tool in tools]
+        found = self.language.read(sentence for listed in by_tool for _, sentence in listed)
+        for tool, listed in zip(tools, by_tool, strict=True):
+            triples = [*structural_triples(tool, self.ontology, _NAME), *self._of_title(tool)]
+            for field, sentence in listed:
+                triples += self._of_sentence(tool, field, sentence, found[sentence.text, sentence.lead])
+            yield finish(tool, triples, self.ontology)
 
     def _of_title(self, tool: Tool) -> Iterator[Triple]:
         for field, title in self._titles(tool):
-            for thing in (title.target, *title.others):
-                if thing:
-                    yield self._triple(tool, field, (tool.id, "tool", "has_entity", thing, "business_object"), _TITLE)
+            source = _Evidence(tool, field)
+            for name in (title.target, *title.others):
+                if name:
+                    yield source.entity(name, _TITLE)
             for capability in title.capabilities:
-                yield from self._capability(tool, field, capability, title.target, _CAPABILITY_IN_TITLE, (-1, -1))
+                yield from source.capability(capability, title.target, _CAPABILITY_IN_TITLE)
 
     def _titles(self, tool: Tool) -> Iterator[tuple[str, Title]]:
         """The names written as code or as a path; those written as prose are parsed."""
@@ -157,68 +151,81 @@ class _Reader:
             yield "metadata.title", read_title(title, self.ontology.abbreviations)
 
     def _of_sentence(self, tool: Tool, field: str, sentence: Sentence, finding: Finding) -> Iterator[Triple]:
-        sure = _PARAMETER if field.startswith("parameters.") else _DESCRIPTION if field == "description" else _TITLE
-        at = sentence.start
-        spelled = _humped(tool)
+        of_input = field.startswith("parameters.")
+        confidence = _PARAMETER if of_input else _DESCRIPTION if field == "description" else _TITLE
+        source = _Evidence(tool, field, sentence.start)
+        inputs = _camel_case_inputs(tool)
         for phrase in finding.phrases:
-            if spelled.isdisjoint(phrase.name.lower().split()):
-                yield from self._entity(tool, field, phrase, sure, at)
-        if sure != _PARAMETER:
-            for capability in finding.capabilities:
-                yield from self._said_capability(tool, field, capability, at)
+            if inputs.isdisjoint(phrase.name.lower().split()):
+                yield source.entity(phrase.name, confidence, phrase.start, phrase.end)
+                if phrase.core != phrase.name:
+                    core = round(confidence - _PART_DISCOUNT, 2)
+                    yield source.entity(phrase.core, core, phrase.core_start, phrase.end)
+        for one in () if of_input else finding.capabilities:
+            yield from source.capability(one.name, one.target, _CAPABILITY_IN_TEXT, one.start, one.end)
         for relation in finding.relations:
-            if spelled.isdisjoint(f"{relation.head} {relation.tail}".lower().split()):
-                yield self._relation(tool, field, relation, _PARAMETER_DISCOUNT if sure == _PARAMETER else 1.0, at)
+            if inputs.isdisjoint(f"{relation.head} {relation.tail}".lower().split()):
+                yield self._relation(source, relation, _PARAMETER_DISCOUNT if of_input else 1.0)
 
-    def _entity(self, tool: Tool, field: str, phrase: Phrase, sure: float, at: int) -> Iterator[Triple]:
-        ends = (tool.id, "tool", "has_entity", phrase.name, "business_object")
-        yield self._triple(tool, field, ends, sure, span=(at + phrase.start, at + phrase.end))
-        if phrase.core != phrase.name:
-            ends = (tool.id, "tool", "has_entity", phrase.core, "business_object")
-            span = (at + phrase.core_start, at + phrase.end)
-            yield self._triple(tool, field, ends, round(sure - _PART_DISCOUNT, 2), span=span)
-
-    def _said_capability(self, tool: Tool, field: str, capability: Capability, at: int) -> Iterator[Triple]:
-        span = (at + capability.start, at + capability.end)
-        yield from self._capability(tool, field, capability.name, capability.target, _CAPABILITY_IN_TEXT, span)
-
-    def _capability(
-        self, tool: Tool, field: str, name: str, target: str, sure: float, span: tuple[int, int]
-    ) -> Iterator[Triple]:
-        yield self._triple(tool, field, (tool.id, "tool", "has_capability", name, "capability"), sure, span=span)
-        yield self._triple(tool, field, (name, "capability", "acts_on", target, "business_object"), sure, span=span)
-
-    def _relation(self, tool: Tool, field: str, relation: Relation, share: float, at: int) -> Triple:
-        predicate = next(filter(None, map(self._predicate, relation.spoken)), "")
-        sure = relation.confidence + _KNOWN_BONUS if predicate else relation.confidence - _KNOWN_BONUS
-        ends = (relation.head, "business_object", predicate or self.ontology.fallback, relation.tail, "business_object")
-        span = (at + relation.start, at + relation.end)
-        return self._triple(tool, field, ends, round(sure * share, 2), span=span, phrase=relation.spoken[0])
+    def _relation(self, source: _Evidence, relation: Relation, discount: float) -> Triple:
+        predicate = self._predicate(relation.phrase)
+        confidence = relation.confidence + (_KNOWN_BONUS if predicate else -_KNOWN_BONUS)
+        return source.triple(
+            (relation.head, "business_object"),
+            predicate or self.ontology.fallback,
+            (relation.tail, "business_object"),
+            round(confidence * discount, 2),
+            relation.start,
+            relation.end,
+            relation.phrase,
+        )
 
     def _predicate(self, phrase: str) -> str:
         """The predicate that a phrase means, if it may stand between two business objects."""
         name = self.ontology.predicate_for(phrase) or self.predicates.get(_lemmas(phrase), "")
         return name if name and self.ontology.allows("business_object", name, "business_object") else ""
 
-    def _triple(
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """The text that triples are read from.
+
+    :param offset: first character of the sentence in the field's text.
+    """
+
+    tool: Tool
+    field: str
+    offset: int = 0
+
+    def entity(self, name: str, confidence: float, start: int = -1, end: int = -1) -> Triple:
+        tail = (name, "business_object")
+        return self.triple((self.tool.id, "tool"), "has_entity", tail, confidence, start, end)
+
+    def capability(self, name: str, target: str, confidence: float, start: int = -1, end: int = -1) -> Iterator[Triple]:
+        capability = (name, "capability")
+        yield self.triple((self.tool.id, "tool"), "has_capability", capability, confidence, start, end)
+        yield self.triple(capability, "acts_on", (target, "business_object"), confidence, start, end)
+
+    def triple(
         self,
-        tool: Tool,
-        field: str,
-        ends: tuple[str, str, str, str, str],
-        sure: float,
-        *,
-        span: tuple[int, int] = (-1, -1),
+        head: tuple[str, str],
+        predicate: str,
+        tail: tuple[str, str],
+        confidence: float,
+        start: int,
+        end: int,
         phrase: str = "",
     ) -> Triple:
-        head, head_type, predicate, tail, tail_type = ends
+        """A triple of two ``(name, type)`` ends; a span of -1 for evidence that is a whole name."""
+        span = (-1, -1) if end < 0 else (self.offset + start, self.offset + end)
         return Triple(
-            head=head,
-            head_type=head_type,
+            head=head[0],
+            head_type=head[1],
             predicate=predicate,
-            tail=tail,
-            tail_type=tail_type,
-            confidence=sure,
-            provenance=Provenance(tool.id, field, _NAME, *span),
+            tail=tail[0],
+            tail_type=tail[1],
+            confidence=confidence,
+            provenance=Provenance(self.tool.id, self.field, _NAME, *span),
             phrase=phrase,
         )
 
@@ -226,7 +233,7 @@ class _Reader:
 def _sentences(tool: Tool) -> Iterator[tuple[str, Sentence]]:
     for field, text in (("name", tool.name), ("metadata.title", tool.metadata.get("title"))):
         if isinstance(text, str) and " " in text.strip():
-            # "Service: Operation" - the service is metadata of its own.
+            # "Service: Operation": the service is in the metadata.
             operation = text.rpartition(": ")[2]
             cut = len(text) - len(operation)
             for sentence in sentences(operation, MAX_PARAMETER_CHARS):
@@ -234,20 +241,20 @@ def _sentences(tool: Tool) -> Iterator[tuple[str, Sentence]]:
     for sentence in sentences(tool.description, MAX_DESCRIPTION_CHARS):
         yield "description", sentence
     for parameter in tool.parameters[:MAX_PARSED_PARAMETERS]:
-        # The first sentence says what the input is, the others how to write it; a label is no sentence.
+        # The first sentence describes the input, the others how to write it; a label is no sentence.
         for sentence in sentences(parameter.description, MAX_PARAMETER_CHARS, operation=False):
             yield f"parameters.{parameter.name}", sentence
             if len(sentence.text) >= _LABEL_CHARS:
                 break
 
 
-def _humped(tool: Tool) -> frozenset[str]:
-    """Names of inputs written in camel case, in lower case: in prose they stand for the input, not for a thing."""
-    return frozenset(p.name.lower() for p in tool.parameters if _HUMP.search(p.name))
+def _camel_case_inputs(tool: Tool) -> frozenset[str]:
+    """Names of inputs written in camel case, in lower case: in prose they stand for the input, not for an object."""
+    return frozenset(p.name.lower() for p in tool.parameters if _CAMEL_CASE.search(p.name))
 
 
 def _lemma_index(ontology: Ontology) -> Mapping[str, str]:
-    """Names and synonyms of predicates by the base forms of their words: "sent to" also answers for "sends to"."""
+    """Names and synonyms of predicates by the base forms of their words: "sent to" also stands for "sends to"."""
     index: dict[str, str] = {}
     for predicate in ontology.predicates.values():
         for phrase in (predicate.name, *predicate.synonyms):

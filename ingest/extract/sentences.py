@@ -1,8 +1,8 @@
-"""Sentences out of the descriptions of tools, made ready for a parser that has read newspapers.
+"""Sentences of the descriptions of tools, prepared for a parser that was trained on news.
 
-The parser mistakes the verb that an operation's description begins with for a noun ("Fetches the books", "List orders"),
-so such a sentence is given a subject before it is parsed. Nothing else changes length: markup is blanked out
-character by character, so that a position in the prepared sentence, less its lead, is one in the original text.
+The parser takes the verb at the front of an operation's description for a noun ("Fetches the books", "List orders"), so a subject
+is put before such a sentence. Nothing else changes length: markup is replaced by blanks character by character, so that a position
+in the prepared sentence minus its lead is a position in the original text.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ingest.extract.word_lists import ALSO_NOUNS, LINKING_VERBS, MOSTLY_NOUNS, action
+from ingest.extract.vocabulary import ALSO_NOUNS, LINKING_VERBS, MOSTLY_NOUNS, action
 from ontology.names import is_noun, noun_lemma, verb_lemma
 
 __all__ = ["MAX_DESCRIPTION_CHARS", "MAX_PARAMETER_CHARS", "Sentence", "is_english", "sentences"]
@@ -48,9 +48,9 @@ _USED = re.compile(r"\s*used\s+(?:to|for)\b", re.I)
 class Sentence:
     """A sentence ready to be parsed.
 
-    :param text: what the parser gets.
-    :param start: where the original sentence begins in its field's text.
-    :param lead: characters of the subject put before it; it is an operation's description when there are any.
+    :param text: the input of the parser.
+    :param start: first character of the original sentence in its field's text.
+    :param lead: characters of the subject put before it; 0 for none.
     """
 
     text: str
@@ -59,7 +59,7 @@ class Sentence:
 
 
 def sentences(text: str, limit: int, *, operation: bool = True) -> Iterator[Sentence]:
-    """The sentences of the first ``limit`` characters or so: one that the limit cuts is left out, unless it is the first.
+    """The sentences of the first ``limit`` characters; one that the limit cuts is left out, unless it is the first.
 
     :param operation: whether the text describes what a tool does, so that "Search products" is no kind of product.
     """
@@ -78,7 +78,7 @@ def sentences(text: str, limit: int, *, operation: bool = True) -> Iterator[Sent
 
 
 def is_english(text: str) -> bool:
-    """Whether most letters are of the Latin script: the parser knows no other."""
+    """Whether most letters are of the Latin script, the only one that the parser knows."""
     letters = [character for character in text if character.isalpha()]
     return bool(letters) and sum(character < "ɐ" for character in letters) * 2 > len(letters)
 
@@ -100,7 +100,7 @@ def _prepare(raw: str, offset: int, operation: bool) -> Sentence | None:
 
 
 def _quiet(body: str) -> str:
-    """Title case in lower case: the parser reads a capitalised noun as somebody's name. Humps and acronyms stay."""
+    """Title case in lower case: the parser reads a capitalised noun as a proper name. Camel case and acronyms stay."""
     longer = [word for word in body.split() if len(word) > 3 and word.isalpha()]
     capitals = sum(word[0].isupper() for word in longer)
     if len(longer) < 2 or capitals < 0.7 * len(longer):

@@ -1,4 +1,4 @@
-"""The English model behind the rules: sentences in, findings out, each distinct sentence parsed once."""
+"""The English model of the rules extractor: sentences to findings, each distinct sentence parsed once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from ingest.extract.noun_phrases import Phrase, plain_phrases
 from ingest.extract.relations import Capability, Finding, findings
 from ingest.extract.sentences import Sentence
-from ingest.extract.word_lists import action
+from ingest.extract.vocabulary import action
 from ontology.names import canonical_name
 
 __all__ = ["MODELS", "Language", "find_model"]
@@ -35,7 +35,7 @@ def find_model(models: Iterable[str] = MODELS) -> tuple[str, str]:
 
 
 class Language:
-    """Parses sentences; without a model, reads noun phrases word by word and says once what is lost.
+    """Parses sentences; without a model, finds noun phrases word by word and logs once what is lost.
 
     :param model: package name of a spaCy English model, or empty for none.
     """
@@ -68,7 +68,7 @@ def _load(model: str) -> Any:
     import spacy
 
     nlp: Any = spacy.load(model, exclude=_UNUSED)
-    # Made for chat ("id" for "I'd", "wed" for "we'd"), these tear words that documents of tools are full of.
+    # Rules for chat ("id" for "I'd", "wed" for "we'd") would split words that are frequent in documents of tools.
     nlp.tokenizer.rules = {
         text: parts for text, parts in nlp.tokenizer.rules.items() if not text.isalpha() or text.lower() == "cannot"
     }
@@ -76,10 +76,10 @@ def _load(model: str) -> Any:
 
 
 def _unparsed(text: str, lead: int) -> Finding:
-    said = text[lead:]
-    found = plain_phrases(said)
+    sentence = text[lead:]
+    found = list(plain_phrases(sentence))
     phrases = tuple(Phrase(name=name, core=name, start=a, end=b, core_start=a) for name, a, b in found)
-    first = said.split()[:1]
+    first = sentence.split()[:1]
     verb = action(first[0]) if lead and first else ""
     capabilities: tuple[Capability, ...] = ()
     if verb and found:

@@ -1,4 +1,4 @@
-"""What the structure of a tool's document declares, as triples: no language is parsed here."""
+"""Triples that the structure of a tool's document declares; no text is parsed here."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from ingest.extract.document_fields import metadata_texts
 from ingest.extract.parameters import Place, documented_name, identified, place, referred
+from ingest.extract.vocabulary import vocabulary
 from ontology.names import canonical_name
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
@@ -18,17 +19,14 @@ MAX_VALUES = 20  # allowed values taken per parameter
 _MAX_VALUES_PER_TOOL = 200
 MAX_METADATA_VALUES = 20  # values taken per metadata key
 _LONGEST_VALUE = 60  # characters; longer is prose, not a name
-_NO_VALUE = frozenset(
-    "true false null none yes no y n on off asc desc ascending descending other others misc general unknown default "
-    "undefined unspecified any all na".split()
-)
+_NOT_VALUES = vocabulary("not_values")
 
 
 def structural_triples(tool: Tool, ontology: Ontology, extractor_name: str) -> list[Triple]:
-    """The triples that inputs, outputs, allowed values, metadata and declared dependencies state outright.
+    """The triples of inputs, outputs, allowed values, metadata and declared dependencies.
 
-    Confidence is 1 for what is declared and below 1 for what a name, a path or a description lets conclude
-    (``identifies``, ``refers_to``).
+    Confidence is 1 for what is declared and below 1 for what is concluded from a name, a path or a description (``identifies``,
+    ``refers_to``).
 
     :param extractor_name: versioned name that the provenance carries.
     """
@@ -163,7 +161,7 @@ def _is_name(value: str) -> bool:
     """Whether a value names something: not a number, truth value, address, identifier or prose."""
     text = value.strip()
     name = canonical_name(text)
-    if not name or len(text) > _LONGEST_VALUE or name in _NO_VALUE or "://" in text or "@" in text:
+    if not name or len(text) > _LONGEST_VALUE or name in _NOT_VALUES or "://" in text or "@" in text:
         return False
     letters = sum(character.isalpha() for character in text)
     # Hashes and serial ids are mostly digits; "2160p" and "gpt-4" are not.

@@ -1,18 +1,15 @@
-"""Which triples of a tool's document hold: within the ontology, evident in the document, at odds with nothing declared.
+"""Triple validation: within the ontology, evident in the document, in no contradiction to what is declared.
 
-The step the paper names as missing. It asks no model: a triple is rejected by what the document itself says, and each
-rejected triple carries a reason that counts can be made of (:class:`TripleReport`).
+The paper names this step as missing. It uses no model: the document itself decides, and each rejected triple has a reason.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from ingest.extract.document_fields import document_texts, field_texts
-from ingest.extract.extractor import RejectedTriple
+from ingest.extract.extractor import Fault, Sorted, sort_out
 from ingest.extract.parameters import documented_name, place
 from ingest.extract.structure import declared_metadata
 from ontology.names import canonical_name, expand, identified_entity, noun_lemma, verb_lemma, words
@@ -20,9 +17,9 @@ from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 from ontology.triple import Triple
 
-__all__ = ["REASONS", "TripleReport", "validate"]
+__all__ = ["REASONS", "validate"]
 
-# Every reason to reject a triple, and what it means.
+# Each reason to reject a triple, and what it means.
 REASONS = {
     "unknown-type": "an end has a type that the ontology does not have",
     "unknown-predicate": "the ontology has no such predicate",
@@ -37,53 +34,13 @@ _MAX_EVIDENCE_CHARS = 200_000
 _PIECE = 20_000  # what ontology.names.words reads at a time
 
 
-def validate(tool: Tool, triples: Sequence[Triple], ontology: Ontology) -> tuple[list[Triple], list[RejectedTriple]]:
-    """Split triples read from one tool's document into those that hold and those that do not, in order.
+def validate(tool: Tool, triples: Sequence[Triple], ontology: Ontology) -> Sorted:
+    """Sort out the triples of one tool's document that do not hold; a reason is one of :data:`REASONS`.
 
     The first 200,000 characters of the document count as evidence.
-
-    :returns: ``(kept, rejected)``; a reason is one of :data:`REASONS`.
     """
-    kept: list[Triple] = []
-    rejected: list[RejectedTriple] = []
     document = _Document(tool, ontology)
-    for triple in triples:
-        fault = next((fault for check in _CHECKS if (fault := check(triple, document))), None)
-        if fault is None:
-            kept.append(triple)
-        else:
-            rejected.append(RejectedTriple(triple=triple, reason=fault[0], detail=fault[1] or REASONS[fault[0]]))
-    return kept, rejected
-
-
-@dataclass(kw_only=True)
-class TripleReport:
-    """Counts of what was kept and rejected, over as many tools as are added.
-
-    :param kept: predicate → triples kept.
-    :param rejected: ``(predicate, reason)`` → triples rejected.
-    """
-
-    kept: Counter[str] = field(default_factory=Counter)
-    rejected: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def add(self, kept: Iterable[Triple], rejected: Iterable[RejectedTriple]) -> None:
-        """Count the outcome for one more tool."""
-        self.kept.update(triple.predicate for triple in kept)
-        self.rejected.update((one.triple.predicate, one.reason) for one in rejected)
-
-    def rows(self) -> list[tuple[str, int, dict[str, int]]]:
-        """``(predicate, kept, rejected by reason)``, by predicate."""
-        predicates = sorted({*self.kept, *(predicate for predicate, _ in self.rejected)})
-        return [
-            (
-                predicate,
-                self.kept[predicate],
-                {reason: self.rejected[predicate, reason] for reason in REASONS if (predicate, reason) in self.rejected}
-                | {r: n for (p, r), n in sorted(self.rejected.items()) if p == predicate and r not in REASONS},
-            )
-            for predicate in predicates
-        ]
+    return sort_out(triples, lambda triple: next(filter(None, (check(triple, document) for check in _CHECKS)), None))
 
 
 class _Document:
@@ -123,61 +80,64 @@ class _Document:
         return self._allowed[name]
 
 
-_Fault = tuple[str, str] | None
-_Check = Callable[[Triple, _Document], _Fault]
+_Check = Callable[[Triple, _Document], Fault | None]
 
 
-def _in_ontology(triple: Triple, document: _Document) -> _Fault:
+def _in_ontology(triple: Triple, document: _Document) -> Fault | None:
     ontology = document.ontology
     for kind in (triple.head_type, triple.tail_type):
         if kind not in ontology.entity_types:
-            return "unknown-type", f"the ontology has no entity type {kind!r}"
+            return Fault("unknown-type", f"the ontology has no entity type {kind!r}")
     predicate = ontology.predicates.get(triple.predicate)
     if predicate is None:
-        return "unknown-predicate", f"the ontology has no predicate {triple.predicate!r}"
+        return Fault("unknown-predicate", f"the ontology has no predicate {triple.predicate!r}")
     if predicate.derived:
-        return "derived-predicate", ""
+        return Fault("derived-predicate", REASONS["derived-predicate"])
     if not ontology.allows(triple.head_type, triple.predicate, triple.tail_type):
-        return "outside-domain", f"{triple.predicate!r} may not lead from {triple.head_type!r} to {triple.tail_type!r}"
+        return Fault(
+            "outside-domain", f"{triple.predicate!r} may not lead from {triple.head_type!r} to {triple.tail_type!r}"
+        )
     return None
 
 
-def _confident(triple: Triple, document: _Document) -> _Fault:
-    return None if 0.0 <= triple.confidence <= 1.0 else ("confidence-range", f"the confidence is {triple.confidence}")
+def _confident(triple: Triple, document: _Document) -> Fault | None:
+    if 0.0 <= triple.confidence <= 1.0:
+        return None
+    return Fault("confidence-range", f"the confidence is {triple.confidence}")
 
 
-def _span_inside(triple: Triple, document: _Document) -> _Fault:
+def _span_inside(triple: Triple, document: _Document) -> Fault | None:
     at = triple.provenance
     texts = field_texts(document.tool, at.field)
     if not texts:
-        return "span-outside-field", f"the tool has no field {at.field!r}"
+        return Fault("span-outside-field", f"the tool has no field {at.field!r}")
     if (at.start, at.end) == (-1, -1):
         return None
     if 0 <= at.start < at.end and any(at.end <= len(text) for text in texts):
         return None
-    return "span-outside-field", f"characters {at.start} to {at.end} are not inside {at.field!r}"
+    return Fault("span-outside-field", f"characters {at.start} to {at.end} are not inside {at.field!r}")
 
 
-def _evident(triple: Triple, document: _Document) -> _Fault:
+def _evident(triple: Triple, document: _Document) -> Fault | None:
     """Every word of both ends, in any inflection and with abbreviations written out, is in the document."""
     for name, kind in ((triple.head, triple.head_type), (triple.tail, triple.tail_type)):
         if kind == "tool":
             continue
         for word in expand(words(name), document.ontology.abbreviations):
             if document.lemmas.isdisjoint(_lemmas(word)):
-                return "no-evidence", f"{word!r} of {name!r} is nowhere in the document"
+                return Fault("no-evidence", f"{word!r} of {name!r} is nowhere in the document")
     return None
 
 
-def _undeclared(triple: Triple, document: _Document) -> _Fault:
+def _undeclared(triple: Triple, document: _Document) -> Fault | None:
     check = _DECLARED.get(triple.predicate)
-    said = check(triple, document) if check else ""
-    if not said and triple.predicate in document.metadata and triple.predicate in _EXCLUSIVE:
-        if document.canonical(triple.tail) not in document.metadata[triple.predicate]:
-            said = f"the metadata declares another {triple.predicate.removeprefix('has_').replace('_', ' ')}"
-    if not said and "parameter" in (triple.head_type, triple.tail_type) and triple.predicate not in _DECLARED:
-        said = _unknown_parameter(triple, document)
-    return ("contradicts-declared", said) if said else None
+    conflict = check(triple, document) if check else ""
+    declared = document.metadata.get(triple.predicate, frozenset()) if triple.predicate in _EXCLUSIVE else frozenset()
+    if not conflict and declared and document.canonical(triple.tail) not in declared:
+        conflict = f"the metadata declares another {triple.predicate.removeprefix('has_').replace('_', ' ')}"
+    if not conflict and "parameter" in (triple.head_type, triple.tail_type) and check is None:
+        conflict = _unknown_parameter(triple, document)
+    return Fault("contradicts-declared", conflict) if conflict else None
 
 
 def _unknown_parameter(triple: Triple, document: _Document) -> str:
@@ -211,7 +171,7 @@ def _values(triple: Triple, document: _Document) -> str:
 
 
 def _needs(triple: Triple, document: _Document) -> str:
-    """A dependency between tools must not turn a declared one round, nor name this tool as another's need of itself."""
+    """A dependency between tools must not reverse a declared one."""
     tool = document.tool
     if triple.tail_type != "tool" or triple.head_type != "tool":
         return _unknown_parameter(triple, document)
@@ -221,7 +181,7 @@ def _needs(triple: Triple, document: _Document) -> str:
     return ""
 
 
-# Metadata that says where a tool belongs says it completely.
+# Metadata of these predicates is complete: what it does not name is not so.
 _EXCLUSIVE = frozenset(("has_line_of_business", "has_department", "has_system"))
 _DECLARED: dict[str, Callable[[Triple, _Document], str]] = {
     "has_parameter": _takes,

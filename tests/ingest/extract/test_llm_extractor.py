@@ -15,9 +15,10 @@ from inference.openai_chat import OpenAIChat
 from inference.result_cache import ResultCache
 from inference.retry import RetryPolicy
 from inference.scripted import ScriptedChat
+from inference.structured_chat import UnusableAnswerError
 from ingest.extract.extractor import Extraction, Extractor
 from ingest.extract.llm_extractor import LlmExtractor
-from ingest.extract.parse_answer import AnswerReader, UnusableAnswerError
+from ingest.extract.parse_answer import AnswerReader
 from ingest.extract.prompt import answer_schema, asked_predicates, document, instructions
 from ingest.extract.structure import structural_triples
 from ingest.extract.triple_validation import validate

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ingest.extract.rules_extractor import RulesExtractor
-from ingest.extract.triple_validation import REASONS, TripleReport, validate
+from ingest.extract.triple_validation import REASONS, validate
 from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
 
 ONTOLOGY = load_ontology()
@@ -120,13 +120,6 @@ def test_a_tool_that_declares_no_outputs_contradicts_none() -> None:
     silent = replace(TOOL, returns=())
     said = triple((TOOL.id, "tool", "returns", "supplier", "parameter"))
     assert validate(silent, [said], ONTOLOGY)[0] == [said]
-
-
-def test_the_report_counts_by_predicate_and_reason() -> None:
-    bad = triple(("reminder", "business_object", "sent_to", "invoice", "business_object"))
-    report = TripleReport()
-    report.add(*validate(TOOL, [GOOD, bad, bad], ONTOLOGY))
-    assert report.rows() == [("sent_to", 1, {"no-evidence": 2})]
 
 
 def test_nothing_that_the_rules_extract_is_refused() -> None:

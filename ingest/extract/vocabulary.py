@@ -1,0 +1,41 @@
+"""The words by which the rules extractor reads documents; ``extraction_words.yaml`` says what each list is for."""
+
+from __future__ import annotations
+
+from ingest.word_lists import word_list
+from ontology.names import verb_lemma
+from ontology.stop_words import stop_words
+
+__all__ = [
+    "ACTIONS",
+    "ALSO_NOUNS",
+    "DEPENDENT_NAMES",
+    "GENERIC_HEADS",
+    "LINKING_VERBS",
+    "MOSTLY_NOUNS",
+    "STOP_WORDS",
+    "TRANSPARENT_HEADS",
+    "action",
+    "vocabulary",
+]
+
+
+def vocabulary(name: str) -> frozenset[str]:
+    """One list of ``extraction_words.yaml``."""
+    return word_list("extract/extraction_words.yaml", name)
+
+
+ACTIONS = vocabulary("actions")
+ALSO_NOUNS = vocabulary("also_nouns")
+DEPENDENT_NAMES = vocabulary("dependent_names")
+LINKING_VERBS = vocabulary("linking_verbs")
+MOSTLY_NOUNS = vocabulary("mostly_nouns")
+STOP_WORDS = stop_words("name_edges")
+TRANSPARENT_HEADS = vocabulary("transparent_heads")
+GENERIC_HEADS = TRANSPARENT_HEADS | vocabulary("generic_heads")
+
+
+def action(word: str) -> str:
+    """The base form of an operation's verb (``Fetches`` → ``fetch``), or empty when it is none."""
+    base = verb_lemma(word.lower())
+    return base if base in ACTIONS else ""

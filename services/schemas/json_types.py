@@ -1,4 +1,4 @@
-"""Types as the sources write them, as JSON Schema: ``list<user_email>``, ``Edm.Int32``, ``Optional[str]``, ``integer[]``."""
+"""Type names of documents as JSON Schema: ``list<user_email>``, ``Edm.Int32``, ``Optional[str]``, ``integer[]``."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from typing import Any
 __all__ = ["json_type", "typed_values"]
 
 _MAX_DEPTH = 8
-_WORDS = {
-    "string": "string str text char varchar nvarchar uuid guid date datetime time timestamp email uri url password binary bytes byte base64 file enum",
+_MAX_CHARS = 1_000
+_MAX_VALUE_CHARS = 40
+_NAMES = {
+    "string": "string str text char varchar nvarchar uuid guid date datetime time timestamp email uri url password binary "
+    "bytes byte base64 file enum",
     "integer": "integer int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 long short bigint smallint sbyte",
     "number": "number float double decimal numeric float32 float64 real money currency single",
     "boolean": "boolean bool",
     "object": "object dict dictionary map mapping struct record json complextype entitytype",
     "array": "array list tuple set sequence collection iterable frozenset",
 }
-_KINDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+_KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 _FORMATS = {
     "uuid": "uuid",
     "guid": "uuid",
@@ -30,63 +33,70 @@ _FORMATS = {
     "uri": "uri",
     "url": "uri",
 }
-_ANYTHING = frozenset(("any", "mixed", "unknown", "variant"))
-_NOTHING = frozenset(("null", "none", "nonetype", "undefined"))
-_GENERIC = re.compile(r"^([\w.]+)\s*(?:<(.*)>|\[(.*)\]|\((.*)\))$", re.DOTALL)
+_ANY = frozenset(("any", "mixed", "unknown", "variant"))
+_NULL = frozenset(("null", "none", "nonetype", "undefined"))
+_WRAPPERS = frozenset(("optional", "annotated", "nullable", "required", "notrequired"))
+_PARAMETRISED = re.compile(r"^([\w.]+)\s*(?:<(.*)>|\[(.*)\]|\((.*)\))$", re.DOTALL)
 
 
 def json_type(text: str) -> dict[str, Any]:
-    """The JSON Schema of a type as a source writes it; a type that nobody knows is a string.
+    """The JSON Schema of a type as a document writes it. An unknown type is a string.
 
     >>> json_type("list<int>")
     {'type': 'array', 'items': {'type': 'integer'}}
     """
-    return _read(text, 0)
+    return _parse(text, 0)
 
 
-def _read(text: str, depth: int) -> dict[str, Any]:
+def _parse(text: str, depth: int) -> dict[str, Any]:
     text = text.strip().strip("'\"").strip().removesuffix("?").strip()
-    if depth > _MAX_DEPTH or len(text) > 1_000:
+    if depth > _MAX_DEPTH or len(text) > _MAX_CHARS:
         return {"type": "string"}
     if text.endswith("[]"):
-        return {"type": "array", "items": _read(text[:-2], depth + 1)}
-    parts = [part for part in _split(text, "|") if part.strip().lower() not in _NOTHING]
+        return {"type": "array", "items": _parse(text[:-2], depth + 1)}
+    parts = _without_null(_split(text, "|"))
     if len(parts) > 1:
-        return _union([_read(part, depth + 1) for part in parts])
+        return _any_of([_parse(part, depth + 1) for part in parts])
     text = parts[0].strip() if parts else text
-    generic = _GENERIC.match(text)
-    if generic is not None:
-        return _generic(generic[1], generic[2] or generic[3] or generic[4] or "", depth)
-    return _plain(text)
+    parametrised = _PARAMETRISED.match(text)
+    if parametrised is None:
+        return _named(text)
+    name, *arguments = parametrised.groups(default="")
+    return _apply(name, "".join(arguments), depth)
 
 
-def _plain(text: str) -> dict[str, Any]:
-    word = text.lower().rsplit(".", 1)[-1].replace("-", "").replace("_", "")
-    if word in _ANYTHING:
+def _named(text: str) -> dict[str, Any]:
+    name = text.lower().rsplit(".", 1)[-1].replace("-", "").replace("_", "")
+    if name in _ANY:
         return {}
-    kind = _KINDS.get(word, "string")
+    kind = _KINDS.get(name, "string")
     if kind == "array":
         return {"type": "array", "items": {}}
-    return {"type": kind, "format": _FORMATS[word]} if word in _FORMATS else {"type": kind}
+    return {"type": kind, "format": _FORMATS[name]} if name in _FORMATS else {"type": kind}
 
 
-def _generic(outer: str, inner: str, depth: int) -> dict[str, Any]:
-    word = outer.lower().rsplit(".", 1)[-1]
+def _apply(outer: str, inner: str, depth: int) -> dict[str, Any]:
+    """The type ``outer`` with the parameters ``inner``: ``list`` and ``int``."""
+    name = outer.lower().rsplit(".", 1)[-1]
     parts = [part for part in _split(inner, ",") if part.strip()]
-    if word in ("optional", "annotated", "nullable", "required", "notrequired") and parts:
-        return _read(parts[0], depth + 1)
-    if word == "union" and parts:
-        return _union([_read(part, depth + 1) for part in parts if part.strip().lower() not in _NOTHING])
-    if word in ("literal", "enum"):
+    if name in _WRAPPERS and parts:
+        return _parse(parts[0], depth + 1)
+    if name == "union" and parts:
+        return _any_of([_parse(part, depth + 1) for part in _without_null(parts)])
+    if name in ("literal", "enum"):
         return {"type": "string"}
-    if _KINDS.get(word) == "array":
-        return {"type": "array", "items": _read(parts[0], depth + 1) if parts else {}}
-    if _KINDS.get(word) == "object" and len(parts) == 2:
-        return {"type": "object", "additionalProperties": _read(parts[1], depth + 1)}
-    return _plain(outer)
+    if _KINDS.get(name) == "array":
+        return {"type": "array", "items": _parse(parts[0], depth + 1) if parts else {}}
+    if _KINDS.get(name) == "object" and len(parts) == 2:
+        return {"type": "object", "additionalProperties": _parse(parts[1], depth + 1)}
+    return _named(outer)
 
 
-def _union(schemas: list[dict[str, Any]]) -> dict[str, Any]:
+def _without_null(parts: list[str]) -> list[str]:
+    return [part for part in parts if part.strip().lower() not in _NULL]
+
+
+def _any_of(schemas: list[dict[str, Any]]) -> dict[str, Any]:
     distinct = [schema for number, schema in enumerate(schemas) if schema not in schemas[:number]]
     if not distinct or {} in distinct:
         return {}
@@ -94,7 +104,7 @@ def _union(schemas: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """The parts of ``text`` between separators that stand outside every bracket."""
+    """Split at the separators outside all brackets."""
     parts, depth, start = [], 0, 0
     for position, character in enumerate(text):
         if character in "<[(":
@@ -108,20 +118,13 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def typed_values(values: tuple[str, ...], kind: str | None) -> list[Any]:
-    """Enum values as JSON values of the kind, without repetition; one that is not of the kind stays a text."""
-    typed: list[Any] = []
-    seen: set[str] = set()
-    for value in values:
-        made = _typed(value, kind)
-        mark = json.dumps(made)
-        if mark not in seen:
-            seen.add(mark)
-            typed.append(made)
-    return typed
+    """Allowed values as JSON values of a kind (``integer``, …), without duplicates. A value of another kind stays a string."""
+    typed = [_typed(value, kind) for value in values]
+    return list({json.dumps(value): value for value in typed}.values())
 
 
 def _typed(value: str, kind: str | None) -> Any:
-    if kind not in ("integer", "number", "boolean") or len(value) > 40:
+    if kind not in ("integer", "number", "boolean") or len(value) > _MAX_VALUE_CHARS:
         return value
     if kind == "boolean":
         return {"true": True, "false": False}.get(value.strip().lower(), value)

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Parameter, Tool
-from services.schemas.call_schema import SCHEMA_FORMATS, call_name, input_schema, tool_schema, tool_schema_json
+from services.schemas import SCHEMA_FORMATS, call_name, input_schema, tool_schema, tool_schema_json
 from services.schemas.json_types import json_type
 
 

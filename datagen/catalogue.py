@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from datagen.extended_profiles import extend_profiles
+from datagen.parameter_index import ParameterIndex
 from ingest.linking import CanonicalNames, ToolProfile, canonical_names, profile_tools
 from ontology.errors import NotFoundError
 from ontology.ontology import Ontology, load_ontology
@@ -19,7 +21,7 @@ _LINE_OF_BUSINESS = "has_line_of_business"
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogue:
-    """The tools of one snapshot with their profiles.
+    """The tools of one snapshot with their profiles, each computed once.
 
     :param tools: in the snapshot's order, that of their ids.
     :param ontology: names metadata keys and abbreviations; it need not be the one of the build.
@@ -49,7 +51,7 @@ class Catalogue:
         return tool_id in self._by_id
 
     def profile(self, tool_id: str) -> ToolProfile:
-        """What that tool does, to what, what it needs and what it offers.
+        """What that tool does, to what, what it consumes and what it produces.
 
         :raises NotFoundError: when there is no such tool.
         """
@@ -73,8 +75,18 @@ class Catalogue:
 
     @cached_property
     def profiles(self) -> Mapping[str, ToolProfile]:
-        """Tool id → profile."""
+        """Tool id → profile, as a build links it."""
         return {profile.id: profile for profile in profile_tools(self.tools, self.ontology)}
+
+    @cached_property
+    def extended_profiles(self) -> Mapping[str, ToolProfile]:
+        """Tool id → profile, as paths are found: see :mod:`datagen.extended_profiles`."""
+        return extend_profiles(self.tools, self.profiles, self.names)
+
+    @cached_property
+    def parameter_index(self) -> ParameterIndex:
+        """Every input of the tools, from which outputs may be inferred."""
+        return ParameterIndex(self.tools, self.extended_profiles.values(), self.names)
 
     @cached_property
     def _by_id(self) -> Mapping[str, Tool]:

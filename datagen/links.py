@@ -24,6 +24,11 @@ class Links:
     def __iter__(self) -> Iterator[PathEdge]:
         return iter(self.edges)
 
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """The pairs of tools, (source, target), that an edge connects."""
+        return frozenset((edge.source, edge.target) for edge in self.edges)
+
     def out_of(self, tool_id: str) -> tuple[PathEdge, ...]:
         """The edges that lead from a tool, in order."""
         return self._out.get(tool_id, ())

@@ -65,6 +65,11 @@ class ToolPath:
         """12 hex digits of the SHA-256 over the tools, whatever their order: requests of one id have one gold set."""
         return hashlib.sha256("\n".join(sorted(self.tools)).encode()).hexdigest()[:12]
 
+    @property
+    def rp_pairs(self) -> frozenset[tuple[str, str]]:
+        """The pairs of tools, (source, target), that its R-P edges connect."""
+        return frozenset((edge.source, edge.target) for edge in self.edges if edge.kind == "R-P")
+
     def into(self, tool_id: str) -> tuple[PathEdge, ...]:
         """The R-P edges that fill inputs of a tool."""
         return tuple(edge for edge in self.edges if edge.kind == "R-P" and edge.target == tool_id)

@@ -25,7 +25,7 @@ from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_validators
 from datagen.paths.path_sampler import find_paths
 from datagen.paths.pp_graph import build_pp_graph
 from datagen.paths.rp_graph import build_rp_graph
-from datagen.paths.rules_outputs import RulesOutputs, available_parameters
+from datagen.paths.rules_outputs import RulesOutputs
 from datagen.paths.rules_sequence import RulesSequence
 from datagen.seams import RequestValidator, ToolOutputs
 from datagen.synthetic_request import CLASSES, RejectedRequest, SyntheticRequest
@@ -248,7 +248,7 @@ class _Run:
 
     def _wanted(self, tool_id: str) -> set[str]:
         """The documented outputs that can be picked from the list: inputs of other tools, and not the tool's own."""
-        listed = {self._key("", name) for name in available_parameters(self.catalogue)}
+        listed = {self._key("", name) for name in self.catalogue.parameter_index.parameters}
         listed -= {self._key(tool_id, one.name) for one in self.catalogue.tool(tool_id).parameters}
         outputs = self.documented.by_tool.get(tool_id, ())
         return {key for one in outputs if one.documented and (key := self._key(tool_id, one.name)) in listed}

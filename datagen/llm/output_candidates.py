@@ -6,9 +6,7 @@ from collections import defaultdict
 from itertools import islice
 
 from datagen.catalogue import Catalogue
-from datagen.paths.extended_profiles import is_page_mark
-from datagen.paths.rules_outputs import available_parameters
-from ingest.linking import canonical_names
+from datagen.extended_profiles import is_paging
 from ontology.names import canonical_name, identified_entity
 from ontology.tool import Tool
 from retrieval.index.analysis import terms
@@ -29,11 +27,10 @@ class Candidates:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        names = canonical_names(catalogue.ontology)
         self._listed = {
             name: listed
-            for name, listed in available_parameters(catalogue).items()
-            if not name.startswith(_ODATA_OPTION) and not is_page_mark(name, names)
+            for name, listed in catalogue.parameter_index.parameters.items()
+            if not name.startswith(_ODATA_OPTION) and not is_paging(name, catalogue.names)
         }
         self._common = sorted(self._listed, key=lambda name: (-self._listed[name].count, name))
         self._by_word: dict[str, list[str]] = defaultdict(list)

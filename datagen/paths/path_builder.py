@@ -1,31 +1,32 @@
-"""Building paths: around one tool, of a wished length, for one class of requests."""
+"""Building paths: around one tool, of a wanted length, for one class of requests."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from datagen.extended_profiles import only_reads
 from datagen.links import Links
-from datagen.paths.edge_filter import Follows
+from datagen.paths.edge_filter import EdgeFilter
 from datagen.paths.usage import Usage
 from datagen.tool_path import PathEdge, Shape, ToolPath
 from ingest.linking import ToolProfile
 
-__all__ = ["READS", "Builder", "Rules"]
+__all__ = ["PathBuilder", "StepRules"]
 
-READS = frozenset(("search", "list", "get"))
-_MAX_VALIDATED = 12  # candidates for one place that are validated before it is left empty
-_ALIKE, _SAME_GROUP = 0.45, 0.7  # of independent tools: how many are alike, and how many of those left are of one group
-_MOST_LOOKED_AT = 400
+_MAX_VALIDATED = 12  # candidates for one position that are validated before it is left empty
+_SHARE_ALIKE, _SHARE_SAME_GROUP = 0.45, 0.7  # where an independent tool comes from: below, alike; below, of one group
+_MAX_COMPARED = 400  # tools that are looked at for one that is independent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class StepRules:
     """What a class asks of its dependent steps.
 
-    :param reads_first: whether every step that another hangs on must read.
-    :param writes_last: whether the last must do more than read.
+    :param reads_first: whether every step on which another depends must only read.
+    :param writes_last: whether the last one must do more than read.
     :param shapes: those that may be drawn, as often as they stand here.
     """
 
@@ -34,16 +35,23 @@ class Rules:
     shapes: tuple[Shape, ...] = ("chain",)
 
 
-class Builder:
-    """Makes paths out of validated steps, taking what is least used.
+class _Step(NamedTuple):
+    """A tool that joins a path, and the edges over which it does."""
 
-    :param rank: tool id → its place in a random order, which decides between equals.
+    tool: str
+    edges: tuple[PathEdge, ...]
+
+
+class PathBuilder:
+    """Builds paths out of validated steps; takes what is least used.
+
+    :param rank: tool id → its position in a random order, which decides between equals.
     """
 
     def __init__(
         self,
         profiles: Mapping[str, ToolProfile],
-        follows: Follows,
+        steps: EdgeFilter,
         pp: Links,
         usage: Usage,
         *,
@@ -51,92 +59,54 @@ class Builder:
         rng: random.Random,
     ) -> None:
         self._profiles = profiles
-        self._follows = follows
+        self._steps = steps
         self._pp = pp
         self._usage = usage
         self._rank = rank
         self._rng = rng
-        self._ordered = sorted(rank, key=lambda tool: rank[tool])
+        self._ranked = sorted(rank, key=lambda tool: rank[tool])
         self._of_group: dict[str, list[str]] = {}
-        for tool in self._ordered:
+        for tool in self._ranked:
             self._of_group.setdefault(usage.group[tool], []).append(tool)
 
     def reads(self, tool: str) -> bool:
         """Whether a tool only reads."""
-        return self._profiles[tool].action in READS
+        return only_reads(self._profiles[tool])
 
-    def chain(self, anchor: str, length: int, rules: Rules) -> ToolPath | None:
+    def chain(self, anchor: str, length: int, rules: StepRules) -> ToolPath | None:
         """A chain of at most that many tools through the anchor; None where there is none of two."""
         tools, edges = [anchor], list[PathEdge]()
-        open_ends = [True, False]  # forward
-        while len(tools) < length and open_ends:
-            forward = open_ends[0] if len(open_ends) == 1 else self._rng.random() < 0.5
-            found = self._follower(tools, rules) if forward else self._forerunner(tools, edges, rules)
-            if found is None:
-                open_ends.remove(forward)
-                continue
-            tool, over = found
-            tools, edges = ([*tools, tool], [*edges, *over]) if forward else ([tool, *tools], [*over, *edges])
+        directions = [True, False]  # forward, backward
+        while len(tools) < length and directions:
+            forward = directions[0] if len(directions) == 1 else self._rng.random() < 0.5
+            step = self._next_step(tools, rules) if forward else self._previous_step(tools, edges, rules)
+            if step is None:
+                directions.remove(forward)
+            elif forward:
+                tools, edges = [*tools, step.tool], [*edges, *step.edges]
+            else:
+                tools, edges = [step.tool, *tools], [*step.edges, *edges]
         if len(tools) < 2 or (rules.writes_last and self.reads(tools[-1])):
             return None
         return ToolPath(tools=tuple(tools), edges=tuple(edges), shape="chain")
 
-    def join(self, anchor: str, rules: Rules) -> ToolPath | None:
+    def join(self, anchor: str, rules: StepRules) -> ToolPath | None:
         """Two tools that fill different inputs of a third; the anchor is the third, or else one of the two."""
-        targets = [anchor, *self._least_used(self._follows.after(anchor), anchor, before=False)]
+        targets = [anchor, *self._least_used(self._steps.successors(anchor), anchor, before=False)]
         found = (self._join_at(target, anchor, rules) for target in targets[:_MAX_VALIDATED])
         return next((path for path in found if path is not None), None)
 
-    def fan(self, anchor: str, rules: Rules) -> ToolPath | None:
+    def fan(self, anchor: str, rules: StepRules) -> ToolPath | None:
         """Two tools that a third feeds and that do not feed each other; the anchor is the third, or else one of the two."""
-        sources = [anchor, *self._least_used(self._follows.before(anchor), anchor, before=True)]
+        sources = [anchor, *self._least_used(self._steps.predecessors(anchor), anchor, before=True)]
         found = (self._fan_at(source, anchor, rules) for source in sources[:_MAX_VALIDATED])
         return next((path for path in found if path is not None), None)
-
-    def _join_at(self, target: str, anchor: str, rules: Rules) -> ToolPath | None:
-        if rules.writes_last and self.reads(target):
-            return None
-        candidates = self._with_first(anchor, target, self._follows.before(target), before=True)
-        able = [tool for tool in candidates if not rules.reads_first or self.reads(tool)]
-        for one, other in self._couples(able, target):
-            first, second = self._follows.edges(one, target), self._follows.edges(other, target)
-            filled = {edge.parameter for edge in first}
-            kept = tuple(edge for edge in second if edge.parameter not in filled)
-            # Each must be needed: neither fills what the other is there for.
-            if first and kept and not self._fills_any(other, first) and not self._fills_any(one, kept):
-                return ToolPath(tools=(one, other, target), edges=(*first, *kept), shape="join")
-        return None
-
-    def _fan_at(self, source: str, anchor: str, rules: Rules) -> ToolPath | None:
-        if rules.reads_first and not self.reads(source):
-            return None
-        candidates = self._with_first(anchor, source, self._follows.after(source), before=False)
-        able = [tool for tool in candidates if not rules.writes_last or not self.reads(tool)]
-        for one, other in self._couples(able, source):
-            first, second = self._follows.edges(source, one), self._follows.edges(source, other)
-            if first and second:
-                return ToolPath(tools=(source, one, other), edges=(*first, *second), shape="fan")
-        return None
-
-    def _with_first(self, anchor: str, end: str, tools: Sequence[str], *, before: bool) -> list[str]:
-        """The least used first; where the anchor is one of them, it comes first of all."""
-        ordered = list(self._least_used(tools, end, before=before))
-        return sorted(ordered, key=lambda tool: tool != anchor)
-
-    def _couples(self, tools: Sequence[str], end: str) -> Iterator[tuple[str, str]]:
-        """The first tool that differs from the end, with each of some others that are apart from it."""
-        able = [tool for tool in tools if self._differs(tool, [end])][:_MAX_VALIDATED]
-        for one in able[:1]:
-            yield from ((one, other) for other in able[1:] if self.are_apart(other, [one]))
-
-    def _fills_any(self, tool: str, edges: Sequence[PathEdge]) -> bool:
-        return any(self._follows.fills(tool, edge.target, edge.parameter) for edge in edges)
 
     def independent(self, start: Sequence[str], length: int) -> ToolPath | None:
         """Tools that need nothing of each other: some with alike inputs, some of the same group, some of another."""
         tools = list(start)
         while len(tools) < length:
-            found = next(self._apart(tools), None)
+            found = next(self._independent_of(tools), None)
             if found is None:
                 break
             tools.append(found)
@@ -145,72 +115,110 @@ class Builder:
         edges = [edge for tool in tools for edge in self._pp.out_of(tool) if edge.target in tools]
         return ToolPath(tools=tuple(tools), edges=tuple(edges), shape="set")
 
-    def are_apart(self, tool: str, others: Sequence[str]) -> bool:
-        """Whether a tool neither does the same as the others nor is joined to one."""
-        return self._differs(tool, others) and not any(self._follows.joined(tool, other) for other in others)
+    def is_independent(self, tool: str, others: Iterable[str]) -> bool:
+        """Whether a tool neither does the same as the others nor is connected to one."""
+        return self._differs(tool, others) and not any(self._steps.connected(tool, other) for other in others)
 
-    def _apart(self, tools: Sequence[str]) -> Iterator[str]:
-        draw, anchor = self._rng.random(), tools[-1]
-        alike = [edge.target for edge in self._pp.out_of(anchor)] + [edge.source for edge in self._pp.into(anchor)]
-        own = self._of_group[self._usage.group[anchor]]
-        pools = [alike, own, self._ordered]
-        first = 0 if draw < _ALIKE else 1 if draw < _SAME_GROUP else 2
+    def _join_at(self, target: str, anchor: str, rules: StepRules) -> ToolPath | None:
+        if rules.writes_last and self.reads(target):
+            return None
+        candidates = self._anchor_first(anchor, target, self._steps.predecessors(target), before=True)
+        able = [tool for tool in candidates if not rules.reads_first or self.reads(tool)]
+        for one, other in self._pairs(able, target):
+            first, second = self._steps.edges(one, target), self._steps.edges(other, target)
+            filled = {edge.parameter for edge in first}
+            kept = tuple(edge for edge in second if edge.parameter not in filled)
+            # Each must be needed: neither fills the input that the other fills.
+            if first and kept and not self._fills_any(other, first) and not self._fills_any(one, kept):
+                return ToolPath(tools=(one, other, target), edges=(*first, *kept), shape="join")
+        return None
+
+    def _fan_at(self, source: str, anchor: str, rules: StepRules) -> ToolPath | None:
+        if rules.reads_first and not self.reads(source):
+            return None
+        candidates = self._anchor_first(anchor, source, self._steps.successors(source), before=False)
+        able = [tool for tool in candidates if not rules.writes_last or not self.reads(tool)]
+        for one, other in self._pairs(able, source):
+            first, second = self._steps.edges(source, one), self._steps.edges(source, other)
+            if first and second:
+                return ToolPath(tools=(source, one, other), edges=(*first, *second), shape="fan")
+        return None
+
+    def _anchor_first(self, anchor: str, end: str, tools: Sequence[str], *, before: bool) -> list[str]:
+        """The least used first; where the anchor is one of them, it comes first of all."""
+        return sorted(self._least_used(tools, end, before=before), key=lambda tool: tool != anchor)
+
+    def _pairs(self, tools: Sequence[str], end: str) -> Iterator[tuple[str, str]]:
+        """The first tool that differs from the end, with each of some others that are independent of it."""
+        able = [tool for tool in tools if self._differs(tool, [end])][:_MAX_VALIDATED]
+        for one in able[:1]:
+            yield from ((one, other) for other in able[1:] if self.is_independent(other, [one]))
+
+    def _fills_any(self, tool: str, edges: Iterable[PathEdge]) -> bool:
+        return any(self._steps.fills(tool, edge.target, edge.parameter) for edge in edges)
+
+    def _independent_of(self, tools: Sequence[str]) -> Iterator[str]:
+        draw, last = self._rng.random(), tools[-1]
+        alike = [edge.target for edge in self._pp.out_of(last)] + [edge.source for edge in self._pp.into(last)]
+        pools = [alike, self._of_group[self._usage.group[last]], self._ranked]
+        first = 0 if draw < _SHARE_ALIKE else 1 if draw < _SHARE_SAME_GROUP else 2
         for pool in (pools[first], *pools[:first], *pools[first + 1 :]):
-            start = self._rng.randrange(len(pool)) if len(pool) > _MOST_LOOKED_AT else 0
-            looked_at = (pool[start:] + pool[:start])[:_MOST_LOOKED_AT]
-            ranked = sorted(looked_at, key=lambda tool: (self._usage.tools[tool], self._rank[tool]))
-            yield from (tool for tool in ranked if self.are_apart(tool, tools))
+            start = self._rng.randrange(len(pool)) if len(pool) > _MAX_COMPARED else 0
+            compared = (pool[start:] + pool[:start])[:_MAX_COMPARED]
+            by_use = sorted(compared, key=lambda tool: (self._usage.tools[tool], self._rank[tool]))
+            yield from (tool for tool in by_use if self.is_independent(tool, tools))
 
-    def _follower(self, tools: Sequence[str], rules: Rules) -> tuple[str, tuple[PathEdge, ...]] | None:
+    def _next_step(self, tools: Sequence[str], rules: StepRules) -> _Step | None:
         last = tools[-1]
         if rules.reads_first and not self.reads(last):
             return None
 
-        def fits(tool: str, over: tuple[PathEdge, ...]) -> bool:
-            # What an earlier step gives as well makes the one between needless.
-            return not any(self._follows.fills(one, tool, edge.parameter) for one in tools[:-1] for edge in over)
+        def fits(step: _Step) -> bool:
+            # What an earlier step gives as well makes the one between unneeded.
+            return not any(
+                self._steps.fills(one, step.tool, edge.parameter) for one in tools[:-1] for edge in step.edges
+            )
 
-        candidates = self._least_used(self._follows.after(last), last, before=False)
-        return self._validated(candidates, tools, lambda tool: self._follows.edges(last, tool), fits)
+        candidates = self._least_used(self._steps.successors(last), last, before=False)
+        return self._validated(candidates, tools, lambda tool: self._steps.edges(last, tool), fits)
 
-    def _forerunner(
-        self, tools: Sequence[str], edges: Sequence[PathEdge], rules: Rules
-    ) -> tuple[str, tuple[PathEdge, ...]] | None:
+    def _previous_step(self, tools: Sequence[str], edges: Sequence[PathEdge], rules: StepRules) -> _Step | None:
         first = tools[0]
-
-        def fits(tool: str, over: tuple[PathEdge, ...]) -> bool:
-            return not self._fills_any(tool, edges)
-
-        found = self._least_used(self._follows.before(first), first, before=True)
-        candidates = (tool for tool in found if not rules.reads_first or self.reads(tool))
-        return self._validated(candidates, tools, lambda tool: self._follows.edges(tool, first), fits)
+        candidates = self._least_used(self._steps.predecessors(first), first, before=True)
+        return self._validated(
+            (tool for tool in candidates if not rules.reads_first or self.reads(tool)),
+            tools,
+            lambda tool: self._steps.edges(tool, first),
+            lambda step: not self._fills_any(step.tool, edges),
+        )
 
     def _validated(
         self,
-        candidates: Iterator[str],
+        candidates: Iterable[str],
         tools: Sequence[str],
         edges: Callable[[str], tuple[PathEdge, ...]],
-        fits: Callable[[str, tuple[PathEdge, ...]], bool],
-    ) -> tuple[str, tuple[PathEdge, ...]] | None:
+        fits: Callable[[_Step], bool],
+    ) -> _Step | None:
+        """The first candidate over whose edges a step passes and fits; few are validated."""
         validated = 0
         for tool in candidates:
             if validated == _MAX_VALIDATED:
                 return None
             if self._differs(tool, tools):
                 validated += 1
-                over = edges(tool)
-                if over and fits(tool, over):
-                    return tool, over
+                step = _Step(tool, edges(tool))
+                if step.edges and fits(step):
+                    return step
         return None
 
-    def _least_used(self, tools: Sequence[str], near: str, *, before: bool) -> Iterator[str]:
-        def key(tool: str) -> tuple[int, int, int]:
+    def _least_used(self, tools: Sequence[str], near: str, *, before: bool) -> list[str]:
+        def uses(tool: str) -> tuple[int, int, int]:
             pair = (tool, near) if before else (near, tool)
             return self._usage.pairs[pair], self._usage.tools[tool], self._rank[tool]
 
-        yield from sorted(tools, key=key)
+        return sorted(tools, key=uses)
 
-    def _differs(self, tool: str, others: Sequence[str]) -> bool:
+    def _differs(self, tool: str, others: Iterable[str]) -> bool:
         """Whether it is another tool than these, and does not do the same to the same thing."""
         own = self._profiles[tool]
         for other in others:

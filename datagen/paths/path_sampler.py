@@ -7,39 +7,38 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from datagen.catalogue import Catalogue
 from datagen.links import Links
-from datagen.paths.edge_filter import Follows
-from datagen.paths.extended_profiles import wide_profiles
+from datagen.paths.edge_filter import EdgeFilter
 from datagen.paths.knowledge_tools import answers_general_questions
-from datagen.paths.path_builder import Builder, Rules
-from datagen.paths.path_coverage import Reach, measure_reach
-from datagen.paths.usage import Anchors, Usage, ranked
+from datagen.paths.path_builder import PathBuilder, StepRules
+from datagen.paths.usage import Anchors, Usage, shuffled_ranks
 from datagen.seams import SequenceValidator
 from datagen.synthetic_request import CLASSES, RejectedRequest
 from datagen.tool_path import ToolPath
-from ingest.linking import ToolProfile
 from ontology.errors import InvalidArgumentError
 from ontology.progress import Progress
 
-__all__ = ["FoundPaths", "Progress", "find_paths"]
-
+__all__ = ["FoundPaths", "find_paths"]
 
 _LENGTHS = {2: 0.40, 3: 0.35, 4: 0.15, 5: 0.10}
-_WITH_QUESTION = "ir-multi-intent"
-_FORKED = 3  # tools of a join or fan
-_ATTEMPTS = 3
+"""Tools of a path of dependent steps → share of the paths."""
 _SET_LENGTHS = {2: 0.55, 3: 0.30, 4: 0.15}
-_GENERAL = 0.6  # of the paths for questions of knowledge: how many have a tool that answers the question
-_LONE = 0.5  # of what is done beside the question: how much is done by one tool, though a chain led to it
-_RULES: Mapping[str, tuple[Rules, ...]] = {
-    "explicit-multi-step": (Rules(shapes=("chain", "chain", "chain", "join", "fan")),),
-    "implicit-multi-step": (Rules(reads_first=True, shapes=("chain", "chain", "chain", "chain", "join")),),
+"""Likewise, of independent tools."""
+_GENERAL_QUESTION = "ir-multi-intent"
+_FORKED = 3  # tools of a join or fan
+_ATTEMPTS = 3  # at a path around one tool
+_SHARE_ANSWERED = 0.6  # of the paths for general questions: how many have a tool that answers the question
+_SHARE_ALONE = 0.5  # of the actions beside a general question: how many have no chain before them
+_RULES: Mapping[str, tuple[StepRules, ...]] = {
+    "explicit-multi-step": (StepRules(shapes=("chain", "chain", "chain", "join", "fan")),),
+    "implicit-multi-step": (StepRules(reads_first=True, shapes=("chain", "chain", "chain", "chain", "join")),),
     # Something is done under a condition; where a catalogue only reads, something is read.
     "conditional-multi-step": (
-        Rules(reads_first=True, writes_last=True, shapes=("chain", "chain", "chain", "join", "fan")),
-        Rules(reads_first=True, shapes=("chain",)),
+        StepRules(reads_first=True, writes_last=True, shapes=("chain", "chain", "chain", "join", "fan")),
+        StepRules(reads_first=True, shapes=("chain",)),
     ),
 }
 _WHY_NONE = {
@@ -48,6 +47,11 @@ _WHY_NONE = {
     "ir-multi-intent": "no further action or chain goes with a question",
 }
 _NO_STEP = "no step that leads to it or from it passes, or every such path is there already"
+
+_Lengths = Counter[int]
+"""Tools of a path → how many paths."""
+_MakePath = Callable[[str, _Lengths], ToolPath | None]
+"""Makes a path around a tool, given the lengths of the paths of its class so far."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +65,6 @@ class FoundPaths:
 
     by_class: Mapping[str, tuple[ToolPath, ...]]
     rejected: tuple[RejectedRequest, ...]
-    coverage: Reach
 
 
 def find_paths(
@@ -76,12 +79,12 @@ def find_paths(
 ) -> FoundPaths:
     """Find paths for each class, the least used tools first. Equal arguments, equal paths.
 
-    Edges are validated when a path wants to walk them.
+    An edge is validated when a path is to take it.
 
     :param wanted: class → how many paths; where the catalogue has fewer, fewer are found and a rejection says why.
     :param progress: called with (``paths``, done, total).
     :raises InvalidArgumentError: for a class that is none of the six.
-    :raises ModelError: when the validator needs a model and it is dead.
+    :raises ModelError: when the validator needs a model and that is unavailable.
     """
     unknown = sorted(set(wanted) - set(CLASSES))
     if unknown:
@@ -91,7 +94,7 @@ def find_paths(
     finder = _Finder(catalogue, rp, pp, validator, seed)
     total, done = sum(wanted.values()), 0
     found: dict[str, tuple[ToolPath, ...]] = {}
-    rejected: list[RejectedRequest] = []
+    too_few: list[RejectedRequest] = []
     for name in CLASSES:
         if not (count := wanted.get(name, 0)):
             continue
@@ -102,133 +105,107 @@ def find_paths(
             progress("paths", done, total)
         found[name] = tuple(paths)
         if len(paths) < count:
-            rejected.append(_too_few(name, len(paths), count, finder.why[name]))
-    unused = finder.unused(found)
-    rejected.extend(RejectedRequest(stage="path", subject=(tool,), reason=reason) for tool, reason in unused.items())
-    return FoundPaths(
-        by_class=found,
-        rejected=(*finder.follows.rejected, *rejected),
-        coverage=measure_reach(catalogue, len(finder.follows), found, unused),
-    )
+            too_few.append(_too_few(name, len(paths), count, finder.why_none[name]))
+    return FoundPaths(by_class=found, rejected=(*finder.steps.rejected, *too_few, *finder.unused_tools(done)))
 
 
 class _Finder:
-    """Finds the paths of one catalogue, class after class, over one account of what was used."""
+    """Finds the paths of one catalogue, class after class, with common counts of what was used.
+
+    :ivar why_none: class → why a tool has no path of it → of how many tools.
+    """
 
     def __init__(self, catalogue: Catalogue, rp: Links, pp: Links, validator: SequenceValidator, seed: int) -> None:
-        self._catalogue = catalogue
-        self._profiles: Mapping[str, ToolProfile] = wide_profiles(catalogue)
+        self._profiles = catalogue.extended_profiles
         self._pp = pp
         self._seed = seed
         self._usage = Usage(catalogue)
         self._tools = [tool.id for tool in catalogue.tools]
-        self._general = [
+        self._answering = [
             tool.id for tool in catalogue.tools if answers_general_questions(tool, self._profiles[tool.id])
         ]
-        self.follows = Follows(catalogue, rp, validator)
-        self.why: dict[str, Counter[str]] = {name: Counter() for name in CLASSES}
         self._failed: dict[str, str] = {}
+        self.steps = EdgeFilter(catalogue, rp, validator)
+        self.why_none: dict[str, Counter[str]] = {name: Counter() for name in CLASSES}
 
     def paths(self, name: str, count: int) -> Iterator[ToolPath]:
         """Up to so many paths of a class."""
         rng = random.Random(int.from_bytes(hashlib.sha256(f"{self._seed}\n{name}".encode()).digest()[:8], "big"))
-        rank = ranked(self._tools, rng)
-        builder = Builder(self._profiles, self.follows, self._pp, self._usage, rank=rank, rng=rng)
+        rank = shuffled_ranks(self._tools, rng)
+        builder = PathBuilder(self._profiles, self.steps, self._pp, self._usage, rank=rank, rng=rng)
         seen: set[frozenset[str]] = set()
-        for make in self._makers(name, builder, rng):
-            for path in self._around(name, make, count - len(seen), rank, seen):
-                self._usage.take(path)
+        for make in self._ways(name, builder, rng):
+            for path in self._around_anchors(name, make, count - len(seen), rank, seen):
+                self._usage.add(path)
                 yield path
 
-    def unused(self, found: Mapping[str, tuple[ToolPath, ...]]) -> dict[str, str]:
-        """The tools that no path has, with the reason."""
-        made = sum(map(len, found.values()))
-        surplus = f"the {made:,} paths were found without it"
-        return {
-            tool: f"{surplus}; {self._failed[tool]}" if tool in self._failed else surplus
-            for tool in self._tools
-            if not self._usage.tools[tool]
-        }
+    def unused_tools(self, paths: int) -> Iterator[RejectedRequest]:
+        """The tools that none of so many paths has, with the reason."""
+        for tool in self._tools:
+            if not self._usage.tools[tool]:
+                why = f"; {self._failed[tool]}" if tool in self._failed else ""
+                reason = f"the {paths:,} paths were found without it{why}"
+                yield RejectedRequest(stage="path", subject=(tool,), reason=reason)
 
-    def _around(
-        self,
-        name: str,
-        make: Callable[[str, Counter[int]], ToolPath | None],
-        count: int,
-        rank: Mapping[str, int],
-        seen: set[frozenset[str]],
+    def _around_anchors(
+        self, name: str, make: _MakePath, count: int, rank: Mapping[str, int], seen: set[frozenset[str]]
     ) -> Iterator[ToolPath]:
         """Paths around the least used tools, as long as there are any that make a new one."""
-        general = frozenset(self._general if name == _WITH_QUESTION else ())
-        own = [tool for tool in self._tools if tool not in general] or self._tools
+        answering = frozenset(self._answering if name == _GENERAL_QUESTION else ())
+        own = [tool for tool in self._tools if tool not in answering] or self._tools
         anchors = Anchors(own, self._usage, rank)
-        lengths: Counter[int] = Counter()
+        lengths = _Lengths()
         while count > 0 and (anchor := anchors.next()) is not None:
-            path = next(self._new(make, anchor, lengths, seen), None)
+            made = (make(anchor, lengths) for _ in range(_ATTEMPTS))
+            path = next((one for one in made if one is not None and frozenset(one.tools) not in seen), None)
             if path is None:
-                self.why[name][_WHY_NONE.get(name, _NO_STEP)] += 1
-                self._failed.setdefault(anchor, f"{name}: {_WHY_NONE.get(name, _NO_STEP)}")
+                why = _WHY_NONE.get(name, _NO_STEP)
+                self.why_none[name][why] += 1
+                self._failed.setdefault(anchor, f"{name}: {why}")
                 continue
             seen.add(frozenset(path.tools))
             lengths[len(path.tools)] += 1
             count -= 1
             yield path
-            anchors.again(anchor)
+            anchors.put_back(anchor)
 
-    def _new(
-        self,
-        make: Callable[[str, Counter[int]], ToolPath | None],
-        anchor: str,
-        lengths: Counter[int],
-        seen: set[frozenset[str]],
-    ) -> Iterator[ToolPath]:
-        for _ in range(_ATTEMPTS):
-            path = make(anchor, lengths)
-            if path is not None and frozenset(path.tools) not in seen:
-                yield path
-
-    def _makers(
-        self, name: str, builder: Builder, rng: random.Random
-    ) -> Iterator[Callable[[str, Counter[int]], ToolPath | None]]:
+    def _ways(self, name: str, builder: PathBuilder, rng: random.Random) -> Iterator[_MakePath]:
         """How a path of the class is made around a tool; each way is taken until it makes no more."""
         if name == "single-intent":
             yield lambda anchor, lengths: ToolPath(tools=(anchor,))
         elif name == "multi-intent":
-            yield lambda anchor, lengths: builder.independent([anchor], _due(lengths, _SET_LENGTHS))
-        elif name == _WITH_QUESTION:
-            yield lambda anchor, lengths: self._with_question(anchor, builder, rng)
+            yield lambda anchor, lengths: builder.independent([anchor], _due_length(lengths, _SET_LENGTHS))
+        elif name == _GENERAL_QUESTION:
+            yield lambda anchor, lengths: self._beside_question(anchor, builder, rng)
         else:
             for rules in _RULES[name]:
-                yield lambda anchor, lengths, rules=rules: _dependent(anchor, lengths, rules, builder, rng)  # type: ignore[misc]
+                yield partial(_dependent, rules=rules, builder=builder, rng=rng)
 
-    def _with_question(self, anchor: str, builder: Builder, rng: random.Random) -> ToolPath:
-        """A question and something personal: with a tool that answers the question, mostly, where there is one."""
-        alone = not builder.reads(anchor) and rng.random() < _LONE
-        own = (None if alone else builder.chain(anchor, 2, Rules(reads_first=True))) or ToolPath(tools=(anchor,))
-        if rng.random() >= _GENERAL:
+    def _beside_question(self, anchor: str, builder: PathBuilder, rng: random.Random) -> ToolPath:
+        """A personal action beside a general question; mostly with a tool that answers the question, where there is one."""
+        alone = not builder.reads(anchor) and rng.random() < _SHARE_ALONE
+        own = (None if alone else builder.chain(anchor, 2, StepRules(reads_first=True))) or ToolPath(tools=(anchor,))
+        if rng.random() >= _SHARE_ANSWERED:
             return own
-        general = sorted(self._general, key=lambda tool: self._usage.tools[tool])
-        answering = next((tool for tool in general if builder.are_apart(tool, own.tools)), None)
+        by_use = sorted(self._answering, key=lambda tool: self._usage.tools[tool])
+        answering = next((tool for tool in by_use if builder.is_independent(tool, own.tools)), None)
         if answering is None:
             return own
         return ToolPath(tools=(answering, *own.tools), edges=own.edges, shape="set")
 
 
 def _dependent(
-    anchor: str, lengths: Counter[int], rules: Rules, builder: Builder, rng: random.Random
+    anchor: str, lengths: _Lengths, *, rules: StepRules, builder: PathBuilder, rng: random.Random
 ) -> ToolPath | None:
-    length = _due(lengths, _LENGTHS)
+    length = _due_length(lengths, _LENGTHS)
     shape = rng.choice(rules.shapes) if length >= _FORKED else "chain"
-    if shape == "join":
-        return builder.join(anchor, rules) or builder.chain(anchor, length, rules)
-    if shape == "fan":
-        return builder.fan(anchor, rules) or builder.chain(anchor, length, rules)
-    return builder.chain(anchor, length, rules)
+    forked = {"join": builder.join, "fan": builder.fan}.get(shape)
+    return (forked(anchor, rules) if forked else None) or builder.chain(anchor, length, rules)
 
 
-def _due(lengths: Counter[int], shares: Mapping[int, float]) -> int:
-    """The length that is furthest behind its share; what is made is shorter where steps lead no further."""
-    total = sum(lengths.values()) + 1
+def _due_length(lengths: _Lengths, shares: Mapping[int, float]) -> int:
+    """The length that is furthest behind its share; a path is shorter where no step leads further."""
+    total = lengths.total() + 1
     return max(shares, key=lambda length: (shares[length] * total - lengths[length], length))
 
 

@@ -1,7 +1,7 @@
 """The P-P graph: tools whose inputs are alike. Nothing flows between them; who asks for one thing may ask for the other.
 
-A tool stands at the mean of the vectors of its inputs, those of few tools weighing more. Only tools that share a word in the
-names of their inputs are compared, so that the work grows with the catalogue and not with its square.
+The vector of a tool is the mean of the vectors of its inputs, weighted by inverse document frequency. Only tools that share a
+word in the names of their inputs are compared, so that the work grows with the catalogue and not with its square.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,10 @@ from datagen.paths.blocking import blocks_of, compared_pairs
 from datagen.tool_path import PathEdge
 from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
-from ingest.linking import CanonicalNames, canonical_names
+from ingest.linking import CanonicalNames
 from ontology.tool import Parameter, Tool
 
-__all__ = ["MAX_NEIGHBOURS", "PpGraph", "build_pp_graph", "choose_threshold"]
+__all__ = ["MAX_NEIGHBOURS", "PpGraph", "Threshold", "build_pp_graph", "choose_threshold"]
 
 MAX_NEIGHBOURS = 20
 """At most so many alike tools are kept for each."""
@@ -63,36 +64,42 @@ def build_pp_graph(catalogue: Catalogue, encoder: Encoder) -> PpGraph:
 
     Tools without inputs have no edges.
     """
-    inputs = _Inputs(catalogue.tools, canonical_names(catalogue.ontology))
-    parameters = inputs.vectors(encoder)
-    tools = inputs.means(parameters)
+    inputs = _Inputs(catalogue.tools, catalogue.names)
+    vectors = inputs.vectors(encoder)
     entities = [catalogue.profiles[tool.id].entity for tool in catalogue.tools]
-    pairs, cosines = compared_pairs(blocks_of(inputs.words, entities), tools)
-    threshold, reason = choose_threshold(cosines)
+    pairs, cosines = compared_pairs(blocks_of(inputs.words, entities), inputs.means(vectors))
+    threshold = choose_threshold(cosines)
     counts, edges = np.histogram(np.clip(cosines, 0.0, 1.0), bins=_BINS, range=(0.0, 1.0))
-    alike = cosines >= threshold - 1e-6
+    alike = cosines >= threshold.cosine - 1e-6
     kept = _strongest(pairs[alike], cosines[alike], len(catalogue.tools))
     return PpGraph(
-        links=Links(tuple(_edges(kept, catalogue.tools, inputs, parameters))),
-        threshold=threshold,
-        reason=reason,
+        links=Links(tuple(_edges(kept, catalogue.tools, inputs, vectors))),
+        threshold=threshold.cosine,
+        reason=threshold.reason,
         counts=tuple(map(int, counts)),
         edges=tuple(round(float(edge), 4) for edge in edges),
         compared=len(cosines),
     )
 
 
-def choose_threshold(cosines: Floats1d) -> tuple[float, str]:
-    """The cosine that sets pairs apart from the run of them: two standard deviations above the mean.
+class Threshold(NamedTuple):
+    """A cosine in [0, 1], and how it was chosen."""
+
+    cosine: float
+    reason: str
+
+
+def choose_threshold(cosines: Floats1d) -> Threshold:
+    """The cosine that sets pairs apart from most others: two standard deviations above the mean.
 
     Never below 0.6, where inputs are no longer alike whatever the rest is, nor above 0.95, where only equal ones are left.
     """
     if not len(cosines):
-        return _FLOOR, "no two tools share a word in the names of their inputs"
+        return Threshold(_FLOOR, "no two tools share a word in the names of their inputs")
     mean, spread = float(cosines.mean()), float(cosines.std())
     chosen = min(max(mean + _SPREADS * spread, _FLOOR), _CEILING)
     bound = "" if chosen == mean + _SPREADS * spread else f", kept within {_FLOOR} and {_CEILING}"
-    return round(chosen, 4), f"mean {mean:.3f} and {_SPREADS:g} standard deviations of {spread:.3f}{bound}"
+    return Threshold(round(chosen, 4), f"mean {mean:.3f} and {_SPREADS:g} standard deviations of {spread:.3f}{bound}")
 
 
 class _Inputs:
@@ -126,13 +133,13 @@ class _Inputs:
     def means(self, vectors: Floats2d) -> Floats2d:
         """A row of length 1 for each tool, of zeros where it has no input."""
         frequency = Counter(int(number) for numbers in self.of for number in set(numbers.tolist()))
-        rarity = np.asarray(
+        idf = np.asarray(
             [np.log1p(len(self.of) / frequency[number]) for number in range(len(vectors))], dtype=np.float32
         )
         found = np.zeros((len(self.of), vectors.shape[1]), dtype=np.float32)
         for tool, numbers in enumerate(self.of):
             if len(numbers):
-                found[tool] = rarity[numbers] @ vectors[numbers]
+                found[tool] = idf[numbers] @ vectors[numbers]
         return _normal(found)
 
 

@@ -7,22 +7,12 @@ from dataclasses import replace
 
 from datagen.catalogue import Catalogue
 from datagen.links import Links
-from datagen.paths.extended_profiles import wide_profiles
-from datagen.paths.infer_outputs import offered_keys
-from datagen.paths.parameter_catalogue import Listing
+from datagen.parameter_index import ParameterIndex
+from datagen.paths.infer_outputs import produced_keys
 from datagen.paths.part_of import Part, parts_of
-from datagen.paths.rules_outputs import listing_of
 from datagen.seams import ToolOutput, ToolOutputs
 from datagen.tool_path import PathEdge
-from ingest.linking import (
-    DerivedEdge,
-    LinkLimits,
-    OutputIndex,
-    ProducedValue,
-    ToolProfile,
-    canonical_names,
-    derive_rp_edges,
-)
+from ingest.linking import DerivedEdge, LinkLimits, OutputIndex, ProducedValue, ToolProfile, derive_rp_edges
 
 __all__ = ["LIMITS", "build_rp_graph"]
 
@@ -37,8 +27,7 @@ LIMITS = LinkLimits(
 )
 """Wider than those of a build: a path needs one of the tools that may come before, not the best few of them."""
 
-_PART = 0.3
-"""Confidence of an edge between a whole and its part: true, but it adds nothing that was not known before."""
+_PART_CONFIDENCE = 0.3  # of an edge between a whole and its part: true, but it gives nothing that was not known before
 
 
 def build_rp_graph(catalogue: Catalogue, outputs: ToolOutputs) -> Links:
@@ -48,40 +37,36 @@ def build_rp_graph(catalogue: Catalogue, outputs: ToolOutputs) -> Links:
 
     :param outputs: documented ones, and inferred ones that are called exactly as an input of the catalogue.
     """
-    wide = wide_profiles(catalogue)
-    listing = listing_of(catalogue, wide)
-    profiles = [_offering(wide[tool.id], outputs.by_tool.get(tool.id, ()), listing) for tool in catalogue.tools]
+    profiles = [
+        _producing(catalogue.extended_profiles[tool.id], outputs.by_tool.get(tool.id, ()), catalogue.parameter_index)
+        for tool in catalogue.tools
+    ]
     inferred = {(one.tool, one.name): one for found in outputs.by_tool.values() for one in found if not one.documented}
-    derived = derive_rp_edges(profiles, OutputIndex(profiles), LIMITS)
-    edges = tuple(_edges(derived, inferred))
+    edges = tuple(_path_edges(derive_rp_edges(profiles, OutputIndex(profiles), LIMITS), inferred))
     known = {(edge.source, edge.target) for edge in edges}
-    parts = parts_of(catalogue.tools, profiles, canonical_names(catalogue.ontology))
-    return Links((*edges, *(edge for edge in _part_edges(parts, catalogue) if (edge.source, edge.target) not in known)))
+    parts = _part_edges(parts_of(catalogue.tools, profiles, catalogue.names), catalogue)
+    return Links((*edges, *(edge for edge in parts if (edge.source, edge.target) not in known)))
 
 
-def _offering(profile: ToolProfile, outputs: Iterable[ToolOutput], listing: Listing) -> ToolProfile:
-    """The profile with the offers of these outputs and no other."""
+def _producing(profile: ToolProfile, outputs: Iterable[ToolOutput], index: ParameterIndex) -> ToolProfile:
+    """The profile that produces these outputs and no others."""
     documented: set[str] = set()
     inferred: list[ProducedValue] = []
     for output in outputs:
         if output.documented:
             documented.add(output.name)
-        else:
-            inferred.extend(_inferred(output, profile, listing))
-    kept = (offer for offer in profile.produces if offer.output in documented)
+            continue
+        for key in produced_keys(output.name, profile, index):
+            inferred.append(ProducedValue(output=output.name, type="", key=key, confidence=output.confidence))
+    kept = (value for value in profile.produces if value.output in documented)
     return replace(profile, produces=(*kept, *inferred))
 
 
-def _inferred(output: ToolOutput, profile: ToolProfile, listing: Listing) -> Iterator[ProducedValue]:
-    for key in offered_keys(output.name, profile, listing):
-        yield ProducedValue(output=output.name, type="", key=key, confidence=output.confidence)
-
-
-def _edges(derived: Iterable[DerivedEdge], inferred: Mapping[tuple[str, str], ToolOutput]) -> Iterator[PathEdge]:
+def _path_edges(derived: Iterable[DerivedEdge], inferred: Mapping[tuple[str, str], ToolOutput]) -> Iterator[PathEdge]:
     for edge in derived:
         what = f"{edge.field} of the {edge.entity}" if edge.entity else edge.field
-        known = inferred.get((edge.source, edge.output))
-        how = f"; the output is inferred: {known.reason}" if known is not None else ""
+        output = inferred.get((edge.source, edge.output))
+        how = f"; the output is inferred: {output.reason}" if output is not None else ""
         yield PathEdge(
             kind="R-P",
             source=edge.source,
@@ -95,7 +80,7 @@ def _edges(derived: Iterable[DerivedEdge], inferred: Mapping[tuple[str, str], To
 
 def _part_edges(parts: Iterable[Part], catalogue: Catalogue) -> Iterator[PathEdge]:
     """Both ways: the whole's key is a part of its part's key, and the part holds the key of its whole."""
-    names = canonical_names(catalogue.ontology)
+    names = catalogue.names
     for part in parts:
         for source, target in ((part.whole, part.part), (part.part, part.whole)):
             gives = {names.canonical(one.name): one.name for one in reversed(catalogue.tool(source).returns)}
@@ -103,6 +88,11 @@ def _part_edges(parts: Iterable[Part], catalogue: Catalogue) -> Iterator[PathEdg
             shared = next((name for name in part.shared if name in gives and name in takes), "")
             if shared:
                 yield PathEdge(
-                    kind="R-P", source=source, target=target, output=gives[shared], parameter=takes[shared],
-                    confidence=_PART, reason=f"both are read by the same {shared}, and the one is a part of the other",
-                )  # fmt: skip
+                    kind="R-P",
+                    source=source,
+                    target=target,
+                    output=gives[shared],
+                    parameter=takes[shared],
+                    confidence=_PART_CONFIDENCE,
+                    reason=f"both are read by the same {shared}, and the one is a part of the other",
+                )

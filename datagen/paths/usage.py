@@ -1,4 +1,4 @@
-"""Usage: what was taken how often, so that the least used comes next, group by group."""
+"""Usage: how often tools and groups stand in paths, so that the least used one comes next, group by group."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datagen.catalogue import Catalogue
 from datagen.tool_path import ToolPath
 
-__all__ = ["Anchors", "Usage", "ranked"]
+__all__ = ["Anchors", "Usage", "shuffled_ranks"]
 
 
 class Usage:
@@ -18,27 +18,27 @@ class Usage:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.group: Mapping[str, str] = {tool.id: catalogue.group(tool.id) for tool in catalogue.tools}
-        self.size = Counter(self.group.values())
         self.tools: Counter[str] = Counter()
-        self.groups: Counter[str] = Counter()
         self.pairs: Counter[tuple[str, str]] = Counter()
+        self._size = Counter(self.group.values())
+        self._groups: Counter[str] = Counter()
 
-    def take(self, path: ToolPath) -> None:
-        """A path was found."""
+    def add(self, path: ToolPath) -> None:
+        """Count a path."""
         for tool in path.tools:
             self.tools[tool] += 1
-            self.groups[self.group[tool]] += 1
-        self.pairs.update({(edge.source, edge.target) for edge in path.edges if edge.kind == "R-P"})
+            self._groups[self.group[tool]] += 1
+        self.pairs.update(path.rp_pairs)
 
     def share(self, group: str) -> float:
-        """How often a tool of the group was taken, by the number of its tools."""
-        return self.groups[group] / self.size[group]
+        """How often a tool of the group was used, by the number of its tools."""
+        return self._groups[group] / self._size[group]
 
 
 class Anchors:
-    """The tools that a path may be made around, the least used of the least used group first.
+    """The tools around which a path may be made, the least used of the least used group first.
 
-    Counts only grow, so a heap whose top is looked at again before it is taken is always right.
+    Counts only grow, so the top of a heap is right when it is compared again before it is taken.
     """
 
     def __init__(self, tools: Iterable[str], usage: Usage, rank: Mapping[str, int]) -> None:
@@ -53,7 +53,7 @@ class Anchors:
         heapq.heapify(self._groups)
 
     def next(self) -> str | None:
-        """The next tool, which is then no longer there; None when there is none."""
+        """The next tool, which is then removed; None when there is none."""
         while self._groups:
             share, rank, group = heapq.heappop(self._groups)
             if not self._tools[group]:
@@ -67,8 +67,8 @@ class Anchors:
             return tool
         return None
 
-    def again(self, tool: str) -> None:
-        """The tool may be asked for again."""
+    def put_back(self, tool: str) -> None:
+        """Add a tool again."""
         group = self._usage.group[tool]
         was_empty = not self._tools.setdefault(group, [])
         heapq.heappush(self._tools[group], (self._usage.tools[tool], self._rank[tool], tool))
@@ -83,8 +83,8 @@ class Anchors:
             heapq.heappush(heap, (now, rank, tool))
 
 
-def ranked(tools: Sequence[str], rng: random.Random) -> dict[str, int]:
-    """A random order of the tools: tool → its place."""
+def shuffled_ranks(tools: Sequence[str], rng: random.Random) -> dict[str, int]:
+    """Tool → its position in a random order."""
     shuffled = sorted(tools)
     rng.shuffle(shuffled)
-    return {tool: place for place, tool in enumerate(shuffled)}
+    return {tool: position for position, tool in enumerate(shuffled)}

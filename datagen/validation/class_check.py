@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from datagen.patterns import load_patterns
 from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.clause_parser import Clause
 from datagen.validation.parsed_request import ParsedRequest, parse_request
 from datagen.validation.path_fit import PathFit, PathFitter
-from datagen.validation.patterns import load_patterns
 
 __all__ = ["find_class_fault"]
 
-_DERIVED = load_patterns("cues")["derived"]
+_DERIVED = load_patterns("validation/cues")["derived"]
 _MAX_IMPLICIT_TOOLS = 2  # of the path of a request with one intent
 
 

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from datagen.validation.patterns import load_patterns
+from datagen.patterns import load_patterns
 from ontology.names import is_noun, is_verb
 
 __all__ = ["Clause", "ClauseKind", "parse_clauses"]
 
 ClauseKind = Literal["order", "question", "wish", "condition", "fragment", "statement", "opening"]
 
-_CLAUSES = load_patterns("clauses")
+_CLAUSES = load_patterns("validation/clauses")
 
 _MAX_OPENINGS = 6  # phrases before a want that are skipped
 _MASK = "000"

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from datagen.validation.patterns import load_patterns
+from datagen.patterns import load_patterns
 
 __all__ = ["Cue", "condition_cues", "dependence_cues", "order_cues", "refers_back"]
 
-_CUES = load_patterns("cues")
+_CUES = load_patterns("validation/cues")
 _IF = re.compile(r"\bif\b")
 _CLAUSE_END = re.compile(r"[.;!?]\s|,\s")
 _BEFORE_IF = 60  # characters before an "if" that are looked at

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from datagen.catalogue import Catalogue
+from datagen.patterns import load_patterns
 from datagen.validation.parsed_request import ParsedRequest
-from datagen.validation.patterns import load_patterns
 from datagen.validation.stated_values import is_known_word
 from datagen.validation.synonyms import content_words
 from ontology.names import words
@@ -14,7 +14,7 @@ from ontology.tool import Tool
 
 __all__ = ["DocumentLeaks", "find_incompleteness"]
 
-_FLUENCY = load_patterns("fluency")
+_FLUENCY = load_patterns("validation/fluency")
 _NO_CAMEL_CASE = ("mac", "you")  # beginnings of words that people spell so: macOS, YouTube
 _ENDS_NOWHERE = (",", ":", "-", "–", "(", "/", "&")
 _CHARS_BEFORE_AUXILIARY = 60

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from datagen.patterns import load_patterns
 from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.parsed_request import ParsedRequest
 from datagen.validation.path_fit import INDEPENDENT_CLASSES, PathFit
-from datagen.validation.patterns import load_patterns
 from datagen.validation.slots import Slot
 from datagen.validation.stated_values import StatedValue
 
 __all__ = ["find_missing_value"]
 
-_VALUES = load_patterns("values")
+_VALUES = load_patterns("validation/values")
 _NUMBERS = ("money", "percent", "number")
 _MAX_BEFORE_NUMBER = 30  # characters before a number that are looked at
 _MAX_BEFORE_NAME = 10

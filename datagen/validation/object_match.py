@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
+from datagen.patterns import load_patterns
 from datagen.validation.parsed_request import ParsedRequest
 from datagen.validation.path_fit import PathFit
-from datagen.validation.patterns import load_patterns
 from datagen.validation.synonyms import everyday_words
 from datagen.validation.tool_slots import ToolSlots
 from ingest.linking import action_of
@@ -18,8 +18,8 @@ from ontology.names import is_verb, noun_lemma
 __all__ = ["ObjectNames"]
 
 _WORD = re.compile(r"[a-z]+")
-_FILLERS = load_patterns("tools").words("fillers")
-_DEIXIS = load_patterns("tools").words("deixis")
+_FILLERS = load_patterns("validation/tools").words("fillers")
+_DEIXIS = load_patterns("validation/tools").words("deixis")
 _MAX_WORDS = 3  # of the name of an object
 _MAX_CHARS_BEFORE = 40  # of an identifier, in which its object is looked for
 

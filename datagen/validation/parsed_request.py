@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from datagen.patterns import load_patterns
 from datagen.validation.clause_parser import Clause, parse_clauses
 from datagen.validation.cues import Cue, condition_cues, dependence_cues, order_cues, refers_back
-from datagen.validation.patterns import load_patterns
 from datagen.validation.stated_values import StatedValue, find_values
 from ontology.names import noun_lemma, verb_lemma
 
@@ -23,7 +23,7 @@ _MAX_COURTESIES = 4  # phrases before a question that are skipped
 _MAX_WORDS_BEFORE_LOOK = 4
 _BEFORE_PLACE = 12  # characters before a name that may say that it is a place
 
-_QUESTIONS = load_patterns("questions")
+_QUESTIONS = load_patterns("validation/questions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from datagen.catalogue import Catalogue
-from datagen.validation.patterns import load_patterns
+from datagen.patterns import load_patterns
 from datagen.validation.synonyms import PERSONS, announcing_nouns, is_person
 from ingest.linking import GENERIC_NAMES, PLAIN_VALUE, ConsumedValue, type_family
 from ontology.names import words
@@ -17,7 +17,7 @@ from ontology.tool import Parameter, Tool
 
 __all__ = ["PLAIN_WORDS", "CatalogueEntities", "Slot", "SlotKey", "slots_of"]
 
-_TOOLS = load_patterns("tools")
+_TOOLS = load_patterns("validation/tools")
 _NO_KEYS = _TOOLS.words("parts") | _TOOLS.words("prepositions")
 _DATE_DESCRIBED = re.compile(r"\b(?:date|iso 8601|yyyy)\b")
 _MIN_CONFIDENCE = 0.5  # that an input identifies an entity

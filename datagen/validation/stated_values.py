@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from datagen.validation.patterns import load_patterns
+from datagen.patterns import load_patterns
 from ontology.names import is_word, noun_lemma
 
 __all__ = ["StatedValue", "find_values", "is_known_word", "kind_of"]
 
-_VALUES = load_patterns("values")
+_VALUES = load_patterns("validation/values")
 _KNOWN_ENDINGS = tuple(_VALUES.words("known_endings"))
 _NAME = re.compile(r"[^\W\d_][\w'’&-]*[^\W_]|[^\W\d_]")
 _SURNAME_OR_POSSESSIVE = re.compile(r" [A-Z][a-z]|['’]s ")

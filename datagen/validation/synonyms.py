@@ -6,13 +6,13 @@ import re
 from functools import lru_cache
 
 from datagen.generation import load_lexicon
-from datagen.validation.patterns import load_patterns
+from datagen.patterns import load_patterns
 from ontology.names import noun_lemma, words
 from ontology.stop_words import stop_words
 
 __all__ = ["PERSONS", "STOP_WORDS", "announcing_nouns", "content_words", "everyday_words", "is_person"]
 
-PERSONS = load_patterns("tools").words("persons")
+PERSONS = load_patterns("validation/tools").words("persons")
 """Roles of people, in the singular."""
 STOP_WORDS = stop_words("validation")
 _OF_OR_FOR = re.compile(r" (?:for|of) ")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from datagen.catalogue import Catalogue
-from datagen.validation.patterns import load_patterns
+from datagen.patterns import load_patterns
 from datagen.validation.slots import PLAIN_WORDS, CatalogueEntities, Slot, slots_of
 from datagen.validation.synonyms import STOP_WORDS, everyday_words, is_person
 from ingest.linking import GENERIC_NAMES, ToolProfile, local_name
@@ -15,7 +15,7 @@ from ontology.tool import Tool
 
 __all__ = ["CatalogueSlots", "ToolSlots"]
 
-_TOOLS = load_patterns("tools")
+_TOOLS = load_patterns("validation/tools")
 _UNTELLING = PLAIN_WORDS | _TOOLS.words("writing_verbs") | _TOOLS.words("untelling")
 
 

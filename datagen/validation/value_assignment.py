@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from datagen.patterns import load_patterns
 from datagen.synthetic_request import SampleValue
 from datagen.validation.parsed_request import ParsedRequest
-from datagen.validation.patterns import load_patterns
 from datagen.validation.slots import Slot, SlotKey
 from datagen.validation.stated_values import StatedValue
 from datagen.validation.tool_slots import ToolSlots
@@ -17,8 +17,8 @@ from ontology.names import noun_lemma
 
 __all__ = ["AssignedValue", "SlotGroup", "assign_values", "group_slots", "identifier_shape"]
 
-_VALUES = load_patterns("values")
-_AMERICAN = dict(load_patterns("tools").pairs("british"))
+_VALUES = load_patterns("validation/values")
+_AMERICAN = dict(load_patterns("validation/tools").pairs("british"))
 _LETTERS = re.compile(r"[a-z]+")
 _MAX_CODE_DIGITS = 4
 """Digits of a code of a plant, a company, a reason; a longer one is a record's number."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from datagen.patterns import load_patterns
 from datagen.synthetic_request import SampleValue
 from datagen.validation.parsed_request import ParsedRequest
-from datagen.validation.patterns import load_patterns
 from datagen.validation.slots import Slot
 from datagen.validation.stated_values import kind_of
 
@@ -24,7 +24,7 @@ _NOT_TAKEN = {
     "id": frozenset(("date", "time", "money", "percent")),
 }
 """Kind of input → the kinds of values that it does not take."""
-_VALUES = load_patterns("values")
+_VALUES = load_patterns("validation/values")
 _MISPLACED = tuple(
     (_VALUES[name], wanted)
     for name, wanted in (
@@ -40,7 +40,7 @@ _MISPLACED = tuple(
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _DAYS_OF_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _HALF_A_YEAR = 6  # months
-_OPPOSED = load_patterns("tools").pairs("opposed")
+_OPPOSED = load_patterns("validation/tools").pairs("opposed")
 
 
 def find_mismatch(parsed: ParsedRequest, slots: Sequence[Slot], values: Sequence[SampleValue]) -> str:

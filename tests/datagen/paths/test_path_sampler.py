@@ -7,10 +7,9 @@ from collections import Counter
 import pytest
 
 from datagen.catalogue import Catalogue
+from datagen.extended_profiles import only_reads
 from datagen.links import Links
-from datagen.paths.extended_profiles import wide_profiles
 from datagen.paths.knowledge_tools import answers_general_questions
-from datagen.paths.path_builder import READS
 from datagen.paths.path_sampler import FoundPaths, find_paths
 from datagen.paths.pp_graph import build_pp_graph
 from datagen.paths.rp_graph import build_rp_graph
@@ -133,12 +132,12 @@ def test_lengths_are_spread(made: tuple[Links, FoundPaths]) -> None:
 def test_what_is_implied_or_conditional_reads_before_it_acts(
     made: tuple[Links, FoundPaths], shipped: Catalogue
 ) -> None:
-    profiles = wide_profiles(shipped)
+    profiles = shipped.extended_profiles
     for path in _paths(made[1], "implicit-multi-step", "conditional-multi-step"):
         feeding = {edge.source for edge in path.edges}
-        assert all(profiles[tool_id].action in READS for tool_id in feeding)
+        assert all(only_reads(profiles[tool_id]) for tool_id in feeding)
     for path in _paths(made[1], "conditional-multi-step"):
-        assert profiles[path.tools[-1]].action not in READS
+        assert not only_reads(profiles[path.tools[-1]])
 
 
 def test_tools_of_several_wants_need_nothing_of_each_other(made: tuple[Links, FoundPaths], shipped: Catalogue) -> None:
@@ -156,7 +155,7 @@ def test_tools_of_several_wants_need_nothing_of_each_other(made: tuple[Links, Fo
 def test_a_question_goes_with_an_action_or_a_chain_and_mostly_with_a_tool_that_answers(
     made: tuple[Links, FoundPaths], shipped: Catalogue
 ) -> None:
-    profiles = wide_profiles(shipped)
+    profiles = shipped.extended_profiles
     general = {one.id for one in shipped.tools if answers_general_questions(one, profiles[one.id])}
     paths = _paths(made[1], "ir-multi-intent")
     answered = [path for path in paths if general & set(path.tools)]
@@ -181,19 +180,16 @@ def test_tools_that_answer_in_general_are_told_by_what_they_read(name: str, inpu
     assert answers_general_questions(catalogue.tools[0], catalogue.profile(f"shop/{name}")) is expected
 
 
-def test_coverage_is_even_and_counts_what_is_there(made: tuple[Links, FoundPaths], shipped: Catalogue) -> None:
-    rp, found = made
-    coverage = found.coverage
+def test_coverage_is_even_and_unused_tools_have_reasons(made: tuple[Links, FoundPaths], shipped: Catalogue) -> None:
+    _, found = made
     used = {tool_id for path in _paths(found) for tool_id in path.tools}
-    walked = {(edge.source, edge.target) for path in _paths(found) for edge in path.edges if edge.kind == "R-P"}
-    assert coverage.total.tools == (len(used), len(shipped.tools))
-    assert coverage.total.edges == (len(walked), len({(edge.source, edge.target) for edge in rp}))
-    assert coverage.total.groups[0] == coverage.total.groups[1]
-    assert set(coverage.unused) == {one.id for one in shipped.tools} - used
-    assert all(coverage.by_class[name].tools[0] >= EACH for name in ("single-intent", "multi-intent"))
+    assert {shipped.group(tool_id) for tool_id in used} == {shipped.group(one.id) for one in shipped.tools}
+    unused = [rejection for rejection in found.rejected if rejection.stage == "path" and rejection.subject]
+    assert {rejection.subject[0] for rejection in unused} == {one.id for one in shipped.tools} - used
+    for name in ("single-intent", "multi-intent"):
+        assert len({tool_id for path in found.by_class[name] for tool_id in path.tools}) >= EACH
     uses = Counter(tool_id for path in found.by_class["single-intent"] for tool_id in path.tools)
     assert max(uses.values()) == 1
-    assert coverage.to_json()["total"]["tools"] == coverage.total.tools
 
 
 def test_another_seed_other_paths_and_the_same_seed_the_same(shipped: Catalogue) -> None:

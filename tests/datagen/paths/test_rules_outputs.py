@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from datagen.catalogue import Catalogue
-from datagen.paths.rules_outputs import RulesOutputs, available_parameters
+from datagen.paths.rules_outputs import RulesOutputs
 from datagen.seams import MAX_OUTPUTS
 from ingest.sources import read_catalog
 from tests.conftest import ROOT
@@ -27,7 +27,7 @@ def silent(shipped: Catalogue) -> Catalogue:
 
 def test_the_list_has_every_input_by_its_exact_name() -> None:
     catalogue = catalogue_of([tool("get_order", "orderId"), tool("cancel_order", "orderId order_note?")])
-    listed = available_parameters(catalogue)
+    listed = catalogue.parameter_index.parameters
     assert list(listed) == ["orderId", "order_note"]
     assert (listed["orderId"].count, listed["orderId"].tools) == (2, ("shop/get_order", "shop/cancel_order"))
 
@@ -90,7 +90,7 @@ def test_a_tool_that_is_told_which_one_does_not_give_it_back() -> None:
 
 
 def test_inferred_outputs_are_names_of_the_list_in_the_bands_of_the_paper(silent: Catalogue) -> None:
-    listed = available_parameters(silent)
+    listed = silent.parameter_index.parameters
     found = RulesOutputs(silent).find()
     inferred = [one for outputs in found.by_tool.values() for one in outputs]
     assert len(inferred) > 100

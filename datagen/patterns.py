@@ -1,4 +1,4 @@
-"""Patterns and word lists of English, kept in the YAML files of this folder and compiled once.
+"""Patterns and word lists of English, kept in YAML files beside the code that uses them and compiled once.
 
 A file has two objects. ``words`` maps a name to words with spaces between them, or to phrases with commas between them.
 ``patterns`` maps a name to an alternative or a list of alternatives, each a regular expression of one line in this notation:
@@ -79,8 +79,8 @@ class Patterns:
 
 @cache
 def load_patterns(name: str) -> Patterns:
-    """The patterns of the file ``name.yaml`` of this folder."""
-    return Patterns(Path(__file__).with_name(f"{name}.yaml"))
+    """The patterns of a file, named by its path from this folder without the suffix: ``validation/cues``."""
+    return Patterns(Path(__file__).parent / f"{name}.yaml")
 
 
 def _split(words: str) -> Sequence[str]:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from datagen.validation import patterns
-from datagen.validation.patterns import Patterns, load_patterns
+from datagen import patterns
+from datagen.patterns import Patterns, load_patterns
 
 FOLDER = Path(patterns.__file__).parent
-FILES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
-CODE = "".join(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.py")))
+FILES = ["paths/words", *sorted(f"validation/{path.stem}" for path in (FOLDER / "validation").glob("*.yaml"))]
+CODE = "".join(path.read_text(encoding="utf-8") for path in sorted(FOLDER.rglob("*.py")))
 
 
 def _file(tmp_path: Path, text: str) -> Patterns:

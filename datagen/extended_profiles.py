@@ -1,0 +1,69 @@
+"""Extended profiles: with inputs that a build leaves unlinked, and without inputs and outputs that page through a list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from datagen.patterns import load_patterns
+from ingest.linking import GENERIC_NAMES, PLAIN_VALUE, CanonicalNames, ConsumedValue, ToolProfile, type_family
+from ontology.tool import Tool
+
+__all__ = ["extend_profiles", "is_paging", "only_reads"]
+
+_GENERIC_CONFIDENCE = 0.5  # that an input with a generic name takes just what it is called
+_KEYED = re.compile(r"^(?P<collection>[^(/]+)\([^)]+\)$")
+
+
+def extend_profiles(
+    tools: Iterable[Tool], profiles: Mapping[str, ToolProfile], names: CanonicalNames
+) -> dict[str, ToolProfile]:
+    """The profiles with the inputs that a build does not link because their names are generic (``email``).
+
+    Page tokens (``nextToken``) lead only to the next page, so they are left out. What reads one record of a collection by
+    an OData key (``Orders({OrderId})``) gets an order.
+    """
+    return {tool.id: _extended(tool, profiles[tool.id], names) for tool in tools}
+
+
+def is_paging(name: str, names: CanonicalNames) -> bool:
+    """Whether an input or output only pages through a list."""
+    return names.canonical(name.rsplit(".", 1)[-1]) in load_patterns("paths/words").words("paging")
+
+
+def only_reads(profile: ToolProfile) -> bool:
+    """Whether a tool changes nothing, by its action."""
+    return profile.action in ("search", "list", "get")
+
+
+def _extended(tool: Tool, profile: ToolProfile, names: CanonicalNames) -> ToolProfile:
+    consumes = (*profile.consumes, *_generic_values(tool, profile, names))
+    extended = replace(
+        profile,
+        consumes=tuple(value for value in consumes if not is_paging(value.parameter, names)),
+        produces=tuple(value for value in profile.produces if not is_paging(value.output, names)),
+    )
+    path = tool.metadata.get("path")
+    keyed = _KEYED.match(path.rstrip("/").rsplit("/", 1)[-1]) if isinstance(path, str) else None
+    if keyed is None:
+        return extended
+    action = "get" if profile.action == "list" else profile.action
+    return replace(extended, action=action, entity=names.canonical(keyed["collection"]))
+
+
+def _generic_values(tool: Tool, profile: ToolProfile, names: CanonicalNames) -> Iterator[ConsumedValue]:
+    """The inputs with generic names: an output of the same name fills them."""
+    known = {value.parameter for value in profile.consumes}
+    for parameter in tool.parameters:
+        text = names.canonical(parameter.name)
+        generic = text in GENERIC_NAMES and "." not in parameter.name and parameter.name not in known
+        if generic and not parameter.enum and type_family(parameter.type) != "boolean":
+            yield ConsumedValue(
+                parameter=parameter.name,
+                type=parameter.type,
+                key=(PLAIN_VALUE, text),
+                confidence=_GENERIC_CONFIDENCE,
+                required=parameter.required,
+                identifier=False,
+            )

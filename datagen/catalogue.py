@@ -10,7 +10,8 @@ from datagen.extended_profiles import extend_profiles
 from datagen.parameter_index import ParameterIndex
 from ingest.linking import CanonicalNames, ToolProfile, canonical_names, profile_tools
 from ontology.errors import NotFoundError
-from ontology.ontology import Ontology, load_ontology
+from ontology.ontology import Ontology
+from ontology.ontology_file import load_ontology
 from ontology.tool import Tool
 from retrieval.snapshot.reader import Snapshot
 

@@ -21,7 +21,8 @@ from ontology.errors import (
     UnknownFormatError,
 )
 from ontology.names import canonical_name, identified_entity, noun_lemma, verb_lemma, words
-from ontology.ontology import EntityType, Fault, Ontology, Predicate, check_ontology, load_ontology
+from ontology.ontology import EntityType, Ontology, Predicate
+from ontology.ontology_file import Fault, check_ontology, load_ontology
 from ontology.tool import Dependency, Parameter, Tool
 from ontology.triple import Provenance, Triple
 

@@ -1,44 +1,20 @@
-"""The Ontology: entity types, predicates with domain and range, and how documents map onto them.
-
-One YAML file. The shipped one (``default.yaml``) is a default; a user's own replaces it, or extends it with
-``extends: default``. Every fault of a file is found in one pass and named with its line.
-"""
+"""The ontology: entity types, predicates and abbreviations of a tool graph."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
-import yaml
-
-from ontology.errors import OntologyError
 from ontology.names import words
 
-__all__ = [
-    "DEFAULT_ONTOLOGY",
-    "EntityType",
-    "Fault",
-    "Ontology",
-    "Predicate",
-    "check_ontology",
-    "load_ontology",
-]
-
-DEFAULT_ONTOLOGY = Path(__file__).with_name("default.yaml")
-_REQUIRED_TYPES = ("tool", "parameter", "business_object", "capability", "value")
-_REQUIRED_PREDICATES = ("has_entity", "has_parameter", "returns", "depends_on", "supplies", "resolved_by")
-_TOP_KEYS = frozenset(("name", "version", "extends", "entity_types", "predicates", "fallback", "abbreviations"))
-_TYPE_KEYS = frozenset(("description", "is_a"))
-_PREDICATE_KEYS = frozenset(("description", "domain", "range", "synonyms", "metadata", "derived"))
+__all__ = ["EntityType", "Ontology", "Predicate"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityType:
-    """A kind of node. ``is_a`` names the wider type that a predicate's domain or range may speak of."""
+    """A type of node. ``is_a`` is the wider type that the domain or range of a predicate may name."""
 
     name: str
     description: str = ""
@@ -47,13 +23,13 @@ class EntityType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Predicate:
-    """A kind of edge.
+    """A type of edge.
 
-    :param domain: types that may stand at its head.
-    :param range: types that may stand at its tail.
-    :param synonyms: phrases that mean it.
-    :param metadata: metadata keys of a tool whose values are tails of it.
-    :param derived: made by egotools between tools, never by an extractor.
+    :param domain: entity types of the head.
+    :param range: entity types of the tail.
+    :param synonyms: phrases with the same meaning.
+    :param metadata: metadata keys of a tool whose values are tails of this predicate.
+    :param derived: egotools derives it between tools; an extractor must not use it.
     """
 
     name: str
@@ -65,21 +41,13 @@ class Predicate:
     derived: bool = False
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Fault:
-    """One fault of an ontology file: ``line`` counts from 1."""
-
-    line: int
-    problem: str
-    remedy: str = ""
-
-    def __str__(self) -> str:
-        return f"line {self.line}: {self.problem}" + (f" ({self.remedy})" if self.remedy else "")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Ontology:
-    """The language of a tool graph."""
+    """The types of a tool graph.
+
+    :param fallback: the predicate for a phrase that names no other.
+    :param abbreviations: abbreviation → its words, lower case.
+    """
 
     name: str
     version: int = 1
@@ -89,7 +57,7 @@ class Ontology:
     abbreviations: Mapping[str, str] = field(default_factory=dict)
 
     def is_a(self, entity_type: str, wider: str) -> bool:
-        """Whether ``entity_type`` is ``wider`` or one of its kinds."""
+        """Whether an entity type is ``wider``, or a subtype of it."""
         seen: set[str] = set()
         while entity_type and entity_type not in seen:
             if entity_type == wider:
@@ -100,7 +68,7 @@ class Ontology:
         return False
 
     def allows(self, head_type: str, predicate: str, tail_type: str) -> bool:
-        """Whether the predicate may stand between these types."""
+        """Whether an edge of the predicate may connect these entity types."""
         known = self.predicates.get(predicate)
         return (
             known is not None
@@ -109,7 +77,7 @@ class Ontology:
         )
 
     def predicate_for(self, phrase: str) -> str:
-        """The predicate that a phrase is the name or a synonym of, or empty."""
+        """The predicate whose name or synonym the phrase is, or empty."""
         return self._phrases.get(" ".join(words(phrase)), "")
 
     @cached_property
@@ -124,8 +92,8 @@ class Ontology:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 (hex) over everything that the ontology says."""
-        said = (
+        """SHA-256 (hex) of the whole ontology."""
+        content = (
             self.name,
             self.version,
             sorted((t.name, t.description, t.is_a) for t in self.entity_types.values()),
@@ -136,214 +104,4 @@ class Ontology:
             self.fallback,
             sorted(self.abbreviations.items()),
         )
-        return hashlib.sha256(repr(said).encode()).hexdigest()
-
-
-def load_ontology(path: Path | None = None) -> Ontology:
-    """Read an ontology file; without one, the shipped default.
-
-    :raises OntologyError: listing every fault with its line.
-    """
-    path = path or DEFAULT_ONTOLOGY
-    ontology, faults = check_ontology(path)
-    if ontology is None:
-        listed = "; ".join(map(str, faults))
-        raise OntologyError(f"{len(faults)} fault(s): {listed}", subject=str(path), remedy="Mend the lines named")
-    return ontology
-
-
-def check_ontology(path: Path) -> tuple[Ontology | None, list[Fault]]:
-    """Read an ontology file and collect its faults, in line order; the ontology is None when there are any."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        return None, [Fault(1, f"the file cannot be read: {error}")]
-    loader = yaml.SafeLoader(text)
-    try:
-        root = loader.get_single_node()
-        if not isinstance(root, yaml.MappingNode):
-            return None, [Fault(1, "the file must be a mapping", "see ontology/default.yaml")]
-        reader = _Reader(loader, root)
-        ontology = reader.ontology()
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        return None, [Fault(line, f"invalid YAML: {error.problem}")]
-    except yaml.YAMLError as error:
-        return None, [Fault(1, f"invalid YAML: {error}")]
-    finally:
-        loader.dispose()
-    return (None if reader.faults else ontology), sorted(reader.faults)
-
-
-class _Reader:
-    """Walks the YAML nodes of one file, so that every fault knows its line."""
-
-    def __init__(self, loader: yaml.SafeLoader, root: yaml.MappingNode) -> None:
-        self.loader = loader
-        self.root = root
-        self.faults: list[Fault] = []
-
-    def ontology(self) -> Ontology:
-        top = self._mapping(self.root, _TOP_KEYS, "ontology")
-        base = self._base(top.get("extends"))
-        types = {**(base.entity_types if base else {}), **dict(self._types(top.get("entity_types")))}
-        predicates = {**(base.predicates if base else {}), **dict(self._predicates(top.get("predicates")))}
-        abbreviations = {
-            **(base.abbreviations if base else {}),
-            **dict(self._abbreviations(top.get("abbreviations"))),
-        }
-        fallback = self._text(top["fallback"]) if "fallback" in top else base.fallback if base else "related_to"
-        ontology = Ontology(
-            name=self._text(top["name"]) if "name" in top else "",
-            version=self._number(top.get("version")),
-            entity_types=types,
-            predicates=predicates,
-            fallback=fallback,
-            abbreviations=abbreviations,
-        )
-        if not ontology.name:
-            self._fault(self.root, "the ontology has no name", "add a line `name: …`")
-        self._check_references(ontology, top)
-        return ontology
-
-    def _check_references(self, ontology: Ontology, top: dict[str, Any]) -> None:
-        for required in _REQUIRED_TYPES:
-            if required not in ontology.entity_types:
-                self._fault(
-                    self.root,
-                    f"the entity type {required!r} is missing",
-                    "add it, or write `extends: default`",
-                )
-        for required in (*_REQUIRED_PREDICATES, ontology.fallback):
-            if required not in ontology.predicates:
-                self._fault(self.root, f"the predicate {required!r} is missing", "add it, or write `extends: default`")
-        types_node, predicates_node = top.get("entity_types"), top.get("predicates")
-        for name, node in self._entries(types_node):
-            wider = ontology.entity_types[name].is_a if name in ontology.entity_types else ""
-            if wider and wider not in ontology.entity_types:
-                self._fault(node, f"{name!r} is_a {wider!r}, which is not an entity type")
-            if wider and ontology.is_a(wider, name):
-                self._fault(node, f"{name!r} is_a itself by way of {wider!r}")
-        self._check_predicates(ontology, predicates_node)
-
-    def _check_predicates(self, ontology: Ontology, node: Any) -> None:
-        synonyms: dict[str, str] = {}
-        keys: dict[str, str] = {}
-        for name, entry in self._entries(node):
-            predicate = ontology.predicates.get(name)
-            if predicate is None:
-                continue
-            for end, types in (("domain", predicate.domain), ("range", predicate.range)):
-                for unknown in [one for one in types if one not in ontology.entity_types]:
-                    known = ", ".join(sorted(ontology.entity_types))
-                    self._fault(
-                        entry,
-                        f"the {end} of {name!r} names {unknown!r}, which is not an entity type",
-                        f"known: {known}",
-                    )
-            for synonym in predicate.synonyms:
-                if synonyms.setdefault(synonym.lower(), name) != name:
-                    self._fault(entry, f"{synonym!r} is a synonym of both {synonyms[synonym.lower()]!r} and {name!r}")
-            for key in predicate.metadata:
-                if keys.setdefault(key, name) != name:
-                    self._fault(entry, f"the metadata key {key!r} maps to both {keys[key]!r} and {name!r}")
-
-    def _base(self, node: Any) -> Ontology | None:
-        if node is None:
-            return None
-        if self._text(node) != "default":
-            self._fault(node, f"extends {self._text(node)!r} is not known", "the only base is `default`")
-            return None
-        return load_ontology()
-
-    def _types(self, node: Any) -> Iterator[tuple[str, EntityType]]:
-        for name, entry in self._entries(node):
-            said = self._mapping(entry, _TYPE_KEYS, f"entity type {name!r}")
-            is_a = self._text(said["is_a"]) if "is_a" in said else ""
-            description = self._text(said["description"]) if "description" in said else ""
-            yield name, EntityType(name=name, description=description, is_a=is_a)
-
-    def _predicates(self, node: Any) -> Iterator[tuple[str, Predicate]]:
-        for name, entry in self._entries(node):
-            said = self._mapping(entry, _PREDICATE_KEYS, f"predicate {name!r}")
-            domain, range_ = self._texts(said.get("domain")), self._texts(said.get("range"))
-            for end, types in (("domain", domain), ("range", range_)):
-                if not types:
-                    self._fault(entry, f"predicate {name!r} has no {end}", f"add `{end}: [type, …]`")
-            yield (
-                name,
-                Predicate(
-                    name=name,
-                    description=self._text(said["description"]) if "description" in said else "",
-                    domain=domain,
-                    range=range_,
-                    synonyms=self._texts(said.get("synonyms")),
-                    metadata=self._texts(said.get("metadata")),
-                    derived=self._text(said["derived"]) == "true" if "derived" in said else False,
-                ),
-            )
-
-    def _abbreviations(self, node: Any) -> Iterator[tuple[str, str]]:
-        for name, entry in self._entries(node):
-            meaning = self._text(entry).lower()
-            if not meaning:
-                self._fault(entry, f"the abbreviation {name!r} means nothing", "write what it stands for")
-            yield name.lower(), meaning
-
-    def _entries(self, node: Any) -> Iterator[tuple[str, yaml.Node]]:
-        if isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                yield str(key.value), value
-
-    def _mapping(self, node: Any, allowed: frozenset[str], what: str) -> dict[str, Any]:
-        if not isinstance(node, yaml.MappingNode):
-            self._fault(node, f"{what} must be a mapping")
-            return {}
-        said: dict[str, Any] = {}
-        for key, value in node.value:
-            if str(key.value) not in allowed:
-                self._fault(key, f"{what} has an unknown key {key.value!r}", f"known: {', '.join(sorted(allowed))}")
-            if str(key.value) in said:
-                self._fault(key, f"{what} has the key {key.value!r} twice")
-            said[str(key.value)] = value
-        for name in ("entity_types", "predicates", "abbreviations"):
-            if what == "ontology" and name in said:
-                self._unique(said[name], name)
-        return said
-
-    def _unique(self, node: Any, what: str) -> None:
-        if not isinstance(node, yaml.MappingNode):
-            self._fault(node, f"{what} must be a mapping")
-            return
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if str(key.value) in seen:
-                self._fault(key, f"{what} has {key.value!r} twice")
-            seen.add(str(key.value))
-
-    def _texts(self, node: Any) -> tuple[str, ...]:
-        if node is None:
-            return ()
-        if not isinstance(node, yaml.SequenceNode):
-            self._fault(node, "expected a list", "write [one, two]")
-            return ()
-        return tuple(self._text(item) for item in node.value)
-
-    def _text(self, node: Any) -> str:
-        if not isinstance(node, yaml.ScalarNode):
-            self._fault(node, "expected a text")
-            return ""
-        return str(node.value)
-
-    def _number(self, node: Any) -> int:
-        if node is None:
-            return 1
-        text = self._text(node)
-        if not text.isdigit():
-            self._fault(node, f"version must be a whole number, not {text!r}")
-            return 1
-        return int(text)
-
-    def _fault(self, node: Any, problem: str, remedy: str = "") -> None:
-        line = node.start_mark.line + 1 if isinstance(node, yaml.Node) else 1
-        self.faults.append(Fault(line, problem, remedy))
+        return hashlib.sha256(repr(content).encode()).hexdigest()

@@ -26,7 +26,7 @@ from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.rules_validator import rules_validators
 from eval.graph_quality import Proportion
 from ingest.sources import read_catalog
-from ontology.ontology import load_ontology
+from ontology.ontology_file import load_ontology
 from scripts.run_command import run_command
 
 ROOT = Path(__file__).resolve().parent.parent

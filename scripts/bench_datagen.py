@@ -28,7 +28,7 @@ from datagen.synthetic_request import CLASSES, SyntheticRequest
 from inference import load_encoder
 from inference.arrays import Floats2d
 from inference.encoder import Encoder
-from ontology.ontology import load_ontology
+from ontology.ontology_file import load_ontology
 from ontology.tool import Tool
 from scripts.run_command import run_command
 from scripts.speed.builds import catalog_tools

@@ -64,7 +64,7 @@ def validate(
 
 
 def _ontology_faults(path: Path) -> list[_Finding]:
-    from ontology.ontology import check_ontology
+    from ontology.ontology_file import check_ontology
 
     _, faults = check_ontology(path)
     return [_Finding(f"{path}:{fault.line}", f"{fault.problem}. {fault.remedy}".strip(" .")) for fault in faults]

@@ -20,7 +20,8 @@ from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import read_catalog
 from ontology.errors import CatalogError, InvalidArgumentError, StorageError
 from ontology.files import write_file
-from ontology.ontology import Ontology, load_ontology
+from ontology.ontology import Ontology
+from ontology.ontology_file import load_ontology
 from ontology.progress import Progress, no_progress
 from ontology.tool import Tool
 from retrieval.snapshot.publish import publish, staging_folder

@@ -22,7 +22,7 @@ from inference.encoder import Encoder
 from inference.result_cache import ResultCache
 from ontology.errors import CatalogError, EgotoolsError, InvalidArgumentError
 from ontology.files import only_writer
-from ontology.ontology import load_ontology
+from ontology.ontology_file import load_ontology
 from ontology.progress import Progress
 from retrieval.snapshot.reader import open_snapshot
 from services.jobs.model_factory import open_chat

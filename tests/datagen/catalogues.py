@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from datagen.catalogue import Catalogue
 from datagen.links import Links
-from ontology.ontology import load_ontology
+from ontology.ontology_file import load_ontology
 from ontology.tool import Parameter, Tool
 from tests.conftest import ROOT
 

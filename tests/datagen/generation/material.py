@@ -11,7 +11,7 @@ from datagen.catalogue import Catalogue
 from datagen.links import Links
 from datagen.tool_path import PathEdge, ToolPath
 from ingest.sources.catalog import read_catalog
-from ontology.ontology import load_ontology
+from ontology.ontology_file import load_ontology
 from ontology.tool import Tool
 
 _FOLDER = Path(__file__).resolve().parents[3] / "examples" / "enterprise" / "catalog"

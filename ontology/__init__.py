@@ -1,4 +1,8 @@
-"""The language all of egotools speaks: tools, triples, the ontology, canonical names and the one tree of errors."""
+"""The types that all folders share: tools, triples, the ontology, canonical names, the tree of errors.
+
+It also has what every folder needs once: whole files, digests, progress, redacted addresses, stop words. It imports no other
+folder.
+"""
 
 from ontology.errors import (
     BudgetExceededError,

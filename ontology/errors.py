@@ -1,25 +1,25 @@
-"""The one tree of errors.
+"""The tree of errors.
 
-Each error carries its *subject* (file and line, tool id, snapshot id, field), says what is wrong and what to do,
-and maps to exactly one gRPC status code and one exit code of the command::
+An error has a *subject* (file and line, tool id, snapshot id, field), a problem and a remedy. It maps to exactly one gRPC
+status code and one exit code of the command::
 
     EgotoolsError                    INTERNAL             1
-    ├── InvalidArgumentError         INVALID_ARGUMENT     2    a request or option that cannot be served as asked
+    ├── InvalidArgumentError         INVALID_ARGUMENT     2    an invalid request or option
     ├── DocumentError                INVALID_ARGUMENT     3    a tool document that cannot be read
-    │   └── UnknownFormatError       INVALID_ARGUMENT     3    no reader knows this document
-    ├── CatalogError                 FAILED_PRECONDITION  4    the catalogue as a whole cannot be built (empty, refused under --strict)
+    │   └── UnknownFormatError       INVALID_ARGUMENT     3    no reader knows the format
+    ├── CatalogError                 FAILED_PRECONDITION  4    no catalogue can be built (empty, or rejected records under --strict)
     ├── OntologyError                INVALID_ARGUMENT     5    an ontology file with faults
     ├── SnapshotError                FAILED_PRECONDITION  6    a snapshot that cannot be used
     │   ├── SnapshotCorruptError     DATA_LOSS            6    torn, truncated or altered
     │   └── SnapshotVersionError     FAILED_PRECONDITION  6    written in another format version
     ├── NotFoundError                NOT_FOUND            7    no such tool, node or snapshot
-    ├── StorageError                 RESOURCE_EXHAUSTED   8    the disk refused a write (full, read-only, not permitted)
+    ├── StorageError                 RESOURCE_EXHAUSTED   8    a file cannot be written (disk full, read-only, not permitted)
     ├── MissingExtraError            FAILED_PRECONDITION  9    an optional dependency is not installed
-    ├── ModelError                   UNAVAILABLE          10   a model endpoint is dead, slow or answers nonsense
-    │   └── BudgetExceededError      RESOURCE_EXHAUSTED   11   the token or money cap is reached
-    ├── DeadlineError                DEADLINE_EXCEEDED    12   the caller's time is over
+    ├── ModelError                   UNAVAILABLE          10   a model is unavailable or slow, or its answer is invalid
+    │   └── BudgetExceededError      RESOURCE_EXHAUSTED   11   the token or money budget is used up
+    ├── DeadlineError                DEADLINE_EXCEEDED    12   the deadline of the call has passed
     ├── OverloadedError              RESOURCE_EXHAUSTED   13   too many requests at once
-    └── NotReadyError                UNAVAILABLE          14   the server has no snapshot loaded yet, or is stopping
+    └── NotReadyError                UNAVAILABLE          14   the server has no snapshot yet, or is stopping
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ __all__ = [
 
 
 class EgotoolsError(Exception):
-    """The root: anything egotools raises on purpose.
+    """The root of the tree.
 
     :param problem: what is wrong, one sentence without a full stop.
-    :param subject: what it is about: ``path:line``, a tool id, a snapshot id, the name of a field.
-    :param remedy: what to do about it, one sentence without a full stop.
+    :param subject: where: ``path:line``, a tool id, a snapshot id, the name of a field.
+    :param remedy: what to do, one sentence without a full stop.
     """
 
     grpc_code: ClassVar[str] = "INTERNAL"
@@ -72,7 +72,7 @@ class EgotoolsError(Exception):
 
 
 class InvalidArgumentError(EgotoolsError):
-    """A request or an option that cannot be served as asked; the subject is the field."""
+    """An invalid request or option; the subject is the field."""
 
     grpc_code = "INVALID_ARGUMENT"
     exit_code = 2
@@ -131,20 +131,20 @@ class DocumentError(EgotoolsError):
 
 
 class UnknownFormatError(DocumentError):
-    """No reader knows this document."""
+    """No reader knows the format of this document."""
 
     reason: RejectionReason = "unknown-format"
 
 
 class CatalogError(EgotoolsError):
-    """The catalogue as a whole cannot be built: it is empty, or something was refused under ``--strict``."""
+    """No catalogue can be built: it is empty, or records were rejected under ``--strict``."""
 
     grpc_code = "FAILED_PRECONDITION"
     exit_code = 4
 
 
 class OntologyError(EgotoolsError):
-    """An ontology file with faults; the message lists each with its line."""
+    """An ontology file with faults; the problem lists each with its line."""
 
     grpc_code = "INVALID_ARGUMENT"
     exit_code = 5
@@ -158,24 +158,24 @@ class SnapshotError(EgotoolsError):
 
 
 class SnapshotCorruptError(SnapshotError):
-    """A snapshot that is torn, truncated or altered; the subject is the file that is not what the manifest says."""
+    """A snapshot that is torn, truncated or altered; the subject is the file that differs from the manifest."""
 
     grpc_code = "DATA_LOSS"
 
 
 class SnapshotVersionError(SnapshotError):
-    """A snapshot written in a format version that this egotools does not read."""
+    """A snapshot in a format version that this release does not read."""
 
 
 class NotFoundError(EgotoolsError):
-    """No such tool, node or snapshot; the subject is what was asked for."""
+    """No such tool, node or snapshot; the subject is its name."""
 
     grpc_code = "NOT_FOUND"
     exit_code = 7
 
 
 class StorageError(EgotoolsError):
-    """The disk refused a write: full, read-only or not permitted; what was published before is untouched."""
+    """A file cannot be written: the disk is full, read-only or not permitted. Published snapshots are unchanged."""
 
     grpc_code = "RESOURCE_EXHAUSTED"
     exit_code = 8
@@ -201,21 +201,21 @@ class MissingExtraError(EgotoolsError):
 
 
 class ModelError(EgotoolsError):
-    """A model endpoint is dead, slow or answers nonsense; the subject is its address without credentials."""
+    """A model endpoint is dead, slow or answers nonsense; the subject is its redacted address."""
 
     grpc_code = "UNAVAILABLE"
     exit_code = 10
 
 
 class BudgetExceededError(ModelError):
-    """The token or money cap is reached; what was already answered is in the cache."""
+    """The token or money cap is reached; finished answers are in the cache."""
 
     grpc_code = "RESOURCE_EXHAUSTED"
     exit_code = 11
 
 
 class DeadlineError(EgotoolsError):
-    """The caller's time is over; later stages were not run."""
+    """The deadline of the call has passed; later stages were not run."""
 
     grpc_code = "DEADLINE_EXCEEDED"
     exit_code = 12
@@ -229,7 +229,7 @@ class OverloadedError(EgotoolsError):
 
 
 class NotReadyError(EgotoolsError):
-    """The server has no snapshot loaded yet, or is stopping; another replica, or this one later, can answer."""
+    """The server has no snapshot yet, or is stopping. Another replica can answer, or this one later."""
 
     grpc_code = "UNAVAILABLE"
     exit_code = 14
@@ -247,9 +247,9 @@ _BY_STATUS: dict[str, type[EgotoolsError]] = {
 
 
 def error_from_status(code: str, problem: str, *, subject: str = "", remedy: str = "") -> EgotoolsError:
-    """The error for what a server, or the way to it, answered: the likeliest of those that map to a gRPC code.
+    """The error for a gRPC status: the most probable of those that map to its code.
 
-    :param code: name of the gRPC status code; the root for one that none maps to.
+    :param code: name of the status code; the root of the tree for a code that no error maps to.
     """
     kind = _BY_STATUS.get(code, EgotoolsError)
     return kind(problem.rstrip("."), subject=subject, remedy=remedy.rstrip("."))

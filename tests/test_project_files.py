@@ -1,0 +1,62 @@
+"""Makefile, CI and hooks agree: what is checked before a commit is what CI checks."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+
+import yaml
+
+from tests.conftest import ROOT
+
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def targets() -> set[str]:
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)
+    return set(phony.split())
+
+
+def commands(*goals: str) -> str:
+    """What make would run for these goals in a checkout whose environment is there."""
+    made = subprocess.run(["make", "--dry-run", *goals], cwd=ROOT, capture_output=True, text=True, check=True)
+    return made.stdout
+
+
+def test_make_lists_every_target_with_its_help() -> None:
+    shown = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert {line.split()[0] for line in shown.splitlines()} == targets()
+    assert all(len(line.split()) > 2 for line in shown.splitlines())
+
+
+def test_the_hooks_run_what_make_check_runs() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    assert [repository["repo"] for repository in hooks] == ["local"], "a hook may download nothing"
+    entries = {hook["id"]: hook["entry"] for hook in hooks[0]["hooks"]}
+    checked = commands("check")
+    for hook in ("ruff-check", "ruff-format", "mypy", "stubs"):
+        tool = " ".join(word for word in entries[hook].split() if word not in ("--fix", "--force-exclude"))
+        assert tool in checked, hook
+
+
+def test_ci_runs_the_targets_and_the_interpreters_that_are_promised() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    called = re.findall(r"^make (\S+)", script, re.MULTILINE)
+    assert called == ["check", "demo", "test", "gate", "docs"] and set(called) <= targets()
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
+    matrix = workflow["jobs"]["platforms"]["strategy"]["matrix"]
+    assert PROJECT["project"]["requires-python"] == f">={matrix['python'][0]}"
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    assert all(re.fullmatch(r"\S+@v\d+\.\d+\.\d+", step["uses"]) for step in steps if "uses" in step)
+
+
+def test_every_requirement_file_is_locked_with_hashes() -> None:
+    extras = {*PROJECT["project"]["optional-dependencies"], "default", *PROJECT["dependency-groups"]} - {"build"}
+    files = {path.stem for path in (ROOT / "requirements").glob("*.txt")}
+    assert files == extras
+    for path in (ROOT / "requirements").glob("*.txt"):
+        text = path.read_text(encoding="utf-8")
+        pinned = re.findall(r"^[a-z0-9][^\s=]*==\S+.*\\$", text, re.MULTILINE)
+        assert pinned and text.count("--hash=sha256:") >= len(pinned), path.name

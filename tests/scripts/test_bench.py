@@ -28,7 +28,7 @@ def bench(out: Path, *options: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
     out = tmp_path_factory.mktemp("bench")
-    quick = ("--rounds", "2", "--callers", "1,4", "--loads", "0.5,1.5", "--seconds", "0.8", "--warm", "0.1")
+    quick = ("--rounds", "2", "--callers", "1,4", "--loads", "0.5,1.5", "--seconds", "2", "--warm", "0.2")
     catalog = [word for path in CATALOG for word in ("--catalog", path)]
     return out, bench(out, "--sizes", "60", *quick, *catalog)
 

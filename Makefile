@@ -38,7 +38,7 @@ types: $(VENV)/.dev ## mypy --strict over packages, scripts, research and tests
 check: lint types ## lint, types, and the stubs: what CI checks beside the tests
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/generate_stubs.sh --check
 
-gate: $(VENV)/.dev ## the quality gate: default must not be below the flat hybrid on any set
+gate: $(VENV)/.dev ## the regression gate: default must not be below the flat hybrid, nor below itself without the graph
 	$(BIN)/python -m scripts.quality_gate $(GATE)
 
 docs: $(VENV)/.docs ## build the documentation site; a broken link is an error

@@ -14,7 +14,7 @@ from pydantic import Field
 from ontology.errors import DocumentError, InvalidArgumentError
 from retrieval.retriever import Request
 
-__all__ = ["LabelledQuery", "QuerySet", "missing_gold", "read_queries", "require_gold", "sample_queries"]
+__all__ = ["LabelledQuery", "QuerySet", "missing_gold", "of_split", "read_queries", "require_gold", "sample_queries"]
 
 _NAMED = 10  # how many faults a message names
 _USUAL_NAME = "queries.jsonl"  # of a file so called, the folder names the set
@@ -89,20 +89,23 @@ def read_queries(files: Sequence[Path], *, name: str = "", split: str = "") -> Q
                 queries.append(query)
     if faults:
         raise _invalid_rows(faults)
-    kept = _of_split(queries, split)
-    return QuerySet(name=name or _name(files), queries=kept, sha256=_sha256(kept))
+    return of_split(QuerySet(name=name or _name(files), queries=tuple(queries), sha256=""), split)
 
 
-def _of_split(queries: Sequence[LabelledQuery], split: str) -> tuple[LabelledQuery, ...]:
-    kept = tuple(query for query in queries if split in ("", query.split))
+def of_split(queries: QuerySet, split: str) -> QuerySet:
+    """The requests of one split, in their order, as a set; all of them where ``split`` is empty.
+
+    :raises InvalidArgumentError: with the names of the splits, when no request is of this one.
+    """
+    kept = tuple(query for query in queries.queries if split in ("", query.split))
     if not kept:
-        known = sorted({query.split for query in queries} - {""})
+        known = sorted({query.split for query in queries.queries} - {""})
         raise InvalidArgumentError(
             f"no request is of the split {split!r}",
             subject="split",
             remedy=f"There are: {', '.join(known)}" if known else "The rows have no split",
         )
-    return kept
+    return QuerySet(name=queries.name, queries=kept, sha256=_sha256(kept))
 
 
 def missing_gold(queries: QuerySet, known: Collection[str]) -> dict[str, tuple[str, ...]]:

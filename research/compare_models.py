@@ -14,7 +14,7 @@ import typer
 
 from research.open_sets import require_open_sets
 from scripts.bench_sets import MACRO_SETS, ROOT, SHIPPED, BenchSet, bench_sets, catalog_address, sampled
-from scripts.published_results import replace_block, slashed
+from scripts.document_blocks import replace_block, slashed
 from scripts.run_command import run_command
 from services.threads import pin_threads
 

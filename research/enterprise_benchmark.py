@@ -28,7 +28,7 @@ from ontology.errors import DocumentError
 from ontology.files import write_file
 from retrieval.snapshot.reader import open_snapshot
 from scripts.bench_sets import ROOT
-from scripts.published_results import replace_block
+from scripts.document_blocks import replace_block
 from scripts.run_command import run_command
 
 __all__ = ["FOLDER", "HALVES", "NOTHING", "SOURCES", "half_of", "read_rows"]

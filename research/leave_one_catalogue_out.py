@@ -20,7 +20,7 @@ from ontology.files import write_file
 from ontology.progress import no_progress
 from research.open_sets import require_open_sets
 from scripts.bench_sets import MACRO_SETS, ROOT, bench_sets, sampled
-from scripts.published_results import slashed
+from scripts.document_blocks import slashed
 from scripts.run_command import run_command
 from services.threads import pin_threads
 

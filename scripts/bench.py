@@ -25,7 +25,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from scripts.bench_sets import ROOT
-from scripts.published_results import replace_block
+from scripts.document_blocks import replace_block
 from scripts.run_command import run_command
 from scripts.speed.builds import built, catalog_tools, store_of
 from scripts.speed.load_client import LoadPlan

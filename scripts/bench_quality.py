@@ -1,63 +1,90 @@
 """Quality: every system on every set, ``make bench-quality``; writes ``docs/results.md``.
 
 For each set it builds the snapshot (what did not change since the last time is reused), asks every system every request
-and writes a report of that set; then it averages over the sets and renews the documents. A run that stops goes on where
-it was. ``--sets`` and ``--systems`` measure a part; only a run over everything renews the documents.
+and writes a report of that set; then it averages over the sets and renews the documents. An interrupted run resumes.
+``--sets`` and ``--systems`` measure a part, which ``--publish`` puts in the place of the published figures: the two halves of
+the shipped requests, or one ablation on the nine sets beside ``rrf`` and ``default``.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from scripts.bench_sets import MACRO_SETS, ROOT, bench_sets
+import typer
+
+from scripts.bench_sets import MACRO_SETS, ROOT, SHIPPED, bench_sets
+from scripts.run_command import run_command
 from services.threads import pin_threads
+
+if TYPE_CHECKING:
+    from eval.measured_set import MeasuredSet
 
 OUT = ROOT / "out" / "bench-quality"
 EVERYTHING = "all"
-# Ablations are averaged over the sets of the macro average alone, so elsewhere only the graph is taken away.
+# Ablations are averaged over the sets of the macro average alone, so elsewhere only the graph is switched off.
 _ELSEWHERE = ("baselines", "paper", "default", "default-no-graph")
 
 
-def main() -> int:
-    """Measure, report, renew the documents; returns the exit code: 1 when a system died on the way."""
+def main(
+    sets: Annotated[str, typer.Option(help="Only these, with commas.")] = "",
+    systems: Annotated[str, typer.Option(help="Only these, with commas.")] = EVERYTHING,
+    limit: Annotated[int, typer.Option(help="Requests of each set at most; 0 for all.")] = 0,
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Replace the published figures of the measured part.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder of snapshots, answers and reports.")] = OUT,
+) -> None:
+    """Measure, report, renew the documents; exit code 1 when a run stopped before its end."""
     pin_threads()  # before anything numeric is imported
     from scripts.measure import measure
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", default="", help="only these, comma-separated")
-    parser.add_argument("--systems", default=EVERYTHING, help="only these, comma-separated")
-    parser.add_argument("--limit", type=int, default=0, help="requests of each set at most")
-    parser.add_argument("--out", type=Path, default=OUT)
-    options = parser.parse_args()
-    measured, died = [], []
-    for bench_set in bench_sets(_names(options.sets)):
+    measured, failed = [], []
+    for bench_set in bench_sets(_names(sets)):
         started = time.perf_counter()
-        systems = _names(options.systems)
-        if options.systems == EVERYTHING and bench_set.name not in MACRO_SETS:
-            systems = list(_ELSEWHERE)
-        result, gone = measure(bench_set, options.out / bench_set.name, systems, limit=options.limit)
-        measured.append(result)
-        died += [f"{bench_set.name}: {name}" for name in gone]
-        requests, seconds = len(result.queries.queries), time.perf_counter() - started
+        elsewhere = systems == EVERYTHING and bench_set.name not in MACRO_SETS
+        chosen = _ELSEWHERE if elsewhere else _names(systems)
+        result = measure(bench_set, out / bench_set.name, chosen, limit=limit)
+        measured.append(result.measured)
+        failed += [f"{bench_set.name}: {name}" for name in result.failed]
+        requests, seconds = len(result.measured.queries.queries), time.perf_counter() - started
         print(f"{bench_set.name}: {requests:,} requests, {seconds:.0f} s", flush=True)
-    for name in died:
-        print(f"died, and resumes when run again: {name}", file=sys.stderr)
-    if died:
-        return 1
-    part = options.sets or options.limit or options.systems != EVERYTHING
-    if part or not set(MACRO_SETS) <= {one.queries.name for one in measured}:
+    for name in failed:
+        print(f"stopped before its end, and resumes when run again: {name}", file=sys.stderr)
+    if failed:
+        raise typer.Exit(1)
+    part = bool(sets or limit or systems != EVERYTHING)
+    if publish or not (part or set(MACRO_SETS) - {one.queries.name for one in measured}):
+        _publish(measured, _names(systems) if part else ())
+        print("docs/results.md is renewed")
+    else:
         print("A part was measured: the documents stay as they were.")
-        return 0
-    from scripts.published_results import collect, read_results, write_results
+
+
+def _publish(measured: Sequence[MeasuredSet], part: Sequence[str]) -> None:
+    """Write ``docs/results.json`` and what is made from it.
+
+    :param part: the systems that were measured, where not everything was.
+    """
+    from retrieval.ablations import ABLATIONS
+    from scripts.published_results import collect, read_results, with_halves, with_system, write_results
     from scripts.results_page import renew_documents
 
-    write_results(collect(measured))
+    if not part:
+        write_results(collect(measured))
+    else:
+        results = read_results()
+        for system in part:
+            if system in ABLATIONS and set(MACRO_SETS) <= {one.queries.name for one in measured}:
+                results = with_system(results, measured, system)
+        for one in measured:
+            if one.queries.name == SHIPPED:
+                results = with_halves(results, one)
+        write_results(results)
     renew_documents(read_results())
-    print("docs/results.md is renewed")
-    return 0
 
 
 def _names(text: str) -> list[str]:
@@ -65,4 +92,4 @@ def _names(text: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(main)

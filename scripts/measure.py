@@ -1,8 +1,9 @@
-"""Measuring one set: its snapshot built, its systems asked, its report written."""
+"""Measuring one set: build its snapshot, ask the systems, write its report."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from eval.measured_set import MeasuredSet, read_measured
@@ -13,15 +14,21 @@ from services.jobs.build import build_snapshot
 from services.jobs.evaluate import evaluate
 from services.jobs.plans import EvaluationPlan
 
-__all__ = ["measure"]
+__all__ = ["Measurement", "measure"]
 
-_TIMEOUT_S = 60.0  # a shared machine may stall; a slow answer is seen in the latency, not lost
+_TIMEOUT_S = 60.0  # a shared machine may stall; a slow answer is part of the latency, and is not lost
 
 
-def measure(
-    bench_set: BenchSet, folder: Path, systems: Sequence[str], *, limit: int = 0
-) -> tuple[MeasuredSet, list[str]]:
-    """Build the set's snapshot and ask the systems; returns the results and the names of systems whose run failed."""
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """A measured set, and the systems whose run stopped before its end."""
+
+    measured: MeasuredSet
+    failed: tuple[str, ...]
+
+
+def measure(bench_set: BenchSet, folder: Path, systems: Sequence[str], *, limit: int = 0) -> Measurement:
+    """Build the set's snapshot and ask the systems."""
     store = folder / "store"
     build_snapshot(
         [str(catalog_address(bench_set, folder))], store, encoder=load_encoder(DEFAULT_ENCODER, workers=2), workers=2
@@ -38,4 +45,4 @@ def measure(
         footprint=False,
     )
     done = evaluate(plan, no_progress)
-    return read_measured(plan.out), [run.system for run in done.failed]
+    return Measurement(measured=read_measured(plan.out), failed=tuple(run.system for run in done.failed))

@@ -1,7 +1,7 @@
-"""``docs/results.json`` and the documents made from it: the one place that every published figure comes from.
+"""``docs/results.json``: the one place of every published figure. The documents are made from it, which a test checks.
 
-``make bench-quality`` and ``make bench-peers`` renew the JSON; the documents are its rendering and nothing else, which a
-test checks. It keeps the figures that the documents show, not all that were measured: those are in ``out/``.
+``make bench-quality`` and ``make bench-peers`` renew it. It keeps the figures that the documents show; all that was
+measured is in ``out/``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +19,28 @@ from eval.graph_quality import ANY_TOOL_EDGE, GraphQuality
 from eval.graph_quality.connectivity import ConnectivityShare
 from eval.graph_quality.edge_precision import Score
 from eval.measured_set import MeasuredSet
+from eval.queries import of_split
 from eval.summary import Figure, Summary, summarise, summary_from_json, summary_to_json
+from ontology.errors import InvalidArgumentError
 from ontology.files import write_file
 from retrieval.ablations import ABLATIONS
 from retrieval.presets import DEFAULT_PRESET
 from scripts.bench_sets import DEPENDENCIES_GIVEN, MACRO_SETS, ROOT, SHIPPED
 
 __all__ = [
+    "BASELINE",
+    "COMPLETE",
     "DOCS",
+    "NO_GRAPH",
+    "PAIRS",
     "PAPER_TABLE",
+    "PublishedGraph",
     "Results",
     "collect",
     "read_results",
-    "replace_block",
-    "slashed",
+    "with_halves",
     "with_peers",
+    "with_system",
     "write_results",
 ]
 
@@ -41,8 +48,15 @@ DOCS = ROOT / "docs"
 PAPER_TABLE = ("bm25-regex-title", "semantic", "hybrid", "paper")
 BASELINE = "rrf"
 NO_GRAPH = "default-no-graph"
-_HEADLINE = (*PAPER_TABLE, BASELINE, "fusion", DEFAULT_PRESET, NO_GRAPH)
-_COMPLETE = ("CompleteRecall@3", "CompleteRecall@5", "CompleteRecall@10")
+COMPLETE = ("CompleteRecall@3", "CompleteRecall@5", "CompleteRecall@10")
+PAIRS = {
+    "paper_against_hybrid": ("paper", "hybrid"),
+    "paper_against_fusion": ("paper", "fusion"),
+    "graph_against_none": (DEFAULT_PRESET, NO_GRAPH),
+    "default_against_hybrid": (DEFAULT_PRESET, "hybrid"),
+}
+"""Name of a comparison → a system and the baseline of its differences."""
+_LADDER = (*PAPER_TABLE, "bm25", BASELINE, "fusion", NO_GRAPH, DEFAULT_PRESET)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,64 +75,44 @@ class PublishedGraph:
     triples_rejected: int
 
 
-_GRAPHS = TypeAdapter(dict[str, PublishedGraph])
-
-
 @dataclass(frozen=True, kw_only=True)
 class Results:
     """What is published.
 
     :param everything: every system on every set, differences to ``rrf``.
-    :param nine: the same over the sets of the macro average.
-    :param ablations: ``default`` and its ablations over these nine, differences to ``default``.
-    :param paper_against_hybrid: the paper's claim: two systems, every set and class.
-    :param paper_against_fusion: the same reranker over the ensemble of ego graphs and over the whole catalogue, likewise.
-    :param graph_against_none: ``default`` against itself without the graph, likewise.
-    :param default_against_hybrid: ``default`` and the paper's hybrid, likewise.
+    :param nine: the same, averaged over the sets of the macro average.
+    :param ablations: ``default`` and its ablations, averaged over these nine, differences to ``default``.
+    :param halves: the shipped model-written requests, the dev half and the test half each as a set, differences to ``rrf``.
+    :param pairs: by the names of :data:`PAIRS`, two systems on every set and class.
     :param graph: set → quality of its tool graph.
-    :param peers: other retrievers beside ours on every set, differences to ``default``; None before they were measured.
-    :param peers_nine: the same over the sets of the macro average.
-    :param peers_given: the same with dependencies given.
+    :param peers: other retrievers beside ours, differences to ``default``: ``peers`` on every set, ``peers_nine`` averaged
+        over the nine, ``peers_given`` with dependencies given; empty before they were measured.
     """
 
     everything: Summary
     nine: Summary
     ablations: Summary
-    paper_against_hybrid: Summary
-    paper_against_fusion: Summary
-    graph_against_none: Summary
-    default_against_hybrid: Summary
+    halves: Summary
+    pairs: Mapping[str, Summary]
     graph: Mapping[str, PublishedGraph]
-    peers: Summary | None = None
-    peers_nine: Summary | None = None
-    peers_given: Summary | None = None
+    peers: Mapping[str, Summary] = field(default_factory=dict)
 
 
+_PARTS = ("everything", "nine", "ablations", "halves")
 _PEERS = ("peers", "peers_nine", "peers_given")
-_SUMMARIES = (
-    "everything",
-    "nine",
-    "ablations",
-    "paper_against_hybrid",
-    "paper_against_fusion",
-    "graph_against_none",
-    "default_against_hybrid",
-    *_PEERS,
-)
+_GRAPHS = TypeAdapter(dict[str, PublishedGraph])
 
 
 def collect(measured: Sequence[MeasuredSet]) -> Results:
-    """The figures of a whole run; peers are left to their own."""
-    nine = [one for one in measured if one.queries.name in MACRO_SETS]
-    parts = [_only(one, (DEFAULT_PRESET, *ABLATIONS)) for one in nine]
+    """The figures of a whole run, without peers."""
+    nine = _nine(measured)
+    (shipped,) = (one for one in measured if one.queries.name == SHIPPED)
     return Results(
         everything=_by_set(summarise(measured, baseline=BASELINE)),
         nine=_means(summarise(nine, baseline=BASELINE)),
-        ablations=_means(summarise(parts, baseline=DEFAULT_PRESET)),
-        paper_against_hybrid=_pair(measured, "paper", "hybrid"),
-        paper_against_fusion=_pair(measured, "paper", "fusion"),
-        graph_against_none=_pair(measured, DEFAULT_PRESET, NO_GRAPH),
-        default_against_hybrid=_pair(measured, DEFAULT_PRESET, "hybrid"),
+        ablations=_means(summarise(_ablated(nine), baseline=DEFAULT_PRESET)),
+        halves=_halves(shipped),
+        pairs={name: _pair(measured, *pair) for name, pair in PAIRS.items()},
         graph={
             one.queries.name: _published(one.graph)
             for one in measured
@@ -131,38 +125,113 @@ def with_peers(results: Results, measured: Sequence[MeasuredSet]) -> Results:
     """The results with the peers' figures, of sets as they are and of sets with dependencies given."""
     given = [one for one in measured if one.queries.name.endswith(DEPENDENCIES_GIVEN)]
     plain = [one for one in measured if one not in given]
-    nine = [one for one in plain if one.queries.name in MACRO_SETS]
-    return replace(
-        results,
-        peers=_by_set(summarise(plain, baseline=DEFAULT_PRESET)),
-        peers_nine=_means(summarise(nine, baseline=DEFAULT_PRESET)),
-        peers_given=_by_set(summarise(given, baseline=DEFAULT_PRESET)),
+    peers = {
+        "peers": _by_set(summarise(plain, baseline=DEFAULT_PRESET)),
+        "peers_nine": _means(summarise(_nine(plain), baseline=DEFAULT_PRESET)),
+        "peers_given": _by_set(summarise(given, baseline=DEFAULT_PRESET)),
+    }
+    return replace(results, peers=peers)
+
+
+def with_halves(results: Results, shipped: MeasuredSet) -> Results:
+    """The results with the halves of the shipped requests measured again."""
+    return replace(results, halves=_halves(shipped))
+
+
+def with_system(results: Results, measured: Sequence[MeasuredSet], system: str) -> Results:
+    """The results with one ablation measured again on the nine sets, beside ``default`` and ``rrf``.
+
+    :raises InvalidArgumentError: when one of these two now has other figures than the published ones.
+    """
+    nine = _nine(measured)
+    fresh = (
+        ("everything", _by_set(summarise(nine, baseline=BASELINE))),
+        ("nine", _means(summarise(nine, baseline=BASELINE))),
+        ("ablations", _means(summarise(_ablated(nine), baseline=DEFAULT_PRESET))),
     )
+    parts: dict[str, Any] = {name: _replaced(getattr(results, name), part, system) for name, part in fresh}
+    return replace(results, **parts)
+
+
+def _replaced(published: Summary, fresh: Summary, system: str) -> Summary:
+    """A published summary in which the figures of one system are the fresh ones."""
+    figures = {_key(one): one for one in fresh.figures}
+    facts = {(one.set_name, one.system): one for one in fresh.facts}
+    for one in published.figures:
+        if one.system != system and figures.get(_key(one), one) != one:
+            raise InvalidArgumentError(
+                f"{one.system} was published with {one.value} for {one.measure} and now has {figures[_key(one)].value}",
+                subject=one.group or "the mean",
+                remedy="Measure everything again, with: make bench-quality",
+            )
+    return replace(
+        published,
+        figures=tuple(figures.get(_key(one), one) if one.system == system else one for one in published.figures),
+        facts=tuple(
+            facts.get((one.set_name, one.system), one) if one.system == system else one for one in published.facts
+        ),
+    )
+
+
+def _key(figure: Figure) -> tuple[str, ...]:
+    return figure.scope, figure.set_name, figure.group, figure.system, figure.measure
+
+
+def _nine(measured: Sequence[MeasuredSet]) -> list[MeasuredSet]:
+    return [one for one in measured if one.queries.name in MACRO_SETS]
+
+
+def _ablated(measured: Sequence[MeasuredSet]) -> list[MeasuredSet]:
+    return [_only(one, (DEFAULT_PRESET, *ABLATIONS)) for one in measured]
+
+
+def _halves(shipped: MeasuredSet) -> Summary:
+    parts = []
+    for split in ("dev", "test"):
+        queries = of_split(shipped.queries, split)
+        queries = replace(queries, name=f"{queries.name}-{split}")
+        runs = (run for run in shipped.runs if run.system in _LADDER)
+        ids = {query.id for query in queries.queries}
+        halved = tuple(
+            replace(
+                run,
+                queries_sha256=queries.sha256,
+                answers={id_: answer for id_, answer in run.answers.items() if id_ in ids},
+            )
+            for run in runs
+        )
+        parts.append(replace(shipped, queries=queries, runs=halved, missing_gold={}, graph=None))
+    return _by_set(summarise(parts, baseline=BASELINE))
 
 
 def _by_set(summary: Summary) -> Summary:
     """CompleteRecall of every set, and of the shipped set by class."""
 
     def shown(one: Figure) -> bool:
-        by_class = one.scope == "class" and one.set_name == SHIPPED and one.system in _HEADLINE
-        return one.measure in _COMPLETE and (one.scope == "set" or by_class)
+        by_class = one.scope == "class" and one.set_name == SHIPPED and one.system in _LADDER
+        return one.measure in COMPLETE and (one.scope == "set" or by_class)
 
     totals = tuple(
         replace(fact, stages_ms={stage: ms for stage, ms in fact.stages_ms.items() if stage == "total"})
         for fact in summary.facts
     )
-    return replace(summary, figures=tuple(filter(shown, summary.figures)), facts=totals)
+    return _filtered(replace(summary, facts=totals), shown)
 
 
 def _means(summary: Summary) -> Summary:
     """Every measure, averaged over the sets."""
-    return replace(summary, figures=tuple(one for one in summary.figures if one.scope == "macro"), facts=())
+    return replace(_filtered(summary, lambda one: one.scope == "macro"), facts=())
 
 
 def _pair(measured: Sequence[MeasuredSet], system: str, baseline: str) -> Summary:
-    """CompleteRecall of two systems, every set and class."""
+    """CompleteRecall of two systems, every set and class; not their mean, which would count some sets twice."""
     summary = summarise([_only(one, (system, baseline)) for one in measured], baseline=baseline)
-    return replace(summary, figures=tuple(one for one in summary.figures if one.measure in _COMPLETE), facts=())
+    shown = _filtered(summary, lambda one: one.measure in COMPLETE and one.scope in ("set", "class"))
+    return replace(shown, facts=())
+
+
+def _filtered(summary: Summary, shown: Callable[[Figure], bool]) -> Summary:
+    return replace(summary, figures=tuple(filter(shown, summary.figures)))
 
 
 def _only(measured: MeasuredSet, systems: Sequence[str]) -> MeasuredSet:
@@ -183,13 +252,15 @@ def _published(graph: GraphQuality) -> PublishedGraph:
 
 
 def write_results(results: Results, *, docs: Path = DOCS) -> None:
-    """Write the JSON; what it lacks of peers stays as it was."""
+    """Write the JSON; where the results have no peers, those in the file stay."""
     path = docs / "results.json"
-    if results.peers is None and path.exists():
-        before = json.loads(path.read_text(encoding="utf-8"))  # no more of it than that: it may be of an older form
-        peers: dict[str, Any] = {name: summary_from_json(before[name]) for name in _PEERS if name in before}
-        results = replace(results, **peers)
-    values: dict[str, Any] = {name: summary_to_json(part) for name in _SUMMARIES if (part := getattr(results, name))}
+    values: dict[str, Any] = {name: summary_to_json(getattr(results, name)) for name in _PARTS}
+    values |= {name: summary_to_json(part) for name, part in results.pairs.items()}
+    if results.peers:
+        values |= {name: summary_to_json(part) for name, part in results.peers.items()}
+    elif path.exists():
+        before = json.loads(path.read_text(encoding="utf-8"))
+        values |= {name: before[name] for name in _PEERS if name in before}
     values["graph"] = _GRAPHS.dump_python(dict(results.graph), mode="json")
     lines = [f"{json.dumps(name)}: {_compact(value)}" for name, value in values.items()]
     write_file(path, "{\n" + ",\n".join(lines) + "\n}\n")
@@ -200,27 +271,17 @@ def read_results(docs: Path = DOCS) -> Results:
 
     :raises DocumentError: when it is damaged.
     """
-    said = json.loads((docs / "results.json").read_text(encoding="utf-8"))
-    parts: dict[str, Any] = {name: summary_from_json(said[name]) for name in _SUMMARIES if name in said}
-    return Results(**parts, graph=_GRAPHS.validate_python(said["graph"]))
+    values = json.loads((docs / "results.json").read_text(encoding="utf-8"))
+    parts: dict[str, Any] = {name: summary_from_json(values[name]) for name in _PARTS}
+    return Results(
+        **parts,
+        pairs={name: summary_from_json(values[name]) for name in PAIRS},
+        peers={name: summary_from_json(values[name]) for name in _PEERS if name in values},
+        graph=_GRAPHS.validate_python(values["graph"]),
+    )
 
 
 def _compact(value: Any) -> str:
-    """JSON with a line for each figure, so that a difference can be read."""
+    """JSON with a line for each figure, so that a difference is readable."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return re.sub(r'(?<=[\]}]),(?=\[|\{"set_name")', ",\n", text)
-
-
-def slashed(values: Sequence[float]) -> str:
-    """Figures at several cutoffs in one cell: ``51.1 / 62.4 / 73.1``."""
-    return " / ".join(f"{value:.1f}" for value in values)
-
-
-def replace_block(path: Path, name: str, text: str) -> None:
-    """Put text between ``<!-- name -->`` and ``<!-- end -->`` of a document."""
-    page = path.read_text(encoding="utf-8")
-    pattern = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
-    if not pattern.search(page):
-        raise ValueError(f"{path.name} has no block {name!r}")
-    make: Callable[[re.Match[str]], str] = lambda found: f"{found[1]}{text.strip()}\n{found[2]}"  # noqa: E731
-    write_file(path, pattern.sub(make, page))

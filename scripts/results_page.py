@@ -1,19 +1,18 @@
-"""``docs/results.md``, the figures in the README and in ``docs/does-the-graph-help.md``: renderings of ``docs/results.json``.
+"""``docs/results.md``, made from ``docs/results.json``.
 
-``python -m scripts.results_page`` renews them.
+``python -m scripts.results_page`` renews it, and the blocks of other documents (:mod:`scripts.result_blocks`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from eval.metrics import COMPLETE, metric_of
 from eval.report import (
-    Cell,
-    Column,
     Document,
+    Figures,
     Paragraph,
     Picture,
     Section,
@@ -23,26 +22,39 @@ from eval.report import (
     configs_table,
     difference_table,
     document_to_markdown,
+    make_table,
     measure_table,
+    number_columns,
     per_set_table,
     pictures_of,
     sets_table,
     table3,
-    table_to_markdown,
+    text_columns,
 )
-from eval.report.figure_lookup import Figures
-from eval.report.numbers import milliseconds, percent, points
-from eval.summary import Figure, Summary
+from eval.report.numbers import milliseconds, percent
+from eval.summary import Summary
 from ontology.files import write_file
 from retrieval.presets import DEFAULT_PRESET
 from scripts.bench_sets import MACRO_SETS, ROOT, SHIPPED
-from scripts.published_results import BASELINE, DOCS, PAPER_TABLE, PublishedGraph, Results, read_results, replace_block
+from scripts.document_blocks import replace_block
+from scripts.published_results import (
+    BASELINE,
+    DOCS,
+    NO_GRAPH,
+    PAPER_TABLE,
+    PublishedGraph,
+    Results,
+    read_results,
+)
+from scripts.result_blocks import graph_blocks, most_requests, readme_block
 
-__all__ = ["graph_blocks", "readme_block", "renew_documents", "results_document"]
+__all__ = ["renew_documents", "results_document"]
 
 _CUTOFFS = (3, 5, 10)
-_SHOWN = (*PAPER_TABLE, BASELINE, "fusion", DEFAULT_PRESET)
+_MEASURES = tuple(f"{COMPLETE}@{cutoff}" for cutoff in _CUTOFFS)
+_SHOWN = (*PAPER_TABLE, "bm25", BASELINE, "fusion", NO_GRAPH, DEFAULT_PRESET)
 _NINE = f"the mean over {', '.join(MACRO_SETS[:-1])} and {MACRO_SETS[-1]}"
+Block = Table | Picture | Paragraph
 
 
 def renew_documents(results: Results, *, root: Path = ROOT) -> None:
@@ -59,49 +71,23 @@ def renew_documents(results: Results, *, root: Path = ROOT) -> None:
 
 def results_document(results: Results) -> Document:
     """The page of all results."""
-    everything, nine = results.everything, results.nine
-    sections = [
-        Section(
-            title="What was measured",
-            blocks=(
-                Paragraph(
-                    text=f"{len(everything.systems)} systems on {len(everything.sets)} sets, every development request of each. "
-                    "CompleteRecall@k is the share of requests whose needed tools are all among the first k; a request without an "
-                    "answer scores 0 and counts; |gold| > k is the share that no system can complete. Intervals are 95 % paired "
-                    f"bootstrap intervals over requests ({everything.resamples:,} resamples, seed {everything.seed}), not corrected for "
-                    "the number of comparisons. The weights of default were chosen while looking at these sets (docs/unseen.md says what that is worth elsewhere); a held-back part of "
-                    "their requests is measured elsewhere. A set that ends in -given has the dependencies that its source declares "
-                    "in the catalogue. Written by make bench-quality and make bench-peers from docs/results.json."
-                ),
-                sets_table(everything),
-            ),
-        ),
-        Section(
-            title="Mean over nine sets",
-            blocks=(
-                Paragraph(text=f"Each set counts the same: {_NINE}."),
-                _bare(measure_table(nine, "", "CompleteRecall", cutoffs=_CUTOFFS)),
-                averages_picture(nine, systems=_SHOWN, name="results-mean.png"),
-                _bare(difference_table(nine, "", systems=_main(nine)), f"Difference to {BASELINE} in points."),
-            ),
-        ),
-        Section(title="Set by set", blocks=tuple(_set_by_set(everything))),
-        Section(title="What each feature is worth", blocks=tuple(_ablations(results))),
-        Section(title="Other measures, mean over nine sets", blocks=tuple(_other_measures(nine))),
-        Section(title="By class of request, the shipped set", blocks=tuple(_shipped(everything))),
-        Section(title="Peers", blocks=tuple(_peers(results))),
-        Section(title="The tool graph", blocks=tuple(_graph(results.graph))),
-        Section(
-            title="Configurations by set",
-            blocks=(
-                Paragraph(
-                    text="The hash of every system's configuration on every set: snapshot, models, and the code that answers."
-                ),
-                configs_table(everything),
-            ),
-        ),
-    ]
-    return Document(title="Results", warnings=_warnings(everything), sections=tuple(sections))
+    sections: dict[str, Iterator[Block]] = {
+        "What was measured": _measured(results.everything),
+        "Mean over nine sets": _mean(results.nine),
+        "Set by set": _set_by_set(results.everything),
+        "The shipped benchmark, dev and test half": _halves(results.halves),
+        "What each part of default is worth": _ablations(results.ablations),
+        "Other measures, mean over nine sets": _other_measures(results.nine),
+        "By class of request, the shipped set": _shipped(results.everything),
+        "Peers": _peers(results.peers),
+        "The tool graph": _graph(results.graph),
+        "Configurations by set": _configs(results.everything),
+    }
+    return Document(
+        title="Results",
+        warnings=_warnings(results.everything),
+        sections=tuple(Section(title=title, blocks=tuple(blocks)) for title, blocks in sections.items()),
+    )
 
 
 def _warnings(summary: Summary) -> tuple[str, ...]:
@@ -113,65 +99,89 @@ def _warnings(summary: Summary) -> tuple[str, ...]:
     )
 
 
-def _main(summary: Summary) -> tuple[str, ...]:
-    return tuple(name for name in summary.systems if not name.startswith(f"{DEFAULT_PRESET}-no-"))
-
-
 def _bare(table: Table, caption: str = "") -> Table:
-    """A table without the long caption of a report: here snapshots and config hashes have tables of their own."""
+    """A table without the long caption of a report: snapshots and config hashes have tables of their own here."""
     return replace(table, caption=caption)
 
 
-def _set_by_set(summary: Summary) -> Iterator[Table | Picture]:
-    for cutoff in _CUTOFFS:
-        table = per_set_table(
-            summary, f"CompleteRecall@{cutoff}", _SHOWN, sets=tuple(summary.sets), intervals=cutoff == _CUTOFFS[-1]
-        )
-        yield _bare(table, f"CompleteRecall@{cutoff} (%), the best in bold.")
-    yield by_group_picture(summary, systems=(*PAPER_TABLE, BASELINE, DEFAULT_PRESET), name="results-sets.png")
+def _measured(summary: Summary) -> Iterator[Block]:
+    yield Paragraph(
+        text=f"{len(summary.systems)} systems on {len(summary.sets)} sets, every development request of each. "
+        "CompleteRecall@k is the share of requests whose needed tools are all among the first k; a request without an "
+        "answer scores 0 and counts; |gold| > k is the share that no system can complete. Intervals are 95 % paired "
+        f"bootstrap intervals over requests ({summary.resamples:,} resamples, seed {summary.seed}), not corrected for "
+        "the number of comparisons. The weights of default were chosen on these sets (docs/unseen.md measures what they are "
+        "worth on a set that was left out); a held-back part of the requests is measured elsewhere. A set that ends in -given "
+        "has the dependencies that its source declares in the catalogue. Written by make bench-quality and make bench-peers "
+        "from docs/results.json."
+    )
+    yield sets_table(summary)
 
 
-def _ablations(results: Results) -> Iterator[Table | Paragraph]:
-    yield Paragraph(text=f"default without one feature, minus default: {_NINE}. Negative: the feature helps.")
-    yield _bare(difference_table(results.ablations, ""), "Points of CompleteRecall.")
+def _mean(nine: Summary) -> Iterator[Block]:
+    plain = [name for name in nine.systems if name == NO_GRAPH or not name.startswith(f"{DEFAULT_PRESET}-no-")]
+    yield Paragraph(text=f"Each set counts the same: {_NINE}.")
+    yield _bare(measure_table(nine, "", COMPLETE, cutoffs=_CUTOFFS))
+    yield averages_picture(nine, systems=_SHOWN, name="results-mean.png")
+    yield _bare(difference_table(nine, "", systems=plain), f"Difference to {BASELINE} in points.")
 
 
-def _other_measures(summary: Summary) -> Iterator[Table]:
-    for measure in ("R", "nDCG", "AP", "RR"):
-        table = measure_table(summary, "", measure, cutoffs=_CUTOFFS, systems=_SHOWN)
-        yield _bare(table, f"{measure}@k (%).")
+def _set_by_set(summary: Summary) -> Iterator[Block]:
+    for cutoff, measure in zip(_CUTOFFS, _MEASURES, strict=True):
+        intervals = cutoff == _CUTOFFS[-1]
+        table = per_set_table(summary, measure, _SHOWN, sets=tuple(summary.sets), intervals=intervals)
+        yield _bare(table, f"{measure} (%), the best in bold.")
+    yield by_group_picture(summary, systems=(*PAPER_TABLE, BASELINE, NO_GRAPH, DEFAULT_PRESET), name="results-sets.png")
 
 
-def _shipped(summary: Summary) -> Iterator[Table | Picture | Paragraph]:
-    yield Paragraph(text=f"{SHIPPED}: the paper's Table 3 and Figure 5 on the requests that come with egotools.")
+def _halves(halves: Summary) -> Iterator[Block]:
+    yield Paragraph(
+        text="The model-written requests of the shipped company: written one at a time by a language model, without generator or "
+        "template. Dev and test half share no tool path; weights and rules may be chosen on the dev half. Measured by: "
+        "python -m scripts.bench_quality --sets enterprise --publish."
+    )
+    for measure in _MEASURES:
+        table = per_set_table(halves, measure, _SHOWN, sets=tuple(halves.sets), intervals=True)
+        yield _bare(table, f"{measure} (%), the best in bold.")
+
+
+def _ablations(ablations: Summary) -> Iterator[Block]:
+    yield Paragraph(text=f"default without one part, minus default: {_NINE}. Negative: the part helps.")
+    yield _bare(difference_table(ablations, ""), "Points of CompleteRecall.")
+
+
+def _other_measures(nine: Summary) -> Iterator[Block]:
+    metrics = dict.fromkeys(metric_of(figure.measure) for figure in nine.figures)
+    for metric in metrics:
+        if metric != COMPLETE:
+            yield _bare(measure_table(nine, "", metric, cutoffs=_CUTOFFS, systems=_SHOWN), f"{metric}@k (%).")
+
+
+def _shipped(summary: Summary) -> Iterator[Block]:
+    yield Paragraph(text=f"{SHIPPED}: the paper's Table 3 and Figure 5 on the model-written requests.")
     yield _bare(table3(summary, SHIPPED, systems=(*PAPER_TABLE, DEFAULT_PRESET)), "CompleteRecall@k (%).")
 
 
-def _peers(results: Results) -> Iterator[Table | Paragraph]:
-    if results.peers is None or results.peers_nine is None or results.peers_given is None:
+def _peers(peers: Mapping[str, Summary]) -> Iterator[Block]:
+    if not peers:
         yield Paragraph(text="Not measured yet: make bench-peers.")
         return
-    requests = max(known.queries for known in results.peers.sets.values())
+    every, nine, given = peers["peers"], peers["peers_nine"], peers["peers_given"]
     yield Paragraph(
         text="Other retrievers, each in its own environment and process, beside ours in the same run, on one core each: the same tools, "
-        f"the same requests (at most {requests} of each set, chosen by the hash of their ids), and the same embedded MiniLM where they "
-        "embed. research/peers/README.md says how each is asked."
+        f"the same requests (at most {most_requests(every)} of each set, chosen by the hash of their ids), and the same embedded MiniLM "
+        "where they embed. research/peers/README.md describes how each is asked."
     )
-    yield _bare(measure_table(results.peers_nine, "", "CompleteRecall", cutoffs=_CUTOFFS), "Mean over nine sets (%).")
-    yield _bare(
-        difference_table(results.peers_nine, ""), f"Difference to {DEFAULT_PRESET} in points, mean over nine sets."
-    )
-    for cutoff in _CUTOFFS:
-        table = per_set_table(results.peers, f"CompleteRecall@{cutoff}", sets=tuple(results.peers.sets))
-        yield _bare(table, f"CompleteRecall@{cutoff} (%).")
-    given = per_set_table(results.peers_given, "CompleteRecall@10", sets=tuple(results.peers_given.sets))
-    yield _bare(given, "CompleteRecall@10 (%) where the catalogue was given its source's dependencies.")
-    yield Paragraph(text="Absolute times are one machine's, and it was busy: compare within a row.")
-    yield _facts_table(results.peers, "Milliseconds a request, p50 / p95.", _latency)
+    yield _bare(measure_table(nine, "", COMPLETE, cutoffs=_CUTOFFS), "Mean over nine sets (%).")
+    yield _bare(difference_table(nine, ""), f"Difference to {DEFAULT_PRESET} in points, mean over nine sets.")
+    for measure in _MEASURES:
+        yield _bare(per_set_table(every, measure, sets=tuple(every.sets)), f"{measure} (%).")
+    table = per_set_table(given, _MEASURES[-1], sets=tuple(given.sets))
+    yield _bare(table, f"{_MEASURES[-1]} (%) where the catalogue was given the dependencies of its source.")
+    yield Paragraph(text="Absolute times are of one busy machine: compare within a row.")
+    yield _facts_table(every, "Milliseconds a request, p50 / p95.", _latency)
     yield _facts_table(
-        results.peers,
-        "Seconds to build; MB of memory at most while answering, the process's imports left out.",
-        _building,
+        every, "Seconds to build; MB of memory at most while answering, without the process's imports.", _building
     )
 
 
@@ -185,31 +195,31 @@ def _building(summary: Summary, set_name: str, system: str) -> str:
     if fact is None:
         return "–"
     seconds, memory = fact.resources.get("build_s"), fact.resources.get("resident_bytes")
-    said = (f"{seconds:,.1f} s" if seconds is not None else "–", f"{memory / 1e6:,.0f} MB" if memory else "–")
-    return "; ".join(said)
+    return f"{'–' if seconds is None else f'{seconds:,.1f} s'}; {f'{memory / 1e6:,.0f} MB' if memory else '–'}"
 
 
-def _facts_table(summary: Summary, caption: str, cell: Any) -> Table:
-    rows = [
-        (Cell(text=name), *(Cell(text=cell(summary, name, system)) for system in summary.systems))
-        for name in summary.sets
-    ]
-    columns = (Column(name="set", number=False), *(Column(name=system) for system in summary.systems))
-    return Table(caption=caption, columns=columns, rows=tuple(rows))
+def _facts_table(summary: Summary, caption: str, cell: Callable[[Summary, str, str], str]) -> Table:
+    rows = [(name, *(cell(summary, name, system) for system in summary.systems)) for name in summary.sets]
+    return make_table((*text_columns("set"), *number_columns(*summary.systems)), rows, caption=caption)
 
 
-def _graph(graph: Mapping[str, PublishedGraph]) -> Iterator[Table | Paragraph]:
+def _graph(graph: Mapping[str, PublishedGraph]) -> Iterator[Block]:
     yield Paragraph(
-        text="A bad graph is where bad retrieval starts. Edges between tools, found from the documents alone, against the "
-        "dependencies that a source declares or that its answers imply; “same name”, “shared words” and “same type” join "
-        "tools by likeness of what they yield and take, without a graph. Keys are far from complete, so precision is a lower bound."
+        text="Edges between tools, derived from the documents alone, against the dependencies that a source declares or that its "
+        "answers imply; “same name”, “shared words” and “same type” join tools by lexical matching, without a graph. Gold edges "
+        "are far from complete, so precision is a lower bound."
     )
     yield _edges_table(graph)
     yield Paragraph(
-        text="Requests with several tools of which an edge joins two, against chance (the same graph with the ends of its edges "
-        "swapped), names left double after canonicalisation, and what the build refused."
+        text="Share of requests with several tools of which an edge joins two, against chance (the same graph with the ends of its "
+        "edges swapped); residual duplicates after canonicalisation; what the build kept and rejected."
     )
-    yield _state_table(graph)
+    columns = ("connected, %", "by chance, %", "by chance in one system, %")
+    counts = ("residual duplicates", "names merged", "triples kept", "triples rejected")
+    yield make_table(
+        (*text_columns("set"), *number_columns(*columns, *counts)),
+        [(name, *_state(quality)) for name, quality in graph.items()],
+    )
 
 
 def _edges_table(graph: Mapping[str, PublishedGraph]) -> Table:
@@ -217,124 +227,27 @@ def _edges_table(graph: Mapping[str, PublishedGraph]) -> Table:
     rows = []
     for name, quality in graph.items():
         found: dict[str, dict[str, str]] = {}
-        for row in quality.scores:
-            if row.precision.of:
-                pair = f"{percent(row.precision.value or 0.0)} / {percent(row.recall.value or 0.0)}"
-                found.setdefault(row.gold, {})[row.edges] = pair
-        for key, by_edges in found.items():
-            rows.append(tuple(Cell(text=text) for text in (name, key, *(by_edges.get(edges, "–") for edges in shown))))
-    columns = (Column(name="set", number=False), Column(name="dependencies", number=False), *map(_column, shown))
-    return Table(caption="Precision / recall (%), directed.", columns=columns, rows=tuple(rows))
+        for one in quality.scores:
+            if one.precision.of:
+                pair = f"{percent(one.precision.value or 0.0)} / {percent(one.recall.value or 0.0)}"
+                found.setdefault(one.gold, {})[one.edges] = pair
+        rows += [(name, kind, *(by_edges.get(edges, "–") for edges in shown)) for kind, by_edges in found.items()]
+    columns = (*text_columns("set", "dependencies"), *number_columns(*shown))
+    return make_table(columns, rows, caption="Precision / recall (%), directed.")
 
 
-def _state_table(graph: Mapping[str, PublishedGraph]) -> Table:
-    rows = []
-    for name, quality in graph.items():
-        shares = ["–"] * 3
-        if (found := quality.connectivity) is not None:
-            shares = [percent(share) for share in (found.share.value or 0.0, found.chance, found.chance_in_system)]
-        counts = (quality.duplicates, quality.names_merged, quality.triples_kept, quality.triples_rejected)
-        rows.append(tuple(Cell(text=text) for text in (name, *shares, *(f"{count:,}" for count in counts))))
-    names = (
-        "joined, %",
-        "by chance, %",
-        "by chance in one system, %",
-        "pairs left double",
-        "names merged",
-        "triples kept",
-        "triples rejected",
+def _state(quality: PublishedGraph) -> tuple[str, ...]:
+    found = quality.connectivity
+    shares = (found.share.value or 0.0, found.chance, found.chance_in_system) if found is not None else (None,) * 3
+    counts = (quality.duplicates, quality.names_merged, quality.triples_kept, quality.triples_rejected)
+    return (*("–" if one is None else percent(one) for one in shares), *(f"{count:,}" for count in counts))
+
+
+def _configs(summary: Summary) -> Iterator[Block]:
+    yield Paragraph(
+        text="The hash of every system's configuration on every set: snapshot, models, and the code that answers."
     )
-    return Table(caption="", columns=(Column(name="set", number=False), *map(_column, names)), rows=tuple(rows))
-
-
-def _column(name: str) -> Column:
-    return Column(name=name)
-
-
-def readme_block(results: Results) -> str:
-    """The table of the README: the mean over nine sets."""
-    labels = {
-        "bm25-regex-title": "lexical (rank-bm25 on titles and descriptions)",
-        "semantic": "semantic (MiniLM)",
-        BASELINE: "flat hybrid (BM25 and MiniLM by reciprocal ranks)",
-        "hybrid": "the paper's hybrid, reranked",
-        "paper": "the paper's ego graphs (`paper`)",
-        DEFAULT_PRESET: "**egotools (`default`)**",
-    }
-    figures = _macro(results.nine)
-    lines = ["| CompleteRecall, % | @3 | @5 | @10 |", "|---|---:|---:|---:|"]
-    for system, label in labels.items():
-        cells = (percent(figures[system, f"CompleteRecall@{cutoff}"].value) for cutoff in _CUTOFFS)
-        lines.append(f"| {label} | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", *_peers_sentence(results.peers_nine)])
-
-
-def _peers_sentence(summary: Summary | None) -> Iterator[str]:
-    if summary is None:
-        return
-    figures = _macro(summary)
-    said = [
-        f"{system} {percent(figures[system, 'CompleteRecall@10'].value)}"
-        for system in summary.systems
-        if (system, "CompleteRecall@10") in figures and system not in ("paper", BASELINE)
-    ]
-    requests = max(known.queries for known in summary.sets.values())
-    yield f"Beside others in one run, on at most {requests} requests of each set, @10: {', '.join(said)}."
-
-
-def _macro(summary: Summary) -> dict[tuple[str, str], Figure]:
-    return {(one.system, one.measure): one for one in summary.figures if one.scope == "macro"}
-
-
-def graph_blocks(results: Results) -> dict[str, str]:
-    """The tables of ``docs/does-the-graph-help.md`` by the name of their block."""
-    return {
-        "paper-table": table_to_markdown(
-            _bare(
-                per_set_table(
-                    results.everything,
-                    "CompleteRecall@10",
-                    PAPER_TABLE,
-                    sets=tuple(results.everything.sets),
-                    intervals=True,
-                )
-            )
-        ),
-        "paper-against-hybrid": _differences(results.paper_against_hybrid, "paper", "set"),
-        "paper-by-class": _differences(results.paper_against_hybrid, "paper", "class"),
-        "paper-against-fusion": _differences(results.paper_against_fusion, "paper", "set"),
-        "graph-against-none": _differences(results.graph_against_none, DEFAULT_PRESET, "set"),
-        "graph-by-class": _differences(results.graph_against_none, DEFAULT_PRESET, "class"),
-        "default-by-class": _differences(results.default_against_hybrid, DEFAULT_PRESET, "class", only=SHIPPED),
-    }
-
-
-def _differences(summary: Summary, system: str, scope: str, only: str = "") -> str:
-    """Differences of a system to the summary's baseline, a row for each set or class, of one set alone where it is named."""
-    rows: dict[tuple[str, str], dict[str, Figure]] = {}
-    for figure in summary.figures:
-        if only and figure.set_name != only:
-            continue
-        if (figure.scope, figure.system) == (scope, system) and figure.difference is not None:
-            rows.setdefault((figure.set_name, figure.group), {})[figure.measure] = figure
-    if scope == "set":
-        macro = {one.measure: one for one in summary.figures if (one.scope, one.system) == ("macro", system)}
-        rows["", "mean of these rows"] = macro
-    lines = ["| set | class | requests | @3 | @5 | @10 |", "|---|---|---:|---:|---:|---:|"]
-    if scope == "set":
-        lines = ["| set | requests | @3 | @5 | @10 |", "|---|---:|---:|---:|---:|"]
-    for (set_name, group), by_measure in rows.items():
-        found = [by_measure[f"CompleteRecall@{cutoff}"] for cutoff in _CUTOFFS]
-        names = (set_name, group or "no class") if scope == "class" else (group,)
-        lines.append(f"| {' | '.join((*names, f'{found[0].queries:,}', *map(_points, found)))} |")
-    return "\n".join(lines)
-
-
-def _points(figure: Figure) -> str:
-    low, high = figure.difference_low or 0.0, figure.difference_high or 0.0
-    text = points(figure.difference or 0.0)
-    sure = low > 0 or high < 0
-    return f"{f'**{text}**' if sure else text} [{points(low)}, {points(high)}]"
+    yield configs_table(summary)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ from eval.report.blocks import (
     Section,
     Table,
     make_table,
-    numbers,
-    texts,
+    number_columns,
+    text_columns,
 )
 from eval.report.comparison import comparison_document, comparison_to_markdown
 from eval.report.facts import configs_table, sets_table, warnings_of
@@ -61,7 +61,7 @@ __all__ = [
     "graph_section",
     "make_table",
     "measure_table",
-    "numbers",
+    "number_columns",
     "per_query_rows",
     "per_set_table",
     "pictures_of",
@@ -70,7 +70,7 @@ __all__ = [
     "sets_table",
     "table3",
     "table_to_markdown",
-    "texts",
+    "text_columns",
     "warnings_of",
     "wins_losses_section",
     "write_document",

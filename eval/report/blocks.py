@@ -18,8 +18,8 @@ __all__ = [
     "Section",
     "Table",
     "make_table",
-    "numbers",
-    "texts",
+    "number_columns",
+    "text_columns",
 ]
 
 
@@ -66,12 +66,12 @@ class Table:
     averages: frozenset[int] = frozenset()
 
 
-def texts(*names: str) -> tuple[Column, ...]:
+def text_columns(*names: str) -> tuple[Column, ...]:
     """Columns of text with these names."""
     return tuple(Column(name=name, number=False) for name in names)
 
 
-def numbers(*names: str, group: str = "") -> tuple[Column, ...]:
+def number_columns(*names: str, group: str = "") -> tuple[Column, ...]:
     """Columns of numbers with these names."""
     return tuple(Column(name=name, group=group) for name in names)
 

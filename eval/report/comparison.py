@@ -6,7 +6,17 @@ from collections.abc import Iterator, Sequence
 
 from eval.analysis.changes import ChangedRequest, complete_at
 from eval.analysis.compare import Comparison, Point, SetComparison, SystemComparison
-from eval.report.blocks import Block, Cell, Document, Paragraph, Section, Table, make_table, numbers, texts
+from eval.report.blocks import (
+    Block,
+    Cell,
+    Document,
+    Paragraph,
+    Section,
+    Table,
+    make_table,
+    number_columns,
+    text_columns,
+)
 from eval.report.markdown import document_to_markdown
 from eval.report.numbers import counted, p_value, percent, points
 
@@ -80,7 +90,7 @@ def _set(compared: SetComparison, comparison: Comparison) -> Section:
 def _points(compared: SetComparison, comparison: Comparison) -> Table:
     configs = ", ".join(f"{one.system} {_both(one.hashes)}" for one in compared.systems)
     return make_table(
-        (*texts("system"), *numbers("k", "before", "after", "difference", "gained", "lost")),
+        (*text_columns("system"), *number_columns("k", "before", "after", "difference", "gained", "lost")),
         [(one.system, *_point(point)) for one in compared.systems for point in one.points],
         caption=f"CompleteRecall@k (%) over the {len(compared.paired):,} requests that both have; differences in points "
         f"with paired 95 % interval and two-sided p (bootstrap of {comparison.resamples:,} resamples, seed "
@@ -130,7 +140,7 @@ def _change_table(by_cutoff: Sequence[tuple[int, tuple[ChangedRequest, ...]]]) -
         depth = f"{_rank(complete_at(change.before))} → {_rank(complete_at(change.after))}"
         described = (query_id, change.query.request_class, _shortened(change.query.text))
         rows.append((*described, " ".join(f"@{k}" for k in at[query_id]), depth, ranks))
-    return make_table(texts("request", "class", "text", "at", "complete at", "ranks of the gold tools"), rows)
+    return make_table(text_columns("request", "class", "text", "at", "complete at", "ranks of the gold tools"), rows)
 
 
 def _both(values: tuple[str, str]) -> str:

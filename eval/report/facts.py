@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from eval.measured_set import MeasuredSet
-from eval.report.blocks import NOTHING, Column, Table, make_table, numbers, texts
+from eval.report.blocks import NOTHING, Column, Table, make_table, number_columns, text_columns
 from eval.report.figure_lookup import Figures, chosen
 from eval.report.numbers import bytes_of, counted, milliseconds
 from eval.summary import Summary, SystemFacts
@@ -45,9 +45,9 @@ def sets_table(summary: Summary) -> Table:
         sizes = (f"{facts.tools:,}", f"{facts.queries:,}")
         rows.append((name, *sizes, classes, facts.snapshot_id, facts.queries_sha256[:12]))
     columns = (
-        *texts("set"),
-        *numbers("tools", "requests"),
-        *texts("classes", "snapshot", "requests' SHA-256"),
+        *text_columns("set"),
+        *number_columns("tools", "requests"),
+        *text_columns("classes", "snapshot", "requests' SHA-256"),
     )
     return make_table(columns, rows)
 
@@ -67,7 +67,7 @@ def systems_table(summary: Summary, sets: Sequence[MeasuredSet]) -> Table:
         depths = ", ".join(str(k) for k in sorted({run.k for run in own}))
         rows.append((system, depths, _settings(config)))
     return make_table(
-        (*texts("system"), *numbers("k"), *texts("configuration")),
+        (*text_columns("system"), *number_columns("k"), *text_columns("configuration")),
         rows,
         caption=f"Common to all configurations: {_settings(common)}.",
     )
@@ -79,7 +79,7 @@ def configs_table(summary: Summary) -> Table:
     rows = [
         (system, *(figures.config(system, name) or NOTHING.text for name in summary.sets)) for system in summary.systems
     ]
-    return make_table(texts("system", *summary.sets), rows)
+    return make_table(text_columns("system", *summary.sets), rows)
 
 
 def _common(configs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -110,10 +110,10 @@ def latency_table(summary: Summary, set_name: str, systems: Sequence[str] = ()) 
     stages += sorted(known - {*_STAGES, _TOTAL}) + ([_TOTAL] if _TOTAL in known else [])
     columns: list[Column] = [
         *figures.system_columns([set_name]),
-        *numbers("answered", "unanswered", "fallbacks"),
+        *number_columns("answered", "unanswered", "fallbacks"),
     ]
     for stage in stages:
-        columns += numbers("p50", "p95", group=stage)
+        columns += number_columns("p50", "p95", group=stage)
     rows = [
         (
             fact.system,
@@ -142,7 +142,7 @@ def cost_table(summary: Summary, set_name: str, systems: Sequence[str] = ()) -> 
     return make_table(
         (
             *figures.system_columns([set_name]),
-            *numbers(*(_RESOURCES[name][0] if name in _RESOURCES else name for name in names)),
+            *number_columns(*(_RESOURCES[name][0] if name in _RESOURCES else name for name in names)),
         ),
         rows,
         caption=f"Cost, {set_name}; a dash where it was not measured. {figures.identity([set_name], ())}",
@@ -152,7 +152,7 @@ def cost_table(summary: Summary, set_name: str, systems: Sequence[str] = ()) -> 
 def missing_gold_table(measured: MeasuredSet) -> Table:
     """All requests whose gold set names tools that the catalogue does not have."""
     return make_table(
-        texts("request", "tools that are missing"),
+        text_columns("request", "tools that are missing"),
         [(query, ", ".join(tools)) for query, tools in sorted(measured.missing_gold.items())],
         caption=f"Gold tools that the catalogue of {measured.queries.name} does not have. "
         f"Snapshot {measured.snapshot_id}.",

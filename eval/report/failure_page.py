@@ -18,8 +18,8 @@ from eval.report.blocks import (
     Section,
     Table,
     make_table,
-    numbers,
-    texts,
+    number_columns,
+    text_columns,
 )
 from eval.report.numbers import counted, percent
 
@@ -61,7 +61,10 @@ def causes_table(failures: Sequence[Failure], sets: Sequence[MeasuredSet]) -> Ta
         rows.append((*key, *found, *(str(tally[cause]) for cause in causes)))
     identity = sorted({f"{one.set_name} {one.snapshot_id}, {one.system} {one.config_hash}" for one in failures})
     return make_table(
-        (*texts("set", "system"), *numbers("k", "not complete", "analysed", "linked by an edge", *causes)),
+        (
+            *text_columns("set", "system"),
+            *number_columns("k", "not complete", "analysed", "linked by an edge", *causes),
+        ),
         rows,
         caption="Requests that were not completed at k, and the causes of those that were analysed. A request counts under the "
         "most basic cause of its missing tools; linked by an edge: an edge joins a missing tool with one that was found. "
@@ -149,8 +152,8 @@ def _missing(failure: Failure) -> Table:
         )
         for tool in failure.missing
     ]
-    others = texts("cause", "candidate", "in an ego graph", "features", "graph evidence")
-    return make_table((*texts("missing"), *numbers("rank"), *others), rows)
+    others = text_columns("cause", "candidate", "in an ego graph", "features", "graph evidence")
+    return make_table((*text_columns("missing"), *number_columns("rank"), *others), rows)
 
 
 def _evidence(tool: MissingTool) -> str:
@@ -169,7 +172,12 @@ def _explained(explained: ExplainedRequest, winner: str, loser: str) -> Section:
         for tool in explained.tools
     ]
     table = make_table(
-        (*texts("gold"), *numbers(winner, loser), *texts("reached from", "joined with other gold tools by")), rows
+        (
+            *text_columns("gold"),
+            *number_columns(winner, loser),
+            *text_columns("reached from", "joined with other gold tools by"),
+        ),
+        rows,
     )
     gold = Paragraph(text=f"Gold: {', '.join(query.tools)}.")
     return Section(title=query.id, blocks=(Quotation(text=query.text[:_TEXT_CHARS]), gold, table))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eval.report.blocks import Column, texts
+from eval.report.blocks import Column, text_columns
 from eval.summary import Figure, Summary, SystemFacts
 
 __all__ = ["CONFIGS", "Figures", "Scope", "chosen"]
@@ -82,7 +82,7 @@ class Figures:
 
     def system_columns(self, sets: Sequence[str]) -> tuple[Column, ...]:
         """The first columns of a table with one row a system; over several sets a system has several configs."""
-        return texts("system", "config") if len(sets) == 1 else texts("system")
+        return text_columns("system", "config") if len(sets) == 1 else text_columns("system")
 
     def system_cells(self, system: str, sets: Sequence[str]) -> tuple[str, ...]:
         """The texts of a system in these columns."""

@@ -12,7 +12,7 @@ from eval.graph_quality.proportion import Proportion
 from eval.graph_quality.quality import GraphQuality
 from eval.graph_quality.residual_duplicates import REASONS, ResidualDuplicates
 from eval.graph_quality.statistics import GraphStatistics
-from eval.report.blocks import NOTHING, Block, Paragraph, Section, Table, make_table, numbers, texts
+from eval.report.blocks import NOTHING, Block, Paragraph, Section, Table, make_table, number_columns, text_columns
 from eval.report.numbers import percent
 
 __all__ = ["graph_section"]
@@ -71,7 +71,9 @@ def _edges(edges: EdgePrecision | None) -> Block:
     rows = list(_scores(edges.scores))
     if not rows:
         return Paragraph(text=" ".join(notes))
-    return make_table((*texts("dependencies", "edges"), *numbers(*measured)), rows, caption=" ".join(notes))
+    return make_table(
+        (*text_columns("dependencies", "edges"), *number_columns(*measured)), rows, caption=" ".join(notes)
+    )
 
 
 def _scores(scores: Iterable[Score]) -> Iterator[tuple[str, ...]]:
@@ -93,7 +95,7 @@ def _connectivity(connectivity: Connectivity | None) -> Block:
         return Paragraph(text="No request of this set needs several tools that the catalogue has.")
     chances = ("by chance, %", "by chance in one system, %")
     return make_table(
-        (*texts("joined by"), *numbers("two of the tools, %", *chances, "all of the tools, %", *chances)),
+        (*text_columns("joined by"), *number_columns("two of the tools, %", *chances, "all of the tools, %", *chances)),
         [(one.relation, *_beside_chance(one.two), *_beside_chance(one.all)) for one in connectivity.relations],
         caption=f"Over the {connectivity.requests:,} of {connectivity.of_requests:,} requests that need several tools. By chance: mean "
         f"(and greatest) over {connectivity.shuffles} graphs whose edges swapped ends, so that each tool and node keeps its number of "
@@ -123,13 +125,13 @@ def _duplicates(duplicates: ResidualDuplicates) -> Block:
     if not rows:
         return Paragraph(text=caption)
     counts = ("nodes", "nodes in a pair", *(f"pairs by {reason}" for reason in REASONS))
-    return make_table((*texts("type"), *numbers(*counts)), rows, caption=caption)
+    return make_table((*text_columns("type"), *number_columns(*counts)), rows, caption=caption)
 
 
 def _suspects(duplicates: ResidualDuplicates) -> Block:
     rows = [(one.type, one.one, one.other, one.reason, f"{one.cosine:.3f}") for one in duplicates.examples]
     return (
-        make_table((*texts("type", "one", "other", "by"), *numbers("cosine")), rows)
+        make_table((*text_columns("type", "one", "other", "by"), *number_columns("cosine")), rows)
         if rows
         else Paragraph(text="None.")
     )
@@ -176,7 +178,7 @@ def _statistics(statistics: GraphStatistics) -> Block:
 
 
 def _counted(rows: Iterable[Count], caption: str = "") -> Table:
-    columns = (*texts("what", "of which kind"), *numbers("count"))
+    columns = (*text_columns("what", "of which kind"), *number_columns("count"))
     return make_table(columns, [(what, kind, f"{count:,}") for what, kind, count in rows], caption=caption)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eval.metrics import COMPLETE
-from eval.report.blocks import NOTHING, Cell, Column, Table, make_table, numbers, texts
+from eval.report.blocks import NOTHING, Cell, Column, Table, make_table, number_columns, text_columns
 from eval.report.figure_lookup import Figures, Scope, chosen
 from eval.report.numbers import p_value, percent, points
 from eval.summary import Figure, Summary
@@ -88,7 +88,7 @@ def difference_table(summary: Summary, set_name: str, *, systems: Sequence[str] 
             cells = (difference_cell(figures.get(scope, name, measure)) for measure in measures)
             rows.append((*figures.system_cells(name, scope.sets), *cells))
     return make_table(
-        (*figures.system_columns(scope.sets), *numbers(*measures)),
+        (*figures.system_columns(scope.sets), *number_columns(*measures)),
         rows,
         caption=f"Difference to {summary.baseline} in points, {_described(scope)}, with paired 95 % interval and "
         f"two-sided p (bootstrap of {summary.resamples:,} resamples, seed {summary.seed}; not corrected for the number "
@@ -183,11 +183,11 @@ def _table(layout: _Layout, title: str) -> Table:
 
 
 def _scopes_as_rows(layout: _Layout, title: str) -> Table:
-    columns: list[Column] = [*texts(""), *numbers("requests")]
+    columns: list[Column] = [*text_columns(""), *number_columns("requests")]
     if layout.of_complete_recall:
-        columns += numbers(*layout.cutoffs, group=_TOO_LARGE)
+        columns += number_columns(*layout.cutoffs, group=_TOO_LARGE)
     for system in layout.systems:
-        columns += numbers(*layout.cutoffs, group=system)
+        columns += number_columns(*layout.cutoffs, group=system)
     rows = [
         (
             scope.name,
@@ -207,7 +207,7 @@ def _systems_as_rows(layout: _Layout, title: str) -> Table:
     for scope in layout.scopes:
         requests = layout.requests(scope)
         heading = f"{scope.name} ({requests})" if requests else scope.name
-        columns += numbers(*layout.cutoffs, group=heading if len(layout.scopes) > 1 else "")
+        columns += number_columns(*layout.cutoffs, group=heading if len(layout.scopes) > 1 else "")
     rows: list[tuple[str | Cell, ...]] = []
     if layout.of_complete_recall:
         shares = [cell for scope in layout.scopes for cell in layout.too_large(scope)]

@@ -1,14 +1,13 @@
-"""The protocol of a peer: one process builds its index over one catalogue, answers every request, and writes the run.
+"""The process of a peer: it builds its index over one catalogue, answers every request, and writes the run.
 
-It runs inside the peer's own environment, as ``python -P research/peers/peer.py JOB.json``, and so needs nothing but the
-standard library. A peer is a script beside this file that imports its library at the top and has one function::
+It runs inside the peer's own environment, as ``python -P research/peers/peer.py JOB.json``, with the standard library alone. A
+peer is a script beside this file that imports its library at the top and has one function::
 
     def build(tools: Sequence[PeerTool], embed: Embed | None) -> Search: ...
 
-Measured are ``load_s`` (importing, and loading the encoder), ``build_s`` (``build``), ``warm_up_s`` (the first request, to
-no account, with all that is made at the first use), ``peak_bytes`` (of the whole process) and ``resident_bytes`` (of it
-what came after the imports: encoder, index, and working memory). Nothing is sent over a network: a peer that tries to
-gets an error.
+Measured are ``load_s`` (imports, and loading the encoder), ``build_s`` (``build``), ``warm_up_s`` (the first request, which is
+not counted, with everything that is made at the first use), ``peak_bytes`` (of the whole process) and ``resident_bytes``
+(the part of it after the imports: encoder, index and working memory). A peer that uses a network gets an error.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from typing import Any, Protocol, TextIO
 __all__ = ["Embed", "Job", "Memory", "PeerTool", "Search", "main", "read_tools", "run_job"]
 
 Search = Callable[[str, int], list[str]]
-"""Answers a request, in plain words, with the ids of at most so many tools, best first."""
+"""Answers a request in plain words with the ids of at most k tools, best first."""
 
 Embed = Callable[[list[str]], list[list[float]]]
 """Turns texts into vectors of length 1."""
@@ -43,17 +42,17 @@ _JSON_TYPES = {
 
 
 class NetworkError(RuntimeError):
-    """A peer wanted to talk to a network."""
+    """A peer tried to use a network."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerTool:
-    """A tool in the forms that peers take.
+    """A tool in the forms that peers read.
 
     :param id: as in the catalogue.
-    :param name: no two tools have the same: the tool's own name, or its id where several tools share a name.
+    :param name: unique: the tool's own name, or its id where several tools share a name.
     :param input_schema: JSON schema of the parameters; ``output_schema`` of the outputs, empty where none are known.
-    :param depends_on: ids of the tools that the catalogue declares this one to need, in its order.
+    :param depends_on: ids of the tools that this one depends on, as the catalogue declares them, in its order.
     """
 
     id: str
@@ -70,14 +69,14 @@ class _Script(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What a peer's process is told to do.
+    """The input of a peer's process.
 
     :param script: file of the peer.
     :param encoder: name of the project's encoder that the peer embeds with, or empty; its packages and the checkout are
         then on the path.
     :param tools: JSONL of the catalogue; ``queries`` of the requests, of which ``id`` and ``query`` are read.
     :param run: the header that the run will have, of which this process fills in ``resources``.
-    :param rows: where answers are appended, one JSON row each; ``header`` is written when all are there.
+    :param rows: file to which answers are appended, one JSON row each; ``header`` is written after the last one.
     """
 
     script: Path
@@ -113,7 +112,7 @@ def main(arguments: Sequence[str]) -> int:
 def run_job(job: Job) -> None:
     """Load the peer, build, answer one request to warm up and then every request alone; write rows and header.
 
-    A request that the peer fails on is a row with its error; a peer that cannot load or build raises.
+    A request at which the peer fails is a row with its error; a peer that cannot load or build raises.
     """
     tools = read_tools(job.tools)
     queries = _rows(job.queries)
@@ -142,9 +141,9 @@ def run_job(job: Job) -> None:
 
 
 def read_tools(path: Path) -> list[PeerTool]:
-    """Read the catalogue, each tool under a name of its own.
+    """Read the catalogue, each tool with a unique name.
 
-    :raises ValueError: when two tools have one id, so that answers could not be told apart.
+    :raises ValueError: when two tools have the same id.
     """
     rows = _rows(path)
     names = _unique_names(rows)
@@ -162,7 +161,7 @@ def read_tools(path: Path) -> list[PeerTool]:
 
 
 def _unique_names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A name for each row: its own where no other has it, else its id."""
+    """A name for each row: its own where it is unique, else its id."""
     shared = Counter(row["name"] for row in rows)
     names = [row["name"] if shared[row["name"]] == 1 else row["id"] for row in rows]
     taken = Counter(names)
@@ -174,7 +173,7 @@ def _unique_names(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _schema(parameters: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A JSON schema; of two parameters of one name (in path and body, say) it holds the first."""
+    """A JSON schema; of two parameters with one name (in path and body, for example) it has the first."""
     properties: dict[str, Any] = {}
     for parameter in parameters:
         value = {"type": _json_type(parameter.get("type") or ""), "description": parameter.get("description") or ""}
@@ -186,7 +185,7 @@ def _schema(parameters: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _json_type(written: str) -> str:
-    """The JSON type of what a source writes (``List[str]``, ``NUMBER``); what is no other type is a string."""
+    """The JSON type of a source's type (``List[str]``, ``NUMBER``); an unknown one is a string."""
     word = written.lower().replace("[", "<").split("<")[0].strip()
     return next((name for name, words in _JSON_TYPES.items() if word in words), "string")
 
@@ -198,7 +197,7 @@ def _answer(search: Search, query: Mapping[str, Any], k: int, known: frozenset[s
     started = time.perf_counter()
     try:
         tools = search(query["query"], k)
-    except Exception as raised:  # whatever a peer raises is its failure on this request
+    except Exception as raised:  # any error of a peer is its failure on this request
         error = f"{type(raised).__name__}: {raised}"
     spent_ms = round((time.perf_counter() - started) * 1e3, 3)
     if len(tools) > k or len(set(tools)) < len(tools) or not known.issuperset(tools):
@@ -243,27 +242,27 @@ def _refuse_network() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a process holds at a moment, and held at most until then, in bytes."""
+    """The memory of a process now, and at most until now, in bytes."""
 
     peak: int
     resident: int
 
     @classmethod
     def now(cls) -> Memory:
-        """Measure, and let the system's record of the peak start anew where it can."""
+        """Measure, and reset the system's record of the peak where that is possible."""
         measured = cls(_status("VmHWM"), _status("VmRSS"))
-        with contextlib.suppress(OSError):  # the peak is then that of the whole process
+        with contextlib.suppress(OSError):  # without a reset the peak is that of the whole process
             Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
         return measured
 
     def grown(self) -> dict[str, float]:
-        """``peak_bytes`` of the whole process, and ``resident_bytes``: the peak since, minus what was resident before."""
+        """``peak_bytes`` of the whole process, and ``resident_bytes``: the peak since then, minus what was resident before."""
         peak = _status("VmHWM")
         return {"peak_bytes": max(peak, self.peak), "resident_bytes": max(0, peak - self.resident)}
 
 
 def _status(field: str) -> int:
-    """A size from the process's status in bytes; where there is no such file, the peak that the system accounts."""
+    """A size in bytes from the process's status; where there is no such file, the peak that the system reports."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     except OSError:

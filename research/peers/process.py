@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from eval.answers import read_header, read_run, run_files, write_header
-from eval.run import Run
+from eval.answers import Run, read_header, read_run, run_files, write_header
 from ontology.digests import config_hash
 from ontology.errors import DocumentError, StorageError
 from research.peers import peer as protocol
@@ -20,10 +19,10 @@ from research.peers.peer_registry import Peer
 __all__ = ["PeerTask", "measure_peer", "peer_environment"]
 
 ROOT = Path(__file__).resolve().parents[2]
-UNFINISHED = "it did not come to its end"
+UNFINISHED = "it did not finish"
 _VENV = ("-m", "venv", "--clear", "--without-pip")
 _INSTALL = ("install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r")
-# One thread for each, as for egotools; no hub, no traces, and one hash seed, so that the same answers come again.
+# One thread each, as for egotools; no model hub, no traces, and one hash seed, so that answers are reproducible.
 _SETTINGS = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
@@ -43,12 +42,12 @@ _SETTINGS = {
 class PeerTask:
     """One catalogue with its requests.
 
-    :param folder: folder of results, as in :mod:`eval.answers`.
+    :param folder: of the results, as in :mod:`eval.answers`.
     :param tools: JSONL of the catalogue in the form of :meth:`ontology.tool.Tool.to_json`.
     :param queries: JSONL of the requests whose digest is ``queries_sha256``.
-    :param snapshot_id: of the snapshot that egotools made of the same catalogue: it says which catalogue this is.
-    :param k: how many tools an answer holds at most.
-    :param limit_s: seconds until the process is ended; what it had answered stays.
+    :param snapshot_id: of the snapshot that egotools built from the same catalogue; it identifies the catalogue.
+    :param k: the most tools that an answer holds.
+    :param limit_s: seconds until the process is ended; its answers until then are kept.
     """
 
     folder: Path
@@ -61,9 +60,9 @@ class PeerTask:
 
 
 def peer_environment(peer: Peer, folder: Path) -> Path:
-    """The Python of the peer's virtual environment in ``folder``, which is made where the lock has changed since.
+    """The Python of the peer's virtual environment in ``folder``, which is made again when the lock has changed.
 
-    :raises StorageError: when it cannot be made, with what the installer said last.
+    :raises StorageError: when it cannot be made, with the last line of the installer.
     """
     venv = folder / peer.lock.stem / "venv"
     python = venv / "bin" / "python"
@@ -75,18 +74,18 @@ def peer_environment(peer: Peer, folder: Path) -> Path:
         for command in ([*_VENV, str(venv)], ["-m", "pip", "--python", str(python), *_INSTALL, str(peer.lock)]):
             subprocess.run([sys.executable, *command], check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        said = _last_line(getattr(error, "stderr", "") or str(error))
-        raise StorageError(f"the environment of a peer cannot be made ({said})", subject=peer.name) from error
+        output = _last_line(getattr(error, "stderr", "") or str(error))
+        raise StorageError(f"the environment of a peer cannot be made ({output})", subject=peer.name) from error
     made_from.write_text(digest, encoding="ascii")
     return python
 
 
 def measure_peer(peer: Peer, python: Path, task: PeerTask, *, again: bool = False) -> Run:
-    """Measure a peer in a fresh process; a run that is there already, of the same, is taken as it is.
+    """Measure a peer in a fresh process; a finished run of the same peer, catalogue and requests is not repeated.
 
-    A peer that crashes or takes too long is a result: the run says why it died and keeps what was answered.
+    A peer that crashes or takes too long is a result: the run has the ``failure`` and the answers until then.
 
-    :param again: also measure anew what died.
+    :param again: also repeat failed runs.
     """
     header, rows = run_files(task.folder, peer.name)
     fresh = Run(
@@ -112,14 +111,14 @@ def measure_peer(peer: Peer, python: Path, task: PeerTask, *, again: bool = Fals
         rows=rows,
         header=header,
     )
-    died = _run(python, job, task)
-    if died:
-        write_header(header, replace(fresh, failure=died))
+    failure = _run(python, job, task)
+    if failure:
+        write_header(header, replace(fresh, failure=failure))
     return read_run(task.folder, peer.name)
 
 
 def _is_done(header: Path, fresh: Run, *, again: bool) -> bool:
-    """Whether a run of the same came to its end, be it a bad one."""
+    """Whether a run of the same has finished or failed before."""
     try:
         old = read_header(header)
     except DocumentError:
@@ -132,7 +131,7 @@ def _is_done(header: Path, fresh: Run, *, again: bool) -> bool:
 
 
 def _run(python: Path, job: protocol.Job, task: PeerTask) -> str:
-    """Run the process; returns why it died, or nothing."""
+    """Run the process; returns why it failed, or an empty text."""
     file = task.folder / f"{job.header.stem}.job.json"
     job.write(file)
     command = [str(python), "-P", str(Path(protocol.__file__)), str(file.absolute())]
@@ -156,4 +155,4 @@ def _environ() -> Mapping[str, str]:
 
 def _last_line(text: str) -> str:
     lines = text.strip().splitlines()
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "without a message"

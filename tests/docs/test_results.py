@@ -5,17 +5,42 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from eval.measured_set import MeasuredSet
+from ontology.errors import InvalidArgumentError
 from scripts.bench_sets import MACRO_SETS
-from scripts.published_results import Results, collect, read_results, replace_block, with_peers, write_results
-from scripts.results_page import graph_blocks, readme_block, renew_documents
+from scripts.document_blocks import replace_block
+from scripts.graph_gain import SetGroups, mean_over_sets, set_differences, share_of, sign_flip_p
+from scripts.published_results import (
+    Results,
+    collect,
+    read_results,
+    with_halves,
+    with_peers,
+    with_system,
+    write_results,
+)
+from scripts.result_blocks import graph_blocks, readme_block
+from scripts.results_page import renew_documents
 from tests.conftest import ROOT
 from tests.eval.planted import GRAPH, query_set, run_of
 
+SYSTEMS = (
+    "bm25-regex-title",
+    "semantic",
+    "hybrid",
+    "paper",
+    "bm25",
+    "rrf",
+    "fusion",
+    "default",
+    "default-no-graph",
+)
 _PAGES = ("README.md", "docs/results.md", "docs/does-the-graph-help.md")
 
 
@@ -63,28 +88,91 @@ def test_what_is_written_reads_back(tmp_path: Path) -> None:
     assert again.nine.sets == results.nine.sets
     figure = next(one for one in again.nine.figures if (one.scope, one.system) == ("macro", "default"))
     assert figure in results.nine.figures
+    assert again == results
     write_results(collect(measured), docs=tmp_path)
     assert read_results(tmp_path).peers == again.peers  # peers stay when the rest is measured again
 
 
-def _measured(name: str) -> MeasuredSet:
+def _measured(name: str, *, systems: Sequence[str] = SYSTEMS, right: Collection[str] = ("default",)) -> MeasuredSet:
+    """Two requests; every system completes the first, and those that are ``right`` the second too."""
     queries = query_set({"q1": ["a"], "q2": ["b"]}, name=name, classes=("one", "two"))
-    systems = ("bm25-regex-title", "semantic", "hybrid", "paper", "rrf", "fusion", "default", "default-no-graph")
+    halved = tuple(replace(query, split=split) for query, split in zip(queries.queries, ("dev", "test"), strict=True))
+    queries = replace(queries, queries=halved)
     runs = tuple(
-        run_of(queries, {"q1": ["a"], "q2": ["a", "b"] if system == "default" else ["c"]}, system=system)
+        run_of(queries, {"q1": ["a"], "q2": ["a", "b"] if system in right else ["c"]}, system=system)
         for system in systems
     )
     return MeasuredSet(queries=queries, runs=runs, tools=40, snapshot_id="s1", graph=GRAPH)
 
 
-def test_the_readme_block_and_the_graph_page_say_what_was_measured() -> None:
-    measured = [_measured(name) for name in (*MACRO_SETS, "enterprise")]
+def test_the_readme_block_and_the_graph_page_show_what_was_measured() -> None:
+    measured = [_measured(name) for name in (*MACRO_SETS, "enterprise", "toollinkos-given")]
     results = collect(measured)
-    assert "| **egotools (`default`)** | 100.0 | 100.0 | 100.0 |" in readme_block(results)
-    assert "| the paper's hybrid, reranked | 50.0 | 50.0 | 50.0 |" in readme_block(results)
+    assert "| **egotools (`default`)** | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 |" in readme_block(results)
+    assert "| the paper's hybrid, reranked (`hybrid`) | 50.0 | 50.0 | 50.0 | 0.0 | 0.0 | 0.0 |" in readme_block(results)
     rows = graph_blocks(results)["graph-against-none"].splitlines()
-    assert rows[2] == "| apibank | 2 | +50.0 [0.0, +100.0] | +50.0 [0.0, +100.0] | +50.0 [0.0, +100.0] |"
-    assert rows[-1].startswith("| mean of these rows | 20 | **+50.0** [")
+    difference = "+50.0 [0.0, +100.0] | +50.0 [0.0, +100.0] | +50.0 [0.0, +100.0] |"
+    assert rows[2] == f"| bfcl |  | 2 | {difference}"
+    mean = "+50.0, p 0.004 | +50.0, p 0.004 | +50.0, p 0.004 |"
+    assert f"| *mean of the 9 published sets* |  | 18 | {mean}" in rows
+    assert rows[-1] == f"| toollinkos-given | in no mean | 2 | {difference}"
+
+
+def test_the_halves_of_the_shipped_requests_are_measured_apart() -> None:
+    results = collect([_measured(name) for name in (*MACRO_SETS, "enterprise")])
+    values = {
+        (one.group, one.system): one.value for one in results.halves.figures if one.measure == "CompleteRecall@10"
+    }
+    assert values["enterprise-dev", "rrf"] == values["enterprise-test", "default"] == 1
+    assert values["enterprise-test", "rrf"] == 0
+    again = with_halves(results, _measured("enterprise", right=()))
+    assert again.nine == results.nine
+    assert {one.value for one in again.halves.figures if one.group == "enterprise-test"} == {0}
+
+
+def test_one_ablation_measured_again_replaces_its_figures_alone() -> None:
+    ablation = "default-no-support"
+    results = collect([_measured(name, systems=(*SYSTEMS, ablation)) for name in (*MACRO_SETS, "enterprise")])
+    part = ("rrf", "default", ablation)
+    fresh = [_measured(name, systems=part, right=("default", ablation)) for name in MACRO_SETS]
+    again = with_system(results, fresh, ablation)
+    for before, after in ((results.nine, again.nine), (results.ablations, again.ablations)):
+        changed = {one.system for one, other in zip(before.figures, after.figures, strict=True) if one != other}
+        assert changed == {ablation}
+    assert {one.difference for one in again.ablations.figures if one.system == ablation} == {0}
+    other = [_measured(name, systems=part, right=(ablation,)) for name in MACRO_SETS]
+    with pytest.raises(InvalidArgumentError, match=r"default was published with 1\.0"):
+        with_system(results, other, ablation)
+
+
+def test_the_sign_flip_test_by_hand() -> None:
+    assert sign_flip_p([1.0, 1.0, 1.0]) == 2 / 8
+    assert sign_flip_p([1.0, 2.0, -3.0]) == 1
+    assert sign_flip_p([3.0, 1.0]) == 0.5
+    assert sign_flip_p([3.0, -1.0]) == 1  # both of 3 - 1 and 3 + 1 are as far from 0
+
+
+def test_the_gain_of_the_graph_is_counted_apart_for_sets_that_a_rule_was_written_on(published: Results) -> None:
+    groups = SetGroups.of(("apibank", "bfcl", "toollinkos", "toollinkos-given", "enterprise", "enterprise-generated"))
+    assert groups.no_rule == ("bfcl", "enterprise")
+    assert groups.rules == ("apibank", "toollinkos")
+    assert groups.in_no_mean == ("toollinkos-given", "enterprise-generated")
+    assert groups.published == ("bfcl", "apibank")
+    differences = set_differences(published.pairs["graph_against_none"], "CompleteRecall@10")
+    assert mean_over_sets(differences, MACRO_SETS).value == pytest.approx(
+        sum(differences[name].difference or 0 for name in MACRO_SETS) / 9
+    )
+    two = ("apibank", "restbench")
+    others = [name for name in MACRO_SETS if name not in two]
+    assert share_of(differences, two, MACRO_SETS) + share_of(differences, others, MACRO_SETS) == pytest.approx(1)
+
+
+def test_the_graph_page_begins_with_what_its_gain_rests_on(published: Results) -> None:
+    page = (ROOT / "docs" / "does-the-graph-help.md").read_text(encoding="utf-8")
+    first = page.partition("<!-- graph-in-short -->\n")[2].partition("\n")[0]
+    assert page.index("<!-- graph-in-short -->") < page.index("\n|")
+    assert first.startswith("- **77 / 85 / 76 % of the graph's mean gain")
+    assert first == graph_blocks(published)["graph-in-short"].splitlines()[0]
 
 
 def test_a_block_that_is_not_there_is_an_error(tmp_path: Path) -> None:

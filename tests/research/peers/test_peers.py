@@ -21,10 +21,10 @@ from ontology.errors import StorageError
 from ontology.tool import Tool
 from research.peers import PEERS, Peer, measure_peer, peer_environment
 from research.peers.bench_peers import Prepared, markdown, peers_of, prepare
+from research.peers.dependency_unroll import build as build_unroll
 from research.peers.peer import PeerTool, read_tools
 from research.peers.peer_registry import FOLDER
 from research.peers.process import PeerTask
-from research.peers.unroll import build as build_unroll
 from scripts.bench_sets import ROOT, bench_sets
 
 PYTHON = Path(sys.executable)

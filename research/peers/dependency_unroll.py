@@ -1,7 +1,7 @@
 """The dependency unroll of Graph RAG-Tool Fusion (arXiv 2502.07223), written from the description of the method.
 
-Vector search ranks the tools; each tool found is followed by all that it needs, depth first along the dependencies that
-the catalogue declares, until the answer is full. The answer to a smaller k is the beginning of that to a larger one.
+Vector search ranks the tools; each tool found is followed by its transitive dependencies, depth first in the order that the
+catalogue declares, until the answer is full. The answer to a smaller k is a prefix of that to a larger one.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ def build(tools: Sequence[PeerTool], embed: Embed | None) -> Search:
     if embed is None:
         raise ValueError("a vector search needs an encoder")
     ids = [tool.id for tool in tools]
-    needs = {tool.id: tool.depends_on for tool in tools}
+    dependencies = {tool.id: tool.depends_on for tool in tools}
     vectors_ND = np.array(embed([f"{tool.name}: {tool.description}" for tool in tools]), dtype=np.float32)
 
     def search(query: str, k: int) -> list[str]:
-        likeness_N = vectors_ND @ np.array(embed([query])[0], dtype=np.float32)
+        similarities_N = vectors_ND @ np.array(embed([query])[0], dtype=np.float32)
         found: dict[str, None] = {}
-        for place in np.argsort(-likeness_N, kind="stable"):
-            found |= dict.fromkeys(_unrolled(ids[place], needs))
+        for place in np.argsort(-similarities_N, kind="stable"):
+            found |= dict.fromkeys(_unrolled(ids[place], dependencies))
             if len(found) >= k:
                 break
         return list(found)[:k]
@@ -35,8 +35,8 @@ def build(tools: Sequence[PeerTool], embed: Embed | None) -> Search:
     return search
 
 
-def _unrolled(tool: str, needs: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """A tool and all that it needs, each once, depth first."""
+def _unrolled(tool: str, dependencies: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """A tool and its transitive dependencies, each once, depth first."""
     seen: set[str] = set()
     waiting = [tool]
     while waiting:
@@ -45,4 +45,4 @@ def _unrolled(tool: str, needs: Mapping[str, Sequence[str]]) -> Iterator[str]:
             continue
         seen.add(current)
         yield current
-        waiting += reversed(needs[current])
+        waiting += reversed(dependencies[current])

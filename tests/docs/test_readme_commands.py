@@ -9,7 +9,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from contextlib import redirect_stdout
 from itertools import pairwise
@@ -19,6 +18,7 @@ import pytest
 
 from services.jobs.tune import NOT_BETTER
 from tests.conftest import ROOT
+from tests.waiting import LIMIT_S, wait_until
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SERVING = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
@@ -84,11 +84,9 @@ def _serve(command: list[str], folder: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        text=True,
     )
-    until = time.monotonic() + 120
-    while not ready.exists() and time.monotonic() < until:
-        assert server.poll() is None
-        time.sleep(0.05)
+    wait_until(ready.exists, process=server)
     (address,) = re.findall(r'"address": "([^"]+)"', ready.read_text(encoding="utf-8"))
     example = re.findall(r"^```python\n(.*?)^```$", SERVING, re.DOTALL | re.MULTILINE)[0]
     printed = io.StringIO()
@@ -96,7 +94,7 @@ def _serve(command: list[str], folder: Path) -> None:
         exec(example.replace("127.0.0.1:50051", address), {})
     assert printed.getvalue().splitlines() == re.findall(r"^    # (.+)$", example, re.MULTILINE)
     server.send_signal(signal.SIGINT)
-    assert server.wait(60) in (0, 130)
+    assert server.wait(LIMIT_S) in (0, 130)
 
 
 @pytest.mark.slow

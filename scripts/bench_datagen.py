@@ -11,11 +11,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
-from pydantic import TypeAdapter
 
 from datagen.catalogue import Catalogue
 from datagen.links import Links
@@ -36,6 +34,7 @@ from scripts.speed.builds import catalog_tools
 PATHS_A_CLASS = 200
 REQUESTS_PER_S = 500
 _GENERATED = 600
+_ENCODER = "minilm-l6-int8.v1"
 
 Result = TypeVar("Result")
 
@@ -109,14 +108,10 @@ class _Timed:
 def main(
     tools: Annotated[int, typer.Option(help="how many, the first of the catalogue")] = 10_000,
     catalog: Annotated[list[str] | None, typer.Option(help="address to read the tools from; may be repeated")] = None,
-    encoder: str = "minilm-l6-int8.v1",
-    json: Annotated[Path | None, typer.Option(help="also write the figures to this file")] = None,
 ) -> None:
     """Run the benchmark."""
-    times = measure_datagen(catalog_tools(catalog)[:tools], load_encoder(encoder))
+    times = measure_datagen(catalog_tools(catalog)[:tools], load_encoder(_ENCODER))
     print(table_of(times))
-    if json is not None:
-        json.write_bytes(TypeAdapter(DatagenTimes).dump_json(times, indent=1))
     if not times.met:
         print(f"A threshold is missed: paths within the cost of encoding, {REQUESTS_PER_S} requests a second.")
         raise typer.Exit(1)

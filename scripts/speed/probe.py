@@ -67,7 +67,6 @@ def _probe(store: Path, rounds: int) -> InProcess:
 
     return InProcess(
         load_s=load_s,
-        models_bytes=models,
         resident_bytes=_resident() - models,
         snapshot_bytes=sum(path.stat().st_size for path in snapshot.folder.iterdir()),
         recall=_recall(snapshot, queries_ND),

@@ -47,13 +47,12 @@ class Build:
 class InProcess:
     """A snapshot measured in one process.
 
-    :param models_bytes: resident memory before the snapshot was loaded; ``resident_bytes`` what loading and asking added.
+    :param resident_bytes: resident memory that loading and asking added to code and models.
     :param recall: share of the exact nearest nodes that the index finds, in [0, 1].
     :param median_ms: preset → stage → milliseconds; ``p95_ms`` likewise.
     """
 
     load_s: float
-    models_bytes: int
     resident_bytes: int
     snapshot_bytes: int
     recall: float

@@ -73,7 +73,6 @@ def size(tools: int, *, scale: float) -> dict[str, Any]:
         "in_process": {
             "load_s": 0.5,
             "resident_bytes": 5_000 * tools,
-            "models_bytes": 1,
             "snapshot_bytes": 7_000 * tools,
             "recall": 0.99,
             "median_ms": {"paper": stages(scale), "default": stages(scale)},

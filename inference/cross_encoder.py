@@ -75,12 +75,12 @@ class CrossEncoderReranker:
 
     def score(self, query: str, documents: Sequence[str]) -> Floats1d:
         """Score documents; see :class:`inference.reranker.Reranker`."""
-        asked = self._prepare(query)
+        prepared_query = self._prepare(query)
         prepared = [self._prepare(document) for document in documents]
         scores = np.zeros(len(prepared), dtype=np.float32)
         for start in range(0, len(prepared), self._batch_size):
             batch = prepared[start : start + self._batch_size]
-            scores[start : start + len(batch)] = self._score_batch(asked, batch)
+            scores[start : start + len(batch)] = self._score_batch(prepared_query, batch)
         if not np.isfinite(scores).all():
             raise ModelError(
                 "the cross-encoder returned numbers that are not finite",

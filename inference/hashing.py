@@ -23,7 +23,7 @@ MAX_CHARS = 8_192
 class HashingEncoder:
     """Similarity of spelling in 256 dimensions, for tests and for installs without a model.
 
-    Texts that share words or parts of words are similar. The encoder knows nothing of meaning.
+    Texts that share words or parts of words are similar. Meaning has no influence.
     """
 
     name = "hashing.v1"

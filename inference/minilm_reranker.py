@@ -60,8 +60,8 @@ class MiniLmReranker:
         tokens: list[int] = self._tokenizer.encode(clean(text, _MAX_CHARS), add_special_tokens=False).ids
         return tokens
 
-    def _score_one(self, asked: list[int], document: tuple[int, ...]) -> float:
-        input_ids = np.array([[*asked, *document]], dtype=np.int64)
+    def _score_one(self, query: list[int], document: tuple[int, ...]) -> float:
+        input_ids = np.array([[*query, *document]], dtype=np.int64)
         types = np.zeros_like(input_ids)
-        types[:, len(asked) :] = 1
+        types[:, len(query) :] = 1
         return float(self._session.run(["score"], {"input_ids": input_ids, "token_type_ids": types})[0][0])

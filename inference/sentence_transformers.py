@@ -78,6 +78,6 @@ class SentenceTransformersEncoder:
 
 def _width(model: Any) -> int:
     # A later release of the library renamed the method; both releases are in use.
-    ask = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
-    width = ask()
+    dimension_of = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
+    width = dimension_of()
     return int(width) if width is not None else int(np.shape(model.encode(["width"]))[1])

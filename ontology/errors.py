@@ -184,7 +184,7 @@ class StorageError(EgotoolsError):
 class MissingExtraError(EgotoolsError):
     """An optional dependency is not installed; the remedy is the command that installs it.
 
-    :param feature: what was asked for.
+    :param feature: what needs the dependency.
     :param extra: the name of the extra in ``pyproject.toml``, and of its lock file in ``requirements/``.
     """
 
@@ -201,7 +201,7 @@ class MissingExtraError(EgotoolsError):
 
 
 class ModelError(EgotoolsError):
-    """A model endpoint is dead, slow or answers nonsense; the subject is its redacted address."""
+    """A model is unavailable or slow, or its answer is invalid; the subject is its redacted address."""
 
     grpc_code = "UNAVAILABLE"
     exit_code = 10

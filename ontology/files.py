@@ -87,5 +87,5 @@ def disk_errors(
         raise
     except OSError as error:
         raise StorageError(
-            f"the disk refused a write: {error.strerror or error}", subject=str(error.filename or path), remedy=remedy
+            f"cannot be written: {error.strerror or error}", subject=str(error.filename or path), remedy=remedy
         ) from error

@@ -1,1 +1,1 @@
-"""The processes people run: the gRPC server, the command line and what they share."""
+"""The processes: the gRPC server (``server/``), the command (``cli/``), its jobs (``jobs/``) and the call schemas (``schemas/``)."""

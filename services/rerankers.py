@@ -1,4 +1,4 @@
-"""The reranker that a server, the command or a job asks, by its name."""
+"""Rerankers by name, for the server, the command and the jobs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["open_reranker"]
 
 
 def open_reranker(name: str) -> Reranker | None:
-    """The reranker of this name; None for the embedded fusion, which ranks with the snapshot's own indexes."""
+    """The reranker with this name; None for the fusion of features, which needs no model."""
     if name == FUSION:
         return None
     from inference import load_reranker

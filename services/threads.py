@@ -1,7 +1,7 @@
-"""Thread pins: numeric libraries get one thread a call, for the server's own workers are the parallelism.
+"""Thread variables: numeric libraries use one thread for each call, because the workers of the server run in parallel.
 
-Unpinned, every request starts a pool of threads per processor, and the pools fight. The libraries read these variables
-when they are first imported, so the pins come before them; this module imports none.
+Otherwise every request starts as many threads as there are processors, and they slow each other down. The libraries read
+the variables at import, so they must be set before. This module imports no numeric library.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _READ_AT_IMPORT = ("faiss", "numpy", "onnxruntime", "tokenizers", "torch")
 
 
 def pin_threads(environ: MutableMapping[str, str] | None = None) -> dict[str, str]:
-    """Set every thread variable that is not set already to one thread; what an operator set stays.
+    """Set every thread variable to one thread, except those that are set already.
 
-    :returns: every variable with the value it now has.
+    :returns: every variable with its value.
     """
     environ = os.environ if environ is None else environ
     return {name: environ.setdefault(name, _PINNED.get(name, "1")) for name in THREAD_VARIABLES}
 
 
 def imported_too_early() -> tuple[str, ...]:
-    """The libraries, by name, that were imported already, and so never see a pin that is set now."""
+    """Names of the libraries that are imported already, so that setting the variables has no effect on them."""
     return tuple(name for name in _READ_AT_IMPORT if name in sys.modules)

@@ -1,18 +1,20 @@
-"""What the command shows: tables and progress bars for people, JSON for machines, errors on the error channel."""
+"""Output of the command: tables and progress bars for people, JSON for programs, errors on the error channel."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
 from rich.table import Table
 
 from ontology.errors import EgotoolsError
+from ontology.progress import Progress
 
 __all__ = ["counts_table", "print_json", "progress_bars", "show_error", "stderr", "stdout", "table"]
 
@@ -21,12 +23,12 @@ stderr = Console(stderr=True)
 
 
 def print_json(value: Any) -> None:
-    """Print JSON, unadorned, to standard output."""
+    """Print JSON, without colours, to standard output."""
     stdout.file.write(json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
 
 def show_error(error: EgotoolsError, *, as_json: bool) -> None:
-    """Print an error to the error channel, as JSON or as a sentence."""
+    """Print an error to the error channel, as JSON or as text."""
     if as_json:
         row = {
             "error": type(error).__name__,
@@ -56,8 +58,8 @@ def counts_table(title: str, counts: Mapping[str, Any]) -> Table:
 
 
 @contextmanager
-def progress_bars(*, hidden: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """Bars on the error channel: a function that takes (stage, done, total)."""
+def progress_bars(*, hidden: bool) -> Iterator[Progress]:
+    """Show progress bars on the error channel while the block runs."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -65,7 +67,7 @@ def progress_bars(*, hidden: bool) -> Iterator[Callable[[str, int, int], None]]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=stderr, transient=True, disable=hidden) as bars:
+    with Bars(*columns, console=stderr, transient=True, disable=hidden) as bars:
         tasks: dict[str, Any] = {}
 
         def update(stage: str, done: int, total: int) -> None:

@@ -1,4 +1,4 @@
-"""The demo: build the shipped catalogue, serve it, ask it the sample requests through the real client, show the answers.
+"""The demo: build the shipped catalogue, serve it, send it the sample requests with the client, and show the answers.
 
 Run it with ``make demo``. It needs no network, no key and no GPU.
 """
@@ -75,7 +75,7 @@ def _demo(store: Path) -> int:
 
 
 def _build(store: Path) -> BuildReport:
-    """Build in this process, so that the bars are seen."""
+    """Build in this process, to show progress bars."""
     from inference import DEFAULT_ENCODER, load_encoder
     from services.jobs.build import build_snapshot
 

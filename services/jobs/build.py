@@ -157,7 +157,7 @@ def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
 def _check_extractions(graph: GraphBuild, *, strict: bool) -> None:
     if strict and graph.failed:
         raise CatalogError(
-            f"nothing could be extracted from {len(graph.failed)} tool(s)",
+            f"the extraction of {len(graph.failed)} tool(s) failed",
             subject=", ".join(sorted(graph.failed)[:_NAMED]),
             remedy="Correct their documents, or build without --strict",
         )

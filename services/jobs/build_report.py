@@ -34,7 +34,7 @@ class TripleReport:
     :param kept: predicate → count, before equal triples were merged.
     :param rejected_by_predicate_and_reason: (predicate, reason, count).
     :param rejected_examples: (head, predicate, tail, reason, detail), at most 20.
-    :param tools_failed: tool id → why nothing could be extracted from it.
+    :param tools_failed: tool id → why its extraction failed.
     """
 
     kept: dict[str, int]

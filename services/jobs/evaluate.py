@@ -181,7 +181,7 @@ def compare_results(before: Path, after: Path) -> Comparison:
 
     :raises NotFoundError: when a folder has no results.
     :raises DocumentError: when they are damaged.
-    :raises InvalidArgumentError: when the two have nothing in common.
+    :raises InvalidArgumentError: when the two have no set, or no system, in common.
     """
     return compare(_results(before), _results(after))
 

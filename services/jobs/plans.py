@@ -169,7 +169,7 @@ class EvaluationPlan:
         Option(
             "--out",
             "-o",
-            help="Folder for the results. Answers in it are kept, and a system is not asked again, where system, configuration, "
+            help="Folder for the results. Answers in it are kept, and their requests are not sent again, where system, configuration, "
             "snapshot, requests and k are the same. Otherwise its run is replaced.",
         ),
     ]

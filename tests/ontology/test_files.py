@@ -31,7 +31,7 @@ def test_an_error_of_the_disk_names_the_file_and_the_remedy(tmp_path: Path) -> N
     assert caught.value.subject.startswith(str(tmp_path / "file"))
     with pytest.raises(StorageError) as caught, disk_errors(tmp_path, remedy="Buy a disk"):
         raise OSError(28, "No space left on device")
-    assert str(caught.value) == f"{tmp_path}: the disk refused a write: No space left on device. Buy a disk."
+    assert str(caught.value) == f"{tmp_path}: cannot be written: No space left on device. Buy a disk."
 
 
 def test_an_error_of_the_network_is_not_called_an_error_of_the_disk(tmp_path: Path) -> None:

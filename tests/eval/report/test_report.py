@@ -245,7 +245,7 @@ def test_runs_that_died_and_answers_longer_than_the_catalogue_are_said_on_top(tm
 def test_a_disk_that_refuses_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     measured = planted()
-    with pytest.raises(StorageError, match="the disk refused"):
+    with pytest.raises(StorageError, match="cannot be written"):
         write_report(tmp_path / "file", summary_of(measured), [measured])
 
 

@@ -58,7 +58,7 @@ def test_by_hand_where_the_first_gold_tool_is_late_and_one_is_absent() -> None:
     """Gold a, b; a found at rank 4, b nowhere."""
     queries = query_set({"q": ["b", "a"]})
     scores = score(run_of(queries, {"q": ["x", "y", "z", "a"]}), queries, (3, 5))
-    assert [_one(scores, "q", f"{name}@3") for name in NAMES] == [0, 0, 0, 0, 0]
+    assert [_one(scores, "q", f"{name}@3") for name in NAMES] == [0] * len(NAMES)
     assert _one(scores, "q", "CompleteRecall@5") == 0
     assert _one(scores, "q", "R@5") == 0.5
     assert _one(scores, "q", "RR@5") == 0.25
@@ -176,15 +176,21 @@ def test_cutoffs_that_mean_nothing_are_refused(cutoffs: Sequence[int]) -> None:
         score(run_of(queries, {}), queries, cutoffs)
 
 
-def _oracle(tools: Sequence[str], gold: Sequence[str], k: int) -> list[float]:
-    """CompleteRecall, R, nDCG, AP and RR at k from their definitions, in that order."""
+def _oracle(tools: Sequence[str], gold: Sequence[str], k: int) -> dict[str, float]:
+    """Every metric at k from its definition."""
     hits = [tool in gold for tool in tools[:k]]
     precisions = [sum(hits[: at + 1]) / (at + 1) for at, hit in enumerate(hits) if hit]
     gained = sum(hit / math.log2(at + 2) for at, hit in enumerate(hits))
     ideal = sum(1 / math.log2(at + 2) for at in range(min(k, len(gold))))
     first = 1 / (hits.index(True) + 1) if any(hits) else 0.0
     complete = float(set(gold) <= set(tools[:k]))
-    return [complete, sum(hits) / len(gold), gained / ideal, sum(precisions) / len(gold), first]
+    return {
+        "CompleteRecall": complete,
+        "R": sum(hits) / len(gold),
+        "nDCG": gained / ideal,
+        "AP": sum(precisions) / len(gold),
+        "RR": first,
+    }
 
 
 TOOLS = st.integers(0, 12).map(str)
@@ -204,6 +210,5 @@ def test_any_answer_is_worth_what_the_definitions_say(
     scores = score(run, queries, cutoffs)
     for query, answer in zip(queries.queries, answers, strict=False):
         for k in cutoffs:
-            names = [f"{name}@{k}" for name in NAMES]
-            got = [_one(scores, query.id, name) for name in names]
+            got = {name: _one(scores, query.id, f"{name}@{k}") for name in NAMES}
             assert got == pytest.approx(_oracle(answer, query.tools, k), abs=1e-6)

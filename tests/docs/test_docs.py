@@ -19,7 +19,6 @@ from datagen import SyntheticRequest, ToolPath
 from datagen.seams import RequestValidator
 from datagen.validation.rules_validator import validate
 from inference import HashingEncoder
-from ingest.sources import Document
 from ontology import check_ontology, load_ontology
 from services.jobs.build import build_snapshot
 from tests.conftest import ROOT
@@ -117,17 +116,6 @@ def _extension(name: str) -> Any:
             exec(block, names)
             return names[name]
     raise AssertionError(name)
-
-
-def test_the_format_example_reads_tools(tmp_path: Path) -> None:
-    path = tmp_path / "x.tools"
-    path.write_text("list_orders: List the orders (customer_id, status)\nnonsense\n", encoding="utf-8")
-    source = _extension("LineSource")()
-    document = Document(str(path), path=path)
-    assert source.accepts(document)
-    tool, refusal = source.read(document)
-    assert [parameter.name for parameter in tool.parameters] == ["customer_id", "status"]
-    assert refusal.reason == "no-colon"
 
 
 def test_the_extractor_and_encoder_examples_build_a_snapshot(tmp_path: Path) -> None:

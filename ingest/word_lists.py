@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-__all__ = ["word_groups", "word_list"]
+__all__ = ["word_groups", "word_list", "word_sets"]
 
 _FOLDER = Path(__file__).parent
 
@@ -24,6 +24,11 @@ def word_list(file: str, name: str) -> frozenset[str]:
 def word_groups(file: str, name: str) -> dict[str, frozenset[str]]:
     """The words of a list in groups, by the name of the group."""
     return {group: frozenset(words.split()) for group, words in _lists(file)[name].items()}
+
+
+def word_sets(file: str, name: str) -> list[frozenset[str]]:
+    """The words of a list in groups without names."""
+    return [frozenset(words.split()) for words in _lists(file)[name]]
 
 
 @cache

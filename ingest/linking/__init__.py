@@ -5,23 +5,17 @@
 words into an identifier) and dependencies on a sign-in or on a state of a device.
 """
 
-from ingest.linking.catalogue_draft import (
-    AUTH_KEY,
-    BARE_IDENTIFIERS,
-    PLAIN_VALUE,
-    TYPED_RESOURCE,
-    ConsumedValue,
-    ProducedValue,
-)
 from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
-from ingest.linking.identifiers import GENERIC_NAMES, Identifier, identifier_of, type_family
-from ingest.linking.link_limits import LinkLimits
+from ingest.linking.identifiers import GENERIC_NAMES, Identifier, identifier_of
 from ingest.linking.output_index import OutputIndex
 from ingest.linking.profiles import ToolProfile, profile_tools
-from ingest.linking.rp_edges import derive_rp_edges
+from ingest.linking.rp_edges import LinkLimits, derive_rp_edges
+from ingest.linking.tool_draft import BARE_IDENTIFIERS
 from ingest.linking.tool_inputs import QUALIFIERS
 from ingest.linking.tool_subjects import CanonicalNames, action_of, canonical_names, local_name, path_steps
+from ingest.linking.type_families import type_family
+from ingest.linking.values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, ProducedValue
 
 __all__ = [
     "AUTH_KEY",

@@ -1,8 +1,10 @@
-"""Signing in: a session that one tool alone opens is needed by every tool that takes it.
+"""Dependencies on a sign-in: a session that only one tool opens is needed by every tool that takes it.
 
-A request gives the name, the amount and the date, but never the token of a session: nobody knows it. So where exactly one
-tool gives out the token that another requires, the other depends on it, and that is worth an edge of its own: a tool of the
-same catalogue that fills any other input may or may not be needed, for the request may have said the value.
+A request gives names, amounts and dates, but never the token of a session. So where exactly one tool produces the token that
+another requires, the other depends on it, and that is an edge of its own. A tool that fills another input may or may not be
+needed, since the request may contain the value.
+
+The rule was found on the set apibank; it changes nothing on eight of the nine benchmark sets.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ingest.linking.catalogue_draft import AUTH_KEY
 from ingest.linking.derived_edge import DerivedEdge
+from ingest.linking.values import AUTH_KEY
 from ontology.tool import Tool
 
 __all__ = ["derive_auth_edges"]
@@ -21,7 +23,7 @@ _CONFIDENCE = 0.9
 
 
 def derive_auth_edges(tools: Sequence[Tool], supplied: Iterable[DerivedEdge]) -> Iterator[DerivedEdge]:
-    """The ``depends_on`` edges from the tools that require a session to the one tool that opens it, in order of ``tools``.
+    """The ``depends_on`` edges from the tools that require a session to the only tool that opens it, in order of ``tools``.
 
     :param supplied: the ``supplies`` edges of the catalogue.
     """

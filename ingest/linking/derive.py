@@ -1,4 +1,4 @@
-"""All that egotools concludes between the tools of a catalogue: R-P and resolver edges, habits of devices, sign-ins."""
+"""All derived edges between the tools of a catalogue: R-P edges, resolver edges, preconditions of devices, sign-in."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def derive_edges(tools: Sequence[Tool], ontology: Ontology) -> Iterator[DerivedE
     Time and memory grow with the number of parameters, not with pairs of tools.
     """
     profiles = profile_tools(tools, ontology)
-    offers = OutputIndex(profiles)
-    supplied = list(derive_rp_edges(profiles, offers))
+    index = OutputIndex(profiles)
+    supplied = list(derive_rp_edges(profiles, index))
     yield from supplied
-    yield from derive_resolver_edges(profiles, offers)
-    habitual = list(derive_preconditions(tools))
-    yield from habitual
-    needed = {(edge.source, edge.target) for edge in habitual}
+    yield from derive_resolver_edges(profiles, index)
+    preconditions = list(derive_preconditions(tools))
+    yield from preconditions
+    needed = {(edge.source, edge.target) for edge in preconditions}
     yield from (edge for edge in derive_auth_edges(tools, supplied) if (edge.source, edge.target) not in needed)

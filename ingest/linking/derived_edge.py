@@ -1,4 +1,4 @@
-"""The DerivedEdge: what egotools itself concludes between two tools."""
+"""The DerivedEdge: an edge between two tools that no document states."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["DerivedEdge"]
 class DerivedEdge:
     """One derived edge between two tools.
 
-    ``supplies`` leads from the provider to the tool whose input it fills; ``resolved_by`` from the tool that needs an
-    identifier to the tool that finds it from words; ``depends_on`` from a tool to one that it silently needs.
+    ``supplies`` leads from the supplier to the tool whose input it fills; ``resolved_by`` from the tool that needs an
+    identifier to the tool that finds it from words; ``depends_on`` from a tool to one that must be called before.
 
     :param source: id of the tool at the tail of the arrow.
     :param predicate: ``supplies``, ``resolved_by`` or ``depends_on``.
     :param target: id of the tool that the arrow points to.
     :param parameter: the input that is filled, as its document names it; empty where a state is needed, not a value.
-    :param output: the output that fills it, or empty where the provider's outputs are not documented.
-    :param entity: canonical name of the entity that both speak of.
+    :param output: the output that fills it, or empty where the supplier's outputs are not documented.
+    :param entity: canonical name of the entity of both.
     :param field: the field of that entity (``id``, ``email``).
     :param confidence: in [0, 1].
     """
@@ -35,5 +35,5 @@ class DerivedEdge:
 
     @property
     def key(self) -> str:
-        """What tells apart several edges between the same two tools: ``supplies:supplier_id``."""
+        """The key of the edge among those between the same two tools: ``supplies:supplier_id``."""
         return f"{self.predicate}:{self.parameter}"

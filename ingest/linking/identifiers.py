@@ -1,40 +1,34 @@
-"""Identifiers: which parameters identify which entity, and how sure that is.
+"""Identifiers: which parameters identify which entity, with a confidence.
 
-Four kinds of evidence: the name (``purchase_order_id``), the position in an HTTP path (``/albums/{id}``), the format of
-the schema (``uuid``), and the description ("ID of the customer").
+Evidence is the name (``purchase_order_id``), the position in an HTTP path (``/albums/{id}``), the format of the schema (``uuid``),
+and the description ("ID of the customer").
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ingest.linking.tool_subjects import CanonicalNames, PathStep, Subject, canonical_names, path_steps, subject_of
-from ontology.names import words
+from ingest.linking.type_families import WORDS, type_family
+from ingest.word_lists import word_groups, word_list
+from ontology.names import identified_entity, words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 
-__all__ = [
-    "CONTAINER_NAMES",
-    "GENERIC_NAMES",
-    "Identifier",
-    "IdentifierReader",
-    "identifier_of",
-    "split_identifier",
-    "type_family",
-]
+__all__ = ["CONTAINER_NAMES", "GENERIC_NAMES", "Identifier", "IdentifierReader", "identifier_of", "split_identifier"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Identifier:
-    """What a parameter identifies.
+    """The entity that a parameter identifies.
 
     :param entity: canonical name of the entity.
     :param field: which of its identifiers: ``id``, ``code``, ``number``, ``key``, ``slug``, ``reference`` or ``name``.
     :param confidence: in [0, 1].
-    :param evidence: what it was concluded from: ``name``, ``parent``, ``path``, ``format``, ``description``, ``tool``,
-        or ``echo`` where an answer repeats the ``id`` it was asked with.
+    :param evidence: what it is concluded from: ``name``, ``parent``, ``path``, ``format``, ``description``, ``tool``,
+        or ``echo`` where an answer repeats the ``id`` of the request.
     """
 
     entity: str
@@ -43,80 +37,23 @@ class Identifier:
     evidence: tuple[str, ...]
 
 
-_FIELDS = {
-    **dict.fromkeys("id ids identifier identifiers uuid uuids guid guids no num nr iban arn".split(), "id"),
-    **dict.fromkeys(("code", "codes"), "code"),
-    **dict.fromkeys(("number", "numbers"), "number"),
-    **dict.fromkeys(("key", "keys"), "key"),
-    **dict.fromkeys(("ref", "reference"), "reference"),
-    "slug": "slug",
-}
+_FIELD_OF = {word: field for field, words_ in word_groups(WORDS, "identifier_fields").items() for word in words_}
 _NAME_CONFIDENCE = {"id": 0.9, "code": 0.6, "number": 0.6, "key": 0.5, "reference": 0.5, "slug": 0.7}
-# "phone number" is a number, not the identifier of a phone; "api key" opens a door.
-_NOT_ENTITIES = frozenset(
-    "page phone telephone mobile fax api access secret public private zip postal post error response verification "
-    "confirmation security pin otp promo coupon qr bar color status http exit serial version line house street flat "
-    "sort partition encryption primary foreign foreign total max min maximum minimum random sequence".split()
-)
-_ROLES = frozenset(
-    "from to source target parent child origin destination new old original current first second my selected other "
-    "default primary related associated main previous next initial final desired requested given specified this "
-    "list all include exclude excluded included with without start end unique".split()
-)
-CONTAINER_NAMES = frozenset(
-    "result item data entry list record response value object element content node edge payload body output row hit "
-    "page embedded d metadata attribute property meta resource info detail collection set array resultset".split()
-)
-GENERIC_NAMES = frozenset(
-    "id name status page limit offset size type count total date time message result data success error value format "
-    "language text description title content code number key input output response detail info information order sort "
-    "filter query q search keyword term url link domain path state mode unit amount price currency category note "
-    "comment label tag start end from to year month day location city country address version field option setting "
-    "config file action email password username authorization token parameter api endpoint request body host header "
-    "content type symbol".split()
-)
-"""Names that say nothing of what they hold: alone they identify and link nothing, however rare they are."""
-_KEY_LIKE = frozenset("name username login handle slug title code number key symbol".split())
-_NOT_KEYS = frozenset(
-    "type format language lang date year month day time window status version page limit offset size count mode kind "
-    "order sort direction locale currency unit scope category level action state range period width height ext "
-    "extension latitude longitude lat lon lng".split()
-)
+_ROLES = word_list(WORDS, "roles")
+_KEY_LIKE = word_list(WORDS, "key_like")
+_NOT_KEYS = word_list(WORDS, "not_keys")
+_NOT_ENTITIES = word_list(WORDS, "not_entities") | _NOT_KEYS
+_PHRASE_ENDS = word_list(WORDS, "phrase_ends")
+CONTAINER_NAMES = word_list(WORDS, "containers")
+"""Names of objects in an answer that only contain others."""
+GENERIC_NAMES = word_list(WORDS, "generic")
+"""Names that do not say what they hold: alone they identify and link nothing."""
 _DESCRIBED = re.compile(
     r"\b(?:ids?|identifiers?|uuids?|guids?|keys?|codes?|numbers?|names?)\)?\s+(?:(?:number|string|value)\s+)?(?:of|for)\s+"
     r"(?:(?:the|an|a|this|each|your|our|one|specific|given)\s+)*(?P<entity>[a-z][a-z-]*(?:\s+[a-z][a-z-]*){0,3})",
 )
-_SAID_ID = re.compile(r"^\s*(?:[\w-]+\s+){0,4}(?:id|ids|identifier|identifiers|uuid|guid)\b")
+_IS_ID = re.compile(r"^\s*(?:[\w-]+\s+){0,4}(?:id|ids|identifier|identifiers|uuid|guid)\b")
 _LINKS = re.compile(r"\]\([^)]*\)|[\[\]`*_<>\"']")
-_PHRASE_ENDS = frozenset(
-    "to who whose that which where when in on at by with from for of and or is are was will as being be you if it its "
-    "has have used using returned associated belonging containing not can must should may this the a an into within "
-    "against under whom you'd want need object resource instance record entity being".split()
-)
-_FAMILIES = {
-    "string": "string str text varchar char char255 nvarchar edm.string uuid guid edm.guid uri url email",
-    "integer": "integer int int16 int32 int64 long short byte edm.int16 edm.int32 edm.int64 edm.byte bigint",
-    "number": "number float double decimal edm.decimal edm.double edm.single numeric",
-    "boolean": "boolean bool edm.boolean",
-    "array": "array list tuple set sequence iterable",
-    "object": "object dict map json any mapping struct structure record",
-    "time": "date datetime time timestamp edm.datetime edm.datetimeoffset edm.time edm.date edm.timeofday date-time",
-}
-_FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names.split()}
-
-
-@lru_cache(maxsize=20_000)
-def type_family(type_: str) -> str:
-    """``string``, ``integer``, ``number``, ``boolean``, ``array``, ``object``, ``time``, or empty for a type of the source's own."""
-    text = type_.strip().lower()
-    if not text:
-        return "string"
-    if text in _FAMILY_OF:
-        return _FAMILY_OF[text]
-    if text.endswith("[]"):
-        return "array"
-    head = re.split(r"[<\[(,| ]", text, maxsplit=1)[0].rsplit(".", 1)[-1]
-    return _FAMILY_OF.get(head, "")
 
 
 def identifier_of(tool: Tool, parameter: Parameter, ontology: Ontology) -> Identifier | None:
@@ -125,7 +62,7 @@ def identifier_of(tool: Tool, parameter: Parameter, ontology: Ontology) -> Ident
 
 
 class IdentifierReader:
-    """Reads the identifiers of one tool: what all its parameters share is looked up once."""
+    """Finds the identifiers of one tool; what all its parameters share is looked up once."""
 
     def __init__(self, tool: Tool, ontology: Ontology) -> None:
         self.tool = tool
@@ -139,16 +76,16 @@ class IdentifierReader:
         if parameter.enum or type_family(parameter.type) in ("boolean", "time", "object"):
             return None
         tokens = words(parameter.name.rsplit(".", 1)[-1])
-        if not tokens or (type_family(parameter.type) == "number" and _FIELDS.get(tokens[-1]) != "id"):
+        if not tokens or (type_family(parameter.type) == "number" and _FIELD_OF.get(tokens[-1]) != "id"):
             return None
         if _is_bare(tokens):
-            found = self._bare(parameter, _FIELDS.get(tokens[-1], "name"))
+            found = self._bare(parameter, _FIELD_OF.get(tokens[-1], "name"))
         else:
             found = self._named(parameter, tokens) or self._placed(parameter, tokens) or self._plain(parameter, tokens)
         return _with_format(found, parameter)
 
     def _named(self, parameter: Parameter, tokens: list[str]) -> Identifier | None:
-        """The name says it: ``purchase_order_id``."""
+        """By its name: ``purchase_order_id``."""
         entity, field = split_identifier(parameter.name, self.names)
         if not entity:
             return None
@@ -161,59 +98,53 @@ class IdentifierReader:
         if described(parameter.description, self.names) == entity:
             confidence = _both(confidence, 0.5)
             evidence.append("description")
-        return Identifier(entity=entity, field=field, confidence=confidence, evidence=tuple(evidence))
+        return Identifier(entity, field, confidence, tuple(evidence))
 
     def _bare(self, parameter: Parameter, field: str) -> Identifier | None:
-        """A bare ``id``: what stands around it says whose it is."""
+        """A bare ``id``: its path, its parent, its description or the tool say whose it is."""
         step = self._step(parameter)
-        said = described(parameter.description, self.names)
+        named = described(parameter.description, self.names)
         if step is not None and step.collection:
-            agrees = said == step.collection
+            agrees = named == step.collection
             evidence = ("path", "description") if agrees else ("path",)
-            return Identifier(
-                entity=step.collection, field=field, confidence=0.95 if agrees else 0.9, evidence=evidence
-            )
+            return Identifier(step.collection, field, 0.95 if agrees else 0.9, evidence)
         parent = self._parent(parameter.name)
         if parent:
-            return Identifier(entity=parent, field=field, confidence=0.8, evidence=("parent",))
-        if said and "." not in parameter.name:
-            return Identifier(entity=said, field=field, confidence=0.7, evidence=("description",))
+            return Identifier(parent, field, 0.8, ("parent",))
+        if named and "." not in parameter.name:
+            return Identifier(named, field, 0.7, ("description",))
         echo = self._echo(parameter)
         if echo:
-            return Identifier(entity=echo, field=field, confidence=0.6, evidence=("echo",))
+            return Identifier(echo, field, 0.6, ("echo",))
         if self.subject.entity:
-            return Identifier(entity=self.subject.entity, field=field, confidence=0.6, evidence=("tool",))
+            return Identifier(self.subject.entity, field, 0.6, ("tool",))
         return None
 
     def _placed(self, parameter: Parameter, tokens: list[str]) -> Identifier | None:
-        """Its place in the path says it: ``/repos/{owner}/{repo}``, ``/users/{username}``, ``/pods/{name}``."""
+        """By its place in the path: ``/repos/{owner}/{repo}``, ``/users/{username}``, ``/pods/{name}``."""
         step = self._step(parameter)
         if step is None or tokens[-1] in _NOT_KEYS:
             return None
         name = self.names.join(tokens)
         if step.collection and step.collection == name:
-            return Identifier(entity=name, field="id", confidence=0.8, evidence=("name", "path"))
+            return Identifier(name, "id", 0.8, ("name", "path"))
         if step.collection and (name in _KEY_LIKE or (tokens[-1].endswith("name") and step.collection in tokens[0])):
             field = "name" if name.endswith("name") else "id"
-            return Identifier(entity=step.collection, field=field, confidence=0.7, evidence=("path",))
-        return Identifier(entity=name, field="id", confidence=0.45, evidence=("path",))
+            return Identifier(step.collection, field, 0.7, ("path",))
+        return Identifier(name, "id", 0.45, ("path",))
 
     def _plain(self, parameter: Parameter, tokens: list[str]) -> Identifier | None:
-        """No word for an identifier in the name: the description, the format or the tool's own subject may tell."""
+        """By its description, its format or the tool's own subject, where its name is no identifier's."""
         name = self.names.join(tokens)
         if tokens[-1] in _NOT_KEYS or name in GENERIC_NAMES or name in CONTAINER_NAMES or "." in parameter.name:
             return None
-        if _SAID_ID.match(_plainly(parameter.description[:120])):
-            return Identifier(entity=name, field="id", confidence=0.6, evidence=("description",))
+        if _IS_ID.match(_without_links(parameter.description[:120])):
+            return Identifier(name, "id", 0.6, ("description",))
         if parameter.format in ("uuid", "guid") or parameter.type.lower() in ("uuid", "guid", "edm.guid"):
-            return Identifier(entity=name, field="id", confidence=0.6, evidence=("format",))
-        if (
-            name == self.subject.entity
-            and type_family(parameter.type) in ("string", "integer")
-            and "." not in parameter.name
-        ):
-            # A business key is often called as the object itself: PurchaseOrder of a purchase order.
-            return Identifier(entity=name, field="id", confidence=0.6, evidence=("tool",))
+            return Identifier(name, "id", 0.6, ("format",))
+        if name == self.subject.entity and type_family(parameter.type) in ("string", "integer"):
+            # A business key often has the name of the object itself: PurchaseOrder of a purchase order.
+            return Identifier(name, "id", 0.6, ("tool",))
         return None
 
     def _step(self, parameter: Parameter) -> PathStep | None:
@@ -230,7 +161,7 @@ class IdentifierReader:
         return ""
 
     def _echo(self, parameter: Parameter) -> str:
-        """``id`` beside lists in ``/movie/{movie_id}/keywords`` repeats the movie's."""
+        """``id`` beside lists in the answer of ``/movie/{movie_id}/keywords`` repeats the movie's."""
         if "." in parameter.name or not self._lists or len(self.steps) < 2:
             return ""
         last, before = self.steps[-1], self.steps[-2]
@@ -238,25 +169,25 @@ class IdentifierReader:
 
 
 def split_identifier(name: str, names: CanonicalNames) -> tuple[str, str]:
-    """The entity and the field that an identifier's name says: ``from_account_id`` → account, id; empty when it says none."""
+    """The entity and the field in an identifier's name: ``from_account_id`` → account, id; both empty where it names none."""
     tokens = [token for token in words(name.rsplit(".", 1)[-1]) if token not in ("in", "eq", "ne")]
     if len(tokens) == 1:
-        tokens = _unglue(tokens[0])
-    if len(tokens) < 2 or tokens[-1] not in _FIELDS:
+        tokens = _split_word(tokens[0])
+    if len(tokens) < 2 or tokens[-1] not in _FIELD_OF:
         return "", ""
-    field, entity = _FIELDS[tokens[-1]], tokens[:-1]
-    if len(entity) > 1 and entity[-1] in _FIELDS:  # "order_id_number"
+    field, entity = _FIELD_OF[tokens[-1]], tokens[:-1]
+    if len(entity) > 1 and entity[-1] in _FIELD_OF:  # "order_id_number"
         entity = entity[:-1]
     while len(entity) > 1 and entity[0] in _ROLES:
         entity = entity[1:]
-    if entity[-1] in _ROLES or (field != "id" and entity[-1] in _NOT_ENTITIES | _NOT_KEYS):
+    if entity[-1] in _ROLES or (field != "id" and entity[-1] in _NOT_ENTITIES):
         return "", ""
     return names.join(entity), field
 
 
 def described(description: str, names: CanonicalNames) -> str:
-    """The entity that a description says an identifier is of: "The ID of the customer who owns it" → customer."""
-    match = _DESCRIBED.search(_plainly(description[:300]))
+    """The entity in the description of an identifier: "The ID of the customer who owns it" → customer."""
+    match = _DESCRIBED.search(_without_links(description[:300]))
     if match is None:
         return ""
     phrase: list[str] = []
@@ -268,19 +199,19 @@ def described(description: str, names: CanonicalNames) -> str:
 
 
 @lru_cache(maxsize=50_000)
-def _unglue(word: str) -> list[str]:
-    from ontology.names import identified_entity
-
+def _split_word(word: str) -> list[str]:
     entity = identified_entity(word)
     tail = next((tail for tail in ("ids", "id", "uuid", "guid") if word.endswith(tail)), "")
     return [entity, tail] if entity and tail else [word]
 
 
 def _is_bare(tokens: list[str]) -> bool:
-    return all(_FIELDS.get(token) == "id" or token in _ROLES for token in tokens) and _FIELDS.get(tokens[-1]) == "id"
+    return (
+        all(_FIELD_OF.get(token) == "id" or token in _ROLES for token in tokens) and _FIELD_OF.get(tokens[-1]) == "id"
+    )
 
 
-def _plainly(text: str) -> str:
+def _without_links(text: str) -> str:
     return _LINKS.sub(" ", text).lower()
 
 
@@ -292,9 +223,4 @@ def _both(first: float, second: float) -> float:
 def _with_format(found: Identifier | None, parameter: Parameter) -> Identifier | None:
     if found is None or "format" in found.evidence or parameter.format not in ("uuid", "guid"):
         return found
-    return Identifier(
-        entity=found.entity,
-        field=found.field,
-        confidence=_both(found.confidence, 0.5),
-        evidence=(*found.evidence, "format"),
-    )
+    return replace(found, confidence=_both(found.confidence, 0.5), evidence=(*found.evidence, "format"))

@@ -1,7 +1,7 @@
-"""ObjectShapes: an object without a telling name is of the entity whose fields it has.
+"""Shapes of objects: an object whose name names no entity is of the entity that has the same fields.
 
-``cast[]`` of a film's credits has a gender and a profile picture like what ``/person/{person_id}`` returns: its ``id`` is a
-person's. Fields that many entities have count for little.
+``cast[]`` of a film's credits has a gender and a profile picture, as the answer of ``/person/{person_id}`` has: its ``id`` is a
+person's. Fields that many entities have count for little. (The example is of TMDB, the catalogue of the set restbench.)
 """
 
 from __future__ import annotations
@@ -9,16 +9,24 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import NamedTuple
 
-__all__ = ["ObjectShapes"]
+__all__ = ["ObjectShapes", "Owner"]
 
 _MIN_SHARE = 0.55
-_MIN_TELLING = 2
+_MIN_RARE = 2
 _MAX_FIELDS = 200
 
 
+class Owner(NamedTuple):
+    """The entity of an object, with a confidence in [0, 1]."""
+
+    entity: str
+    confidence: float
+
+
 class ObjectShapes:
-    """What the objects of each entity look like, system by system."""
+    """The fields of the objects of each entity, system by system."""
 
     def __init__(self) -> None:
         self._entities: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -30,14 +38,11 @@ class ObjectShapes:
         for field in fields[:_MAX_FIELDS]:
             self._entities[system][field].add(entity)
 
-    def match(self, system: str, fields: Sequence[str]) -> tuple[str, float] | None:
-        """The entity that an object with these fields most likely is, with a confidence, or None.
-
-        Of equals the first in the alphabet.
-        """
+    def match(self, system: str, fields: Sequence[str]) -> Owner | None:
+        """The most likely entity of an object with these fields, or None; of equals the first in the alphabet."""
         known, total = self._entities.get(system, {}), len(self._count.get(system, ()))
         scores: dict[str, float] = defaultdict(float)
-        telling: dict[str, int] = defaultdict(int)
+        rare: dict[str, int] = defaultdict(int)
         weight = 0.0
         for field in fields[:_MAX_FIELDS]:
             entities = known.get(field, ())
@@ -45,11 +50,11 @@ class ObjectShapes:
             weight += idf
             for entity in entities:
                 scores[entity] += idf
-                telling[entity] += len(entities) <= max(1, total // 3)
+                rare[entity] += len(entities) <= max(1, total // 3)
         if not scores or not weight:
             return None
         best = min(scores, key=lambda entity: (-scores[entity], entity))
         share = scores[best] / weight
-        if share < _MIN_SHARE or telling[best] < _MIN_TELLING:
+        if share < _MIN_SHARE or rare[best] < _MIN_RARE:
             return None
-        return best, round(0.75 * share, 4)
+        return Owner(best, round(0.75 * share, 4))

@@ -1,15 +1,16 @@
-"""The ToolProfile of a tool: what it needs and what it offers, as entities and fields instead of parameter names."""
+"""The profile of a tool: the values it consumes and produces."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ingest.linking.catalogue_draft import ConsumedValue, KnownEntities, ProducedValue, ToolDraft, draft_tool
 from ingest.linking.object_shapes import ObjectShapes
+from ingest.linking.tool_draft import KnownEntities, ToolDraft, draft_tool
 from ingest.linking.tool_inputs import consumed_values, free_text_score
 from ingest.linking.tool_outputs import ConsumedKeys, learn_shapes, produced_values
 from ingest.linking.tool_subjects import action_of, local_name, systems_of
+from ingest.linking.values import ConsumedValue, ProducedValue
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
@@ -21,12 +22,12 @@ _GROUPED_BY = frozenset(("has_line_of_business", "has_department", "has_topic", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolProfile:
-    """What a tool needs and offers.
+    """The values that a tool consumes and produces.
 
     :param position: its place in the catalogue.
     :param free_text: how well its inputs take free text, in [0, 1].
-    :param words: the words of its name that are not its verb, for telling near relations.
-    :param groups: the topics and lines of business that its source files it under.
+    :param words: the words of its name without the verb, to compare it with other tools.
+    :param groups: the topics and lines of business that its source gives it.
     """
 
     position: int
@@ -51,7 +52,7 @@ def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[ToolProfile
         draft.entity = _entity(draft, known)
         draft.consumes = consumed_values(draft, known)
         learn_shapes(shapes, draft, known)
-    wanted = ConsumedKeys([draft.consumes for draft in drafts])
+    consumed = ConsumedKeys(value for draft in drafts for value in draft.consumes)
     return [
         ToolProfile(
             position=position,
@@ -60,9 +61,9 @@ def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[ToolProfile
             action=draft.reader.subject.action,
             entity=draft.entity,
             consumes=draft.consumes,
-            produces=produced_values(draft, known, shapes, wanted),
+            produces=produced_values(draft, known, shapes, consumed),
             free_text=free_text_score(draft),
-            words=tuple(dict.fromkeys(_telling(draft.tool))),
+            words=tuple(dict.fromkeys(_name_words(draft.tool))),
             groups=frozenset(_groups(draft.tool, ontology)),
         )
         for position, draft in enumerate(drafts)
@@ -70,9 +71,9 @@ def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[ToolProfile
 
 
 def _entity(draft: ToolDraft, known: KnownEntities) -> str:
-    """The tool's own entity: of those it speaks of, the first that identifiers are known of.
+    """The tool's own entity: of those in its path and name, the first that the catalogue has identifiers of.
 
-    What follows a placeholder in a path is a collection of its own (``/tv/{tv_id}/keywords``), known or not.
+    After a placeholder in a path comes a collection of its own (``/tv/{tv_id}/keywords``), known or not.
     """
     subject, steps = draft.reader.subject, draft.reader.steps
     if len(steps) > 1 and not steps[-1].placeholder and steps[-2].placeholder:
@@ -80,12 +81,12 @@ def _entity(draft: ToolDraft, known: KnownEntities) -> str:
     return next((entity for entity in subject.entities if entity in known.entities), subject.entity)
 
 
-def _telling(tool: Tool) -> Iterator[str]:
+def _name_words(tool: Tool) -> Iterator[str]:
     return (word for word in words(local_name(tool)) if len(word) > 1 and not action_of(word))
 
 
 def _groups(tool: Tool, ontology: Ontology) -> Iterator[str]:
-    """Each group with those it lies in: ``Finance/Tax`` is in ``Finance``."""
+    """Each group with the groups that contain it: ``Finance/Tax`` is in ``Finance``."""
     for key, predicate in ontology.metadata_predicates.items():
         value = tool.metadata.get(key) if predicate in _GROUPED_BY else None
         for name in value if isinstance(value, list) else [value]:

@@ -1,92 +1,115 @@
-"""R-P edges: an output of one tool can fill an input of another, because both speak of the same field of the same entity."""
+"""R-P edges: an output of one tool can fill an input of another, because both are the same field of the same entity."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
-from ingest.linking.catalogue_draft import AUTH_KEY, TYPED_RESOURCE, ConsumedValue
 from ingest.linking.derived_edge import DerivedEdge
-from ingest.linking.link_limits import LinkLimits
 from ingest.linking.output_index import OutputIndex, ProducerMatch
+from ingest.linking.producer_choice import Choice, best_producers
 from ingest.linking.profiles import ToolProfile
+from ingest.linking.values import AUTH_KEY, TYPED_RESOURCE, ConsumedValue
 
-__all__ = ["derive_rp_edges"]
+__all__ = ["LinkLimits", "derive_rp_edges"]
 
 _COMMON_SHARE = 0.3
+_MIN_TOOLS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkLimits:
+    """Trade-off between finding more edges and finding true ones; the defaults are those of a build.
+
+    :param max_providers: most suppliers of one input.
+    :param min_confidence: an edge of less is left out, in [0, 1].
+    :param min_value_providers: a plain value that at most so many tools produce is linked, however small the catalogue is.
+    :param max_value_share: and one of several words that at most this share of the tools produces.
+    :param optional_values: whether optional inputs that are no identifiers are linked too.
+    :param nearest_login: whether of several logins only those with the names nearest to the consumer's are linked.
+    :param resources_across_groups: whether a bare type (``image``) links tools that have groups, but none in common.
+    """
+
+    max_providers: int = 8
+    min_confidence: float = 0.25
+    min_value_providers: int = 5
+    max_value_share: float = 0.01
+    optional_values: bool = False
+    nearest_login: bool = False
+    resources_across_groups: bool = True
+
+
 _AS_BUILT = LinkLimits()
 
 
 def derive_rp_edges(
-    profiles: list[ToolProfile], offers: OutputIndex, limits: LinkLimits = _AS_BUILT
+    profiles: Sequence[ToolProfile], index: OutputIndex, limits: LinkLimits = _AS_BUILT
 ) -> Iterator[DerivedEdge]:
-    """The ``supplies`` edges of a catalogue, input by input in its order, the best providers first.
+    """The ``supplies`` edges of a catalogue, input by input in its order, the best suppliers first.
 
-    Inputs that are required, and identifiers that are not, are linked; optional fields deep in a body are not.
+    Required inputs, and identifiers that are optional, are linked; optional fields inside a body are not.
     """
     for profile in profiles:
-        for need in profile.consumes:
-            optional = (need.identifier or limits.optional_values) and "." not in need.parameter
-            if need.required or optional:
-                yield from _providers(need, profile, offers, limits)
+        for consumed in profile.consumes:
+            optional = (consumed.identifier or limits.optional_values) and "." not in consumed.parameter
+            if consumed.required or optional:
+                yield from _suppliers(consumed, profile, index, limits)
 
 
-def _providers(
-    need: ConsumedValue, asking: ToolProfile, offers: OutputIndex, limits: LinkLimits
+def _suppliers(
+    consumed: ConsumedValue, consumer: ToolProfile, index: OutputIndex, limits: LinkLimits
 ) -> Iterator[DerivedEdge]:
-    common = _weight(need, offers, limits)
-    if common == 0.0:
+    rarity = _rarity(consumed, index, limits)
+    if rarity == 0.0:
         return
-    best: dict[str, tuple[float, ProducerMatch]] = {}
-    for found in offers.find(need, asking):
-        if need.key[0] == TYPED_RESOURCE and not limits.resources_across_groups and found.apart:
-            continue
-        near = _near(need, found, offers)
-        confidence = round(need.confidence * found.offer.confidence * found.fit * common * near, 4)
-        known = best.get(found.profile.id)
-        if confidence >= limits.min_confidence and (known is None or confidence > known[0]):
-            best[found.profile.id] = (confidence, found)
-    kept = _nearest(best.values()) if limits.nearest_login and need.key == AUTH_KEY else best.values()
-    ranked = sorted(kept, key=lambda item: (not item[1].same_system, -item[0], item[1].profile.id))
-    for confidence, found in ranked[: limits.max_providers]:
-        entity, field = found.offer.key
+
+    def confidence(match: ProducerMatch) -> float:
+        if consumed.key[0] == TYPED_RESOURCE and not limits.resources_across_groups and match.other_group:
+            return 0.0
+        overlap = _overlap_factor(consumed, match, index)
+        return consumed.confidence * match.produced.confidence * match.fit * rarity * overlap
+
+    best = best_producers(consumed, consumer, index, confidence, limits.min_confidence)
+    kept = _nearest(best) if limits.nearest_login and consumed.key == AUTH_KEY else best
+    ranked = sorted(kept, key=lambda each: (not each.match.same_system, -each.confidence, each.match.profile.id))
+    for choice in ranked[: limits.max_providers]:
+        entity, field = choice.match.produced.key
         yield DerivedEdge(
-            source=found.profile.id,
+            source=choice.match.profile.id,
             predicate="supplies",
-            target=asking.id,
-            parameter=need.parameter,
-            output=found.offer.output,
+            target=consumer.id,
+            parameter=consumed.parameter,
+            output=choice.match.produced.output,
             entity="" if entity == TYPED_RESOURCE else entity,
             field=field,
-            confidence=confidence,
+            confidence=choice.confidence,
         )
 
 
-def _nearest(found: Collection[tuple[float, ProducerMatch]]) -> Iterator[tuple[float, ProducerMatch]]:
-    """Those of the asking tool's own system, where there are; of several those whose names share most with its name."""
-    own = [each for each in found if each[1].same_system] or list(found)
-    most = max((one.near for _, one in own), default=0.0)
-    return (each for each in own if len(own) == 1 or each[1].near >= most > 0)
+def _nearest(found: Collection[Choice]) -> list[Choice]:
+    """The producers of the consumer's own system, where there are any; of several those that share most of its name."""
+    own = [each for each in found if each.match.same_system] or list(found)
+    most = max((each.match.name_overlap for each in own), default=0.0)
+    return [each for each in own if len(own) == 1 or each.match.name_overlap >= most > 0]
 
 
-def _weight(need: ConsumedValue, offers: OutputIndex, limits: LinkLimits) -> float:
-    """What the rarity of the key leaves of the confidence; 0 where so many offer it that it tells nothing."""
-    count, total = offers.count.get(need.key, 0), offers.tools
-    if need.identifier:
-        # The entity is known: that many tools speak of it is no doubt, unless nearly all do.
-        return 0.8 if total >= 20 and count > _COMMON_SHARE * total else 1.0
-    if need.key == AUTH_KEY:
+def _rarity(consumed: ConsumedValue, index: OutputIndex, limits: LinkLimits) -> float:
+    """A factor for how few tools produce the key; 0 where so many do that a link would be arbitrary."""
+    count, total = index.count.get(consumed.key, 0), index.tools
+    if consumed.identifier:
+        # The entity is known: that many tools produce it is no reason for doubt, unless nearly all do.
+        return 0.8 if total >= _MIN_TOOLS and count > _COMMON_SHARE * total else 1.0
+    if consumed.key == AUTH_KEY:
         return 1.0
-    if need.key[0] == TYPED_RESOURCE:
-        return 0.5 + 0.5 * offers.specificity(need.key)
-    share = limits.max_value_share * total if " " in need.key[1] else 0
+    if consumed.key[0] == TYPED_RESOURCE:
+        return 0.5 + 0.5 * index.specificity(consumed.key)
+    share = limits.max_value_share * total if " " in consumed.key[1] else 0
     if count > max(limits.min_value_providers, share):
         return 0.0
-    return 0.4 + 0.6 * offers.specificity(need.key)
+    return 0.4 + 0.6 * index.specificity(consumed.key)
 
 
-def _near(need: ConsumedValue, found: ProducerMatch, offers: OutputIndex) -> float:
-    if (
-        need.key == AUTH_KEY and offers.count[AUTH_KEY] > 1
-    ):  # of several logins only the same application's opens its door
-        return 0.4 + 0.6 * found.near
-    return 0.85 + 0.15 * found.near
+def _overlap_factor(consumed: ConsumedValue, match: ProducerMatch, index: OutputIndex) -> float:
+    if consumed.key == AUTH_KEY and index.count[AUTH_KEY] > 1:  # a login is that of the same application only
+        return 0.4 + 0.6 * match.name_overlap
+    return 0.85 + 0.15 * match.name_overlap

@@ -1,62 +1,54 @@
-"""What a tool offers: its documented outputs as entities and fields, and what its name lets conclude where they are silent."""
+"""The values that a tool produces: its documented outputs, and what its name allows to conclude where they say nothing."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from ingest.linking.catalogue_draft import (
-    AUTH_KEY,
-    AUTH_NAMES,
-    ID_FIELDS,
-    PLAIN_VALUE,
-    TYPED_RESOURCE,
-    ConsumedValue,
-    KnownEntities,
-    ProducedValue,
-    ToolDraft,
-    is_resource,
-)
-from ingest.linking.identifiers import CONTAINER_NAMES, GENERIC_NAMES, Identifier, split_identifier, type_family
-from ingest.linking.object_shapes import ObjectShapes
+from ingest.linking.identifiers import CONTAINER_NAMES, GENERIC_NAMES, Identifier, split_identifier
+from ingest.linking.object_shapes import ObjectShapes, Owner
+from ingest.linking.tool_draft import AUTH_NAMES, ID_FIELDS, KnownEntities, ToolDraft, is_resource
 from ingest.linking.tool_inputs import QUALIFIERS, free_text_score
 from ingest.linking.tool_subjects import local_name
+from ingest.linking.type_families import WORDS, type_family
+from ingest.linking.values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, Key, ProducedValue
+from ingest.word_lists import word_list
 from ontology.names import words
 from ontology.tool import Parameter
 
 __all__ = ["ConsumedKeys", "learn_shapes", "produced_values"]
 
-_LOGIN = frozenset(("login", "signin", "authenticate", "authorize", "logon", "auth"))
+_LOGIN = word_list(WORDS, "login_words")
+_TYPE_NOISE = word_list(WORDS, "type_noise")
 _TYPE_WORDS = re.compile(r"[A-Z][A-Za-z0-9]+|[a-z_]+")
-_TYPE_NOISE = frozenset("list dict any optional union str int float bool none set tuple sequence iterable".split())
 _A_KIND_OF = 0.92
-_SPEAKS_OF = 0.75
+_REFERS_TO = 0.75
 _CONCLUDED = {"search": 0.6, "list": 0.55, "get": 0.45, "create": 0.4}
 
 
 class ConsumedKeys:
-    """The keys that some tool needs: an offer of another key links nothing and is not kept."""
+    """The keys that some tool consumes: a produced value of another key links nothing and is not kept."""
 
-    def __init__(self, needs: Sequence[tuple[ConsumedValue, ...]]) -> None:
-        wanted = sorted({(need.key, need.identifier) for group in needs for need in group})
-        self._keys = {key for key, _ in wanted}
+    def __init__(self, values: Iterable[ConsumedValue]) -> None:
+        consumed = sorted({(value.key, value.identifier) for value in values})
+        self._keys = {key for key, _ in consumed}
         self._fields: dict[str, list[str]] = {}
-        self._heads: set[tuple[str, str]] = set()
-        for (entity, field), identifier in wanted:
+        self._heads: set[Key] = set()
+        for (entity, field), identifier in consumed:
             if identifier:
                 self._fields.setdefault(entity, []).append(field)
                 self._heads.add((_head(entity), field))
 
-    def __contains__(self, key: tuple[str, str]) -> bool:
+    def __contains__(self, key: Key) -> bool:
         return key in self._keys or key in self._heads or (_head(key[0]), key[1]) in self._keys
 
     def fields(self, entity: str) -> Sequence[str]:
-        """By which identifiers the entity is asked for; ``id`` where none asks."""
+        """The identifiers of the entity that tools consume; ``id`` where there is none."""
         return self._fields.get(entity, ("id",))
 
 
 def learn_shapes(shapes: ObjectShapes, draft: ToolDraft, known: KnownEntities) -> None:
-    """Learn what the objects in the outputs look like whose entity is beyond doubt."""
+    """Learn the fields of the objects in the outputs whose entity is certain."""
     for output, found in draft.outputs:
         prefix, _, last = output.name.rpartition(".")
         if found is None or last not in ID_FIELDS or "echo" in found.evidence:
@@ -67,19 +59,19 @@ def learn_shapes(shapes: ObjectShapes, draft: ToolDraft, known: KnownEntities) -
 
 
 def produced_values(
-    draft: ToolDraft, known: KnownEntities, shapes: ObjectShapes, wanted: ConsumedKeys
+    draft: ToolDraft, known: KnownEntities, shapes: ObjectShapes, consumed: ConsumedKeys
 ) -> tuple[ProducedValue, ...]:
-    """The offers of a tool that some tool needs, the best of each output and key."""
-    own = {need.key for need in draft.consumes if need.identifier}
-    documented = [offer for offer in _documented(draft, known, shapes, own) if offer.key in wanted]
-    gives_own = any(offer.key[0] == draft.entity for offer in documented)
-    best: dict[tuple[tuple[str, str], str], ProducedValue] = {}
-    for offer in (*documented, *_concluded(draft, known, wanted, own, silent=not gives_own)):
-        before = best.get((offer.key, offer.output))
-        if offer.key in wanted and (before is None or before.confidence < offer.confidence):
-            best[offer.key, offer.output] = offer
+    """The values of a tool that some tool consumes, the best of each output and key."""
+    own = {value.key for value in draft.consumes if value.identifier}
+    documented = [value for value in _documented(draft, known, shapes, own) if value.key in consumed]
+    gives_own = any(value.key[0] == draft.entity for value in documented)
+    best: dict[tuple[Key, str], ProducedValue] = {}
+    for value in (*documented, *_concluded(draft, known, consumed, own, silent=not gives_own)):
+        before = best.get((value.key, value.output))
+        if value.key in consumed and (before is None or before.confidence < value.confidence):
+            best[value.key, value.output] = value
     # Of equals the outermost: the id of the object itself before the same id in one of its parts.
-    return tuple(sorted(best.values(), key=lambda offer: offer.output.count(".")))
+    return tuple(sorted(best.values(), key=lambda value: value.output.count(".")))
 
 
 def _head(entity: str) -> str:
@@ -93,66 +85,61 @@ def _fields(draft: ToolDraft, prefix: str) -> list[str]:
 
 
 def _documented(
-    draft: ToolDraft, known: KnownEntities, shapes: ObjectShapes, own: Collection[tuple[str, str]]
+    draft: ToolDraft, known: KnownEntities, shapes: ObjectShapes, own: Collection[Key]
 ) -> Iterator[ProducedValue]:
-    owners: dict[str, tuple[str, float]] = {}
+    owners: dict[str, Owner] = {}
     for output, found in draft.outputs:
         if is_resource(output):
-            yield _offer(output, (TYPED_RESOURCE, output.type.lower()), 0.8)
+            yield _produced(output, (TYPED_RESOURCE, output.type.lower()), 0.8)
         prefix, _, last = output.name.rpartition(".")
         if found is None:
             yield from _plain(draft, output, known, own)
             continue
-        owner, confidence = found.entity, found.confidence
+        owner = Owner(found.entity, found.confidence)
         if last in ID_FIELDS and "name" not in found.evidence:
             if prefix not in owners:
                 owners[prefix] = _owner(draft, prefix, found, known, shapes)
-            owner, confidence = owners[prefix]
-        # What the caller gave it comes back as an echo, unless it stands in a list of others.
-        if owner and ("[]" in prefix or (owner, found.field) not in own):
-            yield _offer(output, (owner, found.field), confidence, relevance=_relevance(draft, owner))
+            owner = owners[prefix]
+        # A value of the request comes back as an echo, unless it stands in a list of others.
+        key = (owner.entity, found.field)
+        if owner.entity and ("[]" in prefix or key not in own):
+            yield _produced(output, key, owner.confidence, relevance=_relevance(draft, owner.entity))
 
 
-def _plain(
-    draft: ToolDraft, output: Parameter, known: KnownEntities, own: Collection[tuple[str, str]]
-) -> Iterator[ProducedValue]:
-    """The offers of an output that is no identifier."""
+def _plain(draft: ToolDraft, output: Parameter, known: KnownEntities, own: Collection[Key]) -> Iterator[ProducedValue]:
+    """The values of an output that is no identifier."""
     family = type_family(output.type)
     if family == "boolean":
         return
     for entity in _type_entities(draft, output, known):
         if (entity, "id") not in own:
-            yield _offer(output, (entity, "id"), 0.65, relevance=_relevance(draft, entity))
+            yield _produced(output, (entity, "id"), 0.65, relevance=_relevance(draft, entity))
     name = draft.reader.names.canonical(output.name.rsplit(".", 1)[-1])
     listed = "[]" in output.name
     if name in AUTH_NAMES:
-        yield _offer(output, AUTH_KEY, 0.9)
+        yield _produced(output, AUTH_KEY, 0.9)
     elif known.is_key(draft.system, name) and family in ("string", "integer"):
         if listed or (name, "id") not in own:
-            yield _offer(output, (name, "id"), 0.65, relevance=_relevance(draft, name))
+            yield _produced(output, (name, "id"), 0.65, relevance=_relevance(draft, name))
     elif name and name not in GENERIC_NAMES and name not in CONTAINER_NAMES:
-        yield _offer(output, (PLAIN_VALUE, name), 0.8)
+        yield _produced(output, (PLAIN_VALUE, name), 0.8)
     elif name and draft.entity:
-        yield _offer(output, (PLAIN_VALUE, f"{draft.entity} {name}"), 0.7)
+        yield _produced(output, (PLAIN_VALUE, f"{draft.entity} {name}"), 0.7)
 
 
-def _owner(
-    draft: ToolDraft, prefix: str, found: Identifier, known: KnownEntities, shapes: ObjectShapes
-) -> tuple[str, float]:
-    """Whose the ``id`` of the object at ``prefix`` is: what its parent or tool says, else what its fields look like."""
-    said = draft.entity if "tool" in found.evidence else found.entity
-    if said in known.entities:
-        return said, found.confidence
-    alike = shapes.match(draft.system, _fields(draft, prefix))
-    return alike if alike is not None else (said, found.confidence)
+def _owner(draft: ToolDraft, prefix: str, found: Identifier, known: KnownEntities, shapes: ObjectShapes) -> Owner:
+    """The entity of the ``id`` of the object at ``prefix``: by its parent or tool, else by the fields beside it."""
+    named = draft.entity if "tool" in found.evidence else found.entity
+    similar = None if named in known.entities else shapes.match(draft.system, _fields(draft, prefix))
+    return similar or Owner(named, found.confidence)
 
 
 def _relevance(draft: ToolDraft, entity: str) -> float:
-    """How much the tool is about the entity; a search that names none is about all it finds."""
+    """How much the tool is about the entity; a search that names none is about all entities that it finds."""
     subject = draft.reader.subject
     if subject.entity == entity or (subject.action == "search" and not draft.entity):
         return 1.0
-    return _A_KIND_OF if draft.entity == entity else _SPEAKS_OF
+    return _A_KIND_OF if draft.entity == entity else _REFERS_TO
 
 
 def _type_entities(draft: ToolDraft, output: Parameter, known: KnownEntities) -> Iterator[str]:
@@ -166,9 +153,9 @@ def _type_entities(draft: ToolDraft, output: Parameter, known: KnownEntities) ->
 
 
 def _concluded(
-    draft: ToolDraft, known: KnownEntities, wanted: ConsumedKeys, own: Collection[tuple[str, str]], *, silent: bool
+    draft: ToolDraft, known: KnownEntities, consumed: ConsumedKeys, own: Collection[Key], *, silent: bool
 ) -> Iterator[ProducedValue]:
-    """What a tool gives by its name.
+    """The values that the name of a tool allows to conclude.
 
     :param silent: whether its documented outputs do not hold its own entity.
     """
@@ -187,7 +174,7 @@ def _concluded(
         confidence = _CONCLUDED[subject.action]
         if subject.action == "get" and free_text_score(draft):
             confidence = 0.6  # get customer by phone: words in, the customer out
-        for field in wanted.fields(draft.entity):
+        for field in consumed.fields(draft.entity):
             if (draft.entity, field) not in own:
                 key = (draft.entity, field)
                 yield ProducedValue(
@@ -199,7 +186,7 @@ def _concluded(
 
 
 def _may_hide(draft: ToolDraft) -> bool:
-    """Whether the outputs leave room for what they do not say: none, few, or an object or list without its fields."""
+    """Whether the outputs may hold more than they document: none, few, or an object or list without its fields."""
     names = [output.name for output, _ in draft.outputs]
     if len(names) <= 2:
         return True
@@ -207,5 +194,5 @@ def _may_hide(draft: ToolDraft) -> bool:
     return any(not any(name.startswith((f"{o.name}.", f"{o.name}[")) for name in names) for o in opaque)
 
 
-def _offer(output: Parameter, key: tuple[str, str], confidence: float, *, relevance: float = 1.0) -> ProducedValue:
+def _produced(output: Parameter, key: Key, confidence: float, *, relevance: float = 1.0) -> ProducedValue:
     return ProducedValue(output=output.name, type=output.type, key=key, confidence=confidence, relevance=relevance)

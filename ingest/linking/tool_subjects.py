@@ -1,4 +1,4 @@
-"""What a tool does, and to what: its kind of action and the entity it is about, read from its path and name."""
+"""The subject of a tool: its kind of action and the entity it is about, read from its path and name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ingest.linking.type_families import WORDS
+from ingest.word_lists import word_groups, word_list
 from ontology.names import expand, noun_lemma, verb_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
@@ -24,39 +26,21 @@ __all__ = [
     "systems_of",
 ]
 
-ACTIONS: Mapping[str, frozenset[str]] = {
-    "search": frozenset("search find lookup look query match suggest autocomplete resolve locate identify".split()),
-    "list": frozenset("list browse discover enumerate index".split()),
-    "get": frozenset(
-        "get fetch read retrieve show view describe check obtain load display watch export calculate compute estimate "
-        "determine convert count".split()
-    ),
-    "create": frozenset(
-        "create add new post insert register book place submit generate open make send upload save schedule order".split()
-    ),
-    "update": frozenset("update modify change set edit patch put replace rename assign adjust reschedule".split()),
-    "delete": frozenset("delete remove cancel unfollow destroy drop clear revoke unstar terminate".split()),
-}
-"""Kind of action → the verbs that name it; what no list has is ``act``."""
-
-_VERBS = {verb: action for action, verbs in ACTIONS.items() for verb in verbs}
+_ACTIONS = word_groups(WORDS, "actions")
+_ACTION_OF = {verb: action for action, verbs in _ACTIONS.items() for verb in verbs}
 _METHODS = {"get": "get", "post": "create", "put": "update", "patch": "update", "delete": "delete"}
-_LEADING = frozenset(
-    "a an the all my your our current new single multiple batch bulk many any of user's users' this these".split()
-)
-_FILLERS = frozenset("detail details information info data record records list lists all result results".split())
-_NOTHING = _FILLERS | frozenset(
-    "get post put patch delete api apis endpoint request response parameter parameters me test".split()
-)
-_PREPOSITIONS = frozenset("by for from with in on of to using via at into per as without within between and or".split())
+_LEADING = word_list(WORDS, "leading")
+_FILLERS = word_list(WORDS, "fillers")
+_NOT_OBJECTS = _FILLERS | word_list(WORDS, "not_objects")
+_PREPOSITIONS = word_list(WORDS, "prepositions")
 _PATH_NOISE = re.compile(r"^(?:api|apis|rest|odata|v\d+(?:\.\d+)?(?:(?:alpha|beta|p)\d*)*|me|search|watch)$")
 _PLACEHOLDER = re.compile(r"^(?:\{(?P<brace>[^}]*)\}|:(?P<colon>\w+)|<(?P<angle>[^>]*)>|\((?P<paren>\w*)\))$")
-_SHARED_ENOUGH = 0.5
+_MAX_DISTINCT = 0.5
 _MAX_CACHED = 500_000
 
 
 class CanonicalNames:
-    """Canonical names under one list of abbreviations, remembered: catalogues use few names very often."""
+    """Canonical names under one list of abbreviations, cached: a catalogue uses few names very often."""
 
     def __init__(self, abbreviations: Mapping[str, str]) -> None:
         self._abbreviations = dict(abbreviations)
@@ -77,14 +61,14 @@ class CanonicalNames:
         return " ".join(noun_lemma(token) for token in expand(tokens, self._abbreviations))
 
 
+def canonical_names(ontology: Ontology) -> CanonicalNames:
+    """The cached canonical names of an ontology."""
+    return _names(ontology.digest, tuple(sorted(ontology.abbreviations.items())))
+
+
 @lru_cache(maxsize=4)
 def _names(digest: str, abbreviations: tuple[tuple[str, str], ...]) -> CanonicalNames:
     return CanonicalNames(dict(abbreviations))
-
-
-def canonical_names(ontology: Ontology) -> CanonicalNames:
-    """The remembered canonical names of an ontology."""
-    return _names(ontology.digest, tuple(sorted(ontology.abbreviations.items())))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +82,11 @@ class PathStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What a tool does, and to what.
+    """The subject of a tool.
 
     :param action: ``search``, ``list``, ``get``, ``create``, ``update``, ``delete`` or ``act``.
     :param entity: canonical name of the entity it is about, or empty.
-    :param entities: that one and others that its path or name speak of, the most likely first.
+    :param entities: that one and others in its path or name, the most likely first.
     """
 
     action: str
@@ -129,7 +113,7 @@ def path_steps(tool: Tool, names: CanonicalNames) -> tuple[PathStep, ...]:
 
 
 def subject_of(tool: Tool, ontology: Ontology) -> Subject:
-    """What the tool does, and to what."""
+    """The subject of the tool."""
     names = canonical_names(ontology)
     steps = path_steps(tool, names)
     action, objects = _from_name(local_name(tool), names)
@@ -144,10 +128,10 @@ def subject_of(tool: Tool, ontology: Ontology) -> Subject:
 
 
 def systems_of(tools: Sequence[Tool], ontology: Ontology) -> list[str]:
-    """The system that each tool belongs to: its namespace and the application that its metadata name.
+    """The system that each tool belongs to: its namespace and the application in its metadata.
 
-    Of the metadata keys that may name it, the first counts whose values several tools share: a key with a value of its own for
-    nearly every tool names the tool.
+    Of the metadata keys that may name the application, the first with values that several tools share is taken: a key with
+    another value for nearly every tool names the tool.
     """
     keys = [key for key, predicate in ontology.metadata_predicates.items() if predicate == "has_system"]
     values: dict[str, Counter[str]] = {key: Counter() for key in keys}
@@ -156,7 +140,7 @@ def systems_of(tools: Sequence[Tool], ontology: Ontology) -> list[str]:
             if value := _text_of(tool, key):
                 values[key][value] += 1
     distinct = {key: len(counts) / counts.total() for key, counts in values.items() if counts}
-    ranked = sorted(distinct, key=lambda key: (max(distinct[key], _SHARED_ENOUGH), keys.index(key)))
+    ranked = sorted(distinct, key=lambda key: (max(distinct[key], _MAX_DISTINCT), keys.index(key)))
     return [
         f"{tool.namespace}|{next((value for key in ranked if (value := _text_of(tool, key))), '')}" for tool in tools
     ]
@@ -169,18 +153,18 @@ def _text_of(tool: Tool, key: str) -> str:
 
 def _path_action(path: str, steps: tuple[PathStep, ...], named: str, method: str) -> str:
     tokens = set(words(path))
-    if tokens & ACTIONS["search"]:
+    if tokens & _ACTIONS["search"]:
         return "search"
     if method in ("", "get"):
         if named in ("search", "list"):
             return named
         return "get" if not steps or steps[-1].placeholder else "list"
-    # A POST may well read: its name then says so.
+    # A POST may read; its name then says so.
     return named if method == "create" and named != "act" else method
 
 
 def local_name(tool: Tool) -> str:
-    """The tool's name without what stands before it for its server or source (``github: list issues``)."""
+    """The tool's name without its server or source (``github: list issues``)."""
     name = tool.name.rsplit("__", 1)[-1]
     _, colon, tail = name.rpartition(": ")
     return tail if colon and tail.strip() else name
@@ -189,7 +173,7 @@ def local_name(tool: Tool) -> str:
 @lru_cache(maxsize=100_000)
 def action_of(word: str) -> str:
     """The kind of action that a lower-case word names as a verb, or empty."""
-    return _VERBS.get(word) or _VERBS.get(verb_lemma(word), "")
+    return _ACTION_OF.get(word) or _ACTION_OF.get(verb_lemma(word), "")
 
 
 def _from_name(name: str, names: CanonicalNames) -> tuple[str, list[str]]:
@@ -198,7 +182,7 @@ def _from_name(name: str, names: CanonicalNames) -> tuple[str, list[str]]:
     before = segments[-2] if len(segments) > 1 else []
     place = next((i for i, token in enumerate(tokens) if action_of(token)), None)
     if place is None:
-        # A verb of no list ("follow artists"), or none at all.
+        # A verb of no list ("follow artists"), or no verb.
         return "act", [*_objects(tokens, names), *_objects(tokens[1:], names), *_objects(before, names)]
     after = _objects(tokens[place + 1 :], names)
     here = after or _objects(tokens[:place], names)
@@ -206,7 +190,7 @@ def _from_name(name: str, names: CanonicalNames) -> tuple[str, list[str]]:
 
 
 def _objects(tokens: list[str], names: CanonicalNames) -> list[str]:
-    """Names for the object of a phrase, the whole first: ``order status by id`` → order status, order."""
+    """Names for the object of a phrase, the longest first: ``order status by id`` → order status, order."""
     while tokens and (tokens[0] in _LEADING or (tokens[0] in _FILLERS and len(tokens) > 1)):
         tokens = tokens[1:]
     cut = next((i for i, token in enumerate(tokens) if token in _PREPOSITIONS), len(tokens))
@@ -214,4 +198,4 @@ def _objects(tokens: list[str], names: CanonicalNames) -> list[str]:
     while len(tokens) > 1 and tokens[-1] in _FILLERS:
         tokens = tokens[:-1]
     found = [tokens, tokens[:-1], tokens[-1:]] if len(tokens) > 1 else [tokens]
-    return [names.join(words_) for words_ in found if words_ and not _NOTHING.issuperset(words_)]
+    return [names.join(words_) for words_ in found if words_ and not _NOT_OBJECTS.issuperset(words_)]

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ingest.linking import LinkLimits
 from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
-from ingest.linking.link_limits import LinkLimits
-from ingest.linking.output_index import type_fit
 from ingest.linking.resolver_edges import MAX_RESOLVERS
+from ingest.linking.type_families import type_fit
 from ingest.sources import read_catalog
 from ontology import Parameter, Tool, load_ontology
 

@@ -1,6 +1,6 @@
-"""What is known of a catalogue while it is read: drafts of its tools, its entities, and the slots that are to be joined.
+"""Drafts of the tools of a catalogue, while it is read, and the entities that it knows.
 
-One tool's document explains another's: that ``movie_id`` is asked for somewhere makes *movie* an entity, and so the
+The document of one tool explains that of another: the input ``movie_id`` of one tool makes *movie* an entity, and so the
 ``results[].id`` of ``/movie/popular`` the id of a movie.
 """
 
@@ -8,32 +8,29 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader, type_family
+from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader
+from ingest.linking.type_families import type_family
+from ingest.linking.values import ConsumedValue
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 
 __all__ = [
-    "AUTH_KEY",
     "AUTH_NAMES",
     "BARE_IDENTIFIERS",
     "ID_FIELDS",
-    "PLAIN_VALUE",
-    "TYPED_RESOURCE",
-    "ConsumedValue",
     "KnownEntities",
-    "ProducedValue",
+    "Slot",
     "ToolDraft",
     "draft_tool",
     "is_resource",
 ]
 
-AUTH_KEY = ("session", "token")
-"""The key under which session ids and tokens are needed, and offered by what logs in."""
 AUTH_NAMES = frozenset(
-    (
+    [
         "token",
         "session",
         "session id",
@@ -42,49 +39,19 @@ AUTH_NAMES = frozenset(
         "session token",
         "authentication token",
         "user token",
-    )
+    ]
 )
-PLAIN_VALUE = ""
-"""Stands for the entity in the key of a plain value."""
-TYPED_RESOURCE = "a"
-"""Stands for the entity in the key of a typed resource (``image``)."""
 BARE_IDENTIFIERS = frozenset(("id", "uuid", "guid", "identifier"))
-"""Canonical names of identifiers that say not of what."""
+"""Canonical names of identifiers that do not say of what."""
 ID_FIELDS = frozenset(("id", "uuid", "_id", "Id", "ID"))
 _GENERIC_SLOT = re.compile(r"^(?:input|output|in|out|result|arg|data|value|file|source|return)?[_ ]?\d*$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConsumedValue:
-    """An input, as what it takes.
+class Slot(NamedTuple):
+    """An input or an output, and what it identifies."""
 
-    :param key: (entity, field); for plain values and typed resources see ``PLAIN_VALUE`` and ``TYPED_RESOURCE``.
-    :param confidence: that it takes this, in [0, 1].
-    :param identifier: whether it identifies the entity.
-    """
-
-    parameter: str
-    type: str
-    key: tuple[str, str]
-    confidence: float
-    required: bool
-    identifier: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProducedValue:
-    """An output, as what it gives.
-
-    :param output: empty where it is concluded from the tool's name.
-    :param relevance: how much the tool is about the entity: 1 wholly, less for a kind of it (popular movies), least where it
-        merely speaks of it.
-    """
-
-    output: str
-    type: str
-    key: tuple[str, str]
-    confidence: float
-    relevance: float = 1.0
+    parameter: Parameter
+    identifier: Identifier | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -96,8 +63,8 @@ class ToolDraft:
 
     reader: IdentifierReader
     system: str
-    inputs: list[tuple[Parameter, Identifier | None]]
-    outputs: list[tuple[Parameter, Identifier | None]]
+    inputs: list[Slot]
+    outputs: list[Slot]
     entity: str = ""
     consumes: tuple[ConsumedValue, ...] = ()
 
@@ -107,24 +74,24 @@ class ToolDraft:
         return self.reader.tool
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class KnownEntities:
     """The entities that a catalogue has identifiers of.
 
-    :param entities: entity → in how many tools an identifier of it is asked for.
-    :param keys: system → entities whose key is called as they are (``PurchaseOrder`` of a purchase order).
+    :param entities: entity → number of tools that take an identifier of it.
+    :param keys: system → entities whose key has their own name (``PurchaseOrder`` of a purchase order).
     """
 
-    entities: Counter[str] = field(default_factory=Counter)
-    keys: dict[str, frozenset[str]] = field(default_factory=dict)
+    entities: Counter[str]
+    keys: Mapping[str, frozenset[str]]
 
     @classmethod
     def of(cls, drafts: Sequence[ToolDraft]) -> KnownEntities:
-        """What the inputs of all tools say."""
+        """The entities of the inputs of all tools."""
         entities: Counter[str] = Counter()
         named: dict[str, Counter[str]] = defaultdict(Counter)
         for draft in drafts:
-            found = [one for _, one in draft.inputs if one is not None and one.confidence >= 0.5]
+            found = [slot.identifier for slot in draft.inputs if slot.identifier and slot.identifier.confidence >= 0.5]
             entities.update({one.entity for one in found if one.evidence != ("tool",)})
             named[draft.system].update({one.entity for one in found if one.evidence == ("tool",)} - GENERIC_NAMES)
         keys = {
@@ -136,7 +103,7 @@ class KnownEntities:
         return cls(entities, keys)
 
     def is_key(self, system: str, name: str) -> bool:
-        """Whether a parameter of this name holds the key of the entity that it is called as."""
+        """Whether a parameter of this name holds the key of the entity with the same name."""
         return name in self.keys.get(system, ())
 
 
@@ -146,8 +113,8 @@ def draft_tool(tool: Tool, system: str, ontology: Ontology) -> ToolDraft:
     return ToolDraft(
         reader=reader,
         system=system,
-        inputs=[(parameter, reader.identifier(parameter)) for parameter in tool.parameters],
-        outputs=[(output, reader.identifier(output)) for output in tool.returns],
+        inputs=[Slot(parameter, reader.identifier(parameter)) for parameter in tool.parameters],
+        outputs=[Slot(output, reader.identifier(output)) for output in tool.returns],
     )
 
 

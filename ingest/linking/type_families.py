@@ -1,0 +1,43 @@
+"""Families of types: the names of sources for one kind of value, and which value goes into which slot."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from ingest.word_lists import word_groups
+
+__all__ = ["WORDS", "type_family", "type_fit"]
+
+WORDS = "linking/linking_words.yaml"
+"""The word lists of this folder."""
+_FAMILY_OF = {name: family for family, names in word_groups(WORDS, "type_families").items() for name in names}
+
+
+@lru_cache(maxsize=20_000)
+def type_family(type_: str) -> str:
+    """``string``, ``integer``, ``number``, ``boolean``, ``array``, ``object``, ``time``, or empty for a type of the source's own."""
+    text = type_.strip().lower()
+    if not text:
+        return "string"
+    if text in _FAMILY_OF:
+        return _FAMILY_OF[text]
+    if text.endswith("[]"):
+        return "array"
+    head = re.split(r"[<\[(,| ]", text, maxsplit=1)[0].rsplit(".", 1)[-1]
+    return _FAMILY_OF.get(head, "")
+
+
+def type_fit(given: str, needed: str, *, identifier: bool) -> float:
+    """How well a value of one type goes into a slot of another: 1 for the same family, 0 for never."""
+    one, other = type_family(given), type_family(needed)
+    if not given or one == other:
+        return 1.0 if one or not given or given.lower() == needed.lower() else 0.6
+    pair = {one, other}
+    if "boolean" in pair:
+        return 0.0
+    if pair <= {"string", "integer", "number"}:
+        return 1.0 if identifier or pair == {"integer", "number"} else 0.7
+    if "array" in pair or pair == {"string", "time"}:
+        return 0.9
+    return 0.5 if "object" in pair or "" in pair else 0.4

@@ -1,4 +1,4 @@
-"""Word lists from the YAML files beside the modules that use them; each file is read once, when its first list is used."""
+"""Word lists from YAML files, one in each folder that uses some; a file is read once, when its first list is used."""
 
 from __future__ import annotations
 
@@ -10,28 +10,26 @@ import yaml
 
 __all__ = ["word_groups", "word_list", "word_sets"]
 
-_FOLDER = Path(__file__).parent
+_ROOT = Path(__file__).parent
 
 
-def word_list(file: str, name: str) -> frozenset[str]:
-    """The words of one list.
-
-    :param file: path of the YAML file inside ``ingest/``.
-    """
-    return frozenset(_lists(file)[name].split())
+def word_list(folder: str, name: str) -> frozenset[str]:
+    """The words of one list of ``ingest/FOLDER/FOLDER_words.yaml``."""
+    return frozenset(_lists(folder)[name].split())
 
 
-def word_groups(file: str, name: str) -> dict[str, frozenset[str]]:
+def word_groups(folder: str, name: str) -> dict[str, frozenset[str]]:
     """The words of a list in groups, by the name of the group."""
-    return {group: frozenset(words.split()) for group, words in _lists(file)[name].items()}
+    return {group: frozenset(words.split()) for group, words in _lists(folder)[name].items()}
 
 
-def word_sets(file: str, name: str) -> list[frozenset[str]]:
+def word_sets(folder: str, name: str) -> list[frozenset[str]]:
     """The words of a list in groups without names."""
-    return [frozenset(words.split()) for words in _lists(file)[name]]
+    return [frozenset(words.split()) for words in _lists(folder)[name]]
 
 
 @cache
-def _lists(file: str) -> dict[str, Any]:
-    lists: dict[str, Any] = yaml.safe_load((_FOLDER / file).read_text(encoding="utf-8"))
+def _lists(folder: str) -> dict[str, Any]:
+    text = (_ROOT / folder / f"{folder}_words.yaml").read_text(encoding="utf-8")
+    lists: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return lists

@@ -1,4 +1,4 @@
-"""Making triples canonical: one name a thing, one type a name, the ontology's predicates, and every merge accounted for."""
+"""Canonicalisation of triples: one name for each object, one type for each name, the ontology's predicates; every merge is reported."""
 
 from ingest.canonical.canonicalize import canonicalize
 from ingest.canonical.merges import Canonicalization, Merge

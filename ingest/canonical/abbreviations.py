@@ -1,4 +1,4 @@
-"""Abbreviations: what short forms mean, from the ontology's list and from "Purchase Order (PO)" in the documents."""
+"""Abbreviations and their meanings, from the ontology's list and from "Purchase Order (PO)" in the documents."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ingest.word_lists import word_list
 from ontology.names import canonical_name, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
@@ -17,13 +18,13 @@ __all__ = ["Abbreviations", "read_abbreviations"]
 _LONG_SHORT = re.compile(r"((?:[^\W\d_][\w'’/-]*[ \t]+){1,8})\(\s*([A-Z][A-Z0-9&]{1,5})s?\s*\)")
 _SHORT_LONG = re.compile(r"\b([A-Z][A-Z0-9&]{1,5})s?[ \t]*\(\s*((?:[^\W\d_][\w'’/-]*[ \t]*){2,8})\)")
 _LOWER_WORD = re.compile(r"(?<![\w.`'\"_<{])[a-z][a-z0-9]{1,5}(?![\w`'\"=:>}])")
-_SMALL = frozenset("a an and at by for from in of on or per the to with".split())
+_SMALL = word_list("canonical", "abbreviation_small_words")
 _MAX_CHARS = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Abbreviations:
-    """What abbreviations mean, and where.
+    """Abbreviations with their meanings, and where these hold.
 
     :param everywhere: lower-case abbreviation → meaning, in the whole catalogue.
     :param in_tool: tool id → abbreviations that mean something of their own in its document.
@@ -37,11 +38,11 @@ class Abbreviations:
     warnings: tuple[str, ...] = ()
 
     def of(self, tool_id: str) -> Mapping[str, str]:
-        """What abbreviations mean in one tool's document."""
+        """The meanings in one tool's document."""
         return self.in_tool.get(tool_id, self.everywhere)
 
     def source(self, abbreviation: str, tool_id: str) -> str:
-        """Where the meaning was taken from, one clause."""
+        """The source of a meaning, one clause."""
         own = self.in_tool.get(tool_id)
         if own is not None and own.get(abbreviation) != self.everywhere.get(abbreviation):
             return f"declared in the document of {tool_id}"
@@ -50,10 +51,10 @@ class Abbreviations:
 
 
 def read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> Abbreviations:
-    """Collect what documents declare beside the ontology's list.
+    """Collect the abbreviations that documents declare beside the ontology's list.
 
-    A meaning holds in the document that declares it. It holds everywhere when no other document, nor the ontology's
-    list, says otherwise, and when the short form is not also an ordinary word of the catalogue's prose.
+    A meaning holds in the document that declares it. It holds everywhere when no other document and no entry of the ontology
+    declares another, and when the short form is not also an ordinary word in the catalogue's descriptions.
     """
     meanings: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for tool in tools:

@@ -1,21 +1,21 @@
-"""Canonicalisation: raw triples in, triples over one name a thing, one type a name and the ontology's predicates out.
+"""Canonicalisation: raw triples become triples with one name for each object, one type for each name, and the ontology's predicates.
 
-Tools are never touched. Every merge is told with its evidence, and every surface form is kept with its count.
+Tools are never changed. Every merge is reported with its evidence, and every surface form is kept with its count.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from ingest.canonical.abbreviations import Abbreviations, read_abbreviations
 from ingest.canonical.duplicates import Duplicate, near_duplicates
-from ingest.canonical.merges import Canonicalization, Merge
+from ingest.canonical.merges import Canonicalization, Merge, MergeKind
 from ingest.canonical.predicates import Resolution, Signature, resolve_predicates
 from ingest.canonical.single_type import one_type
-from ingest.extract.extractor import RejectedTriple
+from ingest.extract.extractor import RejectedTriple, Sorted
 from ingest.graph import node_key
 from ontology.names import canonical_name, expansions, verb_lemma, words
 from ontology.ontology import Ontology
@@ -49,7 +49,7 @@ def canonicalize(
 
     :param triples: raw triples of the catalogue, from any extractor.
     :param tools: the documents, for the abbreviations that they declare.
-    :param encoder: for near-duplicates and for predicates that no synonym names; without one only rules decide.
+    :param encoder: for near-duplicates and for predicates without a synonym; without one only rules apply.
     :param threshold: least cosine of near-duplicates, in [-1, 1].
     """
     raw = list(triples)
@@ -74,7 +74,7 @@ def canonicalize(
 
 @dataclass
 class _Names:
-    """The canonical name of each surface form, and how often each was read."""
+    """The canonical name of each surface form, and its number of occurrences."""
 
     abbreviations: Abbreviations
     canonical: dict[Surface, str] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class _Names:
         return (triple.head_type, triple.head, own), (triple.tail_type, triple.tail, own)
 
     def node(self, surface: Surface) -> Node:
-        """The node of a surface form, before types and duplicates are made one."""
+        """The node of a surface form, before types and near-duplicates are merged."""
         return (surface[0], surface[1] if surface[0] == "tool" else self.canonical[surface])
 
     def _named(self, surface: Surface) -> str:
@@ -108,7 +108,7 @@ class _Names:
 
 
 class _Nodes:
-    """Which node each name ends up in."""
+    """The final node of each name."""
 
     def __init__(self, names: _Names) -> None:
         self._names = names
@@ -116,7 +116,7 @@ class _Nodes:
         self._duplicates: dict[Node, Duplicate] = {}
 
     def final(self, node: Node) -> Node:
-        """The node that a name of a type ends up in."""
+        """The final node of a name of a type."""
         typed = (self._types.get(node, node[0]), node[1])
         duplicate = self._duplicates.get(typed)
         return (typed[0], duplicate.target) if duplicate else typed
@@ -124,7 +124,7 @@ class _Nodes:
     def unify_types(
         self, raw: Sequence[Triple], predicates: Mapping[Signature, Resolution], ontology: Ontology
     ) -> None:
-        """Give one type to the names that language gave several."""
+        """Give one type to names that were extracted with several."""
         names = self._names
         ends = {
             (names.node(head), predicates[_signature(triple)].predicate, names.node(tail))
@@ -134,7 +134,7 @@ class _Nodes:
         self._types = one_type(self._counts(), ends, ontology)
 
     def unify_duplicates(self, encoder: Encoder | None, threshold: float) -> None:
-        """Merge the names of one type that are one name written in two ways."""
+        """Merge the names of one type that are spellings of one name."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for node, count in self._counts().items():
             entity_type, name = self.final(node)
@@ -157,8 +157,8 @@ class _Nodes:
         }
 
     def merges(self, forms: Mapping[str, Sequence[tuple[str, int]]]) -> Iterable[Merge]:
-        """The merges of names and types; a name that was only spelled anew, with nothing to merge with, is none."""
-        told: dict[tuple[str, str, str, str], Merge] = {}
+        """The merges of names and types; a name whose spelling changed without a second form is no merge."""
+        found: dict[tuple[str, str, str, str], Merge] = {}
         for surface, count in sorted(self._names.counts.items()):
             node = self._names.node(surface)
             if not node[1]:
@@ -166,25 +166,30 @@ class _Nodes:
             shared = len(forms[node_key(*self.final(node))]) > 1
             for merge in self._steps(surface, node, count, shared):
                 key = (merge.kind, merge.entity_type, merge.surface, merge.canonical)
-                told.setdefault(key, merge)
-        return told.values()
+                found.setdefault(key, merge)
+        return found.values()
 
     def _steps(self, surface: Surface, node: Node, count: int, shared: bool) -> Iterable[Merge]:
-        kind, evidence = _how(surface, node[1], self._names.abbreviations)
-        if kind and (shared or kind == "abbreviation"):
+        entity_type, name = node
+        change = _change(surface, name, self._names.abbreviations)
+        if change is not None and (shared or change.kind == "abbreviation"):
             yield Merge(
-                kind=kind, entity_type=node[0], surface=surface[1], canonical=node[1], evidence=evidence, count=count
+                kind=change.kind,
+                entity_type=entity_type,
+                surface=surface[1],
+                canonical=name,
+                evidence=change.evidence,
+                count=count,
             )
+        final_type = self._types.get(node, entity_type)
         if node in self._types:
-            evidence = f"{node[1]!r} is read as {self._types[node]!r} most often"
-            yield Merge(
-                kind="type", entity_type=node[0], surface=node[1], canonical=self._types[node], evidence=evidence
-            )
-        duplicate = self._duplicates.get((self._types.get(node, node[0]), node[1]))
+            evidence = f"{name!r} is read as {final_type!r} most often"
+            yield Merge(kind="type", entity_type=entity_type, surface=name, canonical=final_type, evidence=evidence)
+        duplicate = self._duplicates.get((final_type, name))
         if duplicate:
             yield Merge(
                 kind="near-duplicate",
-                entity_type=self._types.get(node, node[0]),
+                entity_type=final_type,
                 surface=duplicate.name,
                 canonical=duplicate.target,
                 evidence=duplicate.evidence,
@@ -204,9 +209,8 @@ def _signature(triple: Triple) -> Signature:
 
 def _rewritten(
     raw: Iterable[Triple], names: _Names, nodes: _Nodes, predicates: Mapping[Signature, Resolution]
-) -> tuple[list[Triple], list[RejectedTriple]]:
-    kept: list[Triple] = []
-    rejected: list[RejectedTriple] = []
+) -> Sorted:
+    kept, rejected = result = Sorted([], [])
     for triple in raw:
         head_surface, tail_surface = names.ends(triple)
         head, tail = nodes.final(names.node(head_surface)), nodes.final(names.node(tail_surface))
@@ -217,19 +221,18 @@ def _rewritten(
             rejected.append(RejectedTriple(triple, "self-loop", detail))
         else:
             kept.append(_renamed(triple, head, predicates[_signature(triple)].predicate, tail))
-    return kept, rejected
+    return result
 
 
 def _renamed(triple: Triple, head: Node, predicate: str, tail: Node) -> Triple:
     phrase = triple.phrase or ("" if predicate == triple.predicate else triple.predicate)
-    return Triple(
+    return replace(
+        triple,
         head=head[1],
         head_type=head[0],
         predicate=predicate,
         tail=tail[1],
         tail_type=tail[0],
-        confidence=triple.confidence,
-        provenance=triple.provenance,
         phrase=phrase,
     )
 
@@ -237,45 +240,47 @@ def _renamed(triple: Triple, head: Node, predicate: str, tail: Node) -> Triple:
 def _predicate_merges(raw: Iterable[Triple], predicates: Mapping[Signature, Resolution]) -> Iterable[Merge]:
     counts: Counter[tuple[str, Resolution]] = Counter()
     for triple in raw:
-        resolution = predicates[_signature(triple)]
-        if resolution.kind:
-            counts[triple.phrase or triple.predicate, resolution] += 1
+        counts[triple.phrase or triple.predicate, predicates[_signature(triple)]] += 1
     for (phrase, resolution), count in counts.items():
-        yield Merge(
-            kind=resolution.kind,
-            entity_type="predicate",
-            surface=phrase,
-            canonical=resolution.predicate,
-            evidence=resolution.evidence,
-            score=resolution.score,
-            count=count,
-        )
+        if resolution.kind is not None:
+            yield Merge(
+                kind=resolution.kind,
+                entity_type="predicate",
+                surface=phrase,
+                canonical=resolution.predicate,
+                evidence=resolution.evidence,
+                score=resolution.score,
+                count=count,
+            )
 
 
-def _how(surface: Surface, name: str, abbreviations: Abbreviations) -> tuple[str, str]:
-    """Kind and evidence of the step from a surface form to its canonical name; no kind where they are equal."""
+class _Change(NamedTuple):
+    """The step from a surface form to its canonical name."""
+
+    kind: MergeKind
+    evidence: str
+
+
+def _change(surface: Surface, name: str, abbreviations: Abbreviations) -> _Change | None:
+    """The step from a surface form to its canonical name; None where they are equal."""
     entity_type, text, tool_id = surface
     if text == name:
-        return "", ""
-    spoken = words(text)
-    if " ".join(spoken) == name or (entity_type == "value" and text.casefold() == name):
-        return "case", "upper and lower case, separators"
-    meanings = abbreviations.of(tool_id)
-    short = [(word, said) for word, said in expansions(spoken, meanings) if word != said and entity_type != "value"]
-    if short:
-        said = ", ".join(f"{word} = {meaning} ({abbreviations.source(word, tool_id)})" for word, meaning in short)
-        return "abbreviation", said
-    return "inflection", "singular and base forms"
+        return None
+    tokens = words(text)
+    if " ".join(tokens) == name or (entity_type == "value" and text.casefold() == name):
+        return _Change("case", "upper and lower case, separators")
+    short = [(word, meaning) for word, meaning in expansions(tokens, abbreviations.of(tool_id)) if word != meaning]
+    if short and entity_type != "value":
+        meanings = (f"{word} = {meaning} ({abbreviations.source(word, tool_id)})" for word, meaning in short)
+        return _Change("abbreviation", ", ".join(meanings))
+    return _Change("inflection", "singular and base forms")
 
 
 def _value_name(text: str) -> str:
-    """A value's name: that of an entity, but without abbreviations (``AR`` may be Argentina), and signs keep their meaning."""
+    """A value's name: as an entity's, but without abbreviations (``AR`` may be Argentina), and as it is where it has other signs."""
     stripped = " ".join(text.split())
-    if any(letter.isalpha() for letter in stripped) and all(
-        letter.isalnum() or letter in _NAME_SEPARATORS for letter in stripped
-    ):
-        return canonical_name(stripped)
-    return stripped.casefold()
+    named = all(letter.isalnum() or letter in _NAME_SEPARATORS for letter in stripped)
+    return canonical_name(stripped) if named and any(map(str.isalpha, stripped)) else stripped.casefold()
 
 
 def _with_base_verb(name: str) -> str:

@@ -1,9 +1,9 @@
-"""Near-duplicates: names of one entity type that are one name written in two ways.
+"""Near-duplicates: names of one entity type that are spellings of one name.
 
 Candidates come from blocks, never from all pairs: names with the same letters (``e mail``, ``email``), and names that
-differ in exactly one word, where the two words are spellings of one or lie close together as vectors. Only names of a
-candidate pair are encoded. A merge needs the cosine of the whole names and no veto; it goes from the rarer name straight
-to a more frequent one that stays, so that similarity is never handed on along a chain.
+differ in exactly one word, where the two words are spellings of one or have similar vectors. Only names of a candidate pair are
+encoded. A merge needs the cosine of the whole names and no veto. It goes from the rarer name directly to a more frequent one that
+stays, so similarity is not transitive.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BATCH = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicate:
-    """``name`` is ``target`` written otherwise.
+    """``name`` is another spelling of ``target``.
 
     :param score: cosine of the two names, or 1 where letters decide.
     """
@@ -59,7 +59,7 @@ def near_duplicates(counts: Mapping[str, int], *, encoder: Encoder | None, thres
     if encoder is not None:
         blocks = _blocks(names)
         pairs = {_ordered(pair, rank): why for pair, why in _candidates(blocks, encoder)}
-        found.extend(_judged(pairs, encoder, threshold))
+        found.extend(_with_cosine(pairs, encoder, threshold))
     return _stars(found, rank)
 
 
@@ -96,7 +96,7 @@ def _blocks(names: Sequence[str]) -> list[dict[str, str]]:
 
 
 def _is_latin(word: str) -> bool:
-    """Letters that an English model can tell apart; in other scripts all words look alike to it."""
+    """Whether an English model can distinguish words of these letters; to it, all words of other scripts are alike."""
     plain = unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()
     return plain.isalpha() and len(plain) >= len(word)
 
@@ -149,7 +149,7 @@ def _spelling_neighbours(vocabulary: Iterable[str]) -> dict[str, set[str]]:
     return near
 
 
-def _judged(pairs: Mapping[tuple[str, str], str], encoder: Encoder, threshold: float) -> Iterator[Duplicate]:
+def _with_cosine(pairs: Mapping[tuple[str, str], str], encoder: Encoder, threshold: float) -> Iterator[Duplicate]:
     open_pairs = [(pair, why) for pair, why in sorted(pairs.items()) if not veto(*pair)]
     names = sorted({name for pair, _ in open_pairs for name in pair})
     if not names:

@@ -1,139 +1,17 @@
-"""Why two names that look alike must stay apart: numbers, opposites, kinds of a thing, derived words."""
+"""Reasons why two similar names must stay apart: numbers, opposites, kinds of an object, derived words."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from functools import cache
 
-__all__ = ["american", "british_or_american", "edit_distance", "same_spelling", "veto"]
+from ingest.word_lists import word_list, word_sets
 
-# Words of one group exclude each other: names that differ by two of a group are two things.
-_OPPOSITES = """
-create delete remove update read get list search
-add remove subtract
-insert delete
-activate deactivate suspend
-enable disable
-open close
-start stop end finish
-begin end
-first last second third fourth fifth
-previous next current
-old new
-before after
-from to
-source target destination origin
-sender receiver recipient
-inbound outbound
-incoming outgoing
-input output
-import export
-upload download
-push pull
-send receive
-read write
-request response
-question answer
-ask bid
-buy sell
-purchase sales sale
-buyer seller
-payer payee
-debtor creditor
-lender borrower
-debit credit
-payable receivable
-income expense
-revenue cost
-profit loss
-asset liability
-gross net
-planned actual
-estimated actual
-min max minimum maximum average mean median sum total
-low high medium
-lower upper
-small large
-short long
-left right
-top bottom
-up down
-north south east west
-horizontal vertical
-width height depth length weight
-latitude longitude
-header item line footer
-order requisition quote quotation contract invoice receipt
-supplier customer
-vendor customer
-employer employee
-employee manager
-manager assistant
-parent child
-master slave
-primary secondary
-internal external
-public private
-local remote global
-domestic foreign international national
-active inactive
-valid invalid
-success failure
-accept reject
-approve reject
-lock unlock
-attach detach
-connect disconnect
-subscribe unsubscribe
-follow unfollow
-like dislike
-encrypt decrypt
-encode decode
-uppercase lowercase
-compress decompress
-mount unmount
-assign unassign
-register unregister deregister
-login logout
-in out
-arrival departure
-pickup delivery
-shipment delivery return
-departure return
-adult child infant
-male female
-day week month quarter year hour minute second
-daily weekly monthly quarterly yearly annual hourly
-monday tuesday wednesday thursday friday saturday sunday
-january february march april may june july august september october november december
-morning afternoon evening night
-user group role team
-tag label category
-name id identifier code key number
-title name
-email phone fax
-billing shipping
-street city state country
-row column
-increase decrease
-positive negative
-true false
-with without
-include exclude
-allow deny
-grant revoke
-draft final
-home away
-win lose
-win loss
-red green blue yellow black white
-"""
-_NEGATING = ("un", "in", "im", "non", "dis", "de", "anti", "mis", "re", "pre", "post", "sub", "super", "over", "under")
-# Endings that make another thing of a word: an actor, a deed, a quality.
-_DERIVING = (
-    *("er", "or", "r", "ee", "ment", "ion", "ation", "less", "able", "ible", "ful", "ist", "ism", "ship"),
-    *("ity", "al", "ic", "ing", "ed", "d", "y", "ly", "ness", "ian", "ant", "ent"),
-)
+__all__ = ["american", "edit_distance", "veto"]
+
+_NEGATING = word_list("canonical", "negating_prefixes")
+_DERIVING = word_list("canonical", "deriving_suffixes")
 _DIGITS = re.compile(r"\d+")
 _SPELLINGS = (
     (re.compile(r"isation"), "ization"),
@@ -151,21 +29,11 @@ _SPELLINGS = (
 )
 _MIN_RESPELLED = 5
 _MIN_SWAPPED = 6
-
-
-def _groups() -> dict[str, frozenset[int]]:
-    groups: dict[str, set[int]] = {}
-    for number, line in enumerate(filter(None, _OPPOSITES.splitlines())):
-        for word in line.split():
-            groups.setdefault(word, set()).add(number)
-    return {word: frozenset(numbers) for word, numbers in groups.items()}
-
-
-_GROUPS = _groups()
+_NO_GROUP: set[int] = set()
 
 
 def veto(one: str, other: str) -> str:
-    """Why two canonical names must not become one node, one clause; empty when nothing speaks against it."""
+    """Why two canonical names must not become one node, one clause; empty when they may."""
     if _DIGITS.findall(one) != _DIGITS.findall(other):
         return "different numbers"
     if one.replace(" ", "") == other.replace(" ", ""):
@@ -175,18 +43,28 @@ def veto(one: str, other: str) -> str:
         return "one is a kind or a part of the other"
     pairs = [(a, b) for a, b in zip(left, right, strict=True) if a != b]
     for a, b in pairs:
-        if _GROUPS.get(a, frozenset()) & _GROUPS.get(b, frozenset()):
+        if not _groups().get(a, _NO_GROUP).isdisjoint(_groups().get(b, _NO_GROUP)):
             return f"{a!r} and {b!r} are opposites"
         if reason := _derived(a, b):
             return reason
-    if left[-1] != right[-1] and not same_spelling(left[-1], right[-1]):
+    if left[-1] != right[-1] and not _same_spelling(left[-1], right[-1]):
         return f"different heads, {left[-1]!r} and {right[-1]!r}"
     return ""
 
 
+@cache
+def _groups() -> dict[str, set[int]]:
+    """Word → the groups of opposites that it is in."""
+    groups: dict[str, set[int]] = defaultdict(set)
+    for number, words in enumerate(word_sets("canonical", "opposites")):
+        for word in words:
+            groups[word].add(number)
+    return dict(groups)
+
+
 def _derived(a: str, b: str) -> str:
     short, long = sorted((a, b), key=lambda word: (len(word), word))
-    if british_or_american(short, long):
+    if _british_or_american(short, long):
         return ""
     if any(long == prefix + short for prefix in _NEGATING):
         return f"{long!r} is not {short!r}"
@@ -202,13 +80,13 @@ def _stemmed(word: str) -> set[str]:
     return {word[: -len(ending)] for ending in _DERIVING if word.endswith(ending) and len(word) - len(ending) >= 4}
 
 
-def same_spelling(a: str, b: str) -> bool:
-    """Whether two words differ as spellings of one word do: by region, or by few letters for their length.
+def _same_spelling(a: str, b: str) -> bool:
+    """Whether two words are spellings of one word: by region, or with few different letters for their length.
 
-    A letter too many, too few, or two that changed places is a slip. A letter that stands where another stood makes
-    another word of technical names (``bitlshift``, ``bitrshift``).
+    A letter too many, too few, or two that changed places is a typing error. A letter in the place of another makes another
+    word of technical names (``bitlshift``, ``bitrshift``).
     """
-    if british_or_american(a, b):
+    if _british_or_american(a, b):
         return True
     if len(a) == len(b) and not _swapped(a, b):
         return False
@@ -228,7 +106,7 @@ def _allowed(a: str, b: str) -> int:
     return 2 if shortest >= 10 else 1 if shortest >= 6 else 0
 
 
-def british_or_american(a: str, b: str) -> bool:
+def _british_or_american(a: str, b: str) -> bool:
     """Whether two words are one in British and American spelling: ``organisation``, ``organization``."""
     return min(len(a), len(b)) >= _MIN_RESPELLED and (a == b or american(a) == american(b))
 
@@ -244,7 +122,7 @@ def american(word: str) -> str:
 
 
 def edit_distance(a: str, b: str, limit: int) -> int:
-    """Letters to insert, drop or change to make ``b`` of ``a``; anything above ``limit`` is told as ``limit + 1``."""
+    """Letters to insert, delete or change to make ``b`` of ``a``; ``limit + 1`` for anything above ``limit``."""
     if abs(len(a) - len(b)) > limit:
         return limit + 1
     previous = list(range(len(b) + 1))

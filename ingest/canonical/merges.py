@@ -1,17 +1,17 @@
-"""The Merge: one surface form that became part of a node of another name, and why."""
+"""The Merge: a surface form that is part of a node with another name, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal, TypeAlias
 
 from ingest.extract.extractor import RejectedTriple
 from ontology.triple import Triple
 
-__all__ = ["KINDS", "Canonicalization", "Merge"]
+__all__ = ["Canonicalization", "Merge", "MergeKind"]
 
-KINDS = (
+MergeKind: TypeAlias = Literal[
     "case",
     "inflection",
     "abbreviation",
@@ -20,41 +20,28 @@ KINDS = (
     "predicate-synonym",
     "predicate-embedding",
     "predicate-fallback",
-)
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Merge:
     """One merge, for the report.
 
-    :param kind: one of ``KINDS``.
     :param entity_type: type of the node, or ``predicate``.
-    :param surface: the form that was read: a name, a type (``kind="type"``), or a predicate's phrase.
-    :param canonical: what it became.
+    :param surface: the form in the documents: a name, a type (``kind="type"``), or a predicate's phrase.
+    :param canonical: the canonical form.
     :param evidence: why, one clause.
     :param score: in [0, 1]; 1 where a rule decided, a cosine where vectors did.
-    :param count: how many times the surface form was read.
+    :param count: occurrences of the surface form.
     """
 
-    kind: str
+    kind: MergeKind
     entity_type: str
     surface: str
     canonical: str
     evidence: str
     score: float = 1.0
     count: int = 1
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form, for the report."""
-        return {
-            "kind": self.kind,
-            "entity_type": self.entity_type,
-            "surface": self.surface,
-            "canonical": self.canonical,
-            "evidence": self.evidence,
-            "score": round(self.score, 4),
-            "count": self.count,
-        }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Predicates of raw triples made those of the ontology: by name, by synonym, by nearest meaning, else the fallback."""
+"""Map the predicates of raw triples to those of the ontology: by name, by synonym, by nearest meaning, else the fallback."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ingest.canonical.merges import MergeKind
+from ingest.word_lists import word_list
 from ontology.names import verb_lemma, words
 from ontology.ontology import Ontology
 
@@ -22,22 +24,19 @@ PREDICATE_THRESHOLD = 0.7
 Signature = tuple[str, str, str, str]
 """``(predicate, phrase, head type, tail type)`` of a raw triple."""
 
-_AUXILIARIES = frozenset(
-    "am are be been being can could do does has have is may must shall should was were will would".split()
-)
-_NEGATIONS = frozenset("cannot never no nor not without".split())
-_DIRECTED = frozenset("by for from in into of on onto out to under upon via with".split())
+_AUXILIARIES = word_list("canonical", "auxiliaries")
+_SMALL_WORDS = word_list("canonical", "directions") | word_list("canonical", "negations")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """What a raw predicate became.
+    """The predicate of the ontology for a raw one.
 
-    :param kind: a merge kind, or empty when the predicate was the ontology's own.
+    :param kind: the kind of merge, or None when the raw predicate is the ontology's own.
     """
 
     predicate: str
-    kind: str = ""
+    kind: MergeKind | None = None
     evidence: str = ""
     score: float = 1.0
 
@@ -49,11 +48,10 @@ def resolve_predicates(
     encoder: Encoder | None,
     threshold: float = PREDICATE_THRESHOLD,
 ) -> dict[Signature, Resolution]:
-    """What each raw predicate, with its phrase and the types of its ends, is in the ontology.
+    """The predicate of the ontology for each raw predicate with its phrase and the types of its ends.
 
-    A predicate of the ontology stays, but for the fallback with a phrase: that says that nobody could name it, and the
-    phrase is tried. What no predicate takes stays as it is when the fallback does not take its types either;
-    validation rejects it with its reason.
+    A predicate of the ontology stays, except the fallback with a phrase: there the phrase is tried. A raw predicate that fits none
+    stays as it is when the fallback does not allow its types either; validation rejects it.
     """
     resolved: dict[Signature, Resolution] = {}
     unnamed: list[Signature] = []
@@ -76,10 +74,10 @@ def _by_name(signature: Signature, ontology: Ontology, synonyms: Mapping[str, st
     known = ontology.predicates.get(predicate)
     if known is not None and not (predicate == ontology.fallback and phrase):
         return Resolution(predicate=predicate)
-    spoken = phrase or predicate
+    phrase_words = phrase or predicate
     for found, evidence in (
-        (ontology.predicate_for(spoken), "a synonym in the ontology"),
-        (synonyms.get(_base(spoken), ""), "inflection of a synonym in the ontology"),
+        (ontology.predicate_for(phrase_words), "a synonym in the ontology"),
+        (synonyms.get(_base(phrase_words), ""), "inflection of a synonym in the ontology"),
     ):
         if found and found == predicate:
             return Resolution(predicate=predicate)
@@ -110,8 +108,8 @@ def _base_synonyms(ontology: Ontology) -> dict[str, str]:
 
 def _base(phrase: str) -> str:
     # Only -s is taken off: "managed by" and "manages" run in opposite directions.
-    spoken = words(phrase)
-    kept = [word for word in spoken if word not in _AUXILIARIES] or spoken
+    phrase_words = words(phrase)
+    kept = [word for word in phrase_words if word not in _AUXILIARIES] or phrase_words
     return " ".join(verb_lemma(word) if word.endswith("s") else word for word in kept)
 
 
@@ -127,7 +125,7 @@ class _Nearest:
             for label in (predicate.name, *predicate.synonyms)
             if len(label) > 2
         ]
-        phrases = sorted({_spoken(signature) for signature in signatures} - {""})
+        phrases = sorted({_phrase_of(signature) for signature in signatures} - {""})
         self._row = {phrase: number for number, phrase in enumerate(phrases)}
         if phrases:
             labels = np.asarray(encoder.encode([label for label, _ in self._labels]))
@@ -135,7 +133,7 @@ class _Nearest:
 
     def of(self, signature: Signature, threshold: float) -> Resolution | None:
         """The nearest predicate, or None when none is near enough; ties by order in the ontology."""
-        phrase = _spoken(signature)
+        phrase = _phrase_of(signature)
         if phrase not in self._row:
             return None
         cosines = self._cosines[self._row[phrase]]
@@ -154,12 +152,10 @@ class _Nearest:
         return None
 
 
-def _spoken(signature: Signature) -> str:
+def _phrase_of(signature: Signature) -> str:
     return " ".join(words(signature[1] or signature[0]))
 
 
 def _same_direction(phrase: str, label: str) -> bool:
-    """Whether both phrases have the same small words: those turn a relation round, which vectors hardly see."""
-    said, named = set(phrase.split()), set(label.split())
-    small = _DIRECTED | _NEGATIONS
-    return said & small == named & small
+    """Whether both phrases have the same prepositions and negations: these reverse a relation, which vectors hardly show."""
+    return _SMALL_WORDS.intersection(phrase.split()) == _SMALL_WORDS.intersection(label.split())

@@ -1,4 +1,4 @@
-"""One type a name: an entity that language gave several types gets one, where the ontology allows it."""
+"""One type for each name: an entity that was extracted with several types gets one, where the ontology allows it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from ontology.ontology import Ontology
 
-__all__ = ["Ends", "declared_types", "one_type"]
+__all__ = ["one_type"]
 
 Node = tuple[str, str]
 """``(type, name)``"""
@@ -16,7 +16,7 @@ Ends = tuple[Node, str, Node]
 """``(head, predicate, tail)``"""
 
 
-def declared_types(ontology: Ontology) -> frozenset[str]:
+def _declared_types(ontology: Ontology) -> frozenset[str]:
     """The types that documents declare by structure or metadata: a department "sales" is no business object."""
     declared = {"tool", "parameter", "value"}
     for predicate in ontology.predicates.values():
@@ -26,15 +26,15 @@ def declared_types(ontology: Ontology) -> frozenset[str]:
 
 
 def one_type(counts: Mapping[Node, int], ends: Iterable[Ends], ontology: Ontology) -> dict[Node, str]:
-    """The new type of each node that is to change its type.
+    """The new type of each node whose type changes.
 
-    Of the types that language gave one name the most frequent wins, ties by alphabet. A change that would put a
-    triple outside its predicate's domain or range is not made.
+    Of the types of one name the most frequent wins, ties by alphabet. A change that would put a triple outside its predicate's
+    domain or range is not made.
 
     :param counts: how often each node was read.
     :param ends: the distinct triples, to check.
     """
-    fixed = declared_types(ontology)
+    fixed = _declared_types(ontology)
     by_name: dict[str, Counter[str]] = defaultdict(Counter)
     for (entity_type, name), count in counts.items():
         if entity_type not in fixed:
@@ -49,7 +49,7 @@ def one_type(counts: Mapping[Node, int], ends: Iterable[Ends], ontology: Ontolog
 
 
 def _withdraw(changes: dict[Node, str], ends: Iterable[Ends], ontology: Ontology) -> None:
-    """Take back the changes that break a triple; each round only takes back, so the rounds end."""
+    """Remove the changes that break a triple, in rounds until none does."""
     watched = [(h, p, t) for h, p, t in ends if ontology.allows(h[0], p, t[0])]
     while True:
         broken = {

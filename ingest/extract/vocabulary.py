@@ -1,4 +1,4 @@
-"""The words by which the rules extractor reads documents; ``extraction_words.yaml`` says what each list is for."""
+"""The words by which the rules extractor reads documents; ``extract_words.yaml`` says what each list is for."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = [
 
 
 def vocabulary(name: str) -> frozenset[str]:
-    """One list of ``extraction_words.yaml``."""
-    return word_list("extract/extraction_words.yaml", name)
+    """One list of ``extract_words.yaml``."""
+    return word_list("extract", name)
 
 
 ACTIONS = vocabulary("actions")

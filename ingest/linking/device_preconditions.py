@@ -21,7 +21,7 @@ from itertools import pairwise
 
 from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.tool_subjects import action_of, local_name
-from ingest.linking.type_families import WORDS, type_family
+from ingest.linking.type_families import type_family
 from ingest.word_lists import word_groups, word_list
 from ontology.names import words
 from ontology.tool import Tool
@@ -34,14 +34,14 @@ _SWITCH, _NAMED, _AMBIENT, _CHECK, _LOGIN, _SERVICE = 0.95, 0.95, 0.9, 0.9, 0.95
 _CONNECTION, _OTHER_CONNECTION = 0.8, 0.2
 _MAX_GETTERS = 2
 
-_STATES = word_list(WORDS, "device_states")
-_SWITCH_VERBS = word_list(WORDS, "device_switches")
-_SWITCH_DESCRIPTIONS = word_list(WORDS, "device_switch_descriptions")
-_PRESENT = word_list(WORDS, "device_present")
-_LOGIN_WORDS = word_list(WORDS, "device_login")
-_NO_APPLICATION = word_list(WORDS, "device_ownerless")
-_OFFLINE_VERBS = word_list(WORDS, "device_offline")
-_FILLS = word_groups(WORDS, "device_fills")
+_STATES = word_list("linking", "device_states")
+_SWITCH_VERBS = word_list("linking", "device_switches")
+_SWITCH_DESCRIPTIONS = word_list("linking", "device_switch_descriptions")
+_PRESENT = word_list("linking", "device_present")
+_LOGIN_WORDS = word_list("linking", "device_login")
+_NO_APPLICATION = word_list("linking", "device_ownerless")
+_OFFLINE_VERBS = word_list("linking", "device_offline")
+_FILLS = word_groups("linking", "device_fills")
 _PRODUCING = frozenset(("generate", "find", "lookup"))
 _CHECKING = frozenset(("validate", "verify"))
 _SESSION = frozenset(("session", "token"))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ingest.linking.tool_subjects import CanonicalNames, PathStep, Subject, canonical_names, path_steps, subject_of
-from ingest.linking.type_families import WORDS, type_family
+from ingest.linking.type_families import type_family
 from ingest.word_lists import word_groups, word_list
 from ontology.names import identified_entity, words
 from ontology.ontology import Ontology
@@ -37,16 +37,16 @@ class Identifier:
     evidence: tuple[str, ...]
 
 
-_FIELD_OF = {word: field for field, words_ in word_groups(WORDS, "identifier_fields").items() for word in words_}
+_FIELD_OF = {word: field for field, words_ in word_groups("linking", "identifier_fields").items() for word in words_}
 _NAME_CONFIDENCE = {"id": 0.9, "code": 0.6, "number": 0.6, "key": 0.5, "reference": 0.5, "slug": 0.7}
-_ROLES = word_list(WORDS, "roles")
-_KEY_LIKE = word_list(WORDS, "key_like")
-_NOT_KEYS = word_list(WORDS, "not_keys")
-_NOT_ENTITIES = word_list(WORDS, "not_entities") | _NOT_KEYS
-_PHRASE_ENDS = word_list(WORDS, "phrase_ends")
-CONTAINER_NAMES = word_list(WORDS, "containers")
+_ROLES = word_list("linking", "roles")
+_KEY_LIKE = word_list("linking", "key_like")
+_NOT_KEYS = word_list("linking", "not_keys")
+_NOT_ENTITIES = word_list("linking", "not_entities") | _NOT_KEYS
+_PHRASE_ENDS = word_list("linking", "phrase_ends")
+CONTAINER_NAMES = word_list("linking", "containers")
 """Names of objects in an answer that only contain others."""
-GENERIC_NAMES = word_list(WORDS, "generic")
+GENERIC_NAMES = word_list("linking", "generic")
 """Names that do not say what they hold: alone they identify and link nothing."""
 _DESCRIBED = re.compile(
     r"\b(?:ids?|identifiers?|uuids?|guids?|keys?|codes?|numbers?|names?)\)?\s+(?:(?:number|string|value)\s+)?(?:of|for)\s+"

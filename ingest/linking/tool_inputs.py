@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ingest.linking.identifiers import GENERIC_NAMES
 from ingest.linking.tool_draft import AUTH_NAMES, BARE_IDENTIFIERS, KnownEntities, Slot, ToolDraft, is_resource
-from ingest.linking.type_families import WORDS, type_family
+from ingest.linking.type_families import type_family
 from ingest.linking.values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue
 from ingest.word_lists import word_list
 from ontology.names import words
@@ -12,11 +12,11 @@ from ontology.tool import Parameter
 
 __all__ = ["QUALIFIERS", "consumed_values", "free_text_score"]
 
-QUALIFIERS = word_list(WORDS, "qualifiers")
+QUALIFIERS = word_list("linking", "qualifiers")
 """Words before a value's name that do not change what it is: ``current_location`` is a location."""
-_QUERY = word_list(WORDS, "query_inputs")
-_NOT_TEXT = word_list(WORDS, "not_text")
-_NAMING = word_list(WORDS, "naming_inputs")
+_QUERY = word_list("linking", "query_inputs")
+_NOT_TEXT = word_list("linking", "not_text")
+_NAMING = word_list("linking", "naming_inputs")
 
 
 def consumed_values(draft: ToolDraft, known: KnownEntities) -> tuple[ConsumedValue, ...]:

@@ -10,7 +10,7 @@ from ingest.linking.object_shapes import ObjectShapes, Owner
 from ingest.linking.tool_draft import AUTH_NAMES, ID_FIELDS, KnownEntities, ToolDraft, is_resource
 from ingest.linking.tool_inputs import QUALIFIERS, free_text_score
 from ingest.linking.tool_subjects import local_name
-from ingest.linking.type_families import WORDS, type_family
+from ingest.linking.type_families import type_family
 from ingest.linking.values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, Key, ProducedValue
 from ingest.word_lists import word_list
 from ontology.names import words
@@ -18,8 +18,8 @@ from ontology.tool import Parameter
 
 __all__ = ["ConsumedKeys", "learn_shapes", "produced_values"]
 
-_LOGIN = word_list(WORDS, "login_words")
-_TYPE_NOISE = word_list(WORDS, "type_noise")
+_LOGIN = word_list("linking", "login_words")
+_TYPE_NOISE = word_list("linking", "type_noise")
 _TYPE_WORDS = re.compile(r"[A-Z][A-Za-z0-9]+|[a-z_]+")
 _A_KIND_OF = 0.92
 _REFERS_TO = 0.75

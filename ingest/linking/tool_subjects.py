@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ingest.linking.type_families import WORDS
 from ingest.word_lists import word_groups, word_list
 from ontology.names import expand, noun_lemma, verb_lemma, words
 from ontology.ontology import Ontology
@@ -26,13 +25,13 @@ __all__ = [
     "systems_of",
 ]
 
-_ACTIONS = word_groups(WORDS, "actions")
+_ACTIONS = word_groups("linking", "actions")
 _ACTION_OF = {verb: action for action, verbs in _ACTIONS.items() for verb in verbs}
 _METHODS = {"get": "get", "post": "create", "put": "update", "patch": "update", "delete": "delete"}
-_LEADING = word_list(WORDS, "leading")
-_FILLERS = word_list(WORDS, "fillers")
-_NOT_OBJECTS = _FILLERS | word_list(WORDS, "not_objects")
-_PREPOSITIONS = word_list(WORDS, "prepositions")
+_LEADING = word_list("linking", "leading")
+_FILLERS = word_list("linking", "fillers")
+_NOT_OBJECTS = _FILLERS | word_list("linking", "not_objects")
+_PREPOSITIONS = word_list("linking", "prepositions")
 _PATH_NOISE = re.compile(r"^(?:api|apis|rest|odata|v\d+(?:\.\d+)?(?:(?:alpha|beta|p)\d*)*|me|search|watch)$")
 _PLACEHOLDER = re.compile(r"^(?:\{(?P<brace>[^}]*)\}|:(?P<colon>\w+)|<(?P<angle>[^>]*)>|\((?P<paren>\w*)\))$")
 _MAX_DISTINCT = 0.5

@@ -7,11 +7,9 @@ from functools import lru_cache
 
 from ingest.word_lists import word_groups
 
-__all__ = ["WORDS", "type_family", "type_fit"]
+__all__ = ["type_family", "type_fit"]
 
-WORDS = "linking/linking_words.yaml"
-"""The word lists of this folder."""
-_FAMILY_OF = {name: family for family, names in word_groups(WORDS, "type_families").items() for name in names}
+_FAMILY_OF = {name: family for family, names in word_groups("linking", "type_families").items() for name in names}
 
 
 @lru_cache(maxsize=20_000)

@@ -6,12 +6,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from inference.minilm import MiniLmEncoder
 from ingest.canonical.canonicalize import canonicalize
-from ingest.canonical.merges import KINDS, Canonicalization, Merge
+from ingest.canonical.merges import Canonicalization, MergeKind
 from ontology import Ontology, Parameter, Provenance, Tool, Triple, load_ontology
 
 SAID = Provenance("erp/t1", "description", "rules.v1", 0, 5)
@@ -409,9 +410,8 @@ def test_every_merge_has_a_known_kind_and_evidence(ontology: Ontology) -> None:
     result = canonicalize(raw, [], ontology)
     assert result.merges
     for merge in result.merges:
-        assert merge.kind in KINDS
+        assert merge.kind in get_args(MergeKind)
         assert merge.evidence
-        assert Merge(**merge.to_json()) == merge
 
 
 def test_nothing_gives_nothing(ontology: Ontology, encoder: MiniLmEncoder) -> None:

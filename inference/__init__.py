@@ -1,7 +1,8 @@
 """Models behind three seams: :class:`Encoder`, :class:`Reranker` and :class:`ChatModel`.
 
-The folder holds their implementations, the versioned names that they are loaded by, the embedding cache, the result cache
-and the structured LLM call. Importing this package imports no model library: each is imported when a model needs it.
+The folder holds their implementations, the versioned names that they are loaded by, the embedding cache, the result
+cache and the structured LLM call. Importing this package imports no model library: each is imported when a model needs
+it.
 """
 
 from __future__ import annotations

@@ -45,9 +45,9 @@ class Reservation:
 class Budget:
     """Limits tokens and money over many calls from many threads.
 
-    Before a call starts, it reserves the most that it may use. When the reservations of other calls leave too little, it
-    waits for them. When the settled calls leave too little, it is rejected. So a call that fits is never rejected because
-    of the order of the threads. A failed call counts as nothing: what the server charges for it is not known.
+    Before a call starts, it reserves the most that it may use. When the reservations of other calls leave too little,
+    it waits for them. When the settled calls leave too little, it is rejected. So a call that fits is never rejected
+    because of the order of the threads. A failed call counts as nothing: what the server charges for it is not known.
 
     :param max_tokens: limit of prompt and completion tokens together; none where None.
     :param max_usd: limit in US dollars; none where None. It needs the prices.

@@ -27,7 +27,8 @@ class CrossEncoderReranker:
     :param batch_size: pairs in one forward pass.
     :param max_tokens: a pair is cut to this length, at most the limit of the model.
     :param device: device name of torch.
-    :param trust_remote_code: run the Python code in the folder. Some models need it; it has all permissions of this process.
+    :param trust_remote_code: run the Python code in the folder. Some models need it; it has all permissions of this
+        process.
     :raises MissingExtraError: without the extra ``torch``.
     :raises ModelError: when the folder cannot be loaded.
     """

@@ -14,7 +14,8 @@ __all__ = ["Encoder", "has_content"]
 class Encoder(Protocol):
     """Turns texts into vectors whose dot product is their similarity.
 
-    The row of a text depends on that text alone: not on the other texts of a call, their order or the number of workers.
+    The row of a text depends on that text alone: not on the other texts of a call, their order or the number of
+    workers.
     """
 
     @property
@@ -37,7 +38,8 @@ class Encoder(Protocol):
 
         :returns: float32 [texts, dimensions]. Each row has length 1; the row of a text without content (empty or white
             space) is all zeros. Never NaN.
-        :raises ModelError: when the model is unavailable or slow, when its weights were changed, or when its answer is invalid.
+        :raises ModelError: when the model is unavailable or slow, when its weights were changed, or when its answer is
+            invalid.
         """
         ...
 

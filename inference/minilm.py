@@ -23,8 +23,8 @@ SPECIAL_TOKENS = 2
 class MiniLmEncoder:
     """all-MiniLM-L6-v2, 384 dimensions, one CPU thread for each worker.
 
-    Each text is encoded alone and without padding. In a batch, the last bits of a row may depend on the other texts, and a
-    snapshot must not depend on what else was encoded. Use more workers for throughput.
+    Each text is encoded alone and without padding. In a batch, the last bits of a row may depend on the other texts,
+    and a snapshot must not depend on what else was encoded. Use more workers for throughput.
 
     :param folder: holds ``model.onnx``, ``tokenizer.json`` and ``card.json``.
     :param workers: threads that encode in one call, at least 1.

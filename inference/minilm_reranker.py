@@ -18,14 +18,14 @@ _MAX_CHARS = 4_000  # a longer text is cut before it is tokenised, which takes t
 
 
 class MiniLmReranker:
-    """Scores a request and the text of a tool together, on one CPU thread. Trained on requests and the tools that they need.
+    """Scores a request and the text of a tool together, on one CPU thread. Trained on requests and the tools that they
+    need.
 
-    A higher score means that the request more probably needs the tool, also across requests. But
-    ``1 / (1 + exp(-score))`` is overconfident: on catalogues outside the training data, two fifths of the candidates at
-    0.95 and above were needed. Each pair is scored alone and without padding, so a score does not depend on the other
-    documents of a call. The best document is the title and the description of a tool, then its parameter names: text
-    beyond the limit is cut. Of a request longer than the limit, the beginning and the end are scored, and the higher score
-    counts.
+    A higher score means that the request more probably needs the tool, also across requests. But ``1 / (1 +
+    exp(-score))`` is overconfident: on catalogues outside the training data, two fifths of the candidates at 0.95 and
+    above were needed. Each pair is scored alone and without padding, so a score does not depend on the other documents
+    of a call. The best document is the title and the description of a tool, then its parameter names: text beyond the
+    limit is cut. Of a request longer than the limit, the beginning and the end are scored, and the higher score counts.
 
     :param folder: holds ``model.onnx``, ``tokenizer.json`` and ``card.json``; the card has the limits, in tokens.
     :raises ModelError: when the weights are missing, or are not those of the card.

@@ -1,7 +1,7 @@
 """The result cache: vectors, extractions and answers of models by content hash, in one SQLite file.
 
-The cache may be lost, and it never stops a build. A damaged file is moved aside. A damaged value counts as absent. When the
-disk accepts no more, the cache stops writing. Each of these is logged once.
+The cache may be lost, and it never stops a build. A damaged file is moved aside. A damaged value counts as absent. When
+the disk accepts no more, the cache stops writing. Each of these is logged once.
 """
 
 from __future__ import annotations

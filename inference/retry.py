@@ -41,7 +41,9 @@ class RetryPolicy:
                 raise InvalidArgumentError("the value is negative", subject=field, remedy="Use 0 or more")
 
     def delay_s(self, retry: int) -> float:
-        """A random share of the back-off, from half to all of it, so that many callers do not retry at the same time."""
+        """A random share of the back-off, from half to all of it, so that many callers do not retry at the same
+        time.
+        """
         full = min(self.max_delay_s, self.base_delay_s * 2.0 ** min(retry, 60))
         return full * random.uniform(0.5, 1.0)
 

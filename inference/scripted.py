@@ -17,8 +17,8 @@ Script = Callable[[Sequence[Message]], str]
 class ScriptedChat:
     """Answers with a function of the messages, or with the items of a list in the order of the calls.
 
-    A function gives the same answers with any number of threads. A list is for callers that call in order. An error in the
-    list, or one that the function raises, is raised to the caller. One word counts as one token.
+    A function gives the same answers with any number of threads. A list is for callers that call in order. An error in
+    the list, or one that the function raises, is raised to the caller. One word counts as one token.
 
     :param script: the function or the list.
     """

@@ -21,8 +21,8 @@ class SentenceTransformersEncoder:
 
     :param model: a folder, or a name that the library resolves.
     :param device: device name of torch; the library chooses where None.
-    :param batch_size: texts in one forward pass. With 1, the row of a text does not depend on the other texts. More is faster
-        on an accelerator and may change the last bits.
+    :param batch_size: texts in one forward pass. With 1, the row of a text does not depend on the other texts. More is
+        faster on an accelerator and may change the last bits.
     :raises MissingExtraError: without the extra ``torch``.
     :raises ModelError: when the model cannot be loaded.
     """

@@ -1,7 +1,7 @@
 """Structured LLM calls: a chat model answers with JSON that a schema constrains.
 
-An answer outside the schema is rejected as a whole. The model then gets the fault and one more attempt. Usable answers are
-cached under a content hash as they arrive, so that a repeated run pays only for the missing ones.
+An answer outside the schema is rejected as a whole. The model then gets the fault and one more attempt. Usable answers
+are cached under a content hash as they arrive, so that a repeated run pays only for the missing ones.
 """
 
 from __future__ import annotations

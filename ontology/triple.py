@@ -13,7 +13,8 @@ class Provenance:
     """The place in a document that a triple comes from.
 
     :param tool_id: the tool of the document.
-    :param field: the field of the document: ``name``, ``description``, ``parameters.supplier_id``, ``returns.id``, ``metadata.tags``, ``depends_on``.
+    :param field: the field of the document: ``name``, ``description``, ``parameters.supplier_id``, ``returns.id``,
+        ``metadata.tags``, ``depends_on``.
     :param extractor: versioned name of the extractor (``rules.v1``).
     :param start: first character of the evidence in the text of the field; -1 where the whole field is the evidence.
     :param end: one past the last character of the evidence, or -1.

@@ -1,7 +1,7 @@
 """Thread variables: numeric libraries use one thread for each call, because the workers of the server run in parallel.
 
-Otherwise every request starts as many threads as there are processors, and they slow each other down. The libraries read
-the variables at import, so they must be set before. This module imports no numeric library.
+Otherwise every request starts as many threads as there are processors, and they slow each other down. The libraries
+read the variables at import, so they must be set before. This module imports no numeric library.
 """
 
 from __future__ import annotations

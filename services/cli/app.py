@@ -93,7 +93,8 @@ def search(
         typer.Option(
             "-k",
             "--k",
-            help="Number of tools; auto or auto:N: as few as are probably enough, at most N (20), none where no tool fits.",
+            help="Number of tools; auto or auto:N: as few as are probably enough, at most N (20), none where no tool "
+            "fits.",
         ),
     ] = "10",
     preset: Annotated[
@@ -106,7 +107,8 @@ def search(
         list[str] | None,
         typer.Option(
             "--filter",
-            help="KEY=VALUE: only tools with this metadata. The same key again allows another value; another key restricts further.",
+            help="KEY=VALUE: only tools with this metadata. The same key again allows another value; another key "
+            "restricts further.",
         ),
     ] = None,
     as_json: Json = False,

@@ -42,9 +42,10 @@ def _show(done: Generation) -> None:
     rejected = sum(sum(reasons.values()) for reasons in figures["rejected"].values())
     coverage, diversity, leakage = figures["coverage"], figures["diversity"], figures["leakage"]
     stdout.print(
-        f"{coverage['tools_used']:,} of {coverage['tools']:,} tools are needed; distinct-2 {diversity['distinct_2']:.2f}, "
-        f"highest cosine {diversity['max_cosine']:.2f}; {100 * leakage['content_words']:.0f} % of the content words are in the "
-        f"documents of the tools; {rejected:,} rejected",
+        f"{coverage['tools_used']:,} of {coverage['tools']:,} tools are needed; "
+        f"distinct-2 {diversity['distinct_2']:.2f}; highest cosine {diversity['max_cosine']:.2f}; "
+        f"{leakage['content_words']:.0%} of the content words are also in the documents of the tools; "
+        f"{rejected:,} rejected",
         soft_wrap=True,
     )
     short = [name for name, row in classes.items() if row["made"] < row["wanted"]]

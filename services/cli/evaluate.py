@@ -43,8 +43,8 @@ class _RunUnlessNamed(TyperGroup):
 
 eval_app = typer.Typer(
     cls=_RunUnlessNamed,
-    help="Measure systems on labelled requests: egotools eval SNAPSHOT --queries FILE --out FOLDER. The word run may be "
-    "left out. Write ./run or ./compare for a folder of that name.",
+    help="Measure systems on labelled requests: egotools eval SNAPSHOT --queries FILE --out FOLDER. The word run may be"
+    " left out. Write ./run or ./compare for a folder of that name.",
     no_args_is_help=True,
 )
 
@@ -108,7 +108,10 @@ def _show(done: Evaluation) -> None:
     from eval.report.plots import missing_plots
 
     for set_name, facts in done.summary.sets.items():
-        title = f"{_MEASURE} in % [95 % interval] · {set_name} · {facts.queries:,} requests · {facts.tools:,} tools · snapshot {facts.snapshot_id}"
+        title = (
+            f"{_MEASURE} in % [95 % interval] · {set_name} · {facts.queries:,} requests · {facts.tools:,} tools · "
+            f"snapshot {facts.snapshot_id}"
+        )
         columns = ("system", *(f"@{k}" for k in _shown(done.summary, set_name)), "no answer", "median ms")
         stdout.print(table(title, columns, _rows(done.summary, set_name)))
         if facts.missing_gold:

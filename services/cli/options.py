@@ -26,8 +26,8 @@ Json: TypeAlias = Annotated[
 def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function as a command of a typer application.
 
-    A parameter with a dataclass type is replaced by an option for each field. An error of egotools ends the command with its
-    exit code; it is shown as JSON where the parameter ``as_json`` is true.
+    A parameter with a dataclass type is replaced by an option for each field. An error of egotools ends the command
+    with its exit code; it is shown as JSON where the parameter ``as_json`` is true.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:

@@ -185,7 +185,9 @@ def _write_graph_store(graph_store: GraphStore | None, graph: GraphBuild) -> dic
 
 
 def _keep_report(store: Path, report: BuildReport) -> None:
-    """Write the report beside the snapshots: it holds times, so it cannot be a part of them. A failure stops nothing."""
+    """Write the report beside the snapshots: it holds times, so it cannot be a part of them. A failure stops
+    nothing.
+    """
     text = json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n"
     try:
         write_file(store / "reports" / f"{report.snapshot_id}.json", text)

@@ -73,7 +73,8 @@ class ReuseReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildReport:
-    """What a build did. Its JSON form is printed by ``--json``, and kept in ``reports/<snapshot id>.json`` of the store.
+    """What a build did. Its JSON form is printed by ``--json``, and kept in ``reports/<snapshot id>.json`` of the
+    store.
 
     :param folder: of the published snapshot.
     :param tools: number of tools.

@@ -1,4 +1,6 @@
-"""Evaluations: labelled requests and systems over one snapshot in, a folder with the report out; and the comparison of two."""
+"""Evaluations: labelled requests and systems over one snapshot in, a folder with the report out; and the comparison
+of two.
+"""
 
 from __future__ import annotations
 

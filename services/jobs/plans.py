@@ -44,15 +44,17 @@ Reranker: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatEndpoint:
-    """A chat model behind an OpenAI-compatible endpoint, and the budget of the job. The key is in ``OPENAI_API_KEY``."""
+    """A chat model behind an OpenAI-compatible endpoint, and the budget of the job. The key is in
+    ``OPENAI_API_KEY``.
+    """
 
     base_url: Annotated[
         str,
         Option(
             "--llm-url",
             envvar="OPENAI_BASE_URL",
-            help="Base URL of an OpenAI-compatible endpoint, up to and including /v1. Needed for llm. The key is read from "
-            "OPENAI_API_KEY.",
+            help="Base URL of an OpenAI-compatible endpoint, up to and including /v1. Needed for llm. The key is read "
+            "from OPENAI_API_KEY.",
         ),
     ] = ""
     model: Annotated[str, Option("--llm-model", help="Name of the model at that endpoint. Needed for llm.")] = ""
@@ -104,7 +106,8 @@ class BuildPlan:
         str,
         Option(
             "--store",
-            help="Also write the graph to a database: ladybug:PATH or neo4j:bolt://user:password@host:port. Default: none.",
+            help="Also write the graph to a database: ladybug:PATH or neo4j:bolt://user:password@host:port. Default: "
+            "none.",
         ),
     ] = ""
     strict: Annotated[
@@ -128,8 +131,8 @@ class DatagenPlan:
         Option(
             "--out",
             "-o",
-            help="Folder for tools.jsonl, queries.jsonl, rejected.jsonl, edges.jsonl, outputs.jsonl and the report. Requests that "
-            "the same generator made there from the same snapshot are kept, and not generated again.",
+            help="Folder for tools.jsonl, queries.jsonl, rejected.jsonl, edges.jsonl, outputs.jsonl and the report. "
+            "Requests that the same generator made there from the same snapshot are kept, and not generated again.",
         ),
     ]
     per_class: Annotated[int, Option(help="Number of requests of each of the six classes.")] = 50
@@ -161,7 +164,8 @@ class EvaluationPlan:
         Option(
             "--queries",
             "-q",
-            help="Labelled requests, JSON Lines with id, query, tools, and perhaps class and split. Repeat for several files.",
+            help="Labelled requests, JSON Lines with id, query, tools, and perhaps class and split. Repeat for several "
+            "files.",
         ),
     ]
     out: Annotated[
@@ -169,16 +173,16 @@ class EvaluationPlan:
         Option(
             "--out",
             "-o",
-            help="Folder for the results. Answers in it are kept, and their requests are not sent again, where system, configuration, "
-            "snapshot, requests and k are the same. Otherwise its run is replaced.",
+            help="Folder for the results. Answers in it are kept, and their requests are not sent again, where system, "
+            "configuration, snapshot, requests and k are the same. Otherwise its run is replaced.",
         ),
     ]
     systems: Annotated[
         tuple[str, ...],
         Option(
-            help="Systems to measure: presets, ablations (default-no-…), grpc:HOST:PORT, grpc:HOST:PORT/PRESET, or the groups "
-            "paper-four, baselines, ablations, all. Separate them by commas, or repeat the option. "
-            "Default: paper-four,rrf,fusion,default.",
+            help="Systems: presets, ablations (default-no-…), grpc:HOST:PORT, grpc:HOST:PORT/PRESET, or the "
+            "groups paper-four, baselines, ablations, all. Separate them by commas, or repeat the option. Default:"
+            " paper-four,rrf,fusion,default.",
         ),
     ] = ()
     baseline: Annotated[
@@ -197,7 +201,8 @@ class EvaluationPlan:
     footprint: Annotated[
         bool,
         Option(
-            help="Also measure memory and loading time of each system, in a process of its own (some seconds for each system)."
+            help="Also measure memory and loading time of each system, in a process of its own (some seconds for each "
+            "system)."
         ),
     ] = True
     allow_missing: Annotated[
@@ -211,16 +216,17 @@ class EvaluationPlan:
         tuple[Path, ...],
         Option(
             "--dependencies",
-            help="Gold edges, JSON Lines with from and to: the true dependencies between tools. They score the tool graph. "
-            "Repeat for several files.",
+            help="Gold edges, JSON Lines with from and to: the true dependencies between tools. They score the tool "
+            "graph. Repeat for several files.",
         ),
     ] = ()
     external_edges: Annotated[
         tuple[Path, ...],
         Option(
             "--edges",
-            help="Edges found by another method, JSON Lines with source and target (source provides what target needs), scored "
-            "against --dependencies beside those of the graph. Reports name them by their file. Repeat for several files.",
+            help="Edges found by another method, JSON Lines with source and target (source provides what target needs),"
+            " scored against --dependencies beside those of the graph. Reports name them by their file. Repeat for"
+            " several files.",
         ),
     ] = ()
     reranker: Reranker = DEFAULT_RERANKER
@@ -235,8 +241,8 @@ class TuningPlan:
         Path,
         Option(
             "--on",
-            help="Folder with queries.jsonl, as egotools datagen writes it, or such a file: id, query, tools, and perhaps "
-            "class, path_id, and split (dev or test).",
+            help="Folder with queries.jsonl, as egotools datagen writes it, or such a file: id, query, tools, and "
+            "perhaps class, path_id, and split (dev or test).",
         ),
     ]
     out: Annotated[

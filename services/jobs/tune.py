@@ -1,4 +1,6 @@
-"""Tuning: a published snapshot and labelled requests in; a version with better ranking weights out, or the reason why not."""
+"""Tuning: a published snapshot and labelled requests in; a version with better ranking weights out, or the reason
+why not.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,10 @@ class Tuned:
         """The result in one or two sentences."""
         again = ""
         if self.tuning.before != SHIPPED:
-            again = " It already had tuned weights, and the new weights are compared with those; the fit starts from the shipped ones."
+            again = (
+                " It already had tuned weights: the new weights are compared with those, and the fit starts from the "
+                "shipped ones."
+            )
         if not self.published:
             return f"Nothing was published: {self.tuning.reason}.{again}"
         return f"Snapshot {self.published} was published in place of {self.snapshot_id}.{again}"

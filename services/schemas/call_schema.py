@@ -49,8 +49,9 @@ def tool_schema_json(tool: Tool, schema_format: str) -> str:
 def call_name(tool: Tool) -> str:
     """The name by which a model calls the tool: 1 to 64 characters of ``a-z A-Z 0-9 _ -``, different for different ids.
 
-    It depends on the tool alone, so it is the same in every response. A legal id is its own name. ``namespace/name`` becomes
-    ``namespace__name``. Otherwise the name of the tool is made legal, with eight hex digits of the hash of the id.
+    It depends on the tool alone, so it is the same in every response. A legal id is its own name. ``namespace/name``
+    becomes ``namespace__name``. Otherwise the name of the tool is made legal, with eight hex digits of the hash of the
+    id.
     """
     parts = tool.id.split("/")
     joined = _SEPARATOR.join(parts)

@@ -50,8 +50,8 @@ class _Field:
 def input_schema(parameters: Iterable[Parameter], *, legal_keys: bool = False) -> dict[str, Any]:
     """The JSON Schema (Draft 2020-12) of an object with these parameters.
 
-    :param legal_keys: rename properties to 1 to 64 characters of ``a-z A-Z 0-9 _ . -``, as some runtimes require; a renamed
-        property has its own name as ``title``.
+    :param legal_keys: rename properties to 1 to 64 characters of ``a-z A-Z 0-9 _ . -``, as some runtimes require; a
+        renamed property has its own name as ``title``.
     """
     root = _Field()
     for parameter in parameters:
@@ -144,7 +144,9 @@ def _restrict(schema: dict[str, Any], parameter: Parameter) -> None:
 
 
 def _legal_keys(names: Iterable[str]) -> dict[str, str]:
-    """Name → legal key: the name itself where it is legal, else made legal, with hash digits where that key is taken."""
+    """Name → legal key: the name itself where it is legal, else made legal, with hash digits where that key is
+    taken.
+    """
     names = list(names)
     keys = {name: name for name in names if 0 < len(name) <= _MAX_KEY and not _ILLEGAL_IN_KEY.search(name)}
     taken = set(keys)

@@ -13,8 +13,8 @@ _MAX_DEPTH = 8
 _MAX_CHARS = 1_000
 _MAX_VALUE_CHARS = 40
 _NAMES = {
-    "string": "string str text char varchar nvarchar uuid guid date datetime time timestamp email uri url password binary "
-    "bytes byte base64 file enum",
+    "string": "string str text char varchar nvarchar uuid guid date datetime time timestamp email uri url password "
+    "binary bytes byte base64 file enum",
     "integer": "integer int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 long short bigint smallint sbyte",
     "number": "number float double decimal numeric float32 float64 real money currency single",
     "boolean": "boolean bool",
@@ -118,7 +118,9 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def typed_values(values: tuple[str, ...], kind: str | None) -> list[Any]:
-    """Allowed values as JSON values of a kind (``integer``, …), without duplicates. A value of another kind stays a string."""
+    """Allowed values as JSON values of a kind (``integer``, …), without duplicates. A value of another kind stays a
+    string.
+    """
     typed = [_typed(value, kind) for value in values]
     return list({json.dumps(value): value for value in typed}.values())
 

@@ -33,14 +33,15 @@ class ServerSettings:
     :param workers: requests that run at once, each on a thread of its own; default: one a processor.
     :param queue: requests that may wait for a worker; one more is refused at once.
     :param grace_s: seconds that calls in flight get to finish when the server stops.
-    :param drain_s: seconds between saying NOT_SERVING and refusing calls. Clients that watch health are gone by then; longer
-        for load balancers that look rarely.
+    :param drain_s: seconds between saying NOT_SERVING and refusing calls. Clients that watch health are gone by then;
+        longer for load balancers that look rarely.
     :param max_message_bytes: largest request taken and largest answer sent, 1 KiB to 1 GiB.
     :param default_deadline_s: seconds that a call without a deadline of its own gets.
     :param max_batch: requests in one batch, 1 to 64.
     :param max_connection_age_s: seconds after which a client is asked to connect anew, so that new replicas get calls.
     :param warm_query: asked once before the service says SERVING.
-    :param ready_file: written, as JSON with ``address``, ``host``, ``port``, ``pid``, ``snapshot_id``, once the service says SERVING.
+    :param ready_file: written, as JSON with ``address``, ``host``, ``port``, ``pid``, ``snapshot_id``, once the service
+        says SERVING.
     :param log_level: ``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``.
     :raises InvalidArgumentError: naming the field that is out of its range.
     """

@@ -42,7 +42,7 @@ gate: $(VENV)/.dev ## the regression gate: default must not be below the flat hy
 	$(BIN)/python -m scripts.quality_gate $(GATE)
 
 docs: $(VENV)/.docs ## build the documentation site; a broken link is an error
-	$(BIN)/mkdocs build --strict --site-dir out/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir out/site
 
 bench: $(VENV)/.dev ## speed and size, compared within one run
 	$(BIN)/python -m scripts.bench $(BENCH)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux accounts to processes")
 
 # No test depends on the speed of the machine, and CI draws the same examples every time.
 settings.register_profile(

@@ -15,7 +15,7 @@ from scripts.speed.builds import built, catalog_tools, earlier, store_of
 from scripts.speed.speed_queries import bench_queries, mixed
 from scripts.speed.speed_results import MeasuredSize, read_results
 from scripts.speed.speed_tables import STAGES
-from tests.conftest import ROOT
+from tests.conftest import LINUX, ROOT
 
 CATALOG = [str(ROOT / "examples/enterprise/catalog" / name) for name in ("hr.yaml", "sales.yaml", "finance.json")]
 
@@ -34,6 +34,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Com
 
 
 @pytest.mark.slow
+@LINUX
 def test_it_measures_and_writes_everything(done: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     out, run = done
     assert run.returncode in (0, 1), run.stderr  # whether thresholds are met depends on the machine
@@ -68,6 +69,7 @@ def sane(size: MeasuredSize) -> None:
 
 
 @pytest.mark.slow
+@LINUX
 def test_builds_are_reused_only_when_they_are_of_the_same_tools(
     done: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
@@ -93,6 +95,7 @@ def test_options_that_mean_nothing_are_refused(options: tuple[str, str], tmp_pat
 
 
 @pytest.mark.slow
+@LINUX
 def test_results_are_shown_again_without_measuring(done: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     out, run = done
     before = (out / "results.json").read_bytes()

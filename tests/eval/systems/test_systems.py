@@ -27,7 +27,7 @@ from retrieval.retriever import Request
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.jobs.build import build_snapshot
-from tests.conftest import ROOT
+from tests.conftest import LINUX, ROOT
 from tests.services.server.memory_engine import MemoryEngine, serving
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
@@ -207,6 +207,7 @@ async def test_what_a_server_answers_with_is_an_error_of_ours() -> None:
         ask("find customer", 2.0)
 
 
+@LINUX
 def test_the_footprint_is_of_the_system_alone(store: Path, caplog: pytest.LogCaptureFixture) -> None:
     measured = measure_footprint(store, "bm25-regex-title", REQUESTS[0])
     assert measured["load_s"] > 0

@@ -58,6 +58,9 @@ QUERIES = [
 # Ranks by shared words; counts in a file how often it was loaded.
 BY_WORDS = """
 from pathlib import Path
+from tests.conftest import LINUX
+
+pytestmark = LINUX
 
 with Path(__file__).with_suffix(".loaded").open("a", encoding="utf-8") as file:
     file.write("x")

@@ -10,6 +10,9 @@ import pytest
 
 from scripts.speed.linux_accounts import processor_time, read_memory
 from scripts.speed.speed_results import Memory
+from tests.conftest import LINUX
+
+pytestmark = LINUX
 
 SMAPS = """\
 00400000-00500000 r-xp 00000000 fe:00 11    /usr/bin/python3

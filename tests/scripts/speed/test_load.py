@@ -16,6 +16,7 @@ from egotools import AsyncClient, OverloadedError
 from ontology.errors import EgotoolsError
 from scripts.speed.load import Arrival, Call, closed_loop, measured_point, open_loop, poisson_schedule
 from scripts.speed.load_client import LoadPlan, measure
+from tests.conftest import LINUX
 from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
 from tests.waiting import LIMIT_S, until
 
@@ -104,6 +105,7 @@ async def test_a_stall_of_the_server_is_felt_by_every_request_that_arrives_in_it
     assert all(waits[place] >= 0.17 - 0.02 * place for place in range(10))
 
 
+@LINUX
 async def test_the_points_of_a_plan_on_a_server_that_refuses() -> None:
     """A worker that takes 20 ms: 50 answers a second and no more, whatever is asked of it."""
     engine = MemoryEngine(delays_s={"rank": 0.02})
@@ -129,6 +131,7 @@ async def test_the_points_of_a_plan_on_a_server_that_refuses() -> None:
     assert (high.server_cpu_ms or 0) > 0 and 0 <= high.others <= 1
 
 
+@LINUX
 async def test_a_server_that_answers_nothing_ends_the_measuring() -> None:
     async def ask(query: str) -> Mapping[str, float]:
         await asyncio.sleep(0.001)

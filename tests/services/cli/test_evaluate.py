@@ -18,7 +18,7 @@ from eval.answers import read_run
 from eval.measured_set import read_measured
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
-from tests.conftest import ROOT
+from tests.conftest import LINUX, ROOT
 from tests.services.cli.processes import signal_at, started
 from tests.services.conftest import Run
 from tests.waiting import LIMIT_S, wait_until
@@ -111,6 +111,7 @@ def test_the_same_again_asks_nothing_and_says_the_same(run: Run, store: Path, fe
     assert summary["baseline"] == "rrf" and summary["systems"] == ["semantic", "rrf", "default"]
 
 
+@LINUX
 def test_memory_and_loading_are_measured_once(run: Run, store: Path, few: Path, tmp_path: Path) -> None:
     for _ in range(2):
         assert run("eval", store, "-q", few, "-o", tmp_path, "--systems", "semantic", "--limit", 3)[0] == 0

@@ -4,7 +4,7 @@ JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 COVERAGE ?=
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(if $(COVERAGE),--cov --cov-report=term:skip-covered --cov-report=html)
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(if $(COVERAGE),--cov --cov-report=term:skip-covered --cov-report=html)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast coverage format lint types check gate docs bench bench-quality bench-peers stubs locks clean

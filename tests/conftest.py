@@ -30,3 +30,9 @@ def shared() -> Path:
     if not (folder / "bench").is_dir():
         pytest.skip("no ../shared beside this checkout: the public measuring data is not here")
     return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first, so that several processes end at about the same time."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)

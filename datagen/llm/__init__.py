@@ -7,7 +7,6 @@ Each makes its calls through :mod:`datagen.llm.chat_step`, with one cache, one r
 from datagen.llm.chat_step import NAME
 from datagen.llm.llm_generator import LlmGenerator
 from datagen.llm.llm_outputs import LlmOutputs
-from datagen.llm.llm_sequence import LlmSequence
-from datagen.llm.llm_validator import llm_validators
+from datagen.llm.llm_validator import LlmSequence, llm_validators
 
 __all__ = ["NAME", "LlmGenerator", "LlmOutputs", "LlmSequence", "llm_validators"]

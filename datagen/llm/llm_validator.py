@@ -1,4 +1,4 @@
-"""The ``llm`` validators of requests: class, sequence and error, each in a call of its own.
+"""The ``llm`` validators: of R-P edges, and of requests by class, sequence and error, each in a call of its own.
 
 The prompt for the class does not contain the label, so that the model cannot agree with it out of politeness.
 """
@@ -13,7 +13,7 @@ from datagen.catalogue import Catalogue
 from datagen.links import Links
 from datagen.llm.chat_step import NAME, ChatStep, Judgement, answer_parser, answer_schema, structured_request
 from datagen.llm.prompts import FAULTS, render_prompt
-from datagen.llm.tool_prompt import brief_steps, steps_prompt
+from datagen.llm.tool_prompt import brief_steps, in_words, prompt_inputs, purpose, steps_prompt
 from datagen.seams import RequestValidator
 from datagen.synthetic_request import CLASSES, SyntheticRequest, Verdict
 from datagen.tool_path import PathEdge, ToolPath
@@ -21,10 +21,48 @@ from inference.chat import ChatModel
 from inference.result_cache import ResultCache
 from ontology.tool import Tool
 
-__all__ = ["llm_validators"]
+__all__ = ["LlmSequence", "llm_validators"]
 
 _MAX_TOKENS = 200
+_REASON: dict[str, Any] = {"type": "string"}
+_FOLLOWS = answer_schema(reason=_REASON, follows={"type": "boolean"})
 _Row = Mapping[str, Any]
+
+
+class LlmSequence:
+    """Validates R-P edges with a chat model.
+
+    :param cache: where answers are kept; None keeps none.
+    :raises MissingExtraError: when jsonschema is not installed.
+    """
+
+    name = NAME
+
+    def __init__(self, catalogue: Catalogue, model: ChatModel, cache: ResultCache | None = None) -> None:
+        self._catalogue = catalogue
+        self._chat = ChatStep(model, cache)
+        self._parser = answer_parser(_FOLLOWS)
+
+    def validate(self, edge: PathEdge) -> Verdict:
+        """The model's verdict; see :class:`datagen.seams.SequenceValidator`.
+
+        :raises NotFoundError: when a tool of the edge is not in the catalogue.
+        :raises BudgetExceededError: when the cap is reached; earlier answers are in the cache.
+        """
+        first, second = self._catalogue.tool(edge.source), self._catalogue.tool(edge.target)
+        lines = [
+            f"First: {purpose(first)}",
+            f"Second: {purpose(second)}",
+            f"The second takes: {', '.join(parameter.name for parameter in prompt_inputs(second)) or 'nothing'}",
+            f"The first gives: {in_words(edge.output)}. The second takes it as: {edge.parameter}.",
+        ]
+        instructions, text = render_prompt("sequence"), "\n".join(lines)
+        request = structured_request(instructions, text, _FOLLOWS, "sequence", max_tokens=_MAX_TOKENS)
+        return self._chat.verdict(request, self._parser, _judge_follows, check="sequence")
+
+
+def _judge_follows(row: _Row) -> Judgement:
+    return Judgement(row["follows"], row["reason"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +143,6 @@ def _judge_error(row: _Row, _label: str) -> Judgement:
     return Judgement(passed, row["reason"] if passed else f"{row['fault']}: {row['reason']}")
 
 
-_REASON: dict[str, Any] = {"type": "string"}
 _CHECKS = (
     _Check(
         name="class",

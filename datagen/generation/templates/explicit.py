@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datagen.generation.anaphora import anaphora
+from datagen.generation.coreference import anaphora
 from datagen.generation.data_files import fill, templates
 from datagen.generation.grammar import gerund, lowered
 from datagen.generation.realisation import realise

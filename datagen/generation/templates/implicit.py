@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datagen.generation.descriptions import descriptions
+from datagen.generation.coreference import descriptions
 from datagen.generation.realisation import realise
 from datagen.generation.style import finish, sentence_of
 from datagen.generation.template_context import TemplateContext

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from datagen.generation.coreference import descriptions
 from datagen.generation.data_files import fill, templates
-from datagen.generation.descriptions import descriptions
 from datagen.generation.grammar import article, capital, gerund, sentence_end
 from datagen.generation.realisation import realise
 from datagen.generation.sampler import Sampler

@@ -1,28 +1,102 @@
-"""Descriptions: referring expressions that stand for steps that are not stated: "the vendor behind bill 5105600211"."""
+"""Coreference: referring expressions for what an earlier step gives to a later one.
+
+An anaphor points back to a stated step ("the first one", "that vendor"); a description stands for a step that is not stated
+("the vendor behind bill 5105600211").
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from datagen.generation.anaphora import is_dated, is_same_thing, value_label
 from datagen.generation.arguments import Argument
 from datagen.generation.clause import Clause, clause_of
 from datagen.generation.data_files import templates, word_classes
 from datagen.generation.grammar import article, possessive
+from datagen.generation.lexicon import Noun
 from datagen.generation.phrases import References
 from datagen.generation.sampler import Sampler
 from datagen.generation.tool_frame import GenerationError, ToolFrame
-from datagen.tool_path import ToolPath
+from datagen.tool_path import PathEdge, ToolPath
 
-__all__ = ["descriptions"]
+__all__ = ["anaphor", "anaphora", "descriptions"]
 
 _WORDS = word_classes("coreference")
-_TEMPLATES = templates("descriptions")
-_ORDERS = templates("anaphora")["dated"]
+_TEMPLATES = templates("coreference")
 _MOST_STEPS = 2
 """At most so many steps, one behind the other, stand in one description."""
 _MOST_WORDS = 13
 _SHORT_PART, _SHORT_OWNER = 3, 4  # words: a longer owner stands after the noun
+
+
+def anaphora(
+    frame: ToolFrame, edges: tuple[PathEdge, ...], frames: Mapping[str, ToolFrame], last: str, sampler: Sampler
+) -> References:
+    """Input → anaphor, for a step that follows the steps that it depends on.
+
+    :param last: the tool of the step before it.
+    """
+    found: dict[str, str] = {}
+    for edge in edges:
+        argument = frame.argument(edge.parameter)
+        if argument is not None and edge.parameter not in found and edge.source in frames:
+            near = edge.source == last and not {"it", "them"}.intersection(found.values())
+            found[edge.parameter] = anaphor(argument, frames[edge.source], sampler, near=near)
+    return found
+
+
+def anaphor(argument: Argument, source: ToolFrame, sampler: Sampler, *, near: bool, single: bool = False) -> str:
+    """A referring expression for what a step gives to an argument.
+
+    :param near: whether the step stands just before; then it can be ``it``.
+    :param single: whether the text has said that a list gives one thing.
+    """
+    noun = argument.noun
+    if noun is None:
+        label = _value_label(argument)
+        plural = label.endswith("s") and not label.endswith("ss")
+        return sampler.phrase(_TEMPLATES["values" if plural else "value"], label=label)
+    same, word = _is_same_thing(argument, source), sampler.noun(noun)
+    if source.many and not single:
+        return _from_list(argument, noun, source, word, sampler, near=near, same=same)
+    if same:
+        kind = ("near_person" if noun.person else "near_thing") if near else "far_thing"
+        return sampler.phrase(_TEMPLATES[kind], word=word)
+    whose = "their" if source.noun.person else "its"
+    return sampler.phrase(_TEMPLATES["near_part" if near else "far_part"], whose=whose, word=word)
+
+
+def _from_list(
+    argument: Argument, noun: Noun, source: ToolFrame, word: str, sampler: Sampler, *, near: bool, same: bool
+) -> str:
+    """A referring expression for one thing of a list, or for all of them."""
+    if argument.many:
+        return sampler.phrase(_TEMPLATES["near_all" if near else "far_all"], words=sampler.noun(noun, many=True))
+    if not same:
+        return sampler.phrase(_TEMPLATES["part_of_one"], word=word)
+    if source.noun.mass:
+        return f"that {word}"
+    order = sampler.pick(_TEMPLATES["dated"]) if _is_dated(source.noun) else "first"
+    that_one = "that person" if source.noun.person else "that one"
+    return sampler.phrase(_TEMPLATES["near_one" if near else "far_one"], word=word, order=order, that_one=that_one)
+
+
+def _value_label(argument: Argument) -> str:
+    """The everyday name of a plain value."""
+    return argument.field.label if argument.field is not None else argument.label or "result"
+
+
+def _is_dated(noun: Noun) -> bool:
+    """Whether things of this noun come one after the other, so that one of them is the latest."""
+    return noun.key.split()[-1] in _WORDS["dated"]
+
+
+def _is_same_thing(argument: Argument, source: ToolFrame) -> bool:
+    """Whether an argument takes the thing itself that a tool is about."""
+    if argument.noun is None:
+        return False
+    key, other = argument.noun.key, source.noun.key
+    is_whole = other in {f"{key} {word}" for word in _WORDS["wholes"]}
+    return key == other or key.endswith(f" {other}") or other.endswith(f" {key}") or is_whole
 
 
 def descriptions(
@@ -59,7 +133,7 @@ def descriptions(
 
 
 def _description(argument: Argument, frame: ToolFrame, references: References, sampler: Sampler) -> str:
-    word = value_label(argument) if argument.noun is None else sampler.noun(argument.noun)
+    word = _value_label(argument) if argument.noun is None else sampler.noun(argument.noun)
     if frame.own and not frame.many:
         return "me" if argument.noun is not None and argument.noun.person else f"my {word}"
     if frame.many:
@@ -83,7 +157,7 @@ def _new_thing(clause: Clause) -> str:
 def _one_of_list(argument: Argument, clause: Clause, word: str) -> str:
     """One thing of a list, or all of them."""
     frame, noun, sampler = clause.frame, clause.frame.noun, clause.sampler
-    same, qualifier = is_same_thing(argument, frame), clause.qualifier()
+    same, qualifier = _is_same_thing(argument, frame), clause.qualifier()
     tail = f"{clause.whose}{qualifier}{clause.tail}"
     if clause.name:
         one, tail = sampler.noun(noun), _singular(tail)
@@ -105,9 +179,9 @@ def _chosen_one(frame: ToolFrame, tail: str, sampler: Sampler) -> str:
     if noun.uncountable:
         return f"the {one}{tail}"
     slots = {"one": one, "a_one": article(one), "tail": tail}
-    if is_dated(noun):
-        kind = "dated_selected" if tail else "dated"
-        return sampler.phrase(_TEMPLATES[kind], order=sampler.pick(_ORDERS), **slots)
+    if _is_dated(noun):
+        kind = "latest_selected" if tail else "latest"
+        return sampler.phrase(_TEMPLATES[kind], order=sampler.pick(_TEMPLATES["dated"]), **slots)
     interchangeable = noun.key.split()[-1] in _WORDS["interchangeable"]
     if not interchangeable and not tail:
         raise GenerationError("nothing selects the one of several that a step before the last is to give")
@@ -128,7 +202,7 @@ def _part(word: str, thing: str, argument: Argument, sampler: Sampler) -> str:
 def _result(argument: Argument, clause: Clause, word: str) -> str:
     """What a step returns that reads one thing."""
     frame, owner, sampler = clause.frame, clause.owner, clause.sampler
-    same = is_same_thing(argument, frame)
+    same = _is_same_thing(argument, frame)
     for_person = argument.noun is not None and argument.noun.person
     if frame.noun.person and owner and not clause.identity and (same or for_person):
         role = sampler.noun(frame.noun)

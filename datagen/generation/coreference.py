@@ -1,7 +1,7 @@
 """Coreference: referring expressions for what an earlier step gives to a later one.
 
-An anaphor points back to a stated step ("the first one", "that vendor"); a description stands for a step that is not stated
-("the vendor behind bill 5105600211").
+An anaphor points back to a stated step ("the first one", "that vendor"). A description stands for a step that is not
+stated ("the vendor behind bill 5105600211").
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def anaphor(argument: Argument, source: ToolFrame, sampler: Sampler, *, near: bo
     """A referring expression for what a step gives to an argument.
 
     :param near: whether the step stands just before; then it can be ``it``.
-    :param single: whether the text has said that a list gives one thing.
+    :param single: whether the text states that a list has one thing.
     """
     noun = argument.noun
     if noun is None:
@@ -174,7 +174,7 @@ def _one_of_list(argument: Argument, clause: Clause, word: str) -> str:
 
 
 def _chosen_one(frame: ToolFrame, tail: str, sampler: Sampler) -> str:
-    """One of several things: the latest of dated things, any of interchangeable ones, else the one that the tail selects."""
+    """One of several things: the latest of dated ones, any of interchangeable ones, else the one that fits the tail."""
     noun, one = frame.noun, sampler.noun(frame.noun)
     if noun.uncountable:
         return f"the {one}{tail}"
@@ -190,7 +190,7 @@ def _chosen_one(frame: ToolFrame, tail: str, sampler: Sampler) -> str:
 
 
 def _part(word: str, thing: str, argument: Argument, sampler: Sampler) -> str:
-    """A part of a thing, or its person: ``the vendor on bill 5105``, ``the person behind it``, ``Kestrel Ltd's pay``."""
+    """A part of a thing, or its person: ``the vendor on bill 5105``, ``the person behind it``, ``Jan's pay``."""
     if argument.noun is not None and argument.noun.person:
         return sampler.phrase(_TEMPLATES["person_of"], word=word, thing=thing)
     short = len(thing.split()) <= _SHORT_PART and not thing.startswith(("a ", "an "))

@@ -29,7 +29,7 @@ def word_classes(section: str) -> Mapping[str, frozenset[str]]:
 
 
 def templates(section: str) -> Mapping[str, tuple[str, ...]]:
-    """Name → templates, of one section of ``sentence_templates.yaml``; one with a weight stands there that many times."""
+    """Name → templates, of one section of ``sentence_templates.yaml``; one with a weight is there that many times."""
     rows = read_data("sentence_templates")[section]
     return {name: tuple(text for entry in row for text in _weighted(entry)) for name, row in rows.items()}
 

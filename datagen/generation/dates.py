@@ -13,6 +13,11 @@ _NEW_YEAR = date(2026, 1, 1)
 _MONTHS = "January February March April May June July August September October November December".split()
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _SOON = ("today", "tomorrow", *(f"next {day}" for day in _DAYS[:5]), "the end of next week", "the end of the month")
+_DAY_FORMATS = (
+    "{d.day} {month}", "{month} {d.day}", "the {nth} of {month}", "{month:.3} {d.day}", "{d.day}.{d.month}",
+    "{weekday} {d.day} {month}", "{weekday} the {nth}", "{month} {nth}", "{d.day} {month:.3}",
+)  # fmt: skip
+_CLOCKS = 3
 _THIS = ("last", "this", "next")
 _HOURS = "one two three four five six seven eight nine ten eleven twelve".split()
 _FIRST_HOUR, _LAST_HOUR = 7, 19
@@ -22,7 +27,7 @@ _FIRST_HOUR, _LAST_HOUR = 7, 19
 class Dates:
     """The times that a request has stated so far.
 
-    :param day_format: the format of days, in [0, 9); one for the whole request.
+    :param day_format: the format of days, as its place in a list.
     :param clock: the format of times, in [0, 3).
     :param relative: whether days are relative to today: ``tomorrow``.
     :param day: the last day that was stated, in days since the start of the year; -1 before the first.
@@ -45,7 +50,7 @@ class Dates:
     past: bool = False
 
     def __post_init__(self) -> None:
-        self.day_format, self.clock = self.rng.randrange(9), self.rng.randrange(3)
+        self.day_format, self.clock = self.rng.randrange(len(_DAY_FORMATS)), self.rng.randrange(_CLOCKS)
         self.relative = self.rng.random() < 0.2
 
     def reset(self) -> None:
@@ -116,17 +121,7 @@ class Dates:
 
 def _formatted(day: date, day_format: int) -> str:
     month, weekday = _MONTHS[day.month - 1], _DAYS[day.weekday()]
-    return (
-        f"{day.day} {month}",
-        f"{month} {day.day}",
-        f"the {_ordinal(day.day)} of {month}",
-        f"{month[:3]} {day.day}",
-        f"{day.day}.{day.month}",
-        f"{weekday} {day.day} {month}",
-        f"{weekday} the {_ordinal(day.day)}",
-        f"{month} {_ordinal(day.day)}",
-        f"{day.day} {month[:3]}",
-    )[day_format]
+    return _DAY_FORMATS[day_format].format(d=day, month=month, weekday=weekday, nth=_ordinal(day.day))
 
 
 def _ordinal(day: int) -> str:

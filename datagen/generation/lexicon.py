@@ -56,7 +56,7 @@ class Noun:
 class Field:
     """A plain input in everyday words.
 
-    :param kind: the kind of its values; see :func:`datagen.generation.value_sampler.draw`.
+    :param kind: the kind of its values; see :func:`datagen.generation.sampler.draw`.
     :param phrases: phrases for a value, which stands at ``{v}``.
     :param label: the everyday name of the input.
     """

@@ -1,8 +1,8 @@
 """The generator ``rules.v1``: the text of a request from the path, the class and the seed alone.
 
-The way of one request: each tool of the path becomes a frame (:mod:`~datagen.generation.tool_frame`); the template of the class
-(:mod:`~datagen.generation.templates`) makes several texts of the frames; texts with a fault (:mod:`~datagen.generation.text_check`)
-are dropped; of the others the one is taken whose words are the least common.
+One request, step by step: each tool of the path becomes a frame (``tool_frame``). The template of the class
+(``templates``) makes several texts from the frames. Texts with a fault are dropped (``text_check``). Of the others the
+one with the least common words is taken.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _random(path: ToolPath, request_class: str, seed: int, attempt: int) -> rand
 
 
 def _repetition(text: str) -> float:
-    """How much a text repeats what other requests contain: its pairs of common words, less those that any text may have."""
+    """How much a text repeats other requests: its pairs of common words, less those that any text may have."""
     common = [_commonness(word) for word in text.split()]
     return sum(one * other for one, other in pairwise(common)) - _FREE_REPETITION * len(common)
 

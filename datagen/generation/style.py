@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from datagen.generation.data_files import fill, templates
+from datagen.generation.data_files import fill, templates, word_classes
 from datagen.generation.grammar import capital, gerund, lowered, sentence_end, tidy
 from datagen.generation.realisation import Realisation
 from datagen.generation.sampler import Sampler
@@ -12,6 +12,7 @@ from datagen.generation.sampler import Sampler
 __all__ = ["SPEAKER", "finish", "order_in", "sentence_of", "with_names"]
 
 _TEMPLATES = templates("style")
+_WORDS = word_classes("style")
 _OPENED, _CLOSED, _LOWER_CASE, _NO_STOP = 0.22, 0.32, 0.15, 0.25
 _TELEGRAPHIC, _ABBREVIATED = 0.45, 0.08
 _MOST_TELEGRAPHIC_WORDS = 11
@@ -19,10 +20,9 @@ _ABBREVIATIONS = (("with", "w/"), ("please", "plz"), ("you", "u"))
 _NAME_SLOT = re.compile(r"\{(first|last|city|department|company)\}")
 SPEAKER = re.compile(r"\b(?:me|us|my|your)\b")
 """Words for the user; an order with one of them does not fit behind "I need to"."""
-_KEPT_ARTICLES = "first|last|few|couple|same|best|right|top|newest|most|audit|answer|result|moment|end|list|look|lot"
-_ARTICLE = re.compile(rf"(?<=[a-z,] )(?:the|an|a) (?!{_KEPT_ARTICLES}|\d)")
-_SENTENCE_WORDS = "I I'm I'd we you me is are has have had do does should need needs want wants that who which what if let's then once after"
-_FULL_SENTENCE = re.compile(rf"[?:]|[.!] |\b(?:{'|'.join(_SENTENCE_WORDS.split())})\b|'s\b", re.I)
+_ARTICLE = re.compile(rf"(?<=[a-z,] )(?:the|an|a) (?!{'|'.join(sorted(_WORDS['after_article']))}|\d)")
+"""An article that a short order can do without."""
+_FULL_SENTENCE = re.compile(rf"[?:]|[.!] |\b(?:{'|'.join(sorted(_WORDS['sentence']))})\b|'s\b", re.I)
 """What a text without articles cannot contain."""
 
 

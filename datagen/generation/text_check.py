@@ -1,4 +1,4 @@
-"""The check of a generated text before it is used: values kept, no cue of another class, no internal name, no repetition."""
+"""The check of a generated text: all values in it, no cue of another class, no internal name, no repetition."""
 
 from __future__ import annotations
 

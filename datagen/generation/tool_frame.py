@@ -135,7 +135,7 @@ def _is_latin(tool: Tool) -> bool:
 
 
 def _objects(candidates: Sequence[str], required: frozenset[str], lexicon: Lexicon) -> list[str]:
-    """The candidates; one that ends in what an input identifies is about the words before: ``remove tracks playlist``."""
+    """The candidates; one that ends in the entity of an input is about the words before: ``remove tracks playlist``."""
     found: list[str] = []
     for name in (name.replace(" lots", " lot") for name in candidates):
         front, _, last = name.rpartition(" ")
@@ -146,7 +146,7 @@ def _objects(candidates: Sequence[str], required: frozenset[str], lexicon: Lexic
 
 
 def _noun_of(candidates: Sequence[str], lexicon: Lexicon) -> tuple[Noun | None, tuple[str, ...]]:
-    """The first candidate that the lexicon has, and the phrases of its first word where that is a qualifier: ``upcoming movie``."""
+    """The first candidate that the lexicon has, and the phrases of a qualifier before it: ``upcoming movie``."""
     split = [_split_qualifier(name, lexicon) for name in candidates]
     for look_up in (lexicon.nouns.get, lexicon.noun):
         for name, qualifiers in split:
@@ -212,7 +212,7 @@ def _identity(noun: Noun, arguments: Sequence[Argument], kind: str, verb: str) -
 
 
 def _is_part(noun: Noun, other: Noun) -> bool:
-    """Whether two nouns name the same thing: purchase order and order, a request and its header; a document may be anything."""
+    """Whether two nouns name the same thing: purchase order and order, a request and its header, any document."""
     return (
         noun.key == other.key
         or other.key.endswith("document")

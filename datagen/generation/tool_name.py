@@ -76,7 +76,7 @@ def _path_objects(collections: Sequence[str], lexicon: Lexicon) -> tuple[str, ..
 
 
 def _split_verb(tokens: list[str], lexicon: Lexicon) -> tuple[str, list[str]]:
-    """The verb, and the other words; it stands first, or last where that word is no noun too (``project cost report``)."""
+    """The verb, and the other words; it stands first, or last where it cannot be a noun (``project cost report``)."""
     if tokens and (verb := lexicon.verb(tokens[0])):
         return verb, tokens[1:]
     if tokens and tokens[-1] not in lexicon.nouns and (verb := lexicon.verb(tokens[-1])):

@@ -1,7 +1,7 @@
 """The LLM backends of data generation: outputs, sequences, requests and their validation by a chat model.
 
-Each makes its calls through :mod:`datagen.llm.chat_step`, with one cache, one repair and one failure budget. The prompts are in
-``prompts.yaml``. An answer counts only as far as it can be checked: names come from a list, values stand in the request.
+Each makes its calls through ``chat_step``, with a cache, one repair and a failure budget. The prompts are data
+(``prompts.yaml``). An answer counts only as far as it can be checked: names come from a list, values stand in the text.
 """
 
 from datagen.llm.chat_step import NAME

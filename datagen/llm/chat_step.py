@@ -86,7 +86,7 @@ class ChatStep:
 def structured_request(
     instructions: str, text: str, schema: Mapping[str, Any], name: str, *, max_tokens: int
 ) -> StructuredRequest:
-    """A request of two messages: first the one that all requests of its kind share, so that a server can keep its state.
+    """A request of two messages, the first of them the same for all requests of a kind: a server can keep its state.
 
     :param name: the name that the server gets for the schema.
     """

@@ -51,9 +51,9 @@ class _Reply(NamedTuple):
 class LlmOutputs:
     """Finds outputs: documented ones by the rules, those of tools that document none by a chat model.
 
-    The model chooses among the input names of the catalogue, without the tool's own. Of a large catalogue it gets the nearest
-    names only, by the words and the entity that they share with the tool. Names that it did not get and names of low confidence
-    are rejected. A tool without a usable answer has no outputs, and a rejection with the reason.
+    The model chooses among the input names of the catalogue, without the tool's own. Of a large catalogue it gets the
+    nearest names only, by the words and the entity that they share with the tool. Names that it did not get and names
+    of low confidence are rejected. A tool without a usable answer has no outputs, and a rejection with the reason.
 
     :param cache: where answers are kept; None keeps none.
     :param candidates: how many names the model gets, at least 1.

@@ -21,8 +21,8 @@ _ENTITY_WEIGHT = 1.0  # that of a word which no other name has
 class Candidates:
     """The names of all inputs of a catalogue, without those for pages, by the words that they share with a tool.
 
-    A rare word counts more than a common one, and a word of more names than are wanted does not count. A name that identifies
-    the entity of the tool gets the weight of one rare word. Names that most tools take fill the rest.
+    A rare word counts more than a common one, and a word of more names than are wanted does not count. A name that
+    identifies the entity of the tool gets the weight of one rare word. Names that most tools take fill the rest.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:

@@ -1,4 +1,4 @@
-"""The parser of generated answers: a text that cannot be a request is rejected, and values count only if they stand in it."""
+"""The parser of generated answers: a text that is no request is rejected; values count only if they stand in it."""
 
 from __future__ import annotations
 

@@ -9,11 +9,10 @@ from datagen.generation.data_files import templates
 from datagen.generation.grammar import article, joined
 from datagen.generation.phrases import References
 from datagen.generation.realisation import indefinite, realise
-from datagen.generation.sampler import Sampler
+from datagen.generation.sampler import Sampler, draw
 from datagen.generation.style import finish
 from datagen.generation.template_context import TemplateContext
 from datagen.generation.tool_frame import GenerationError, ToolFrame
-from datagen.generation.value_sampler import draw
 
 __all__ = ["generate"]
 

@@ -16,7 +16,7 @@ _MOST_WORDS = 48
 def generate(context: TemplateContext) -> str:
     """The goal.
 
-    :raises GenerationError: when the steps do not depend on each other, have several goals, or make too long a sentence.
+    :raises GenerationError: when the steps do not depend on each other, have several goals, or make a long sentence.
     """
     context.require_dependence()
     if len(context.goals) != 1:

@@ -8,7 +8,7 @@ import pytest
 
 from datagen.generation.grammar import gerund
 from datagen.generation.lexicon import load_lexicon
-from datagen.generation.value_sampler import KINDS, draw, number_like
+from datagen.generation.sampler import KINDS, draw, number_like
 
 
 def test_every_verb_phrase_has_one_object() -> None:

@@ -12,14 +12,16 @@ NAMES = {"first", "last", "city", "department", "company"}
 SLOTS = {
     "style": NAMES | {"do", "doing", "need", "ask"},
     "explicit": {"do", "doing"},
-    "conditional": {"condition", "do"},
+    "conditional": {
+        *("condition", "do", "a_thing", "whose", "owner", "subject", "name", "tail", "things", "one", "number"),
+    },
     "multi": {"sentence", "count", "list"},
     "knowledge": NAMES | {"topic", "one", "many", "sentence", "do", "doing", "need"},
     "realisation": {"thing", "things", "rest", "which", "what", "one", "a_one", "name", "whose", "label", "value"},
-    "conditions": {"a_thing", "whose", "owner", "subject", "name", "tail", "things", "one", "number"},
     "phrases": {"value", "degree"},
-    "anaphora": {"label", "word", "whose", "words", "order", "that_one"},
-    "descriptions": {"order", "one", "a_one", "many", "tail", "word", "thing"},
+    "coreference": {
+        *("label", "word", "whose", "words", "order", "that_one", "one", "a_one", "many", "tail", "thing"),
+    },
 }
 
 

@@ -63,11 +63,14 @@ def test_the_version_is_one() -> None:
 
 
 def test_paths_named_in_the_documents_exist() -> None:
+    """All but the new files of CONTRIBUTING's worked changes, whose line ends with a colon."""
     pages = [*ROOT.glob("*.md"), *DOCS.glob("**/*.md"), *(ROOT / "examples").glob("**/*.md")]
     missing = {
         (page.name, path)
         for page in pages
-        for path in re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|yaml|md|sh|proto))`", page.read_text(encoding="utf-8"))
+        for path in re.findall(
+            r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|yaml|md|sh|proto))`(?!:\n)", page.read_text(encoding="utf-8")
+        )
         if page.name != "CHANGELOG.md" and not any((folder / path).exists() for folder in (ROOT, page.parent))
     }
     assert missing == set()

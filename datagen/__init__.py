@@ -1,9 +1,8 @@
-"""From the tool graph to labelled requests: tool paths, requests of six classes over them, and checks that the labels hold.
+"""From the tool graph to labelled requests: tool paths, requests of six classes over them, and validation of their labels.
 
-:mod:`datagen.paths.path_sampler` finds the paths, :mod:`datagen.generation.rules_generator` generates requests over them,
-:mod:`datagen.validation.rules_validator` validates the requests,
-and :mod:`datagen.run.make_requests` runs the three over a catalogue. Each step that a language model could take has a twin made
-of rules, and the rules are the default. After "Planning Agents on an Ego-Trip", section 4.
+:mod:`datagen.paths` finds the paths, :mod:`datagen.generation` generates a text for each, :mod:`datagen.validation` validates
+it, and :mod:`datagen.run` runs the steps over a catalogue. Each step that a language model could take has a rule-based backend
+and an LLM backend (:mod:`datagen.llm`); the rules are the default. After "Planning Agents on an Ego-Trip", section 4.
 """
 
 from datagen.catalogue import Catalogue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,27 +31,26 @@ class Links:
 
     def out_of(self, tool_id: str) -> tuple[PathEdge, ...]:
         """The edges that lead from a tool, in order."""
-        return self._out.get(tool_id, ())
+        return self._by_source.get(tool_id, ())
 
     def into(self, tool_id: str) -> tuple[PathEdge, ...]:
         """The edges that lead to a tool, in order."""
-        return self._in.get(tool_id, ())
+        return self._by_target.get(tool_id, ())
 
     def between(self, source: str, target: str) -> tuple[PathEdge, ...]:
         """The edges from one tool to another, in order."""
         return tuple(edge for edge in self.out_of(source) if edge.target == target)
 
     @cached_property
-    def _out(self) -> Mapping[str, tuple[PathEdge, ...]]:
-        return _grouped((edge.source, edge) for edge in self.edges)
+    def _by_source(self) -> Mapping[str, tuple[PathEdge, ...]]:
+        return self._grouped(lambda edge: edge.source)
 
     @cached_property
-    def _in(self) -> Mapping[str, tuple[PathEdge, ...]]:
-        return _grouped((edge.target, edge) for edge in self.edges)
+    def _by_target(self) -> Mapping[str, tuple[PathEdge, ...]]:
+        return self._grouped(lambda edge: edge.target)
 
-
-def _grouped(pairs: Iterable[tuple[str, PathEdge]]) -> dict[str, tuple[PathEdge, ...]]:
-    found: dict[str, list[PathEdge]] = defaultdict(list)
-    for key, edge in pairs:
-        found[key].append(edge)
-    return {key: tuple(edges) for key, edges in found.items()}
+    def _grouped(self, end: Callable[[PathEdge], str]) -> Mapping[str, tuple[PathEdge, ...]]:
+        found: dict[str, list[PathEdge]] = defaultdict(list)
+        for edge in self.edges:
+            found[end(edge)].append(edge)
+        return {tool: tuple(edges) for tool, edges in found.items()}

@@ -1,6 +1,6 @@
-"""The seams of data generation: four steps, each taken by rules or by a language model.
+"""The seams of data generation: four steps, each with an implementation by rules and one by a language model.
 
-Whoever implements one has a versioned name (``rules.v1``, ``llm.v1``), which results record.
+An implementation has a versioned name (``rules.v1``, ``llm.v1``), which results record.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 MAX_OUTPUTS = 3
-"""At most so many outputs a tool, as in the paper."""
+"""The most outputs of a tool, as in the paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +45,18 @@ class ToolOutput:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolOutputs:
-    """Tool id → its outputs, the best first, at most :data:`MAX_OUTPUTS`; and what was rejected on the way."""
+    """The outputs of a catalogue's tools.
+
+    :param by_tool: tool id → its outputs, the best first, at most :data:`MAX_OUTPUTS`.
+    :param rejected: the tools without outputs, and answers of a model that could not be used.
+    """
 
     by_tool: Mapping[str, tuple[ToolOutput, ...]]
     rejected: tuple[RejectedRequest, ...] = ()
 
 
 class OutputFinder(Protocol):
-    """Says what the tools of a catalogue give."""
+    """Finds the outputs of the tools of a catalogue."""
 
     @property
     def name(self) -> str:
@@ -61,21 +65,21 @@ class OutputFinder(Protocol):
     def find(self) -> ToolOutputs:
         """The outputs of every tool of the catalogue that the finder was made for.
 
-        :raises ModelError: when a model is needed and dead; what was answered before is kept in its cache.
+        :raises ModelError: when a model is needed and unavailable; its earlier answers are kept in the cache.
         """
 
 
 class SequenceValidator(Protocol):
-    """Says whether one tool can follow another: same entity or flow, builds on its result, repeats nothing."""
+    """Tells whether one tool can follow another: same entity or flow, builds on its result, repeats nothing."""
 
     @property
     def name(self) -> str:
         """Versioned name."""
 
     def validate(self, edge: PathEdge) -> Verdict:
-        """The verdict (check ``sequence``) on the two tools that an R-P edge joins.
+        """The verdict (check ``sequence``) on the two tools that an R-P edge connects.
 
-        :raises ModelError: when a model is needed and dead.
+        :raises ModelError: when a model is needed and unavailable.
         """
 
 
@@ -95,15 +99,15 @@ class Generator(Protocol):
         """Versioned name."""
 
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
-        """The text of one request of this class over this path, or the reason why there is none. Equal arguments, equal result.
+        """The text of a request of this class over this path, or why there is none. Equal arguments, equal result.
 
         :param seed: another seed, another text.
-        :raises ModelError: when a model is needed and dead.
+        :raises ModelError: when a model is needed and unavailable.
         """
 
 
 class RequestValidator(Protocol):
-    """One check of generated requests."""
+    """One check of labelled requests."""
 
     @property
     def name(self) -> str:
@@ -116,5 +120,5 @@ class RequestValidator(Protocol):
     def validate(self, request: SyntheticRequest) -> Verdict:
         """The verdict on a request; its class, tools and text are read, never its generator.
 
-        :raises ModelError: when a model is needed and dead.
+        :raises ModelError: when a model is needed and unavailable.
         """

@@ -49,10 +49,6 @@ class Verdict:
     reason: str
     by: str
 
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntheticRequest:
@@ -81,10 +77,10 @@ class SyntheticRequest:
             "class": self.request_class,
             "path_id": self.path.id,
             "shape": self.path.shape,
-            "edges": [edge.to_json() for edge in self.path.edges],
+            "edges": [asdict(edge) for edge in self.path.edges],
             "values": [asdict(value) for value in self.values],
             "generator": self.generator,
-            "verdicts": [verdict.to_json() for verdict in self.verdicts],
+            "verdicts": [asdict(verdict) for verdict in self.verdicts],
         }
 
     @classmethod
@@ -92,7 +88,7 @@ class SyntheticRequest:
         """Read the JSON form; only id, query, tools and class must be there."""
         path = ToolPath(
             tools=tuple(row["tools"]),
-            edges=tuple(map(PathEdge.from_json, row.get("edges", ()))),
+            edges=tuple(PathEdge(**edge) for edge in row.get("edges", ())),
             shape=row.get("shape", "single" if len(row["tools"]) == 1 else "chain"),
         )
         return cls(
@@ -121,8 +117,3 @@ class RejectedRequest:
     reason: str
     request_class: str = ""
     text: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
-        row = asdict(self)
-        return {**row, "subject": list(self.subject)}

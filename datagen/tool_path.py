@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 __all__ = ["MAX_TOOLS", "EdgeKind", "PathEdge", "Shape", "ToolPath"]
 
@@ -37,15 +36,6 @@ class PathEdge:
     parameter: str
     confidence: float
     reason: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> PathEdge:
-        """Read the JSON form that :meth:`to_json` writes."""
-        return cls(**row)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -77,10 +77,10 @@ def compared(sets: Sequence[RequestSet], encoder: Encoder, *, full: bool) -> str
 
 def measures(of: RequestSet, queries: Sequence[LabelledQuery], encoder: Encoder) -> dict[str, Any]:
     """Diversity and leakage of some of a set's requests, by name."""
-    diversity = measure_diversity([query.text for query in queries], encoder).to_json()
-    leakage = measure_leakage((query.text, [of.tools[tool] for tool in query.tools]) for query in queries).to_json()
-    quantiles = {"p50": 0.0, "p90": 0.0, **diversity.pop("nearest_cosine")}
-    return {**diversity, **quantiles, **leakage}
+    diversity = measure_diversity([query.text for query in queries], encoder)
+    leakage = measure_leakage((query.id, query.text, [of.tools[tool] for tool in query.tools]) for query in queries)
+    quantiles = {"p50": 0.0, "p90": 0.0, **diversity.nearest_cosine}
+    return {**asdict(diversity), **quantiles, **asdict(leakage)}
 
 
 def _drawn(queries: Sequence[LabelledQuery], size: int) -> list[LabelledQuery]:

@@ -13,7 +13,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -194,7 +194,7 @@ class _Run:
             "rejected by reason": reasons(rejected),
             "rejected by class": dict(Counter(one.request_class for one in rejected)),
             "requests": [one.to_json() for one in self.generated],
-            "rejected": [one.to_json() for one in rejected],
+            "rejected": [asdict(one) for one in rejected],
             "stopped": stopped,
         }
 

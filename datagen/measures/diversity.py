@@ -2,77 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
+from datagen.measures.histogram import Histogram, histogram_of
 from inference.arrays import Floats1d
 from inference.encoder import Encoder
 from ontology.names import words
 
 __all__ = ["Diversity", "distinct_n", "measure_diversity", "nearest_cosines"]
 
-_SIZES = (1, 2, 3)
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
+_BINS = 20
 _BLOCK = 1_024  # rows compared at once
 
 
 @dataclass(frozen=True, kw_only=True)
 class Diversity:
-    """How varied a set of texts is.
+    """How varied a set of texts is; shares and cosines to four digits.
 
-    :param words: words a text, on average.
-    :param distinct: n → different n-grams over all n-grams, in [0, 1].
-    :param openings: different first two words over texts, in [0, 1].
-    :param nearest: cosine of each text to the one closest to it, float32 [texts]; empty for fewer than two.
-    :param encoder: who made the vectors.
+    :param words_a_text: on average.
+    :param distinct_1: different words over all words, in [0, 1]; ``distinct_2`` and ``distinct_3`` likewise of n-grams.
+    :param distinct_openings: different first two words over texts, in [0, 1].
+    :param nearest_cosine: quantiles (``p50``) of the cosine of each text to the one closest to it; none for fewer than two.
+    :param max_cosine: the highest cosine of two texts; 0 for fewer than two.
+    :param encoder: name of the one that made the vectors.
+    :param histogram: of the cosines to the closest text.
     """
 
     texts: int
-    words: float
-    distinct: dict[int, float]
-    openings: float
-    nearest: Floats1d
+    words_a_text: float
+    distinct_1: float
+    distinct_2: float
+    distinct_3: float
+    distinct_openings: float
+    nearest_cosine: Mapping[str, float]
+    max_cosine: float
     encoder: str
-
-    @property
-    def closest(self) -> float:
-        """The highest cosine between two texts; 0 for fewer than two."""
-        return float(self.nearest.max()) if len(self.nearest) else 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form, the cosines as quantiles."""
-        quantiles = np.quantile(self.nearest, _QUANTILES) if len(self.nearest) else ()
-        return {
-            "texts": self.texts,
-            "words_a_text": round(self.words, 2),
-            **{f"distinct_{size}": round(share, 4) for size, share in self.distinct.items()},
-            "distinct_openings": round(self.openings, 4),
-            "nearest_cosine": {
-                f"p{share * 100:g}": round(float(at), 4) for share, at in zip(_QUANTILES, quantiles, strict=False)
-            },
-            "max_cosine": round(self.closest, 4),
-            "encoder": self.encoder,
-        }
+    histogram: Histogram
 
 
 def measure_diversity(texts: Sequence[str], encoder: Encoder) -> Diversity:
     """The diversity of these texts.
 
-    :raises ModelError: when the encoder's model is dead.
+    :raises ModelError: when the encoder's model is unavailable.
     """
     tokens = [words(text) for text in texts]
-    openings = {tuple(each[:2]) for each in tokens}
+    count = max(len(texts), 1)
+    nearest = nearest_cosines(texts, encoder)
+    quantiles = np.quantile(nearest, _QUANTILES) if len(nearest) else ()
     return Diversity(
         texts=len(texts),
-        words=sum(map(len, tokens)) / max(len(texts), 1),
-        distinct={size: distinct_n(texts, size) for size in _SIZES},
-        openings=len(openings) / max(len(texts), 1),
-        nearest=nearest_cosines(texts, encoder),
+        words_a_text=round(sum(map(len, tokens)) / count, 2),
+        distinct_1=round(distinct_n(texts, 1), 4),
+        distinct_2=round(distinct_n(texts, 2), 4),
+        distinct_3=round(distinct_n(texts, 3), 4),
+        distinct_openings=round(len({tuple(each[:2]) for each in tokens}) / count, 4),
+        nearest_cosine={
+            f"p{share * 100:g}": round(float(cosine), 4) for share, cosine in zip(_QUANTILES, quantiles, strict=False)
+        },
+        max_cosine=round(float(nearest.max()), 4) if len(nearest) else 0.0,
         encoder=encoder.name,
+        histogram=histogram_of(nearest, _BINS),
     )
 
 

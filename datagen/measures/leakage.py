@@ -1,6 +1,6 @@
 """Leakage: how much of a request stands word for word in the documents of the tools it is labelled with.
 
-A request made of its tools' own words is found by matching words, and says nothing of how people ask.
+A request made of its tools' own words is found by matching words, and tells nothing about how people ask.
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import NamedTuple
 
 from ontology.names import words
 from ontology.tool import Tool
 from retrieval.index.analysis import terms
 
-__all__ = ["LeakFinder", "Leakage", "measure_leakage"]
+__all__ = ["Leakage", "measure_leakage"]
 
-_SPELT_BY_MACHINE = re.compile(r"[^\W_][_/.:\-][^\W_]|[a-z0-9][A-Z]")  # snake_case, a/b, camelCase
+_MACHINE_SPELLING = re.compile(r"[^\W_][_/.:\-][^\W_]|[a-z0-9][A-Z]")  # snake_case, a/b, camelCase
 _LONG_NAME = 3  # words: a shorter title may well be what people call it
 
 
@@ -26,83 +26,66 @@ _LONG_NAME = 3  # words: a shorter title may well be what people call it
 class Leakage:
     """What a set of requests shares with the names, titles and descriptions of its gold tools.
 
-    :param words: share of the requests' content words that stand there, inflection aside, in [0, 1].
-    :param bigrams: share of the pairs of neighbouring content words that stand there as neighbours, in [0, 1].
-    :param names: the requests that say an id, or a name as a machine spells it or of three words, by number from 0.
+    :param content_words: share of the requests' content words that stand there, inflection aside, in [0, 1].
+    :param content_bigrams: share of the pairs of neighbouring content words that stand there as neighbours, in [0, 1].
+    :param requests_with_names: how many requests contain the id of a tool, or its name as a machine spells it or of three
+        words; ``ids`` names them.
     """
 
     requests: int
-    words: float
-    bigrams: float
-    names: tuple[int, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "requests": self.requests,
-            "content_words": round(self.words, 4),
-            "content_bigrams": round(self.bigrams, 4),
-            "requests_with_names": len(self.names),
-        }
+    content_words: float
+    content_bigrams: float
+    requests_with_names: int
+    ids: tuple[str, ...]
 
 
-def measure_leakage(requests: Iterable[tuple[str, Sequence[Tool]]]) -> Leakage:
-    """The leakage of requests, each given with its gold tools."""
-    finder = LeakFinder()
-    shared = said = shared_pairs = pairs = count = 0
-    names: list[int] = []
-    for number, (text, tools) in enumerate(requests):
+def measure_leakage(requests: Iterable[tuple[str, str, Sequence[Tool]]]) -> Leakage:
+    """The leakage of requests, each given as its id, its text and its gold tools."""
+    said = shared = pairs = shared_pairs = count = 0
+    ids: list[str] = []
+    for request_id, text, tools in requests:
         content = terms(text)
-        known, known_pairs = finder.content(tools)
         neighbours = list(pairwise(content))
-        said += len(content)
-        shared += sum(term in known for term in content)
-        pairs += len(neighbours)
-        shared_pairs += sum(pair in known_pairs for pair in neighbours)
+        documents = [_document(tool.name, tool.title, tool.description) for tool in tools]
         count += 1
-        if finder.names(text, tools):
-            names.append(number)
+        said += len(content)
+        shared += sum(any(term in document.words for document in documents) for term in content)
+        pairs += len(neighbours)
+        shared_pairs += sum(any(pair in document.pairs for document in documents) for pair in neighbours)
+        if _contains_name(text, tools):
+            ids.append(request_id)
     return Leakage(
-        requests=count, words=shared / max(said, 1), bigrams=shared_pairs / max(pairs, 1), names=tuple(names)
+        requests=count,
+        content_words=round(shared / max(said, 1), 4),
+        content_bigrams=round(shared_pairs / max(pairs, 1), 4),
+        requests_with_names=len(ids),
+        ids=tuple(ids),
     )
 
 
-class LeakFinder:
-    """What tools' documents say, read once a tool."""
+class _Document(NamedTuple):
+    """The content words of a tool's document, and their neighbouring pairs."""
 
-    def __init__(self) -> None:
-        self._content = cache(_content)
-        self._names = cache(_names)
-
-    def content(self, tools: Iterable[Tool]) -> tuple[set[str], set[tuple[str, str]]]:
-        """The content words of the tools' names, titles and descriptions, and their neighbouring pairs."""
-        found: set[str] = set()
-        pairs: set[tuple[str, str]] = set()
-        for tool in tools:
-            some, neighbours = self._content(tool.name, tool.title, tool.description)
-            found |= some
-            pairs |= neighbours
-        return found, pairs
-
-    def names(self, text: str, tools: Iterable[Tool]) -> tuple[str, ...]:
-        """The ids and names of the tools that a text says, sorted."""
-        lower, spaced = text.casefold(), f" {' '.join(words(text))} "
-        found = set()
-        for tool in tools:
-            spelt, long = self._names(tool.id, tool.name, tool.title)
-            found |= {name for name in spelt if name in lower} | {name for name in long if f" {name} " in spaced}
-        return tuple(sorted(found))
+    words: frozenset[str]
+    pairs: frozenset[tuple[str, str]]
 
 
-def _content(*fields: str) -> tuple[frozenset[str], frozenset[tuple[str, str]]]:
+@lru_cache(maxsize=1 << 14)
+def _document(*fields: str) -> _Document:
     read = [terms(text) for text in fields]
-    return (
-        frozenset(term for each in read for term in each),
-        frozenset(pair for each in read for pair in pairwise(each)),
+    return _Document(
+        words=frozenset(term for each in read for term in each),
+        pairs=frozenset(pair for each in read for pair in pairwise(each)),
     )
 
 
-def _names(*names: str) -> tuple[frozenset[str], frozenset[str]]:
-    spelt = frozenset(name.casefold() for name in names if _SPELT_BY_MACHINE.search(name) and " " not in name)
-    split = (words(name) for name in names)
-    return spelt, frozenset(" ".join(each) for each in split if len(each) >= _LONG_NAME)
+def _contains_name(text: str, tools: Iterable[Tool]) -> bool:
+    """Whether a text contains the id or a name of a tool."""
+    lower, spaced = text.casefold(), f" {' '.join(words(text))} "
+    for tool in tools:
+        for name in (tool.id, tool.name, tool.title):
+            if " " not in name and _MACHINE_SPELLING.search(name) and name.casefold() in lower:
+                return True
+            if len(words(name)) >= _LONG_NAME and f" {' '.join(words(name))} " in spaced:
+                return True
+    return False

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from datagen.catalogue import Catalogue
 from datagen.links import Links
+from datagen.measures import Histogram, histogram_of
 from datagen.paths.blocking import blocks_of, compared_pairs
 from datagen.tool_path import PathEdge
 from inference.arrays import Floats1d, Floats2d
@@ -34,29 +35,28 @@ _DESCRIPTION_WORDS = 8
 _BATCH = 1_024
 
 
+class Threshold(NamedTuple):
+    """A cosine in [0, 1], and how it was chosen."""
+
+    cosine: float
+    reason: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class PpGraph:
     """The edges, and where their threshold comes from.
 
-    :param links: source is the lower id; confidence the cosine of the two tools; output and parameter their most alike inputs.
-    :param threshold: cosine in [0, 1] that an edge has at least.
-    :param reason: how the threshold was chosen.
-    :param counts: how many compared pairs lie in each bin of the cosine.
-    :param edges: of the bins, one more than counts.
+    :param links: source is the lower id; confidence the cosine of the two tools; output and parameter their most alike
+        inputs.
+    :param threshold: cosine that an edge has at least.
+    :param distribution: of the cosines of the compared pairs.
     :param compared: how many pairs were compared, of all that could be.
     """
 
     links: Links
-    threshold: float
-    reason: str
-    counts: tuple[int, ...]
-    edges: tuple[float, ...]
+    threshold: Threshold
+    distribution: Histogram
     compared: int
-
-    @property
-    def distribution(self) -> dict[str, list[float]]:
-        """The histogram of the compared cosines, in JSON values."""
-        return {"counts": list(self.counts), "edges": list(self.edges)}
 
 
 def build_pp_graph(catalogue: Catalogue, encoder: Encoder) -> PpGraph:
@@ -69,24 +69,14 @@ def build_pp_graph(catalogue: Catalogue, encoder: Encoder) -> PpGraph:
     entities = [catalogue.profiles[tool.id].entity for tool in catalogue.tools]
     pairs, cosines = compared_pairs(blocks_of(inputs.words, entities), inputs.means(vectors))
     threshold = choose_threshold(cosines)
-    counts, edges = np.histogram(np.clip(cosines, 0.0, 1.0), bins=_BINS, range=(0.0, 1.0))
     alike = cosines >= threshold.cosine - 1e-6
     kept = _strongest(pairs[alike], cosines[alike], len(catalogue.tools))
     return PpGraph(
         links=Links(tuple(_edges(kept, catalogue.tools, inputs, vectors))),
-        threshold=threshold.cosine,
-        reason=threshold.reason,
-        counts=tuple(map(int, counts)),
-        edges=tuple(round(float(edge), 4) for edge in edges),
+        threshold=threshold,
+        distribution=histogram_of(cosines, _BINS),
         compared=len(cosines),
     )
-
-
-class Threshold(NamedTuple):
-    """A cosine in [0, 1], and how it was chosen."""
-
-    cosine: float
-    reason: str
 
 
 def choose_threshold(cosines: Floats1d) -> Threshold:

@@ -1,11 +1,11 @@
-"""Coverage: how much of a catalogue its requests speak of, and why not of the rest."""
+"""Coverage: how much of a catalogue its requests need, and why not the rest."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from datagen.catalogue import Catalogue
 from datagen.links import Links
@@ -17,15 +17,14 @@ __all__ = ["Coverage", "GroupCoverage", "measure_coverage"]
 _NO_GROUP = "(none named)"
 _SURPLUS = "it stands in paths that were not needed"
 _NO_PATH = "no path leads over it"
-_OF_WORDING = ("generate", "validate", "diversity")  # stages that a tool gets to on a path
-
-_Reason = tuple[str, bool, str]  # stage, whether it is about one tool alone, what was said
+_AFTER_PATHS = ("generate", "validate", "diversity")  # stages that a tool gets to on a path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupCoverage:
     """One line of business.
 
+    :param used: tools that a request needs.
     :param requests: that need at least one of its tools.
     """
 
@@ -37,27 +36,18 @@ class GroupCoverage:
 
 @dataclass(frozen=True, kw_only=True)
 class Coverage:
-    """What the requests speak of.
+    """What the requests need.
 
-    :param edges: pairs of tools that an R-P edge joins, and of these how many a request walks.
+    :param rp_pairs: pairs of tools that an R-P edge connects; ``rp_pairs_used`` of them stand in the path of a request.
     :param never_used: tool id → why no request needs it, in the catalogue's order.
     """
 
     tools: int
+    tools_used: int
     groups: tuple[GroupCoverage, ...]
-    edges: tuple[int, int]
-    never_used: dict[str, str]
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "tools": self.tools,
-            "tools_used": self.tools - len(self.never_used),
-            "groups": [asdict(group) for group in self.groups],
-            "rp_pairs": self.edges[0],
-            "rp_pairs_walked": self.edges[1],
-            "never_used": dict(self.never_used),
-        }
+    rp_pairs: int
+    rp_pairs_used: int
+    never_used: Mapping[str, str]
 
 
 def measure_coverage(
@@ -66,57 +56,69 @@ def measure_coverage(
     requests: Sequence[SyntheticRequest],
     *,
     paths: Iterable[ToolPath],
-    rejected: Sequence[RejectedRequest],
+    rejected: Iterable[RejectedRequest],
 ) -> Coverage:
     """The coverage of a catalogue by its requests.
 
     :param paths: all that were found, used or not.
-    :param rejected: what did not become a request; a tool that none needs is explained by them.
+    :param rejected: what did not become a request; they explain a tool that no request needs.
     """
     used = {tool for request in requests for tool in request.path.tools}
-    pairs = {(edge.source, edge.target) for edge in rp}
-    walked = {(edge.source, edge.target) for request in requests for edge in request.path.edges if edge.kind == "R-P"}
+    used_pairs = frozenset[tuple[str, str]]().union(*(request.path.rp_pairs for request in requests))
     on_paths = {tool for path in paths for tool in path.tools}
     reasons = _reasons(rejected)
-    never = {
-        tool.id: _why(on_paths=tool.id in on_paths, reasons=reasons[tool.id])
+    never_used = {
+        tool.id: _why(on_path=tool.id in on_paths, reasons=reasons[tool.id])
         for tool in catalogue.tools
         if tool.id not in used
     }
     return Coverage(
         tools=len(catalogue.tools),
+        tools_used=len(catalogue.tools) - len(never_used),
         groups=_groups(catalogue, used, requests),
-        edges=(len(pairs), len(pairs & walked)),
-        never_used=never,
+        rp_pairs=len(rp.pairs),
+        rp_pairs_used=len(rp.pairs & used_pairs),
+        never_used=never_used,
     )
 
 
 def _groups(catalogue: Catalogue, used: set[str], requests: Sequence[SyntheticRequest]) -> tuple[GroupCoverage, ...]:
     groups = {tool.id: catalogue.group(tool.id) or _NO_GROUP for tool in catalogue.tools}
     tools = Counter(groups.values())
-    used_tools = Counter(groups[tool] for tool in used if tool in groups)
-    asked = Counter(
+    used_tools = Counter(group for tool, group in groups.items() if tool in used)
+    needed = Counter(
         group for request in requests for group in {groups[tool] for tool in request.path.tools if tool in groups}
     )
     return tuple(
-        GroupCoverage(name=name, tools=tools[name], used=used_tools[name], requests=asked[name])
+        GroupCoverage(name=name, tools=tools[name], used=used_tools[name], requests=needed[name])
         for name in sorted(tools, key=lambda name: (-tools[name], name))
     )
 
 
-def _reasons(rejected: Sequence[RejectedRequest]) -> dict[str, Counter[_Reason]]:
-    """Tool id → why it, or a path over it, was rejected → how often."""
+class _Reason(NamedTuple):
+    """Why a tool, or a path that has it, was rejected.
+
+    :param of_path: whether it is about a path of several tools.
+    """
+
+    stage: str
+    of_path: bool
+    text: str
+
+
+def _reasons(rejected: Iterable[RejectedRequest]) -> Mapping[str, Counter[_Reason]]:
+    """Tool id → reason → how often."""
     reasons: dict[str, Counter[_Reason]] = defaultdict(Counter)
-    for rejection in rejected:
-        for tool in rejection.subject:
-            reasons[tool][rejection.stage, len(rejection.subject) == 1, rejection.reason] += 1
+    for one in rejected:
+        for tool in one.subject:
+            reasons[tool][_Reason(one.stage, len(one.subject) > 1, one.reason)] += 1
     return reasons
 
 
-def _why(*, on_paths: bool, reasons: Counter[_Reason]) -> str:
+def _why(*, on_path: bool, reasons: Counter[_Reason]) -> str:
     """The reason given most often, those about the tool alone before those about a path of several."""
-    counted = {reason: count for reason, count in reasons.items() if (reason[0] in _OF_WORDING) is on_paths}
+    counted = {reason: count for reason, count in reasons.items() if (reason.stage in _AFTER_PATHS) is on_path}
     if not counted:
-        return _SURPLUS if on_paths else _NO_PATH
-    stage, alone, reason = min(counted, key=lambda each: (not each[1], -counted[each], each))
-    return f"{stage}: {reason}" if alone else f"{stage}: {reason} (of a path over it)"
+        return _SURPLUS if on_path else _NO_PATH
+    reason = min(counted, key=lambda one: (one.of_path, -counted[one], one.stage, one.text))
+    return f"{reason.stage}: {reason.text}{' (of a path over it)' if reason.of_path else ''}"

@@ -1,22 +1,20 @@
-"""The figures of a run: everything its report says, as JSON values."""
+"""The figures of a run: everything its report says."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-import numpy as np
-
-from datagen.measures import measure_diversity, measure_leakage
-from datagen.report.coverage import measure_coverage
+from datagen.measures import Diversity, Histogram, Leakage, histogram_of, measure_diversity, measure_leakage
+from datagen.report.coverage import Coverage, measure_coverage
 from datagen.run.make_requests import Made
 from datagen.synthetic_request import RejectedRequest, SyntheticRequest
 from inference.encoder import Encoder
 
-__all__ = ["EXAMPLES", "made_figures"]
+__all__ = ["EXAMPLES", "ClassFigures", "GraphFigures", "RunFigures", "figures_of"]
 
 EXAMPLES = 10
 """How many requests of each class the report shows."""
@@ -25,96 +23,149 @@ _LONG_ID = 4  # characters: a shorter one may be a part of any word
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|‘[^’]*’|\d+(?:\.\d+)?")
 
 
-def made_figures(made: Made, encoder: Encoder) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassFigures:
+    """How many requests of a class were wanted and made, and how many paths were found for it."""
+
+    wanted: int
+    paths: int
+    made: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphFigures:
+    """The edges between the tools.
+
+    :param rp_pairs: pairs of tools that an R-P edge connects.
+    :param pp_compared: pairs of tools whose inputs were compared.
+    """
+
+    tools_with_outputs: int
+    outputs_documented: int
+    outputs_inferred: int
+    rp_edges: int
+    rp_pairs: int
+    rp_confidence: Histogram
+    pp_edges: int
+    pp_compared: int
+    pp_threshold: float
+    pp_reason: str
+    pp_distribution: Histogram
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFigures:
+    """All figures; their JSON form is ``report.json``.
+
+    :param by: step → versioned names of what took it.
+    :param stopped: what ended the run before its end, or empty.
+    :param gold_set_sizes: class → number of tools → requests.
+    :param shapes: class → shape of the path → requests.
+    :param rejected: stage → reason → how often, the most frequent first.
+    :param examples: class → ids of requests.
+    """
+
+    snapshot_id: str
+    seed: int
+    by: Mapping[str, tuple[str, ...]]
+    stopped: str
+    classes: Mapping[str, ClassFigures]
+    gold_set_sizes: Mapping[str, Mapping[str, int]]
+    shapes: Mapping[str, Mapping[str, int]]
+    graph: GraphFigures
+    coverage: Coverage
+    diversity: Diversity
+    leakage: Leakage
+    rejected: Mapping[str, Mapping[str, int]]
+    examples: Mapping[str, tuple[str, ...]]
+
+    @property
+    def made(self) -> int:
+        """How many requests were made."""
+        return sum(each.made for each in self.classes.values())
+
+    @property
+    def wanted(self) -> int:
+        """How many requests were wanted."""
+        return sum(each.wanted for each in self.classes.values())
+
+
+def figures_of(made: Made, encoder: Encoder) -> RunFigures:
     """The figures of what was made.
 
-    :param encoder: tells how close requests are.
+    :param encoder: compares requests.
     """
-    requests = made.generated.requests
-    diversity = measure_diversity([request.text for request in requests], encoder)
-    leakage = measure_leakage(
-        (request.text, [made.catalogue.tool(tool) for tool in request.path.tools]) for request in requests
-    )
-    coverage = measure_coverage(
-        made.catalogue,
-        made.rp,
-        requests,
-        paths=[path for paths in made.paths.by_class.values() for path in paths],
-        rejected=made.rejected,
-    )
-    return {
-        "snapshot_id": made.catalogue.snapshot_id,
-        "seed": made.seed,
-        "by": {step: list(names) for step, names in made.names.items()},
-        "stopped": str(made.generated.stopped or ""),
-        "classes": _classes(made),
-        "gold_set_sizes": _by_class(requests, lambda request: str(len(request.path.tools))),
-        "shapes": _by_class(requests, lambda request: request.path.shape),
-        "graph": _graph(made),
-        "coverage": coverage.to_json(),
-        "diversity": {**diversity.to_json(), "histogram": _histogram(diversity.nearest.tolist(), 0.0, 1.0)},
-        "leakage": {
-            **leakage.to_json(),
-            "ids": [requests[number].id for number in leakage.names],
+    requests, catalogue = made.generated.requests, made.catalogue
+    kept = Counter(request.request_class for request in requests)
+    return RunFigures(
+        snapshot_id=catalogue.snapshot_id,
+        seed=made.seed,
+        by=made.names,
+        stopped=str(made.generated.stopped or ""),
+        classes={
+            name: ClassFigures(wanted=wanted, paths=len(made.paths.by_class.get(name, ())), made=kept[name])
+            for name, wanted in made.wanted.items()
         },
-        "rejected": _rejected(made.rejected),
-        "examples": {name: _examples(requests, name, made.seed) for name in made.wanted},
-    }
+        gold_set_sizes=_by_class(requests, lambda request: str(len(request.path.tools))),
+        shapes=_by_class(requests, lambda request: request.path.shape),
+        graph=_graph(made),
+        coverage=measure_coverage(
+            catalogue,
+            made.rp,
+            requests,
+            paths=[path for paths in made.paths.by_class.values() for path in paths],
+            rejected=made.rejected,
+        ),
+        diversity=measure_diversity([request.text for request in requests], encoder),
+        leakage=measure_leakage(
+            (request.id, request.text, [catalogue.tool(tool) for tool in request.path.tools]) for request in requests
+        ),
+        rejected=_rejected(made.rejected),
+        examples={name: _examples(requests, name, made.seed) for name in made.wanted},
+    )
 
 
-def _classes(made: Made) -> dict[str, dict[str, int]]:
-    kept = Counter(request.request_class for request in made.generated.requests)
-    return {
-        name: {"wanted": wanted, "paths": len(made.paths.by_class.get(name, ())), "made": kept[name]}
-        for name, wanted in made.wanted.items()
-    }
-
-
-def _by_class(requests: Sequence[SyntheticRequest], of: Any) -> dict[str, dict[str, int]]:
+def _by_class(
+    requests: Iterable[SyntheticRequest], key: Callable[[SyntheticRequest], str]
+) -> dict[str, dict[str, int]]:
     counts: dict[str, Counter[str]] = {}
     for request in requests:
-        counts.setdefault(request.request_class, Counter())[of(request)] += 1
+        counts.setdefault(request.request_class, Counter())[key(request)] += 1
     return {name: dict(sorted(count.items())) for name, count in counts.items()}
 
 
-def _graph(made: Made) -> dict[str, Any]:
-    outputs = [output for outputs in made.outputs.by_tool.values() for output in outputs]
-    pairs = {(edge.source, edge.target) for edge in made.rp}
-    return {
-        "tools_with_outputs": sum(bool(outputs) for outputs in made.outputs.by_tool.values()),
-        "outputs_documented": sum(output.documented for output in outputs),
-        "outputs_inferred": sum(not output.documented for output in outputs),
-        "rp_edges": len(made.rp),
-        "rp_pairs": len(pairs),
-        "rp_confidence": _histogram([edge.confidence for edge in made.rp], 0.0, 1.0),
-        "pp_edges": len(made.pp.links),
-        "pp_compared": made.pp.compared,
-        "pp_threshold": round(made.pp.threshold, 4),
-        "pp_reason": made.pp.reason,
-        "pp_distribution": made.pp.distribution,
-    }
+def _graph(made: Made) -> GraphFigures:
+    outputs = [output for found in made.outputs.by_tool.values() for output in found]
+    documented = sum(output.documented for output in outputs)
+    return GraphFigures(
+        tools_with_outputs=sum(map(bool, made.outputs.by_tool.values())),
+        outputs_documented=documented,
+        outputs_inferred=len(outputs) - documented,
+        rp_edges=len(made.rp),
+        rp_pairs=len(made.rp.pairs),
+        rp_confidence=histogram_of([edge.confidence for edge in made.rp], _BINS),
+        pp_edges=len(made.pp.links),
+        pp_compared=made.pp.compared,
+        pp_threshold=round(made.pp.threshold.cosine, 4),
+        pp_reason=made.pp.threshold.reason,
+        pp_distribution=made.pp.distribution,
+    )
 
 
-def _histogram(values: Sequence[float], low: float, high: float) -> dict[str, list[float]]:
-    """Counts in bins of one width; what lies outside counts in the outermost."""
-    counts, edges = np.histogram(np.clip(np.asarray(values, dtype=float), low, high), bins=_BINS, range=(low, high))
-    return {"counts": [int(count) for count in counts], "edges": [round(float(edge), 4) for edge in edges]}
-
-
-def _rejected(rejected: Sequence[RejectedRequest]) -> dict[str, dict[str, int]]:
-    """Stage → reason → how often, the most frequent first; what differs in names and numbers alone is one reason."""
+def _rejected(rejected: Iterable[RejectedRequest]) -> dict[str, dict[str, int]]:
+    """Stage → reason → how often; reasons that differ only in names and numbers are one."""
     counts: dict[str, Counter[str]] = {}
-    for rejection in rejected:
-        reason = rejection.reason
-        for tool in sorted(rejection.subject, key=len, reverse=True):
+    for one in rejected:
+        reason = one.reason
+        for tool in sorted(one.subject, key=len, reverse=True):
             reason = reason.replace(tool, "…") if len(tool) >= _LONG_ID else reason
-        counts.setdefault(rejection.stage, Counter())[_QUOTED.sub("…", reason)] += 1
+        counts.setdefault(one.stage, Counter())[_QUOTED.sub("…", reason)] += 1
     return {
         stage: dict(sorted(reasons.items(), key=lambda item: (-item[1], item[0]))) for stage, reasons in counts.items()
     }
 
 
-def _examples(requests: Sequence[SyntheticRequest], name: str, seed: int) -> list[str]:
+def _examples(requests: Sequence[SyntheticRequest], name: str, seed: int) -> tuple[str, ...]:
     """Ids drawn at random, by the hash of seed and id."""
     ids = [request.id for request in requests if request.request_class == name]
-    return sorted(ids, key=lambda one: hashlib.sha256(f"{seed}\n{one}".encode()).hexdigest())[:EXAMPLES]
+    return tuple(sorted(ids, key=lambda one: hashlib.sha256(f"{seed}\n{one}".encode()).hexdigest())[:EXAMPLES])

@@ -1,1 +1,6 @@
-"""."""
+"""A run of data generation: how many requests of each class are wanted, the loop that makes them, and the journal of a run."""
+
+from datagen.run.class_mix import equal_mix, read_mix
+from datagen.run.make_requests import Made, Steps, make_requests
+
+__all__ = ["Made", "Steps", "equal_mix", "make_requests", "read_mix"]

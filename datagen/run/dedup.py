@@ -1,4 +1,4 @@
-"""What was kept already, and whether another text says the same."""
+"""The near-duplicate filter: whether a text says the same as one that was kept before."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from inference.arrays import Floats1d
 from inference.encoder import Encoder
 from ontology.names import words
 
-__all__ = ["MAX_COSINE", "KeptTexts"]
+__all__ = ["MAX_COSINE", "NearDuplicateFilter"]
 
 MAX_COSINE = 0.95
-"""A text closer than this to one that was kept is the same request in other clothes."""
+"""A text closer than this to one that was kept is a near-duplicate."""
 _ROWS = 1_024
 
 
-class KeptTexts:
-    """Texts, by their words and by their vectors."""
+class NearDuplicateFilter:
+    """The texts that were kept, by their words and by their vectors."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
@@ -25,11 +25,14 @@ class KeptTexts:
         self._vectors = np.zeros((_ROWS, encoder.dimensions), dtype=np.float32)
 
     def encode(self, texts: list[str]) -> list[Floats1d]:
-        """Vectors of texts, a row each."""
+        """Vectors of texts, one each.
+
+        :raises ModelError: when the encoder's model is unavailable.
+        """
         return list(self._encoder.encode(texts)) if texts else []
 
-    def likeness(self, text: str, vector: Floats1d) -> str:
-        """Why a text adds nothing to those that were kept, in a sentence without a full stop; empty when it does."""
+    def find_duplicate(self, text: str, vector: Floats1d) -> str:
+        """Why a text is a near-duplicate, in a sentence without a full stop; empty when it is none."""
         same = self._by_words.get(" ".join(words(text)))
         if same is not None:
             return f"it says the same as {same}"
@@ -41,8 +44,8 @@ class KeptTexts:
             return ""
         return f"its cosine to {self._ids[closest]} is {cosines[closest]:.3f}, above {MAX_COSINE}"
 
-    def keep(self, text_id: str, text: str, vector: Floats1d) -> None:
-        """Add a text."""
+    def add(self, text_id: str, text: str, vector: Floats1d) -> None:
+        """Keep a text."""
         if len(self._ids) == len(self._vectors):
             self._vectors = np.vstack([self._vectors, np.zeros_like(self._vectors)])
         self._vectors[len(self._ids)] = vector

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from datagen.run.dedup import KeptTexts
+from datagen.run.dedup import NearDuplicateFilter
 from datagen.run.journal import Journal, Outcome
-from datagen.run.queue import Queue, Unit
+from datagen.run.queue import Attempt, PathQueue
 from datagen.seams import GeneratedText, Generator, RequestValidator
 from datagen.synthetic_request import RejectedRequest, SyntheticRequest, Verdict
 from datagen.tool_path import ToolPath
@@ -18,18 +18,18 @@ from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.progress import Progress
 from retrieval.retriever import Request
 
-__all__ = ["GeneratedRequests", "Progress", "RequestGenerator", "generate_all"]
+__all__ = ["GeneratedRequests", "RequestGenerator", "generate_all"]
 
-_WAVE = 16  # units of one class before the next has its turn: a run that stops early has requests of all
+_WAVE = 16  # attempts of one class before the next class has its turn: a run that stops early has requests of all
 
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratedRequests:
-    """What came of it.
+    """The requests of a run.
 
     :param requests: by class in the order of the classes, then in the order they were kept.
     :param rejected: each thing once, in the order it happened.
-    :param stopped: what ended it before its end, or None.
+    :param stopped: what ended the run before its end, or None.
     """
 
     requests: tuple[SyntheticRequest, ...]
@@ -50,54 +50,55 @@ class RequestGenerator:
     journal: Journal
     concurrency: int = 1
 
-    def generate(self, units: Sequence[Unit]) -> Iterator[tuple[Unit, Outcome]]:
-        """Each unit with its outcome, written down, in order.
+    def requests(self, attempts: Sequence[Attempt]) -> Iterator[SyntheticRequest | RejectedRequest]:
+        """What comes of each attempt, written to the journal, in order.
 
-        :raises ModelError: when a model is needed and dead.
+        :raises ModelError: when a model is needed and unavailable.
         :raises StorageError: when the disk cannot be written to.
         """
-        for unit, outcome in concurrent_map(units, self._outcome, concurrency=self.concurrency):
-            if self.journal.get(unit.key) is None:
-                self.journal.keep(unit.key, outcome)
-            yield unit, outcome
+        outcomes = concurrent_map(attempts, self._known_or_new, concurrency=self.concurrency)
+        for attempt, outcome in outcomes:
+            if self.journal.get(attempt.key) is None:
+                self.journal.keep(attempt.key, outcome)
+            yield self._request(attempt, outcome)
 
-    def request(self, unit: Unit, outcome: Outcome) -> SyntheticRequest | RejectedRequest:
-        """What a unit became by its outcome."""
+    def _request(self, attempt: Attempt, outcome: Outcome) -> SyntheticRequest | RejectedRequest:
         if isinstance(outcome.generated, RejectedRequest):
             return outcome.generated
-        request = self._made(unit, outcome.generated, outcome.verdicts)
+        request = self._unvalidated(attempt, outcome.generated)
         failed = next((verdict for verdict in outcome.verdicts if not verdict.passed), None)
-        return request if failed is None else _rejection(request, "validate", f"{failed.check}: {failed.reason}")
+        if failed is not None:
+            return _rejection(request, "validate", f"{failed.check}: {failed.reason}")
+        return replace(request, verdicts=outcome.verdicts)
 
-    def _made(self, unit: Unit, generated: GeneratedText, verdicts: tuple[Verdict, ...] = ()) -> SyntheticRequest:
+    def _unvalidated(self, attempt: Attempt, generated: GeneratedText) -> SyntheticRequest:
         return SyntheticRequest(
-            id=unit.id,
+            id=attempt.id,
             text=generated.text,
-            request_class=unit.request_class,
-            path=unit.path,
+            request_class=attempt.request_class,
+            path=attempt.path,
             values=generated.values,
             generator=self.generator.name,
-            verdicts=verdicts,
         )
 
-    def _outcome(self, unit: Unit) -> Outcome:
-        return self.journal.get(unit.key) or self._asked(unit)
+    def _known_or_new(self, attempt: Attempt) -> Outcome:
+        return self.journal.get(attempt.key) or self._outcome(attempt)
 
-    def _asked(self, unit: Unit) -> Outcome:
-        generated = self.generator.generate(unit.path, unit.request_class, seed=unit.generation_seed)
+    def _outcome(self, attempt: Attempt) -> Outcome:
+        generated = self.generator.generate(attempt.path, attempt.request_class, seed=attempt.generation_seed)
         if isinstance(generated, RejectedRequest):
             return Outcome(generated=generated)
-        request = self._made(unit, generated)
+        request = self._unvalidated(attempt, generated)
         try:
             Request(query=generated.text)
         except InvalidArgumentError as error:
             return Outcome(generated=_rejection(request, "generate", error.problem))
+        verdicts: tuple[Verdict, ...] = ()
         for validators in self.validators:
-            validated = validate(request, validators).verdicts
-            request = replace(request, verdicts=request.verdicts + validated)
-            if not all(verdict.passed for verdict in validated):
+            verdicts += validate(request, validators).verdicts
+            if not all(verdict.passed for verdict in verdicts):
                 break
-        return Outcome(generated=generated, verdicts=request.verdicts)
+        return Outcome(generated=generated, verdicts=verdicts)
 
 
 def generate_all(
@@ -113,66 +114,60 @@ def generate_all(
 
     :param paths: class → paths in order of preference, more than are wanted.
     :param wanted: class → how many requests.
-    :param encoder: tells requests that are alike.
+    :param encoder: compares requests with those that were kept.
     :param seed: another seed, other texts.
     """
-    queues = [Queue(name, paths.get(name, ()), wanted=count, seed=seed) for name, count in wanted.items() if count]
-    choice = _Choice(generator=generator, kept=KeptTexts(encoder), requests=[], rejected=[])
+    queues = [PathQueue(name, paths.get(name, ()), wanted=count, seed=seed) for name, count in wanted.items() if count]
+    selection = _Selection(duplicates=NearDuplicateFilter(encoder))
     stopped: EgotoolsError | None = None
     total = sum(wanted.values())
     progress("requests", 0, total)
     while stopped is None and any(waves := [queue.take(_WAVE) for queue in queues]):
         for queue, wave in zip(queues, waves, strict=True):
-            outcomes, stopped = _outcomes(wave, generator)
-            choice.choose(queue, outcomes)
-            progress("requests", len(choice.requests), total)
+            made: list[SyntheticRequest | RejectedRequest] = []
+            try:
+                for request in generator.requests(wave):
+                    made.append(request)  # one by one: what came before an error is kept
+            except EgotoolsError as error:
+                stopped = error
+            selection.select(queue, wave, made)
+            progress("requests", len(selection.requests), total)
             if stopped is not None:
                 break
     if stopped is None:
         generator.journal.settle()
     order = list(wanted)
-    requests = sorted(choice.requests, key=lambda request: order.index(request.request_class))
-    return GeneratedRequests(requests=tuple(requests), rejected=tuple(dict.fromkeys(choice.rejected)), stopped=stopped)
+    requests = sorted(selection.requests, key=lambda request: order.index(request.request_class))
+    rejected = tuple(dict.fromkeys(selection.rejected))
+    return GeneratedRequests(requests=tuple(requests), rejected=rejected, stopped=stopped)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Choice:
-    """Keeps what passed and adds something."""
+class _Selection:
+    """Keeps what passed and is no near-duplicate."""
 
-    generator: RequestGenerator
-    kept: KeptTexts
-    requests: list[SyntheticRequest]
-    rejected: list[RejectedRequest]
+    duplicates: NearDuplicateFilter
+    requests: list[SyntheticRequest] = field(default_factory=list)
+    rejected: list[RejectedRequest] = field(default_factory=list)
 
-    def choose(self, queue: Queue, outcomes: Sequence[tuple[Unit, Outcome]]) -> None:
-        made = [(unit, self.generator.request(unit, outcome)) for unit, outcome in outcomes]
-        texts = [request.text for _, request in made if isinstance(request, SyntheticRequest)]
-        vectors = iter(self.kept.encode(texts))
-        for unit, request in made:
+    def select(
+        self, queue: PathQueue, wave: Sequence[Attempt], made: Sequence[SyntheticRequest | RejectedRequest]
+    ) -> None:
+        """Select from what came of a wave; ``made`` is shorter than the wave where an error stopped it."""
+        texts = [request.text for request in made if isinstance(request, SyntheticRequest)]
+        vectors = iter(self.duplicates.encode(texts))
+        for attempt, request in zip(wave, made, strict=False):
             if isinstance(request, SyntheticRequest):
                 vector = next(vectors)
-                likeness = self.kept.likeness(request.text, vector)
-                if not likeness:
-                    self.kept.keep(request.id, request.text, vector)
+                duplicate = self.duplicates.find_duplicate(request.text, vector)
+                if not duplicate:
+                    self.duplicates.add(request.id, request.text, vector)
                     self.requests.append(request)
-                    queue.keep(unit)
+                    queue.keep(attempt)
                     continue
-                request = _rejection(request, "diversity", likeness)
+                request = _rejection(request, "diversity", duplicate)
             self.rejected.append(request)
-            queue.reject(unit)
-
-
-def _outcomes(
-    wave: Sequence[Unit], generator: RequestGenerator
-) -> tuple[list[tuple[Unit, Outcome]], EgotoolsError | None]:
-    """The outcomes of a wave up to the one that could not be had, and why not."""
-    outcomes: list[tuple[Unit, Outcome]] = []
-    try:
-        for each in generator.generate(wave):
-            outcomes.append(each)  # one by one: what came before an error is kept
-    except EgotoolsError as error:
-        return outcomes, error
-    return outcomes, None
+            queue.reject(attempt)
 
 
 def _rejection(request: SyntheticRequest, stage: str, reason: str) -> RejectedRequest:

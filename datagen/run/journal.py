@@ -1,8 +1,8 @@
-"""The journal: the texts that were generated and their verdicts, appended row by row, so that a run that stops goes on and asks nothing twice.
+"""The journal: generated texts with their verdicts, appended row by row, so that a run that stops can go on.
 
-One file a configuration, ``journal/<hash>.jsonl`` in the folder of results, its first row the configuration itself. Whoever
-changes the configuration starts another file, and finds the old one as it was when changing back. A last line without its
-end is what a killed process leaves, and is dropped.
+There is one file a configuration, ``journal/<hash>.jsonl`` in the folder of results; its first row is the configuration. A
+changed configuration starts another file, and finds the old one when it is changed back. A last line without its end is what a
+killed process leaves, and is dropped.
 """
 
 from __future__ import annotations
@@ -13,23 +13,26 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from datagen.seams import GeneratedText
-from datagen.synthetic_request import RejectedRequest, SampleValue, Verdict
+from datagen.synthetic_request import RejectedRequest, Verdict
 from ontology.digests import config_hash
 from ontology.files import disk_errors, write_file
 
 __all__ = ["Journal", "Outcome", "open_journal"]
 
 _log = logging.getLogger(__name__)
-_UNSETTLED = 8  # rejections in a row: more than a model that dies gives before it is given up, several threads asking
+_MAX_HELD = 8  # rejections in a row: more than a failing model gives before the run stops, with several threads asking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of one attempt at one request.
+    """The result of one attempt at one request.
 
     :param generated: the text, or why there is none.
     :param verdicts: of the validators that were asked; none where no text was generated.
@@ -42,27 +45,6 @@ class Outcome:
     def accepted(self) -> bool:
         """Whether a text was generated, and every validator passed it."""
         return not isinstance(self.generated, RejectedRequest) and all(verdict.passed for verdict in self.verdicts)
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
-        if isinstance(self.generated, RejectedRequest):
-            return {"rejection": self.generated.to_json()}
-        values = [asdict(value) for value in self.generated.values]
-        return {
-            "text": self.generated.text,
-            "values": values,
-            "verdicts": [verdict.to_json() for verdict in self.verdicts],
-        }
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Outcome:
-        """Read the JSON form that :meth:`to_json` writes."""
-        if "rejection" in row:
-            said = dict(row["rejection"])
-            return cls(generated=RejectedRequest(**{**said, "subject": tuple(said["subject"])}))
-        values = tuple(SampleValue(**value) for value in row["values"])
-        verdicts = tuple(Verdict(**verdict) for verdict in row["verdicts"])
-        return cls(generated=GeneratedText(text=row["text"], values=values), verdicts=verdicts)
 
 
 class Journal:
@@ -81,16 +63,15 @@ class Journal:
         return self._known.get(key)
 
     def keep(self, key: str, outcome: Outcome) -> None:
-        """Write an outcome down before anything else is asked: a process that is killed then loses nothing.
+        """Write an outcome down before the next attempt: a process that is killed then loses nothing.
 
-        What was rejected is held back until something is not, or a few more were rejected: a model that is dying rejects
-        too, and what it rejected then is to be asked again.
+        Rejections are held back until an outcome is accepted, or a few more were rejected: a failing model leads to
+        rejections too, and those attempts are to be made again.
 
         :raises StorageError: when the disk cannot be written to.
         """
         self._held.append((key, outcome))
-        settled = len(self._held) if outcome.accepted else len(self._held) - _UNSETTLED
-        self._write(settled)
+        self._write(len(self._held) if outcome.accepted else len(self._held) - _MAX_HELD)
 
     def settle(self) -> None:
         """Write down what was held back: the run came to its end.
@@ -101,9 +82,9 @@ class Journal:
 
     def _write(self, count: int) -> None:
         for key, outcome in self._held[: max(count, 0)]:
-            rest = memoryview(_line({"key": key, **outcome.to_json()}).encode("ascii"))
+            rest = memoryview(_line({"key": key, **asdict(outcome)}).encode("ascii"))
             with disk_errors(self._path):
-                while rest:  # a disk that is all but full takes a part
+                while rest:  # a disk that is almost full takes a part
                     rest = rest[os.write(self._file, rest) :]
             self._known[key] = outcome
             self._held.pop(0)
@@ -111,12 +92,12 @@ class Journal:
 
 @contextlib.contextmanager
 def open_journal(folder: Path, config: Mapping[str, Any]) -> Iterator[Journal]:
-    """The journal of a configuration in a folder of results, mended where it was damaged.
+    """The journal of a configuration in a folder of results; what is damaged in it is left out.
 
     :raises StorageError: when the disk cannot be written to.
     """
     path = folder / "journal" / f"{config_hash(config)}.jsonl"
-    known = _mended(path, _line({"config": dict(config)}))
+    known = _repaired(path, _line({"config": dict(config)}))
     with disk_errors(path):
         file = os.open(path, os.O_WRONLY | os.O_APPEND)  # without a buffer, which would try again when it is closed
     try:
@@ -125,8 +106,8 @@ def open_journal(folder: Path, config: Mapping[str, Any]) -> Iterator[Journal]:
         os.close(file)
 
 
-def _mended(path: Path, header: str) -> dict[str, Outcome]:
-    """The whole rows of a journal; a journal that has others, or none, is written anew with those alone."""
+def _repaired(path: Path, header: str) -> dict[str, Outcome]:
+    """The outcomes of a journal's whole rows; a journal that has other rows, or none, is written anew with those alone."""
     with disk_errors(path):
         lines = path.read_bytes().split(b"\n") if path.exists() else []
     known: dict[str, Outcome] = {}
@@ -134,7 +115,7 @@ def _mended(path: Path, header: str) -> dict[str, Outcome]:
     for line in lines[1:-1]:
         try:
             row = json.loads(line)
-            known[row["key"]] = Outcome.from_json(row)
+            known[row["key"]] = _outcomes().validate_python(row)
         except (ValueError, KeyError, TypeError):
             continue
         whole.append(line.decode("ascii") + "\n")
@@ -146,5 +127,10 @@ def _mended(path: Path, header: str) -> dict[str, Outcome]:
     return known
 
 
+@cache
+def _outcomes() -> TypeAdapter[Outcome]:
+    return TypeAdapter(Outcome)
+
+
 def _line(row: Mapping[str, Any]) -> str:
-    return json.dumps(row, separators=(",", ":")) + "\n"  # ASCII: whatever a model says can be written
+    return json.dumps(row, separators=(",", ":")) + "\n"  # in ASCII any text of a model can be written

@@ -1,4 +1,4 @@
-"""The pipeline: outputs, edges, paths, requests, each step a plain function over the one before it."""
+"""The pipeline: outputs, edges, paths, requests; each step is a plain function over the results of the steps before it."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _MORE = 10  # paths that may be rejected even where few requests are wanted
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """Who takes each step. Those that need to know what fills what are made when it is known.
+    """The implementation of each step. Those that need the R-P edges are made when these are known.
 
     :param validators: in rounds; a request that fails in one is not put before the next.
     :param encoder: of the catalogue's snapshot; compares inputs, and requests.
-    :param concurrency: how many requests are generated at once; what comes of it is the same.
+    :param concurrency: how many requests are generated at once; the result is the same.
     :param model: name of the chat model behind the steps, empty for rules: another model, another journal.
     """
 
@@ -48,10 +48,10 @@ class Steps:
 
 @dataclass(frozen=True, kw_only=True)
 class Made:
-    """Everything that came of a catalogue.
+    """Everything that was made from a catalogue.
 
     :param wanted: class → how many requests were wanted.
-    :param names: step → versioned names of who took it.
+    :param names: step → versioned names of its implementations.
     """
 
     catalogue: Catalogue
@@ -83,7 +83,7 @@ def make_requests(
     outputs = steps.outputs.find()
     progress("edges", 0, 0)
     rp = build_rp_graph(catalogue, outputs)
-    progress("likeness of inputs", 0, 0)
+    progress("similarity of inputs", 0, 0)
     pp = build_pp_graph(catalogue, steps.encoder)
     sequence, generator, validators = steps.sequence(rp), steps.generator, tuple(steps.validators(rp))
     paths = find_paths(catalogue, rp, pp.links, sequence, wanted=_with_surplus(wanted), seed=seed, progress=progress)
@@ -120,7 +120,7 @@ def _with_surplus(wanted: Mapping[str, int]) -> dict[str, int]:
 def _configuration(catalogue: Catalogue, names: Mapping[str, Sequence[str]], model: str) -> dict[str, Any]:
     """What an outcome depends on beside its path, class and seed, which its own key holds.
 
-    How many requests are wanted is not among it: whoever wants more goes on with what is there.
+    The number of wanted requests is not a part of it: a run that wants more goes on with what is there.
     """
     return {
         "snapshot": catalogue.snapshot_id,

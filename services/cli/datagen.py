@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -25,7 +26,7 @@ def datagen(plan: DatagenPlan, as_json: Json = False) -> None:
     with progress_bars(hidden=as_json or not stderr.is_terminal) as progress:
         done = generate_requests(plan, progress)
     if as_json:
-        print_json(dict(done.figures))
+        print_json(asdict(done.figures))
     else:
         _show(done)
     if done.stopped is not None:
@@ -35,20 +36,19 @@ def datagen(plan: DatagenPlan, as_json: Json = False) -> None:
 
 def _show(done: Generation) -> None:
     figures = done.figures
-    classes = figures["classes"]
-    rows = [(name, f"{row['made']:,}", f"{row['wanted']:,}", f"{row['paths']:,}") for name, row in classes.items()]
-    title = f"Requests · {figures['coverage']['tools']:,} tools · snapshot {figures['snapshot_id']}"
+    rows = [(name, f"{row.made:,}", f"{row.wanted:,}", f"{row.paths:,}") for name, row in figures.classes.items()]
+    coverage, diversity, leakage = figures.coverage, figures.diversity, figures.leakage
+    title = f"Requests · {coverage.tools:,} tools · snapshot {figures.snapshot_id}"
     stdout.print(table(title, ("class", "made", "wanted", "paths"), rows))
-    rejected = sum(sum(reasons.values()) for reasons in figures["rejected"].values())
-    coverage, diversity, leakage = figures["coverage"], figures["diversity"], figures["leakage"]
+    rejected = sum(sum(reasons.values()) for reasons in figures.rejected.values())
     stdout.print(
-        f"{coverage['tools_used']:,} of {coverage['tools']:,} tools are needed; "
-        f"distinct-2 {diversity['distinct_2']:.2f}; highest cosine {diversity['max_cosine']:.2f}; "
-        f"{leakage['content_words']:.0%} of the content words are also in the documents of the tools; "
+        f"{coverage.tools_used:,} of {coverage.tools:,} tools are needed; "
+        f"distinct-2 {diversity.distinct_2:.2f}; highest cosine {diversity.max_cosine:.2f}; "
+        f"{leakage.content_words:.0%} of the content words are also in the documents of the tools; "
         f"{rejected:,} rejected",
         soft_wrap=True,
     )
-    short = [name for name, row in classes.items() if row["made"] < row["wanted"]]
+    short = [name for name, row in figures.classes.items() if row.made < row.wanted]
     if short and done.stopped is None:
         stdout.print(
             f"[yellow]note[/] fewer requests than wanted: {escape(', '.join(short))}; the report has the reasons",

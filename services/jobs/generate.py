@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from datagen.catalogue import Catalogue
 from datagen.generation import RulesGenerator
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.paths.rules_sequence import RulesSequence
+from datagen.report.figures import RunFigures
 from datagen.report.result_files import write_result
 from datagen.run.class_mix import equal_mix, read_mix
 from datagen.run.make_requests import Steps, make_requests
@@ -43,7 +42,7 @@ class Generation:
     :param stopped: the error that ended the generation early, or None. Everything generated before is written.
     """
 
-    figures: Mapping[str, Any]
+    figures: RunFigures
     report: Path
     stopped: EgotoolsError | None
 

@@ -45,26 +45,26 @@ def test_the_nearest_cosine_is_that_of_every_pair() -> None:
 @pytest.mark.parametrize("texts", [[], ["alone"]])
 def test_too_few_texts_have_no_nearest(texts: list[str]) -> None:
     diversity = measure_diversity(texts, HashingEncoder())
-    assert (diversity.closest, len(diversity.nearest)) == (0.0, 0)
-    assert diversity.to_json()["nearest_cosine"] == {}
+    assert (diversity.max_cosine, diversity.nearest_cosine) == (0.0, {})
+    assert sum(diversity.histogram.counts) == 0
 
 
 def test_equal_texts_are_at_cosine_one() -> None:
     diversity = measure_diversity(["pay the rent", "pay the rent", "who is Ann"], HashingEncoder())
-    assert diversity.closest == pytest.approx(1.0)
-    assert diversity.to_json()["distinct_openings"] == pytest.approx(2 / 3, abs=1e-4)
+    assert diversity.max_cosine == pytest.approx(1.0)
+    assert diversity.distinct_openings == pytest.approx(2 / 3, abs=1e-4)
 
 
 def test_content_words_and_pairs_that_stand_in_the_documents_are_counted() -> None:
     # content words: spot, awards, Dana, Friday: two stand there; pairs: spot-award alone does
-    leakage = measure_leakage([("Any spot awards for Dana by Friday?", [AWARD])])
-    assert leakage.words == pytest.approx(2 / 4)
-    assert leakage.bigrams == pytest.approx(1 / 3)
-    assert leakage.names == ()
+    leakage = measure_leakage([("r1", "Any spot awards for Dana by Friday?", [AWARD])])
+    assert leakage.content_words == pytest.approx(2 / 4)
+    assert leakage.content_bigrams == pytest.approx(1 / 3, abs=1e-4)
+    assert leakage.ids == ()
 
 
 def test_words_of_other_tools_are_no_leak() -> None:
-    assert measure_leakage([("Any spot awards for Dana?", [ORDERS])]).words == 0
+    assert measure_leakage([("r1", "Any spot awards for Dana?", [ORDERS])]).content_words == 0
 
 
 @pytest.mark.parametrize(
@@ -78,13 +78,10 @@ def test_words_of_other_tools_are_no_leak() -> None:
     ],
 )
 def test_ids_and_names_as_a_machine_spells_them_are_found(text: str, leaks: bool) -> None:
-    assert bool(measure_leakage([("hello", [ORDERS]), (text, [AWARD, ORDERS])]).names) is leaks
+    assert measure_leakage([("r1", "hello", [ORDERS]), ("r2", text, [AWARD, ORDERS])]).ids == (("r2",) if leaks else ())
 
 
 def test_no_request_leaks_nothing() -> None:
-    assert measure_leakage([]).to_json() == {
-        "requests": 0,
-        "content_words": 0.0,
-        "content_bigrams": 0.0,
-        "requests_with_names": 0,
-    }
+    nothing = measure_leakage([])
+    assert (nothing.requests, nothing.content_words, nothing.content_bigrams) == (0, 0.0, 0.0)
+    assert (nothing.requests_with_names, nothing.ids) == (0, ())

@@ -61,7 +61,7 @@ def test_tools_that_are_all_alike_keep_few_neighbours() -> None:
 def test_without_inputs_nothing_is_alike() -> None:
     for tools in ([], [tool("one")], [tool("ping"), tool("pong")], [tool("single", "city")]):
         graph = build_pp_graph(catalogue_of(tools), HashingEncoder())
-        assert not graph.links and graph.reason and sum(graph.distribution["counts"]) == graph.compared == 0
+        assert not graph.links and graph.threshold.reason and sum(graph.distribution.counts) == graph.compared == 0
 
 
 def test_the_threshold_lies_above_the_run_of_the_pairs() -> None:
@@ -75,8 +75,8 @@ def test_the_threshold_lies_above_the_run_of_the_pairs() -> None:
 def test_the_distribution_is_of_all_pairs_compared() -> None:
     catalogue = catalogue_of(tool(f"t{number}", f"city extra_{number}") for number in range(6))
     graph = build_pp_graph(catalogue, HashingEncoder())
-    assert sum(graph.counts) == graph.compared == 15
-    assert len(graph.edges) == len(graph.counts) + 1
+    assert sum(graph.distribution.counts) == graph.compared == 15
+    assert len(graph.distribution.edges) == len(graph.distribution.counts) + 1
 
 
 @given(st.lists(st.frozensets(st.sampled_from("city date amount order item price".split()), max_size=4), max_size=12))

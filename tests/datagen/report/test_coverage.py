@@ -40,13 +40,13 @@ def covered() -> Coverage:
 
 def test_tools_pairs_and_lines_of_business_are_counted() -> None:
     coverage = covered()
-    assert (coverage.tools, coverage.edges) == (6, (2, 1))
+    assert (coverage.tools, coverage.rp_pairs, coverage.rp_pairs_used) == (6, 2, 1)
     assert coverage.groups == (
         GroupCoverage(name="HR", tools=3, used=2, requests=1),
         GroupCoverage(name="Finance", tools=2, used=0, requests=0),
         GroupCoverage(name="(none named)", tools=1, used=0, requests=0),
     )
-    assert coverage.to_json()["tools_used"] == 2
+    assert coverage.tools_used == 2
 
 
 def test_every_tool_that_no_request_needs_has_its_reason() -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
-from datagen.report.charts import PICTURES, draw_pictures
+from datagen.report.charts import CHARTS, draw_charts
+from datagen.report.figures import RunFigures
 from datagen.report.run_report import report_to_markdown
 from datagen.synthetic_request import CLASSES
 from ontology.errors import MissingExtraError
 
 NASTY = "pay | the_bill <b>now</b> $5 `x` [a](b)\nand more"
-FIGURES: dict[str, Any] = {
+ROW: dict[str, Any] = {
     "snapshot_id": "abc123",
     "seed": 7,
     "by": {
@@ -46,7 +48,7 @@ FIGURES: dict[str, Any] = {
         "tools_used": 10,
         "groups": [{"name": NASTY, "tools": 60, "used": 10, "requests": 15}],
         "rp_pairs": 5,
-        "rp_pairs_walked": 3,
+        "rp_pairs_used": 3,
         "never_used": {f"tool_{number}": "no path leads over it" for number in range(50)},
     },
     "diversity": {
@@ -73,8 +75,12 @@ FIGURES: dict[str, Any] = {
 }
 
 
+FIGURES: RunFigures = TypeAdapter(RunFigures).validate_python(ROW)
+
+
 def page(pictures: list[str] | None = None, **instead: Any) -> str:
-    return report_to_markdown({**FIGURES, **instead}, {"r1": NASTY}, list(PICTURES) if pictures is None else pictures)
+    figures = replace(FIGURES, **instead)
+    return report_to_markdown(figures, {"r1": NASTY}, list(CHARTS) if pictures is None else pictures)
 
 
 def test_what_is_fewer_than_wanted_is_said_on_top() -> None:
@@ -101,20 +107,25 @@ def test_long_lists_are_cut_and_say_so() -> None:
 
 
 def test_every_picture_is_drawn_the_same_twice_and_linked() -> None:
-    pictures = draw_pictures(FIGURES)
-    assert list(pictures) == list(PICTURES)
+    pictures = draw_charts(FIGURES)
+    assert list(pictures) == list(CHARTS)
     assert all(png.startswith(b"\x89PNG") for png in pictures.values())
-    assert draw_pictures(FIGURES) == pictures
-    assert all(f"]({name})" in page() for name in PICTURES)
+    assert draw_charts(FIGURES) == pictures
+    assert all(f"]({name})" in page() for name in CHARTS)
 
 
 def test_what_has_nothing_to_show_has_no_picture() -> None:
-    empty = copy.deepcopy(FIGURES)
-    empty.update(gold_set_sizes={}, shapes={}, rejected={})
-    empty["diversity"]["texts"] = 0
-    empty["graph"]["pp_distribution"]["counts"] = [0, 0]
-    empty["classes"] = {name: {**row, "made": 0} for name, row in empty["classes"].items()}
-    pictures = draw_pictures(empty)
+    none = replace(FIGURES.graph.pp_distribution, counts=(0, 0))
+    empty = replace(
+        FIGURES,
+        gold_set_sizes={},
+        shapes={},
+        rejected={},
+        diversity=replace(FIGURES.diversity, texts=0),
+        graph=replace(FIGURES.graph, pp_distribution=none),
+        classes={name: replace(row, made=0) for name, row in FIGURES.classes.items()},
+    )
+    pictures = draw_charts(empty)
     assert list(pictures) == ["classes.png"]
     assert "Nothing was rejected" in report_to_markdown(empty, {"r1": NASTY}, list(pictures))
 
@@ -122,6 +133,6 @@ def test_what_has_nothing_to_show_has_no_picture() -> None:
 def test_without_matplotlib_there_are_none_and_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"requirements/eval.txt"):
-        draw_pictures(FIGURES)
+        draw_charts(FIGURES)
     said = page([])
     assert "requirements/eval.txt" in said and ".png" not in said

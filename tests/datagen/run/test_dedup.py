@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from datagen.run.dedup import KeptTexts
+from datagen.run.dedup import NearDuplicateFilter
 from inference import HashingEncoder
 
 
 def test_the_same_words_or_a_close_vector_are_found_and_named() -> None:
-    kept = KeptTexts(HashingEncoder())
+    kept = NearDuplicateFilter(HashingEncoder())
     first, same, close, other = (
         "Could you pay the outstanding rent for the flat in Oslo this Friday, please?",
         "could you pay the outstanding rent for the flat in Oslo, this Friday please",
@@ -17,22 +17,22 @@ def test_the_same_words_or_a_close_vector_are_found_and_named() -> None:
         "Who leads the Oslo office?",
     )
     vectors = kept.encode([first, same, close, other])
-    assert kept.likeness(first, vectors[0]) == ""
-    kept.keep("r1", first, vectors[0])
-    assert kept.likeness(same, vectors[1]) == "it says the same as r1"
-    assert kept.likeness(close, vectors[2]).startswith("its cosine to r1 is 0.9")
-    assert kept.likeness(other, vectors[3]) == ""
+    assert kept.find_duplicate(first, vectors[0]) == ""
+    kept.add("r1", first, vectors[0])
+    assert kept.find_duplicate(same, vectors[1]) == "it says the same as r1"
+    assert kept.find_duplicate(close, vectors[2]).startswith("its cosine to r1 is 0.9")
+    assert kept.find_duplicate(other, vectors[3]) == ""
 
 
 def test_it_holds_more_than_it_was_made_for() -> None:
-    kept = KeptTexts(HashingEncoder())
+    kept = NearDuplicateFilter(HashingEncoder())
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((2_500, 256)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     for number, vector in enumerate(vectors):
-        kept.keep(f"r{number}", f"text {number}", vector)
-    assert kept.likeness("new", vectors[2_345]).startswith("its cosine to r2345 is 1.000")
+        kept.add(f"r{number}", f"text {number}", vector)
+    assert kept.find_duplicate("new", vectors[2_345]).startswith("its cosine to r2345 is 1.000")
 
 
 def test_nothing_is_encoded_for_nothing() -> None:
-    assert KeptTexts(HashingEncoder()).encode([]) == []
+    assert NearDuplicateFilter(HashingEncoder()).encode([]) == []

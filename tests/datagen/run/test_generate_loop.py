@@ -1,4 +1,4 @@
-"""The loop that words, validators and chooses: order, rounds of validators, likeness, and what stops it."""
+"""The loop that generates, validates and selects: order, rounds of validators, near-duplicates, and what stops it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from datagen.run.generate_loop import GeneratedRequests, RequestGenerator, generate_all
 from datagen.run.journal import open_journal
-from datagen.run.queue import ATTEMPTS, MOST_A_PATH
+from datagen.run.queue import MAX_REJECTIONS, MAX_REQUESTS
 from datagen.seams import GeneratedText, RequestValidator
 from datagen.synthetic_request import RejectedRequest, SyntheticRequest, Verdict
 from datagen.tool_path import ToolPath
@@ -105,7 +105,7 @@ def test_a_generator_that_always_says_the_same_ends_with_one(tmp_path: Path) -> 
     generator = Scripted(say=lambda path, attempt: "Pay the rent")
     made = generated(tmp_path, generator, wanted={"single-intent": 50}, count=5)
     assert len(made.requests) == 1
-    assert len(generator.asked) <= 5 * ATTEMPTS * MOST_A_PATH
+    assert len(generator.asked) <= 5 * MAX_REJECTIONS * MAX_REQUESTS
 
 
 @pytest.mark.parametrize("text", ["", "?!", "\ud83d half", "long " * 5_000])
@@ -117,7 +117,7 @@ def test_what_eval_could_not_ask_is_rejected(tmp_path: Path, text: str) -> None:
 
 def test_few_paths_get_more_than_one_request(tmp_path: Path) -> None:
     made = generated(tmp_path, Scripted(say=own_words), wanted={"single-intent": 100}, count=4)
-    assert 4 < len(made.requests) <= 4 * MOST_A_PATH
+    assert 4 < len(made.requests) <= 4 * MAX_REQUESTS
     assert len({request.id for request in made.requests}) == len(made.requests)
 
 

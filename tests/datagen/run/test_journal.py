@@ -64,7 +64,7 @@ def test_a_torn_last_line_is_dropped_and_written_over(
 
 
 @pytest.mark.parametrize(
-    "damage", [b"not json", b"[]", b'{"key": "one"}', b"\xff\xff", b'{"key":"one","rejection":{}}']
+    "damage", [b"not json", b"[]", b'{"key": "one"}', b"\xff\xff", b'{"key":"one","generated":{}}']
 )
 def test_a_damaged_line_costs_that_line_alone(tmp_path: Path, damage: bytes) -> None:
     keep(tmp_path, one=DRAFT, two=REJECTED)

@@ -1,4 +1,4 @@
-"""The SyntheticRequest: what somebody might type, the tools it needs, and what was validated of it."""
+"""The SyntheticRequest: what somebody might type, the tools it needs, and the verdicts on it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ CLASSES = (
     "ir-multi-intent",
 )
 """The six classes of the paper's section 4.1: one request without steps; independent requests in any order; dependent
-steps, the dependence said; dependent steps, the dependence to be inferred; an action under a condition that is said; a
+steps, the dependence stated; dependent steps, the dependence to be inferred; an action under a stated condition; a
 question of general knowledge beside a personal action."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleValue:
-    """A value that a request says for an input.
+    """A value that a request states for an input.
 
-    :param value: word for word as the request says it (``last quarter``, ``over $1M``).
+    :param value: word for word as in the request (``last quarter``, ``over $1M``).
     """
 
     tool: str
@@ -56,7 +56,7 @@ class SyntheticRequest:
 
     :param id: unique in its set.
     :param request_class: one of :data:`CLASSES`.
-    :param values: what the request says for inputs; at least one, unless no tool of the path has an input.
+    :param values: what the request states for inputs; at least one, unless no tool of the path has an input.
     :param generator: versioned name of what generated it; ``hand`` for a writer.
     """
 

@@ -1,4 +1,4 @@
-"""The mix: how many requests of each class are wanted."""
+"""The class mix: how many requests of each class are wanted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ontology.errors import InvalidArgumentError
 
 __all__ = ["equal_mix", "read_mix"]
 
-MOST_A_CLASS = 1_000_000
+MAX_PER_CLASS = 1_000_000
 _REMEDY = (
     f"Give a count for each class, or shares with a decimal point, of these: {', '.join(CLASSES)}; "
     "a class that is not named gets none"
@@ -22,47 +22,47 @@ _REMEDY = (
 
 
 def equal_mix(per_class: int) -> dict[str, int]:
-    """As many of each class.
+    """The same number of each class.
 
     :raises InvalidArgumentError: when it is below 1.
     """
-    if not 1 <= per_class <= MOST_A_CLASS:
+    if not 1 <= per_class <= MAX_PER_CLASS:
         raise InvalidArgumentError(
-            f"{per_class} requests a class cannot be made", subject="--per-class", remedy=f"Give 1 to {MOST_A_CLASS:,}"
+            f"{per_class} requests a class cannot be made", subject="--per-class", remedy=f"Give 1 to {MAX_PER_CLASS:,}"
         )
     return dict.fromkeys(CLASSES, per_class)
 
 
 def read_mix(file: Path, per_class: int) -> dict[str, int]:
-    """How many of each class a file wants: an object of YAML or JSON, class → count, or class → share.
+    """The numbers in a file: an object of YAML or JSON, class → count, or class → share.
 
     Numbers are shares where any has a decimal point; they are weights of six times ``per_class``, and need not add up to 1.
 
     :raises InvalidArgumentError: when the file cannot be read, or a class or a number in it is none.
     """
     total = sum(equal_mix(per_class).values())
-    said = _read(file)
-    for name, number in said.items():
+    given = _read(file)
+    for name, number in given.items():
         _check(file, name, number)
-    weights = {name: said.get(name, 0) for name in CLASSES}
+    weights = {name: given.get(name, 0) for name in CLASSES}
     if not any(weights.values()):
         raise InvalidArgumentError("the mix wants no request", subject=str(file), remedy=_REMEDY)
-    if any(isinstance(number, float) for number in said.values()):
+    if any(isinstance(number, float) for number in given.values()):
         return _apportion(weights, total)
     return {name: int(number) for name, number in weights.items()}
 
 
 def _read(file: Path) -> Mapping[str, Any]:
     try:
-        said = yaml.safe_load(file.read_text(encoding="utf-8"))
+        given = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise InvalidArgumentError(
             f"the mix cannot be read: {' '.join(str(error).split())}", subject=str(file), remedy=_REMEDY
         ) from error
-    if not isinstance(said, dict):
-        what = "is empty" if said is None else f"must be an object, not {type(said).__name__}"
+    if not isinstance(given, dict):
+        what = "is empty" if given is None else f"must be an object, not {type(given).__name__}"
         raise InvalidArgumentError(f"the mix {what}", subject=str(file), remedy=_REMEDY)
-    return said
+    return given
 
 
 def _check(file: Path, name: object, number: object) -> None:
@@ -70,9 +70,9 @@ def _check(file: Path, name: object, number: object) -> None:
         raise InvalidArgumentError(f"there is no class {name!r}", subject=str(file), remedy=_REMEDY)
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise InvalidArgumentError(f"{name} must be a number, not {number!r}", subject=str(file), remedy=_REMEDY)
-    if not math.isfinite(number) or not 0 <= number <= MOST_A_CLASS:
+    if not math.isfinite(number) or not 0 <= number <= MAX_PER_CLASS:
         raise InvalidArgumentError(
-            f"{name} must be from 0 to {MOST_A_CLASS:,}, not {number}", subject=str(file), remedy=_REMEDY
+            f"{name} must be from 0 to {MAX_PER_CLASS:,}, not {number}", subject=str(file), remedy=_REMEDY
         )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from datagen.catalogue import Catalogue
 from datagen.links import Links
 from datagen.synthetic_request import SyntheticRequest
-from datagen.validation.connections import Edges, disconnected_tools, supplies, unrelated_tools, unused_tools
+from datagen.validation.connections import Edges, disconnected_tools, unrelated_tools, unused_tools
+from datagen.validation.data_flow import DataFlow, ForwardReference, find_sources
 from datagen.validation.parsed_request import ParsedRequest, parse_request
 from datagen.validation.slots import Slot, SlotKey
 from datagen.validation.tool_slots import CatalogueSlots, ToolSlots
@@ -21,12 +22,10 @@ from datagen.validation.value_assignment import (
     identifier_shape,
 )
 
-__all__ = ["INDEPENDENT_CLASSES", "ForwardReference", "PathFit", "PathFitter", "StatedSlot"]
+__all__ = ["INDEPENDENT_CLASSES", "PathFit", "PathFitter", "StatedSlot"]
 
 INDEPENDENT_CLASSES = frozenset(("multi-intent", "ir-multi-intent"))
 """Classes whose tools each get what they need from the request."""
-_BY_DEFAULT = frozenset(("paging", "flag", "date", "enum", "count"))
-"""Kinds of inputs that have a default, or that no other tool gives."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,17 +34,6 @@ class StatedSlot:
 
     slot: Slot
     value: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForwardReference:
-    """A required input that only a later tool would give.
-
-    :param position: of the later tool.
-    """
-
-    slot: Slot
-    position: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +126,7 @@ def _edges(request: SyntheticRequest, rp: Links) -> Edges:
 
 def _path_fit(request: SyntheticRequest, tools: tuple[ToolSlots, ...], edges: Edges) -> PathFit:
     parsed = parse_request(request.text)
-    sources = _sources(tools, edges)
+    sources = find_sources(tools, edges)
     groups = group_slots(tools, {key for key, found in sources.items() if found})
     enums = {value.lower() for tool in tools for slot in tool.slots for value in slot.enum}
     assigned = assign_values(groups, parsed, request.values, enums)
@@ -152,18 +140,15 @@ def _path_fit(request: SyntheticRequest, tools: tuple[ToolSlots, ...], edges: Ed
     independent = request.request_class in INDEPENDENT_CLASSES
     # Independent wants build on nothing that another tool changes, unless the words say so.
     alone = independent and not (parsed.refers_back or parsed.dependence_cues)
-    flow = _Flow(tools=tools, sources=sources, parsed=parsed, given=given, alone=alone)
-    for position, tool in enumerate(tools):
-        for slot in tool.slots:
-            if slot.kind not in _BY_DEFAULT and slot.key not in filled:
-                flow.fill(position, slot)
+    flow = DataFlow(tools=tools, sources=sources, parsed=parsed, given=given, alone=alone)
+    flow.fill_all(filled)
     passed = _passed(tools, edges)
     known = given | flow.supplied
     return PathFit(
         tools=tools,
         stated=stated,
         fed=frozenset(flow.fed),
-        needed=_needed(flow.choices),
+        needed=flow.needed,
         supplied=frozenset(flow.supplied),
         passed=passed,
         missing=tuple(flow.missing),
@@ -179,16 +164,6 @@ def _path_fit(request: SyntheticRequest, tools: tuple[ToolSlots, ...], edges: Ed
     )
 
 
-def _sources(tools: Sequence[ToolSlots], edges: Edges) -> dict[SlotKey, tuple[int, ...]]:
-    """Input → the positions of the tools that could supply it; inputs with a default are left out."""
-    return {
-        slot.key: tuple(at for at, source in enumerate(tools) if at != position and supplies(source, slot, edges))
-        for position, tool in enumerate(tools)
-        for slot in tool.slots
-        if slot.kind not in _BY_DEFAULT
-    }
-
-
 def _passed(tools: Sequence[ToolSlots], edges: Edges) -> frozenset[SlotKey]:
     return frozenset(
         (target.id, parameter)
@@ -196,81 +171,6 @@ def _passed(tools: Sequence[ToolSlots], edges: Edges) -> frozenset[SlotKey]:
         for source in tools[:position]
         for parameter in edges.get((source.id, target.id), ())
     )
-
-
-@dataclass(slots=True, kw_only=True)
-class _Flow:
-    """What is passed along the path, input by input; the results are those of :class:`PathFit`.
-
-    :param given: inputs for which a value is known.
-    :param alone: whether no tool builds on what another changes.
-    :param choices: for each required input that tools before it supply, their positions.
-    """
-
-    tools: Sequence[ToolSlots]
-    sources: Mapping[SlotKey, Sequence[int]]
-    parsed: ParsedRequest
-    given: Collection[SlotKey]
-    alone: bool
-    fed: set[tuple[int, int]] = field(default_factory=set)
-    choices: list[list[int]] = field(default_factory=list)
-    supplied: set[SlotKey] = field(default_factory=set)
-    missing: list[Slot] = field(default_factory=list)
-    forward_references: list[ForwardReference] = field(default_factory=list)
-
-    def fill(self, position: int, slot: Slot) -> None:
-        """Find what fills an input that the request does not state."""
-        sources = self.sources[slot.key]
-        before = [at for at in (*sources, *self._lookups(position, slot)) if at < position]
-        if self.alone and slot.required:
-            before = [at for at in before if self.tools[at].reads]
-        if before:
-            self.supplied.add(slot.key)
-            given_by = [at for at in sources if at < position]
-            self.choices.extend([given_by] if slot.required and given_by else [])
-            self.fed.update((at, position) for at in before)
-        elif slot.kind == "id" and slot.required and slot.key not in self.given and not self._means_asker(slot):
-            self.missing.append(slot)
-            self.forward_references.extend(ForwardReference(slot=slot, position=at) for at in sources if at > position)
-
-    def _means_asker(self, slot: Slot) -> bool:
-        """Whether the one who asks is meant: they speak of themselves, or of nobody else."""
-        parsed = self.parsed
-        if not slot.person or not parsed.names_person:
-            return slot.person
-        return parsed.first_person and (parsed.about_asker or not parsed.about_other)
-
-    def _lookups(self, position: int, slot: Slot) -> Iterator[int]:
-        """Earlier look-ups that give what nobody types: texts, lists and addresses, or things found by their words."""
-        target, earlier = self.tools[position], range(position)
-        typed = slot.kind in ("list", "email") and self.parsed.of_kind("email")
-        if slot.required and slot.kind in ("text", "code", "list", "email") and not typed:
-            yield from (at for at in earlier if _informs(self.tools[at], target, slot))
-        if slot.kind in ("text", "code"):
-            for at in earlier:
-                source = self.tools[at]
-                if source.resolves and not source.knowledge and source.entity.rpartition(" ")[2] in slot.words:
-                    yield at
-
-
-def _informs(source: ToolSlots, target: ToolSlots, slot: Slot) -> bool:
-    """Whether somebody can take a text, a code or a list from a look-up in the same line of business."""
-    if not source.reads or source.knowledge or not source.group or source.group != target.group:
-        return False
-    if slot.kind in ("list", "email"):
-        return True
-    if slot.kind == "code":
-        return slot.entity in source.gives or (source.undocumented and not source.resolves)
-    return not target.reads and not source.resolves
-
-
-def _needed(choices: Sequence[Sequence[int]]) -> frozenset[int]:
-    """One source for each input: one that is needed anyway, else the nearest."""
-    needed: set[int] = set()
-    for sources in sorted(choices, key=len):
-        if not needed & set(sources):
-            needed.add(max(sources))
-    return frozenset(needed)
 
 
 def _underspecified(

@@ -98,7 +98,7 @@ def test_steps_hang_together_and_every_one_passed_the_validator(
             assert any(validator.validate(edge).passed for edge in path.edges if (edge.source, edge.target) == pair)
 
 
-def test_no_step_is_needless_because_an_earlier_one_gives_the_same(made: tuple[Links, FoundPaths]) -> None:
+def test_no_step_is_unneeded_because_an_earlier_one_gives_the_same(made: tuple[Links, FoundPaths]) -> None:
     rp, found = made
     for path in _paths(found, *STEPPED):
         for edge in path.edges:
@@ -197,7 +197,7 @@ def test_another_seed_other_paths_and_the_same_seed_the_same(shipped: Catalogue)
     assert _found(shipped, 8, seed=1)[1].by_class != _found(shipped, 8, seed=2)[1].by_class
 
 
-def test_edges_are_validated_only_where_a_path_wants_to_walk_them(shipped: Catalogue) -> None:
+def test_edges_are_validated_only_where_a_path_is_to_take_them(shipped: Catalogue) -> None:
     rp = build_rp_graph(shipped, RulesOutputs(shipped).find())
     validator = _Validator(passed=True)
     find_paths(shipped, rp, Links(), validator, wanted={"explicit-multi-step": 10})

@@ -1,10 +1,10 @@
-"""The open benchmark of the shipped catalogue, put together: hand-written and generated requests, validated and split.
+"""The open benchmark of the shipped catalogue, put together: individually written and generated requests, validated and split.
 
     egotools build examples/enterprise/catalog --out out/benchmark/store
     egotools datagen out/benchmark/store --out out/benchmark/generated --per-class 110
     python -m research.enterprise_benchmark
 
-``writers/*.jsonl`` are the source of the hand-written ones; everything else in the folder but the datasheet's prose is
+``writers/*.jsonl`` are the source of the individually written ones; everything else in the folder but the datasheet's prose is
 written here. Requests of one tool path are all in one half.
 """
 
@@ -83,7 +83,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _hand(row: Mapping[str, Any], links: Links) -> SyntheticRequest:
-    """A hand-written row with the edges that the R-P graph has between its tools."""
+    """An individually written row with the edges that the R-P graph has between its tools."""
     tools: Sequence[str] = row["tools"]
     order = {tool: place for place, tool in enumerate(tools)}
     edges = [_strongest(links.between(one, other)) for one in tools for other in tools if order[one] < order[other]]

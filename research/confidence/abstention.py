@@ -4,7 +4,7 @@
     python -m research.confidence.abstention
     python -m research.confidence.abstention --set out/bench-quality/NAME/store=QUERIES --set …
 
-The first prints, for the hand-written requests against the unanswerable ones, the area under the ROC curve (0.5 tells
+The first prints, for the individually written requests against the unanswerable ones, the area under the ROC curve (0.5 tells
 nothing, 1 everything) of the best score of two simple presets and of ``answerable_probability`` of ``default``; for the latter
 also the false hits where 95 % of the served requests are kept, and what the shipped threshold keeps and hits. With sets,
 each is asked its own requests and those of the others, and its probabilities and ``auto_k`` are checked as well.

@@ -9,18 +9,25 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import TypeAdapter
+from pydantic import PlainSerializer, TypeAdapter
 
 from eval.answers import Run, read_run, write_run
 from eval.graph_quality.quality import GraphQuality
-from eval.queries import LabelledQuery, QuerySet
+from eval.queries import QuerySet
 from ontology.errors import DocumentError, NotFoundError
 from ontology.files import write_file
 
 __all__ = ["SET_FILE", "MeasuredSet", "read_measured", "write_measured"]
 
 SET_FILE = "set.json"
+_REMEDY = "Run the evaluation again"
+
+
+def _systems(runs: tuple[Run, ...]) -> list[str]:
+    """What stands for the runs in ``set.json``: the names of their systems."""
+    return [run.system for run in runs]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,28 +41,14 @@ class MeasuredSet:
     """
 
     queries: QuerySet
-    runs: tuple[Run, ...]
+    runs: Annotated[tuple[Run, ...], PlainSerializer(_systems)]
     tools: int
     snapshot_id: str
     missing_gold: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     graph: GraphQuality | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class _SetFile:
-    """The content of ``set.json``: the set, and the names of the systems whose runs stand beside it."""
-
-    name: str
-    sha256: str
-    snapshot_id: str
-    tools: int
-    systems: tuple[str, ...]
-    missing_gold: Mapping[str, tuple[str, ...]]
-    graph: GraphQuality | None
-    queries: tuple[LabelledQuery, ...]
-
-
-_FILE = TypeAdapter(_SetFile)
+_SET = TypeAdapter(MeasuredSet)
 
 
 def write_measured(folder: Path, measured: MeasuredSet) -> None:
@@ -65,17 +58,7 @@ def write_measured(folder: Path, measured: MeasuredSet) -> None:
     """
     for run in measured.runs:
         write_run(folder, run)
-    content = _SetFile(
-        name=measured.queries.name,
-        sha256=measured.queries.sha256,
-        snapshot_id=measured.snapshot_id,
-        tools=measured.tools,
-        systems=tuple(run.system for run in measured.runs),
-        missing_gold=measured.missing_gold,
-        graph=measured.graph,
-        queries=measured.queries.queries,
-    )
-    value = _FILE.dump_python(content, mode="json", by_alias=True)
+    value = _SET.dump_python(measured, mode="json", by_alias=True)
     write_file(folder / SET_FILE, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
 
@@ -93,24 +76,15 @@ def read_measured(folder: Path) -> MeasuredSet:
             remedy="Name the folder that egotools eval wrote with --out",
         )
     try:
-        content = _FILE.validate_python(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        raise DocumentError(
-            f"the results cannot be read: {error!r}", subject=str(path), remedy="Run the evaluation again"
-        ) from error
-    runs = tuple(read_run(folder, system) for system in content.systems)
-    for run in runs:
-        if (run.queries_sha256, run.snapshot_id) != (content.sha256, content.snapshot_id):
+        value = json.loads(path.read_text(encoding="utf-8"))
+        measured = _SET.validate_python(value | {"runs": [read_run(folder, system) for system in value["runs"]]})
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise DocumentError(f"the results cannot be read: {error!r}", subject=str(path), remedy=_REMEDY) from error
+    for run in measured.runs:
+        if (run.queries_sha256, run.snapshot_id) != (measured.queries.sha256, measured.snapshot_id):
             raise DocumentError(
                 f"the run of {run.system!r} is of other requests or of another snapshot",
                 subject=str(path),
-                remedy="Run the evaluation again",
+                remedy=_REMEDY,
             )
-    return MeasuredSet(
-        queries=QuerySet(name=content.name, queries=content.queries, sha256=content.sha256),
-        runs=runs,
-        tools=content.tools,
-        snapshot_id=content.snapshot_id,
-        missing_gold=content.missing_gold,
-        graph=content.graph,
-    )
+    return measured

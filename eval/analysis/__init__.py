@@ -1,18 +1,16 @@
-"""Analysis of an evaluation: two evaluations compared, failures with their causes, and wins and losses of two systems.
+"""Analysis of an evaluation: two evaluations or two systems compared (wins and losses), and failures with their causes.
 
-All of it works on the stored answers of a measured set; with the snapshot at hand, presets are asked again for their reasons.
+All of it works on the stored answers of measured sets. For failures, presets are asked again for their reasons.
 """
 
-from eval.analysis.compare import Comparison, compare, comparison_to_json
+from eval.analysis.compare import Comparison, compare, compare_systems, comparison_to_json
 from eval.analysis.failures import Failure, analyse_failures
-from eval.analysis.wins_losses import WinsLosses, analyse_wins_losses
 
 __all__ = [
     "Comparison",
     "Failure",
-    "WinsLosses",
     "analyse_failures",
-    "analyse_wins_losses",
     "compare",
+    "compare_systems",
     "comparison_to_json",
 ]

@@ -7,7 +7,7 @@ requests, configurations) is part of the result.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -23,7 +23,15 @@ from eval.metrics import is_answered
 from eval.queries import LabelledQuery
 from ontology.errors import InvalidArgumentError
 
-__all__ = ["Comparison", "Point", "SetComparison", "SystemComparison", "compare", "comparison_to_json"]
+__all__ = [
+    "Comparison",
+    "Point",
+    "SetComparison",
+    "SystemComparison",
+    "compare",
+    "compare_systems",
+    "comparison_to_json",
+]
 
 
 def _to_json(change: ChangedRequest) -> dict[str, Any]:
@@ -150,6 +158,19 @@ def compare(
         resamples=resamples,
         seed=seed,
     )
+
+
+def compare_systems(measured: MeasuredSet, first: str, second: str, *, seed: int = 0) -> Comparison:
+    """Win/loss analysis of two systems of one evaluation: ``gained`` are the requests that only the second completes.
+
+    :raises InvalidArgumentError: when one of them was not measured.
+    """
+
+    def alone(system: str) -> MeasuredSet:
+        runs = (replace(run, system=f"{first} → {second}") for run in measured.runs if run.system == system)
+        return replace(measured, runs=tuple(runs))
+
+    return compare([alone(first)], [alone(second)], seed=seed)
 
 
 def comparison_to_json(comparison: Comparison) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from eval.report.blocks import (
 )
 from eval.report.comparison import comparison_document, comparison_to_markdown
 from eval.report.facts import configs_table, sets_table, warnings_of
-from eval.report.failure_page import failures_document, wins_losses_section
+from eval.report.failure_page import failures_document
 from eval.report.figure_lookup import Figures
 from eval.report.graph_page import graph_section
 from eval.report.html import document_to_html
@@ -72,7 +72,6 @@ __all__ = [
     "table_to_markdown",
     "text_columns",
     "warnings_of",
-    "wins_losses_section",
     "write_document",
     "write_report",
 ]

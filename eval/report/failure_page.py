@@ -1,4 +1,4 @@
-"""The page of failures, and the section of a win/loss analysis: each request with its tools and the graph evidence."""
+"""The page of failures: each request with its tools and the graph evidence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from egotools.values import EntryMatch, TraversedEdge
 from eval.analysis.failures import CAUSES, Failure, MissingTool, failed_requests
-from eval.analysis.wins_losses import DecisiveTool, ExplainedRequest, WinsLosses
 from eval.measured_set import MeasuredSet
 from eval.report.blocks import (
     Block,
@@ -21,9 +20,8 @@ from eval.report.blocks import (
     number_columns,
     text_columns,
 )
-from eval.report.numbers import counted, percent
 
-__all__ = ["causes_table", "failures_document", "wins_losses_section"]
+__all__ = ["causes_table", "failures_document"]
 
 _TEXT_CHARS = 2_000  # of a request
 _ENTRIES = 20  # entry nodes that are named
@@ -70,35 +68,6 @@ def causes_table(failures: Sequence[Failure], sets: Sequence[MeasuredSet]) -> Ta
         "most basic cause of its missing tools; linked by an edge: an edge joins a missing tool with one that was found. "
         f"Snapshots and configurations: {'; '.join(identity)}.",
     )
-
-
-def wins_losses_section(
-    found: WinsLosses, *, title: str = "", limit: int = 10, of_requests: int | None = None
-) -> Section:
-    """The requests that only one of two systems completes, with the edges that explain it.
-
-    :param limit: how many requests of each side are shown; all are counted.
-    :param of_requests: how many requests there are in all, for the shares.
-    """
-
-    def share(count: int) -> str:
-        of_all = f" ({percent(count / of_requests)} % of {of_requests:,})" if of_requests else ""
-        return f"{counted(count, 'request')}{of_all}"
-
-    counts = Paragraph(
-        text=f"{found.first} completes {share(len(found.wins))} at {found.k} that {found.second} does not; "
-        f"{found.second} completes {share(len(found.losses))} that {found.first} does not. Snapshot {found.snapshot_id}."
-    )
-    sides = ((found.first, found.second, found.wins), (found.second, found.first, found.losses))
-    sections = [
-        Section(
-            title=f"{winner} completes, {loser} does not",
-            sections=tuple(_explained(one, winner, loser) for one in requests[:limit]),
-        )
-        for winner, loser, requests in sides
-        if requests[:limit]
-    ]
-    return Section(title=title or f"{found.first} against {found.second}", blocks=(counts,), sections=tuple(sections))
 
 
 def _key(failure: Failure) -> tuple[str, str]:
@@ -163,30 +132,6 @@ def _evidence(tool: MissingTool) -> str:
     if tool.shared:
         return f"no edge, but in common: {', '.join(tool.shared)}"
     return "none"
-
-
-def _explained(explained: ExplainedRequest, winner: str, loser: str) -> Section:
-    query = explained.query
-    rows = [
-        (tool.tool_id, str(tool.rank), _rank(tool.other_rank), _reached(tool), _edges(tool.edges) or "–")
-        for tool in explained.tools
-    ]
-    table = make_table(
-        (
-            *text_columns("gold"),
-            *number_columns(winner, loser),
-            *text_columns("reached from", "joined with other gold tools by"),
-        ),
-        rows,
-    )
-    gold = Paragraph(text=f"Gold: {', '.join(query.tools)}.")
-    return Section(title=query.id, blocks=(Quotation(text=query.text[:_TEXT_CHARS]), gold, table))
-
-
-def _reached(tool: DecisiveTool) -> str:
-    """The entry nodes that led to the tool, and the edges traversed from them."""
-    parts = [part for part in (_entries(tool.reasons.entries), _edges(tool.reasons.edges)) if part]
-    return "; ".join(parts) or "–"
 
 
 def _rank(rank: int | None) -> str:

@@ -1,14 +1,15 @@
-"""Fitting weights, and what they are worth on tool paths that they were not fitted on.
+"""Fitting weights by nested cross-validation over groups of requests.
 
-Two nested cross-validations, both over groups. The inner one chooses how strongly the weights are held to the shipped ones;
-the outer one asks, for each fold, what the weights that were fitted and chosen without it do on it.
+The inner cross-validation chooses the regularisation strength, which pulls the weights to the shipped ones. The outer one
+measures, for each fold, the weights that were fitted and chosen without it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,12 @@ from numpy.typing import NDArray
 from eval.tuning.cases import Cases, soft_complete
 from eval.tuning.labels import folds
 from eval.tuning.weight_search import ORIGIN, Point, distance, search, weights_at
+from ontology.progress import Progress, no_progress
 from retrieval.snapshot.weights import RankingWeights
 
 __all__ = ["Fitted", "fit_weights"]
 
-# How much of the mean one squared octave away from the shipped weights must gain; endless leaves them as they are.
+# The mean gain that one squared octave away from the shipped weights must bring; infinite leaves them as they are.
 _STRENGTHS = (math.inf, 0.003, 0.001, 0.0003)
 _OUTER = 5
 _INNER = 4
@@ -31,10 +33,10 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """Weights, and what weights that were fitted like them are worth.
+    """Weights, with the result of weights that were fitted in the same way without a fold.
 
     :param weights: fitted on all rows.
-    :param strength: how strongly they were held to the shipped ones, > 0; infinite where they are the shipped ones.
+    :param strength: of the regularisation, > 0; infinite where the weights are the shipped ones.
     :param held_out_Q: for each row the rank at which it is complete under weights that were fitted without its group, int64.
     :param fold_weights: those weights, one for each outer fold.
     """
@@ -51,12 +53,12 @@ def fit_weights(
     *,
     cutoffs: Sequence[int],
     seed: int,
-    progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
+    progress: Progress = no_progress,
 ) -> Fitted:
     """Fit weights to the cases, and measure the fitting.
 
     :param groups_Q: the group of each case; no group is on both sides of any split.
-    :param cutoffs: those at which requests should be complete.
+    :param cutoffs: at which requests should be complete.
     """
     fitting = _Fitting(cases, groups_Q, cutoffs, seed)
     everything = np.arange(len(cases), dtype=np.int64)
@@ -65,13 +67,23 @@ def fit_weights(
     fold_weights = []
     for at, tested in enumerate(outer):
         progress("fit", at, _OUTER + 1)
-        weights = weights_at(fitting.fit(np.setdiff1d(everything, tested))[0])
+        weights = weights_at(fitting.fit(np.setdiff1d(everything, tested)).point)
         held_out_Q[tested] = cases.completed_at(weights)[tested]
         fold_weights.append(weights)
     progress("fit", _OUTER, _OUTER + 1)
-    point, strength = fitting.fit(everything)
+    chosen = fitting.fit(everything)
     progress("fit", _OUTER + 1, _OUTER + 1)
-    return Fitted(weights=weights_at(point), strength=strength, held_out_Q=held_out_Q, fold_weights=tuple(fold_weights))
+    return Fitted(
+        weights=weights_at(chosen.point),
+        strength=chosen.strength,
+        held_out_Q=held_out_Q,
+        fold_weights=tuple(fold_weights),
+    )
+
+
+class _Regularised(NamedTuple):
+    point: Point
+    strength: float
 
 
 class _Fitting:
@@ -80,10 +92,10 @@ class _Fitting:
         self._groups_Q = groups_Q
         self._cutoffs = cutoffs
         self._seed = seed
-        self._worth: dict[Point, NDArray[np.float32]] = {}
+        self._objectives: dict[Point, NDArray[np.float32]] = {}
 
-    def fit(self, rows: Rows) -> tuple[Point, float]:
-        """The weights for these rows, held to the shipped ones as cross-validation within the rows says is best."""
+    def fit(self, rows: Rows) -> _Regularised:
+        """The weights for these rows, with the strength that cross-validation within the rows finds best."""
         inner = [rows[fold] for fold in folds(self._groups_Q[rows], _INNER, self._seed)]
         starts = [ORIGIN] * len(inner)
         best, chosen = -math.inf, math.inf
@@ -91,23 +103,23 @@ class _Fitting:
             total = 0.0
             for at, tested in enumerate(inner):
                 starts[at] = self._search(np.setdiff1d(rows, tested), strength, starts[at])
-                total += float(self._worth_at(starts[at])[tested].sum())
+                total += float(self._objective(starts[at])[tested].sum())
             if total / len(rows) > best + _GAIN:
                 best, chosen = total / len(rows), strength
         point = ORIGIN
         for strength in _STRENGTHS[: _STRENGTHS.index(chosen) + 1]:
             point = self._search(rows, strength, point)
-        return point, chosen
+        return _Regularised(point, chosen)
 
     def _search(self, rows: Rows, strength: float, start: Point) -> Point:
-        """The best weights for the rows, from where a stronger hold left them."""
+        """The best weights for the rows, from the ones that a greater strength found."""
         if math.isinf(strength):
             return ORIGIN
-        return search(lambda point: float(self._worth_at(point)[rows].mean()) - strength * distance(point), start)
+        return search(lambda point: float(self._objective(point)[rows].mean()) - strength * distance(point), start)
 
-    def _worth_at(self, point: Point) -> NDArray[np.float32]:
-        found = self._worth.get(point)
+    def _objective(self, point: Point) -> NDArray[np.float32]:
+        found = self._objectives.get(point)
         if found is None:
             found = soft_complete(self._cases.completed_at(weights_at(point)), self._cutoffs)
-            self._worth[point] = found
+            self._objectives[point] = found
         return found

@@ -1,4 +1,4 @@
-"""Labels to fit on: requests with their gold sets, grouped so that what was learnt is never tested on itself."""
+"""Labels to fit on: requests with their gold sets, grouped so that no request is tested on weights fitted to its own path."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ontology.errors import DocumentError, InvalidArgumentError
 __all__ = ["LEAST_GROUPS", "Labels", "folds", "group", "read_labels"]
 
 LEAST_GROUPS = 20
-"""Fewer tool paths say nothing of others."""
+"""Fewer tool paths or gold sets are too few to fit on."""
 _FILE = "queries.jsonl"
 _SPLITS = ("", "dev", "test")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Labels:
-    """What weights are fitted on, and what is kept apart.
+    """The requests that weights are fitted on, and the test requests.
 
     :param queries: all requests, in their order.
     :param groups_Q: the group of each, int64: requests of one tool path, or of one gold set, are in one group.
     :param test_Q: which are marked as test and are never fitted on, bool.
-    :param left_out: how many test requests were left out, since their path or gold set is among those fitted on.
+    :param left_out: test requests left out because their path or gold set is among those fitted on.
     """
 
     queries: QuerySet
@@ -55,8 +55,8 @@ def read_labels(place: Path) -> Labels:
     count = len(np.unique(groups_Q[~test_Q]))
     if count < LEAST_GROUPS:
         raise InvalidArgumentError(
-            f"the requests to fit on are of {count} tool paths or gold sets, and fewer than {LEAST_GROUPS} say nothing "
-            "of others",
+            f"the requests to fit on are of {count} tool paths or gold sets, and fewer than {LEAST_GROUPS} are too few to "
+            "fit on",
             subject=str(file),
             remedy="Make more requests, with: egotools datagen",
         )
@@ -86,7 +86,7 @@ def _split(query: LabelledQuery, file: Path) -> str:
 
 
 def group(queries: Sequence[LabelledQuery], paths: Mapping[str, str]) -> NDArray[np.int64]:
-    """The group of each request, from 0, int64: two that share a path or a gold set are in one, directly or through others.
+    """The group of each request, from 0, int64: requests that share a path or a gold set, directly or through others, are in one.
 
     Groups are numbered by the least id in them, whatever the order of the requests.
 
@@ -112,9 +112,9 @@ def group(queries: Sequence[LabelledQuery], paths: Mapping[str, str]) -> NDArray
 
 
 def folds(groups_Q: Iterable[int], count: int, seed: int) -> list[NDArray[np.int64]]:
-    """The rows in so many folds of about one size, each ascending; no group is in two.
+    """The rows in ``count`` folds of about the same size, each ascending; no group is in two folds.
 
-    The largest groups are dealt first, each to the smallest fold; groups of one size in the order of a seeded shuffle.
+    The largest groups are dealt first, each to the smallest fold; groups of the same size in the order of a seeded shuffle.
     """
     rows_of: dict[int, list[int]] = {}
     for row, found in enumerate(groups_Q):

@@ -1,8 +1,7 @@
-"""One tuning: labels and a retriever in, weights with what they are worth and whether to publish them out."""
+"""One tuning: from cases and labels to fitted weights, with their result and whether to publish them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +12,8 @@ from eval.queries import LabelledQuery
 from eval.tuning.cases import NEVER, Cases
 from eval.tuning.fit import fit_weights
 from eval.tuning.labels import Labels
-from eval.tuning.verdict import Change, Ranks, changes, cutoffs_for, refusal
+from eval.tuning.verdict import Ranks, RecallChange, changes, cutoffs_for, rejection
+from ontology.progress import Progress, no_progress
 from retrieval.snapshot.weights import SHIPPED, RankingWeights
 
 __all__ = ["Tuning", "tune_weights"]
@@ -21,17 +21,17 @@ __all__ = ["Tuning", "tune_weights"]
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """What came of fitting.
+    """The result of fitting.
 
     :param k: the cutoff that decides.
     :param before: the weights that the snapshot has.
     :param weights: the fitted ones.
-    :param fold_weights: those that were measured on held-out paths, one set for each fold: how far they agree says how sure
-        the fit is. Empty where nothing was fitted.
-    :param strength: how strongly the weights were held to the shipped ones; infinite: they are the shipped ones.
+    :param fold_weights: those that were measured on held-out paths, one for each fold; their spread is the uncertainty of the
+        fit. Empty where nothing was fitted.
+    :param strength: of the regularisation; infinite where the weights are the shipped ones.
     :param held_out: before and after, each request under weights that were fitted without its group.
-    :param test: the same of the requests marked as test, under the weights themselves; empty where there are none.
-    :param hopeless: share of the requests that no weights can complete: a gold tool is no candidate, or not there.
+    :param test: the same for the test requests, under the weights themselves; empty where there are none.
+    :param not_completable: share of the requests that no weights can complete, because a gold tool is no candidate.
     :param reason: why the weights must not be published; empty where they are better.
     """
 
@@ -41,9 +41,9 @@ class Tuning:
     weights: RankingWeights
     fold_weights: tuple[RankingWeights, ...]
     strength: float
-    held_out: tuple[Change, ...]
-    test: tuple[Change, ...]
-    hopeless: float
+    held_out: tuple[RecallChange, ...]
+    test: tuple[RecallChange, ...]
+    not_completable: float
     reason: str
 
 
@@ -54,9 +54,9 @@ def tune_weights(
     before: RankingWeights = SHIPPED,
     k: int = 10,
     seed: int = 0,
-    progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
+    progress: Progress = no_progress,
 ) -> Tuning:
-    """Fit the weights to the requests that are not marked as test, from the shipped ones, and judge them.
+    """Fit the weights, from the shipped ones, to the requests that are not marked as test, and decide whether they are better.
 
     :param cases: one for each of the labels' requests.
     :param before: the weights that the snapshot has, which the fitted ones must beat.
@@ -67,7 +67,7 @@ def tune_weights(
     cutoffs = cutoffs_for(k)
     before_Q = cases.completed_at(before)
 
-    def compare(rows: NDArray[np.int64], after_Q: NDArray[np.int64]) -> tuple[Change, ...]:
+    def compare(rows: NDArray[np.int64], after_Q: NDArray[np.int64]) -> tuple[RecallChange, ...]:
         queries: list[LabelledQuery] = [labels.queries.queries[row] for row in rows]
         ranks = Ranks(before_Q=before_Q[rows], after_Q=after_Q)
         return changes(queries, labels.groups_Q[rows], ranks, cutoffs=cutoffs, seed=seed) if queries else ()
@@ -81,7 +81,7 @@ def tune_weights(
         strength=float("inf"),
         held_out=compare(fitted_on, before_Q[fitted_on]),
         test=compare(tested_on, before_Q[tested_on]),
-        hopeless=float((before_Q[fitted_on] == NEVER).mean()),
+        not_completable=float((before_Q[fitted_on] == NEVER).mean()),
         reason=f"every request is complete at {k} already",
     )
     if (before_Q[fitted_on] <= k).all():
@@ -91,7 +91,7 @@ def tune_weights(
     )
     held_out = compare(fitted_on, fitted.held_out_Q)
     test = compare(tested_on, cases.completed_at(fitted.weights)[tested_on])
-    reason = refusal(held_out, test, k=k)
+    reason = rejection(held_out, test, k=k)
     if fitted.weights == before:
         reason = "the weights that the snapshot has are the best that were found"
     return replace(

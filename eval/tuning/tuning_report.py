@@ -1,4 +1,4 @@
-"""What a tuning says of itself: JSON for machines, and a page."""
+"""The report of a tuning: JSON values, and a page."""
 
 from __future__ import annotations
 
@@ -8,11 +8,21 @@ from dataclasses import asdict
 from typing import Any
 
 from eval.metrics import COMPLETE
-from eval.report.blocks import NOTHING, Cell, Column, Document, Paragraph, Section, Table
+from eval.report.blocks import (
+    NOTHING,
+    Cell,
+    Document,
+    Paragraph,
+    Section,
+    Table,
+    make_table,
+    number_columns,
+    text_columns,
+)
 from eval.report.numbers import counted, percent, points
 from eval.tuning.labels import Labels
 from eval.tuning.tuning import Tuning
-from eval.tuning.verdict import Change
+from eval.tuning.verdict import RecallChange
 from retrieval.snapshot.weights import SHIPPED
 
 __all__ = ["basis", "changes_table", "tuning_document", "tuning_to_json", "weights_table"]
@@ -32,7 +42,7 @@ def tuning_to_json(tuning: Tuning, labels: Labels) -> dict[str, Any]:
             "groups": len(set(labels.groups_Q[~labels.test_Q].tolist())),
             "test": tested,
             "test_left_out": labels.left_out,
-            "hopeless": round(tuning.hopeless, 6),
+            "not_completable": round(tuning.not_completable, 6),
         },
         "weights": {
             "shipped": asdict(SHIPPED),
@@ -48,7 +58,7 @@ def tuning_to_json(tuning: Tuning, labels: Labels) -> dict[str, Any]:
     }
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: RecallChange) -> dict[str, Any]:
     row = asdict(change)
     return {"class": row.pop("request_class"), **row, "difference": round(change.difference, 6)}
 
@@ -56,7 +66,7 @@ def _change(change: Change) -> dict[str, Any]:
 def tuning_document(tuning: Tuning, labels: Labels, *, title: str, outcome: str) -> Document:
     """The page.
 
-    :param outcome: what came of it, one sentence.
+    :param outcome: one sentence.
     """
     sections = [
         Section(title="Outcome", blocks=(Paragraph(text=outcome), Paragraph(text=basis(tuning, labels)))),
@@ -76,60 +86,53 @@ def tuning_document(tuning: Tuning, labels: Labels, *, title: str, outcome: str)
 
 
 def basis(tuning: Tuning, labels: Labels) -> str:
-    """What it rests on, in two sentences."""
+    """The number of requests and groups, in two sentences."""
     requests = int((~labels.test_Q).sum())
     groups = len(set(labels.groups_Q[~labels.test_Q].tolist()))
     return (
-        f"Fitted on {counted(requests, 'request')} of {counted(groups, 'group')}; requests of one tool path or one gold set "
-        f"are one. {percent(tuning.hopeless)} % of the requests no weights complete: a gold tool is no candidate."
+        f"Fitted on {counted(requests, 'request')} of {counted(groups, 'group')}; requests of one tool path or one gold set are one "
+        f"group. No weights complete {percent(tuning.not_completable)} % of the requests, because a gold tool is no candidate."
     )
 
 
-def changes_table(changes: Sequence[Change], *, caption: str) -> Table:
-    """CompleteRecall before and after, a row for each class and cutoff: all requests first."""
-    rows = []
-    for change in changes:
-        interval = f"[{points(change.low)}, {points(change.high)}]"
-        rows.append(
-            (
-                Cell(text=change.request_class or "all"),
-                Cell(text=f"{change.requests:,}"),
-                Cell(text=f"{change.cutoff}"),
-                Cell(text=percent(change.before)),
-                Cell(text=percent(change.after)),
-                Cell(text=points(change.difference), detail=interval),
-            )
+def changes_table(changes: Sequence[RecallChange], *, caption: str) -> Table:
+    """CompleteRecall before and after, a row for each class and cutoff, all requests first."""
+    rows = [
+        (
+            change.request_class or "all",
+            f"{change.requests:,}",
+            f"{change.cutoff}",
+            percent(change.before),
+            percent(change.after),
+            Cell(text=points(change.difference), detail=f"[{points(change.low)}, {points(change.high)}]"),
         )
-    return Table(
+        for change in changes
+    ]
+    return make_table(
+        (*text_columns("class"), *number_columns("requests", "k", "before", "after", "points")),
+        rows,
         caption=f"{COMPLETE}@k in %, and the difference in points with its 95 % interval. {caption}",
-        columns=(
-            Column(name="class", number=False),
-            *(Column(name=name) for name in ("requests", "k", "before", "after", "points")),
-        ),
-        rows=tuple(rows),
-        averages=frozenset(at for at, change in enumerate(changes) if not change.request_class),
+        averages=[at for at, change in enumerate(changes) if not change.request_class],
     )
 
 
 def weights_table(tuning: Tuning) -> Table:
-    """Every weight: shipped, before, fitted, and how far those of the folds lie apart."""
+    """Every weight: shipped, before, fitted, and its range over the folds."""
     rows = []
     for name, shipped in asdict(SHIPPED).items():
         folds = [getattr(weights, name) for weights in tuning.fold_weights]
+        fitted = getattr(tuning.weights, name)
         rows.append(
             (
-                Cell(text=name),
-                Cell(text=f"{shipped:g}"),
-                Cell(text=f"{getattr(tuning.before, name):g}"),
-                Cell(text=f"{getattr(tuning.weights, name):.3g}", best=getattr(tuning.weights, name) != shipped),
-                Cell(text=f"{min(folds):.3g} to {max(folds):.3g}") if folds else NOTHING,
+                name,
+                f"{shipped:g}",
+                f"{getattr(tuning.before, name):g}",
+                Cell(text=f"{fitted:.3g}", best=fitted != shipped),
+                f"{min(folds):.3g} to {max(folds):.3g}" if folds else NOTHING,
             )
         )
-    return Table(
-        caption="Only the proportions of the features matter. Where the folds disagree, the requests say little of that weight.",
-        columns=(
-            Column(name="weight", number=False),
-            *(Column(name=name) for name in ("shipped", "before", "fitted", "in the folds")),
-        ),
-        rows=tuple(rows),
+    return make_table(
+        (*text_columns("weight"), *number_columns("shipped", "before", "fitted", "in the folds")),
+        rows,
+        caption="Only the proportions of the features matter. A wide range over the folds means that the requests do not determine the weight.",
     )

@@ -1,6 +1,6 @@
 """Whether fitted weights are better: CompleteRecall before and after, with intervals, and the rule that decides.
 
-Requests of one tool path are not independent of each other, so the bootstrap draws groups, not requests.
+Requests of one tool path are not independent, so the bootstrap draws groups, not requests.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from eval.bootstrap import interval, resampled_means
 from eval.queries import LabelledQuery
 from eval.report.numbers import points
 
-__all__ = ["Change", "Ranks", "changes", "cutoffs_for", "refusal"]
+__all__ = ["Ranks", "RecallChange", "changes", "cutoffs_for", "rejection"]
 
 _CUTOFFS = (3, 5, 10, 20)
 _RESAMPLES = 10_000
 _DIGITS = 6
-_SPEAKS = 5  # a class of fewer groups cannot speak against: its interval means nothing
+_LEAST_GROUPS = 5  # the interval of a class of fewer groups means nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Ranks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class RecallChange:
     """CompleteRecall at one cutoff before and after, over all requests or those of a class.
 
     :param request_class: empty for all requests.
@@ -56,14 +56,14 @@ class Change:
 
 
 def cutoffs_for(k: int) -> tuple[int, ...]:
-    """The cutoffs that are fitted to and reported where ``k`` decides: the usual ones below it, and it."""
+    """The cutoffs that are fitted to and reported where ``k`` decides: the usual ones below ``k``, and ``k``."""
     return (*(cutoff for cutoff in _CUTOFFS if cutoff < k), k)
 
 
 def changes(
     queries: Sequence[LabelledQuery], groups_Q: NDArray[np.int64], ranks: Ranks, *, cutoffs: Sequence[int], seed: int
-) -> tuple[Change, ...]:
-    """What changed at every cutoff: over all requests, then in each class, in the order of first appearance."""
+) -> tuple[RecallChange, ...]:
+    """The change at every cutoff: over all requests, then in each class, in the order of first appearance."""
     classes = dict.fromkeys(["", *(query.request_class for query in queries)])
     return tuple(
         change
@@ -75,7 +75,7 @@ def changes(
 
 def _changes(
     request_class: str, groups_Q: NDArray[np.int64], ranks: Ranks, rows: list[int], *, cutoffs: Sequence[int], seed: int
-) -> list[Change]:
+) -> list[RecallChange]:
     bounds = np.asarray(cutoffs)
     before_QK = ranks.before_Q[rows, None] <= bounds
     after_QK = ranks.after_Q[rows, None] <= bounds
@@ -88,7 +88,7 @@ def _changes(
         draws_CB[:-1] / draws_CB[-1]
     )  # a ratio: how many requests are drawn varies with the groups
     return [
-        Change(
+        RecallChange(
             request_class=request_class,
             cutoff=cutoff,
             requests=len(rows),
@@ -102,12 +102,12 @@ def _changes(
     ]
 
 
-def refusal(held_out: Sequence[Change], test: Sequence[Change], *, k: int) -> str:
+def rejection(held_out: Sequence[RecallChange], test: Sequence[RecallChange], *, k: int) -> str:
     """Why the weights must not be published, one sentence without a full stop; empty where they are better.
 
-    Better is: on tool paths that they were not fitted on, CompleteRecall@k is higher, and the whole interval of the
-    difference is above 0; no class of five groups or more falls at k with its whole interval below 0; nor do the test
-    requests, which can speak against the weights but were never part of choosing them.
+    They are better when, on tool paths that they were not fitted on, the whole interval of the difference in CompleteRecall@k
+    is above 0, and no class of five groups or more has its whole interval below 0, neither there nor among the test requests,
+    which had no part in choosing the weights.
     """
     (whole,) = (change for change in held_out if change.cutoff == k and not change.request_class)
     if whole.low <= 0:
@@ -117,7 +117,7 @@ def refusal(held_out: Sequence[Change], test: Sequence[Change], *, k: int) -> st
         return f"{found}, which may be chance: the interval of the difference is {_interval(whole)}"
     for name, among in (("on held-out paths", held_out), ("of the test requests", test)):
         for change in among:
-            if change.cutoff == k and change.high < 0 and change.groups >= _SPEAKS:
+            if change.cutoff == k and change.high < 0 and change.groups >= _LEAST_GROUPS:
                 which = f"the class {change.request_class!r} {name}" if change.request_class else f"the mean {name}"
                 return (
                     f"{which} falls at {k} from {change.before:.1%} to {change.after:.1%}, more than chance explains: "
@@ -126,5 +126,5 @@ def refusal(held_out: Sequence[Change], test: Sequence[Change], *, k: int) -> st
     return ""
 
 
-def _interval(change: Change) -> str:
+def _interval(change: RecallChange) -> str:
     return f"{points(change.low)} to {points(change.high)} points"

@@ -1,7 +1,7 @@
 """Searching weights: coordinate descent over a lattice of half octaves around the shipped ones.
 
-The lattice is coarse on purpose. Half an octave of a weight moves few ranks, finer steps would fit the noise of some
-hundred requests, and searches over different folds meet on the same points, which are scored once.
+The lattice is coarse on purpose. Half an octave of a weight changes few ranks, finer steps would fit the noise of some
+hundred requests, and searches over different folds meet at the same points, which are scored once.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def weights_at(point: Point) -> RankingWeights:
 
 
 def distance(point: Point) -> float:
-    """How far a point is from the shipped weights: the sum of squared octaves; off is next to the least."""
+    """How far a point is from the shipped weights: the sum of squared octaves; off counts as one step below the least."""
     return sum((max(at, -_MOST - 1) / 2) ** 2 for at in point)
 
 
 def search(value: Callable[[Point], float], start: Point = ORIGIN) -> Point:
-    """The point of the highest value that coordinate descent finds from the start; ties stay where they are.
+    """The point of the highest value that coordinate descent finds from the start; a tie is no step.
 
-    From elsewhere than the shipped weights the first strides are shorter: somebody searched from there before.
+    From another start than the shipped weights the first steps are shorter, because a search has ended there before.
     """
     here, best = start, value(start)
     for step in _STEPS if start == ORIGIN else _STEPS[1:]:

@@ -10,12 +10,11 @@ import pytest
 
 from eval.analysis.failures import CAUSES, Failure, MissingTool, analyse_failures, failed_requests
 from eval.analysis.graph_evidence import GraphEvidence
-from eval.analysis.wins_losses import analyse_wins_losses
 from eval.answers import Answer, Run
 from eval.measured_set import MeasuredSet
 from eval.queries import LabelledQuery, QuerySet
-from eval.report import failures_document, wins_losses_section
-from eval.report.markdown import document_to_markdown, section_to_markdown
+from eval.report import failures_document
+from eval.report.markdown import document_to_markdown
 from inference import HashingEncoder
 from ingest.canonical.canonicalize import canonicalize
 from ingest.extract.structure import structural_triples
@@ -226,22 +225,6 @@ def test_the_page_of_failures(snapshot: Snapshot) -> None:
     assert snapshot.id in page
     assert "business_object:award (“award”)" in page
     assert all(cause in CAUSES for cause in {failure.cause for failure in failures})
-
-
-def test_a_win_and_the_edge_that_explains_it(snapshot: Snapshot) -> None:
-    query = request([AWARD, SEARCH])
-    default, paper = (measured(snapshot, name, query) for name in ("default", "paper"))
-    found = analyse_wins_losses(default.runs[0], paper.runs[0], default.queries, 2, snapshot=snapshot, encoder=ENCODER)
-    [win] = found.wins
-    [tool] = win.tools
-    assert (tool.tool_id, tool.rank, tool.other_rank, found.losses) == (SEARCH, 2, 4, ())
-    assert "resolved_by" in {edge.predicate for edge in tool.edges}
-    assert tool.reasons.features["resolver_boost"] > 0
-    turned = analyse_wins_losses(paper.runs[0], default.runs[0], default.queries, 2)
-    assert [(one.query.id, one.tools[0].edges) for one in turned.losses] == [("q", ())]
-    page = section_to_markdown(wins_losses_section(found, of_requests=1))
-    assert "default completes 1 request (100.0 % of 1) at 2 that paper does not" in page
-    assert f"| {SEARCH} | 2 | 4 |" in page
 
 
 def test_graph_evidence_about_two_tools(snapshot: Snapshot) -> None:

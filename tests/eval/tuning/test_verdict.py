@@ -13,11 +13,11 @@ from eval.report.markdown import document_to_markdown
 from eval.tuning.labels import Labels
 from eval.tuning.tuning import tune_weights
 from eval.tuning.tuning_report import tuning_document, tuning_to_json
-from eval.tuning.verdict import Change, Ranks, changes, cutoffs_for, refusal
+from eval.tuning.verdict import Ranks, RecallChange, changes, cutoffs_for, rejection
 from tests.eval.tuning.planted import planted
 
 
-def of(before: list[int], after: list[int], groups: list[int], classes: str = "") -> tuple[Change, ...]:
+def of(before: list[int], after: list[int], groups: list[int], classes: str = "") -> tuple[RecallChange, ...]:
     named = classes or "a" * len(before)
     queries = [LabelledQuery(id=str(at), text="x", tools=("t",), request_class=named[at]) for at in range(len(before))]
     ranks = Ranks(before_Q=np.array(before), after_Q=np.array(after))
@@ -48,18 +48,18 @@ def test_requests_of_one_group_count_as_one_witness() -> None:
 
 def test_a_clear_gain_is_published_and_a_doubtful_one_is_not() -> None:
     groups = list(range(40))
-    assert refusal(of([20] * 40, [1] * 12 + [20] * 28, groups), (), k=10) == ""
-    doubtful = refusal(of([20] * 40, [1] * 2 + [20] * 38, groups), (), k=10)
+    assert rejection(of([20] * 40, [1] * 12 + [20] * 28, groups), (), k=10) == ""
+    doubtful = rejection(of([20] * 40, [1] * 2 + [20] * 38, groups), (), k=10)
     assert doubtful.startswith("on held-out paths CompleteRecall@10 goes from 0.0% to 5.0%, which may be chance: ")
-    assert refusal(of([1] * 40, [1] * 40, groups), (), k=3).endswith("from 100.0% to 100.0%: nothing is gained")
-    assert refusal(of([1] * 40, [20] * 40, groups), (), k=10).endswith("from 100.0% to 0.0%: nothing is gained")
+    assert rejection(of([1] * 40, [1] * 40, groups), (), k=3).endswith("from 100.0% to 100.0%: nothing is gained")
+    assert rejection(of([1] * 40, [20] * 40, groups), (), k=10).endswith("from 100.0% to 0.0%: nothing is gained")
 
 
 @pytest.mark.parametrize(("size", "speaks"), [(8, True), (4, False)])
 def test_a_class_that_falls_beyond_its_interval_speaks_against(size: int, speaks: bool) -> None:
     classes = "b" * size + "a" * (80 - size)
     found = of([1] * size + [20] * (80 - size), [20] * size + [1] * (80 - size), list(range(80)), classes)
-    reason = refusal(found, (), k=10)
+    reason = rejection(found, (), k=10)
     assert bool(reason) is speaks
     assert not speaks or "the class 'b' on held-out paths falls at 10 from 100.0% to 0.0%" in reason
 
@@ -67,8 +67,8 @@ def test_a_class_that_falls_beyond_its_interval_speaks_against(size: int, speaks
 def test_test_requests_can_speak_against_but_not_for() -> None:
     good = of([20] * 40, [1] * 40, list(range(40)))
     bad = of([1] * 40, [20] * 40, list(range(40)))
-    assert "the mean of the test requests falls at 10" in refusal(good, bad, k=10)
-    assert refusal(bad, good, k=10)
+    assert "the mean of the test requests falls at 10" in rejection(good, bad, k=10)
+    assert rejection(bad, good, k=10)
 
 
 def test_k_is_among_the_cutoffs() -> None:
@@ -98,7 +98,7 @@ def test_test_requests_are_reported_under_the_weights_and_never_fitted_on() -> N
         "groups": 20,
         "test": 20,
         "test_left_out": 3,
-        "hopeless": 0.0,
+        "not_completable": 0.0,
     }
     assert [row["class"] for row in said["held_out"]] == ["", "", "even", "even", "odd", "odd"]
     page = document_to_markdown(tuning_document(tuning, apart, title="Tuning", outcome="It was published."))

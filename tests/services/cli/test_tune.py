@@ -213,7 +213,7 @@ def test_missing_gold_tools_are_allowed_on_request(store: Path, tmp_path: Path) 
     rows[0]["tools"] = ["tool_99"]
     tuned = tune(store, written(tmp_path / "labels", rows), allow_missing=True)
     assert tuned.published
-    assert tuned.tuning.hopeless == pytest.approx(1 / len(rows))
+    assert tuned.tuning.not_completable == pytest.approx(1 / len(rows))
 
 
 @pytest.mark.parametrize(("missing", "exit_code"), [("store", 7), ("labels", 3)])

@@ -25,7 +25,7 @@ from scripts.run_command import run_command
 from services.threads import pin_threads
 
 if TYPE_CHECKING:
-    from eval.tuning.cases import Cases
+    from eval.tuning import Cases
 
 OUT = ROOT / "out" / "bench-quality"
 CUTOFFS = (3, 5, 10)
@@ -79,8 +79,7 @@ def main(
 
 def measured_sets(stores: Path, limit: int) -> dict[str, SetResult]:
     """Every set under weights that were chosen without it."""
-    from eval.tuning.cases import soft_complete
-    from eval.tuning.weight_search import ORIGIN, Point, search, weights_at
+    from eval.tuning import ORIGIN, Point, search, soft_complete, weights_at
     from retrieval.snapshot.weights import SHIPPED
 
     cases, hybrid = {}, {}
@@ -118,7 +117,7 @@ def measured_sets(stores: Path, limit: int) -> dict[str, SetResult]:
 def collected(store: Path, queries: Path, limit: int) -> tuple[Cases, NDArray[np.int64]]:
     """The cases of a set, and the ranks at which the flat hybrid completes them."""
     from eval.queries import read_queries
-    from eval.tuning.cases import NEVER, collect
+    from eval.tuning import NEVER, collect
     from retrieval.graph_retriever import GraphRetriever
     from retrieval.retriever import Request
     from retrieval.snapshot_engine import open_engine

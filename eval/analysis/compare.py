@@ -6,8 +6,10 @@ requests, configurations) is part of the result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import compress
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import PlainSerializer, TypeAdapter, computed_field
 from pydantic.dataclasses import dataclass as json_dataclass
 
-from eval.analysis.changes import ChangedRequest, changed_requests, complete_at, ranks_of
+from eval.analysis.gold_ranks import complete_at, ranks_of
 from eval.answers import Run
 from eval.bootstrap import check, interval, p_value, resampled_means
 from eval.measured_set import MeasuredSet
@@ -32,6 +34,19 @@ __all__ = [
     "compare_systems",
     "comparison_to_json",
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedRequest:
+    """A request that one of two runs completes at k and the other does not.
+
+    :param before: rank, from 1, of each tool of ``query.tools`` in the first run, None where it is not in the answer;
+        ``after`` in the second.
+    """
+
+    query: LabelledQuery
+    before: tuple[int | None, ...]
+    after: tuple[int | None, ...]
 
 
 def _to_json(change: ChangedRequest) -> dict[str, Any]:
@@ -197,11 +212,13 @@ def _compare(
     second = {query.id: query for query in after.queries.queries}
     both = [query_id for query_id in first if query_id in second]
     paired = [first[query_id] for query_id in both if _same(first[query_id], second[query_id])]
-    runs = list(_common_runs(before, after))
-    reached = [k for k in cutoffs if all(run.k >= min(k, most) for run, most in _depths(runs, before, after))]
+    others = {run.system: run for run in after.runs}
+    runs = [(run, others[run.system]) for run in before.runs if run.system in others]
+    depths = [(run.k, of.tools) for pair in runs for run, of in zip(pair, (before, after), strict=True)]
+    reached = [k for k in cutoffs if all(depth >= min(k, tools) for depth, tools in depths)]
     _check_common(paired, runs, reached, before.queries.name)
     same = {query.id for query in paired}
-    draw = _Draws(resamples=resamples, seed=seed, stratum=before.queries.name)
+    draw = partial(resampled_means, resamples=resamples, seed=seed, stratum=before.queries.name)
     return SetComparison(
         names=(before.queries.name, after.queries.name),
         snapshots=(before.snapshot_id, after.snapshot_id),
@@ -211,31 +228,14 @@ def _compare(
         only_after=tuple(query_id for query_id in second if query_id not in first),
         altered=tuple(query_id for query_id in both if query_id not in same),
         systems=tuple(_system(*pair, paired, reached, draw) for pair in runs),
-        systems_only_before=_only(before, after),
-        systems_only_after=_only(after, before),
+        systems_only_before=tuple(run.system for run in before.runs if run.system not in others),
+        systems_only_after=tuple(run.system for run in after.runs if all(run is not pair[1] for pair in runs)),
         too_deep=tuple(k for k in cutoffs if k not in reached),
     )
 
 
 def _same(one: LabelledQuery, other: LabelledQuery) -> bool:
     return (one.text, set(one.tools)) == (other.text, set(other.tools))
-
-
-def _common_runs(before: MeasuredSet, after: MeasuredSet) -> Iterator[tuple[Run, Run]]:
-    others = {run.system: run for run in after.runs}
-    yield from ((run, others[run.system]) for run in before.runs if run.system in others)
-
-
-def _only(one: MeasuredSet, other: MeasuredSet) -> tuple[str, ...]:
-    others = {run.system for run in other.runs}
-    return tuple(run.system for run in one.runs if run.system not in others)
-
-
-def _depths(runs: Sequence[tuple[Run, Run]], before: MeasuredSet, after: MeasuredSet) -> Iterator[tuple[Run, int]]:
-    """Every run with the number of tools that its answers can have at most."""
-    for first, second in runs:
-        yield first, before.tools
-        yield second, after.tools
 
 
 def _check_common(
@@ -250,53 +250,45 @@ def _check_common(
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Draws:
-    resamples: int
-    seed: int
-    stratum: str
-
-    def differences(self, values_QC: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Mean differences over each draw, float32 [cutoffs, resamples]."""
-        return resampled_means(values_QC, resamples=self.resamples, seed=self.seed, stratum=self.stratum)
-
-
 def _system(
-    before: Run, after: Run, queries: Sequence[LabelledQuery], cutoffs: Sequence[int], draw: _Draws
+    before: Run,
+    after: Run,
+    queries: Sequence[LabelledQuery],
+    cutoffs: Sequence[int],
+    draw: Callable[[NDArray[np.float32]], NDArray[np.float32]],
 ) -> SystemComparison:
-    first_QC, second_QC = _complete(before, queries, cutoffs), _complete(after, queries, cutoffs)
-    draws_CB = draw.differences(second_QC - first_QC)
+    """:param draw: from values [requests, cutoffs] to means over each draw, [cutoffs, resamples]."""
+    requests = [ChangedRequest(query=one, before=ranks_of(before, one), after=ranks_of(after, one)) for one in queries]
+    first_QC = _complete([one.before for one in requests], cutoffs)
+    second_QC = _complete([one.after for one in requests], cutoffs)
+    draws_CB = draw(second_QC - first_QC)
     low_C, high_C = interval(draws_CB)
     p_C = p_value(draws_CB)
-    points = []
-    for column, k in enumerate(cutoffs):
-        changes = changed_requests(before, after, queries, k)
-        points.append(
-            Point(
-                k=k,
-                before=float(first_QC[:, column].mean(dtype=np.float64)),
-                after=float(second_QC[:, column].mean(dtype=np.float64)),
-                low=float(low_C[column]),
-                high=float(high_C[column]),
-                p=float(p_C[column]),
-                gained=changes.gained,
-                lost=changes.lost,
-            )
-        )
     return SystemComparison(
         system=before.system,
         hashes=(before.config_hash, after.config_hash),
         settings=_differing(before.config, after.config),
         unanswered=(_unanswered(before, queries), _unanswered(after, queries)),
-        points=tuple(points),
+        points=tuple(
+            Point(
+                k=k,
+                before=float(first_QC[:, at].mean(dtype=np.float64)),
+                after=float(second_QC[:, at].mean(dtype=np.float64)),
+                low=float(low_C[at]),
+                high=float(high_C[at]),
+                p=float(p_C[at]),
+                gained=tuple(compress(requests, second_QC[:, at] > first_QC[:, at])),
+                lost=tuple(compress(requests, second_QC[:, at] < first_QC[:, at])),
+            )
+            for at, k in enumerate(cutoffs)
+        ),
     )
 
 
-def _complete(run: Run, queries: Sequence[LabelledQuery], cutoffs: Sequence[int]) -> NDArray[np.float32]:
-    """Whether each request is complete at each cutoff, float32 [queries, cutoffs] of 0 and 1."""
-    depths = [complete_at(ranks_of(run, query)) for query in queries]
-    rows = [[depth is not None and depth <= k for k in cutoffs] for depth in depths]
-    return np.array(rows, dtype=np.float32)
+def _complete(ranks: Sequence[Sequence[int | None]], cutoffs: Sequence[int]) -> NDArray[np.float32]:
+    """Whether each request is complete at each cutoff, float32 [requests, cutoffs] of 0 and 1."""
+    depths = [complete_at(one) for one in ranks]
+    return np.array([[depth is not None and depth <= k for k in cutoffs] for depth in depths], dtype=np.float32)
 
 
 def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from itertools import zip_longest
 import numpy as np
 
 from egotools.values import EntryMatch, RankedTool, TraversedEdge
-from eval.analysis.changes import complete_at, ranks_of
+from eval.analysis.gold_ranks import complete_at, ranks_of
 from eval.analysis.graph_evidence import GraphEvidence
 from eval.answers import Run
 from eval.measured_set import MeasuredSet

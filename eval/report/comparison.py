@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eval.analysis.changes import ChangedRequest, complete_at
-from eval.analysis.compare import Comparison, Point, SetComparison, SystemComparison
+from eval.analysis.compare import ChangedRequest, Comparison, Point, SetComparison, SystemComparison
+from eval.analysis.gold_ranks import complete_at
 from eval.report.blocks import (
     Block,
     Cell,

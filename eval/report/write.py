@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.analysis.changes import complete_at, ranks_of
 from eval.analysis.failures import Failure
+from eval.analysis.gold_ranks import complete_at, ranks_of
 from eval.measured_set import MeasuredSet
 from eval.report.blocks import Document
 from eval.report.failure_page import failures_document

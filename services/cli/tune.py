@@ -38,7 +38,7 @@ def tune(plan: TuningPlan, as_json: Json = False) -> None:
 
 
 def _show(tuned: Tuned) -> None:
-    from eval.tuning.tuning_report import basis, changes_table, weights_table
+    from eval.tuning import basis, changes_table, weights_table
 
     _print("Held-out paths", changes_table(tuned.tuning.held_out, caption=""))
     if tuned.tuning.test:

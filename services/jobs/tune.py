@@ -14,10 +14,7 @@ from typing import Any
 from eval.graph_quality import find_build_report
 from eval.queries import missing_gold, require_gold
 from eval.report.markdown import document_to_markdown
-from eval.tuning.cases import collect
-from eval.tuning.labels import Labels, read_labels
-from eval.tuning.tuning import Tuning, tune_weights
-from eval.tuning.tuning_report import tuning_document, tuning_to_json
+from eval.tuning import Labels, Tuning, collect, read_labels, tune_weights, tuning_document, tuning_to_json
 from inference.encoder import Encoder
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file

@@ -92,7 +92,7 @@ def fits() -> RememberedFits:
 @pytest.fixture(autouse=True)
 def _fitted_once(fits: RememberedFits, monkeypatch: pytest.MonkeyPatch) -> None:
     """These tests are about what is published: tests/eval/tuning is about the fitting, and that it repeats."""
-    monkeypatch.setattr("eval.tuning.tune.fit_weights", fits)
+    monkeypatch.setattr("eval.tuning.tuning.fit_weights", fits)
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_a_tuned_snapshot_is_tuned_again_from_the_shipped_weights_and_must_beat_
     again = tune(store, true)
     assert again.tuning.weights == first.tuning.weights
     assert (again.tuning.before, again.published) == (first.tuning.weights, "")
-    assert "It had tuned weights already" in again.outcome
+    assert "It already had tuned weights" in again.outcome
     back = tune(store / "snapshots" / first.snapshot_id, true)
     assert (back.snapshot_id, back.published) == (first.snapshot_id, first.published)
 
@@ -192,7 +192,7 @@ def test_what_is_complete_already_is_left_alone(store: Path, true: Path) -> None
         ({"path_id": "p"}, (), 2, "of 1 tool paths or gold sets"),
         ({"split": "later"}, (), 3, "has the split 'later'"),
         ({"query": "?"}, (), 3, "no labelled requests"),
-        ({}, ("--report", "x.pdf"), 2, "no form for the ending '.pdf'"),
+        ({}, ("--report", "x.pdf"), 2, "no format for the ending '.pdf'"),
         ({}, ("--seed", "-1"), 2, "seed"),
         ({}, ("-k", "0"), 2, "-k"),
     ],

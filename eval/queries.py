@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from ontology.errors import DocumentError, InvalidArgumentError
-from retrieval.retriever import Request
+from retrieval.query.request import Request
 
 __all__ = ["LabelledQuery", "QuerySet", "missing_gold", "of_split", "read_queries", "require_gold", "sample_queries"]
 

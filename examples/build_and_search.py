@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from inference import DEFAULT_ENCODER, load_encoder
-from retrieval.retriever import Request
+from retrieval.query.request import Request
 from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot
 

@@ -30,7 +30,7 @@ def main(
 ) -> None:
     """Measure and print."""
     from inference import load_reranker
-    from retrieval.retriever import Request
+    from retrieval.query.request import Request
     from retrieval.snapshot_engine import open_engine
 
     reranker = load_reranker(RERANKER)

@@ -46,7 +46,7 @@ def main(
 def measured(bench_set: BenchSet, encoder: str, limit: int) -> list[Row]:
     """CompleteRecall (%) at the cutoffs over one encoder: without reranking, and with it."""
     from inference import load_encoder, load_reranker
-    from retrieval.retriever import Request
+    from retrieval.query.request import Request
     from retrieval.snapshot_engine import open_engine
     from services.jobs.build import build_snapshot
 

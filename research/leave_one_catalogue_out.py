@@ -8,7 +8,7 @@ share of the gain over the hybrid that the search without the set keeps is what 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,7 +80,7 @@ def main(
 def measured_sets(stores: Path, limit: int) -> dict[str, SetResult]:
     """Every set under weights that were chosen without it."""
     from eval.tuning import ORIGIN, Point, search, soft_complete, weights_at
-    from retrieval.snapshot.weights import SHIPPED
+    from retrieval.ranking.weights import SHIPPED
 
     cases, hybrid = {}, {}
     for bench_set in bench_sets(MACRO_SETS):
@@ -108,7 +108,7 @@ def measured_sets(stores: Path, limit: int) -> dict[str, SetResult]:
             shipped=complete_recall(cases[name].completed_at(SHIPPED)),
             without=complete_recall(cases[name].completed_at(without)),
             including=complete_recall(cases[name].completed_at(including)),
-            weights=asdict(without),
+            weights=dict(without),
         )
         print(f"{name} {results[name]}", flush=True)
     return results
@@ -119,7 +119,7 @@ def collected(store: Path, queries: Path, limit: int) -> tuple[Cases, NDArray[np
     from eval.queries import read_queries
     from eval.tuning import NEVER, collect
     from retrieval.graph_retriever import GraphRetriever
-    from retrieval.retriever import Request
+    from retrieval.query.request import Request
     from retrieval.snapshot_engine import open_engine
 
     engine = open_engine(store)

@@ -1,49 +1,78 @@
-"""Ablations: the preset ``default`` with a feature taken away, to measure what the feature is worth. They are not served."""
+"""Ablations: the preset ``default`` without a stage or a feature, to measure what it is worth. They are not served."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 
 from inference.encoder import Encoder
-from retrieval.config import RetrievalConfig
+from retrieval.config import DEFAULT, RetrievalConfig
 from retrieval.graph_retriever import GraphRetriever
+from retrieval.ranking.weights import weights_of
 from retrieval.retriever import Retriever
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["ABLATIONS", "make_ablations"]
+__all__ = ["ABLATIONS", "Ablation", "make_ablations"]
 
-ABLATIONS: Mapping[str, RetrievalConfig] = {
-    "default-no-graph": RetrievalConfig(
-        semantic_entries=False,
-        ngram_entries=False,
-        ego_candidates=False,
-        graph_support=False,
-        resolver_boost=False,
-        dependency_expansion=False,
-        dependency_edges=False,
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ablation:
+    """What is taken away.
+
+    :param config: the stages that are left.
+    :param zero: the weights that are set to 0.
+    """
+
+    config: RetrievalConfig = field(default=DEFAULT)
+    zero: tuple[str, ...] = ()
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """The names of the stages and weights that are off."""
+        return (*(stage for stage, runs in asdict(self.config).items() if not runs), *self.zero)
+
+
+ABLATIONS: Mapping[str, Ablation] = {
+    "default-no-graph": Ablation(
+        config=RetrievalConfig(
+            semantic_entries=False,
+            ngram_entries=False,
+            ego_candidates=False,
+            resolver_boost=False,
+            dependency_expansion=False,
+            dependency_edges=False,
+        ),
+        zero=("graph_support",),
     ),
-    "default-no-ego-candidates": RetrievalConfig(ego_candidates=False),
-    "default-no-support": RetrievalConfig(graph_support=False),
-    "default-no-resolvers": RetrievalConfig(resolver_boost=False),
-    "default-no-dependency-expansion": RetrievalConfig(dependency_expansion=False),
-    "default-no-dependencies": RetrievalConfig(dependency_edges=False),
-    "default-no-semantic-entries": RetrievalConfig(semantic_entries=False),
-    "default-no-ngrams": RetrievalConfig(ngram_entries=False),
-    "default-no-text-pools": RetrievalConfig(text_pools=False),
-    "default-no-clauses": RetrievalConfig(clause_fusion=False),
-    "default-no-bm25": RetrievalConfig(bm25_text=False),
-    "default-no-bm25-params": RetrievalConfig(bm25_params=False),
-    "default-no-bm25-returns": RetrievalConfig(bm25_returns=False),
-    "default-no-bm25-values": RetrievalConfig(bm25_values=False),
-    "default-no-cosine": RetrievalConfig(cosine_text=False),
-    "default-no-cosine-name": RetrievalConfig(cosine_name=False),
-    "default-no-name-coverage": RetrievalConfig(name_coverage=False),
+    "default-no-ego-candidates": Ablation(config=RetrievalConfig(ego_candidates=False)),
+    "default-no-support": Ablation(zero=("graph_support",)),
+    "default-no-resolvers": Ablation(config=RetrievalConfig(resolver_boost=False)),
+    "default-no-dependency-expansion": Ablation(config=RetrievalConfig(dependency_expansion=False)),
+    "default-no-dependencies": Ablation(config=RetrievalConfig(dependency_edges=False)),
+    "default-no-semantic-entries": Ablation(config=RetrievalConfig(semantic_entries=False)),
+    "default-no-ngrams": Ablation(config=RetrievalConfig(ngram_entries=False)),
+    "default-no-text-pools": Ablation(config=RetrievalConfig(text_pools=False)),
+    "default-no-clauses": Ablation(zero=("clause_fusion",)),
+    "default-no-bm25": Ablation(zero=("bm25_text",)),
+    "default-no-bm25-params": Ablation(zero=("bm25_params",)),
+    "default-no-bm25-returns": Ablation(zero=("bm25_returns",)),
+    "default-no-bm25-values": Ablation(zero=("bm25_values",)),
+    "default-no-cosine": Ablation(zero=("cosine_text",)),
+    "default-no-cosine-name": Ablation(zero=("cosine_name",)),
+    "default-no-name-coverage": Ablation(zero=("name_coverage",)),
 }
 
 
 def make_ablations(snapshot: Snapshot, encoder: Encoder) -> dict[str, Retriever]:
     """Every ablation over one snapshot, by name."""
+    weights = weights_of(snapshot)
     return {
-        name: GraphRetriever(snapshot, encoder, name=name, config=config, weights=snapshot.weights)
-        for name, config in ABLATIONS.items()
+        name: GraphRetriever(
+            snapshot,
+            encoder,
+            name=name,
+            config=ablation.config,
+            weights=weights.replace(**dict.fromkeys(ablation.zero, 0.0)),
+        )
+        for name, ablation in ABLATIONS.items()
     }

@@ -1,96 +1,102 @@
-"""Why a tool was returned: the entry nodes, the edges walked from them, and who can binding its inputs."""
+"""The reasons of a returned tool: entry nodes, traversed edges, features, and which tools can fill its inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from egotools.values import EntryMatch, ParameterBinding, TraversedEdge
-from retrieval.candidates.entry_nodes import EntryNode
+from egotools.values import EntryMatch, ParameterBinding, Reasons, TraversedEdge
+from retrieval.query.context import EntryNode, QueryContext
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["entry_reasons", "parameter_bindings"]
+__all__ = ["entry_match", "explain", "parameter_bindings"]
 
 _MAX_ENTRIES = 8
 _MAX_EDGES = 12
-_SUPPLYING = ("supplies", "resolved_by", "depends_on")
+_MAX_TEXT_CHARS = 120
+_BINDING_PREDICATES = ("supplies", "resolved_by", "depends_on")
 
 
-def entry_reasons(
-    snapshot: Snapshot, tool: int, entries: Sequence[EntryNode]
-) -> tuple[tuple[EntryMatch, ...], tuple[TraversedEdge, ...]]:
-    """The entry nodes that led to a tool, and the edges between them and it; the eight best and the twelve most telling."""
+def explain(context: QueryContext, tool: int, *, returned: Sequence[int], features: Mapping[str, float]) -> Reasons:
+    """Why a tool was returned: at most eight entry nodes and the twelve most specific edges between them and the tool.
+
+    :param returned: numbers of all returned tools.
+    :param features: the tool's features.
+    """
+    snapshot = context.snapshot
     edges, others = _edges_at(snapshot, tool)
-    entered = np.zeros(len(snapshot.nodes), dtype=bool)
-    entered[[entry.node for entry in entries]] = True
-    joined = entered[others] & (others != tool)
-    edges, others = edges[joined], others[joined]
-    led = {*map(int, others), tool}
-    matches = [entry for entry in entries if entry.node in led]
+    is_entry = np.zeros(len(snapshot.nodes), dtype=bool)
+    is_entry[[entry.node for entry in context.entries]] = True
+    connecting = is_entry[others] & (others != tool)
+    edges, others = edges[connecting], others[connecting]
+    connected = {*map(int, others), tool}
+    matches = [entry for entry in context.entries if entry.node in connected]
     matches.sort(key=lambda entry: (entry.kind != "ngram", -entry.score, entry.node))
-    # What few tools touch says more than what many do.
-    telling = np.lexsort((edges, snapshot.tool_degrees[others]))[:_MAX_EDGES]
-    return (
-        tuple(
-            EntryMatch(
-                node=snapshot.node_key(entry.node),
-                kind=entry.kind,
-                text=entry.text or snapshot.node_text(entry.node)[:120],
-                score=round(entry.score, 6),
-            )
-            for entry in matches[:_MAX_ENTRIES]
-        ),
-        tuple(_walked(snapshot, int(edge)) for edge in edges[telling]),
+    most_specific = np.lexsort((edges, snapshot.tool_degrees[others]))[:_MAX_EDGES]  # nodes that few tools touch first
+    return Reasons(
+        entries=tuple(entry_match(snapshot, entry) for entry in matches[:_MAX_ENTRIES]),
+        edges=tuple(_traversed(snapshot, int(edge)) for edge in edges[most_specific]),
+        features=features,
+        bindings=parameter_bindings(snapshot, tool, returned),
+    )
+
+
+def entry_match(snapshot: Snapshot, entry: EntryNode) -> EntryMatch:
+    """An entry node as an answer shows it."""
+    return EntryMatch(
+        node=snapshot.node_key(entry.node),
+        kind=entry.kind,
+        text=entry.text or snapshot.node_text(entry.node)[:_MAX_TEXT_CHARS],
+        score=round(entry.score, 6),
     )
 
 
 def parameter_bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> tuple[ParameterBinding, ...]:
-    """For each required input of a tool, the best returned tool that can binding it; unfilled inputs are named too.
+    """For each required input of a tool, the best returned tool that can supply it; inputs without supplier are listed too.
 
-    Inputs that a derived or declared edge names are listed as well when they are optional.
+    Optional inputs are listed where an edge names them.
     """
-    adjacency = snapshot.adjacency
-    edges, others = _edges_at(snapshot, tool)
-    wanted = np.zeros(len(snapshot.nodes), dtype=bool)
-    wanted[[one for one in returned if one != tool]] = True
-    among = wanted[others]
     best: dict[str, ParameterBinding] = {}
-    for edge, other in zip(map(int, edges[among]), map(int, others[among]), strict=True):
-        predicate = snapshot.predicates[adjacency.predicates[edge]]
-        # supplies points at the tool that is filled; the other two point away from it.
-        fills = adjacency.tail(edge) == tool if predicate == "supplies" else adjacency.head(edge) == tool
-        if predicate not in _SUPPLYING or not fills:
-            continue
-        binding = _binding(snapshot, edge, other, predicate)
+    for binding in _bindings(snapshot, tool, returned):
         known = best.get(binding.parameter)
         if known is None or (binding.confidence, known.supplier) > (known.confidence, binding.supplier):
             best[binding.parameter] = binding
-    required = [row["name"] for row in snapshot.tools[tool]["parameters"] if row["required"]]
-    listed = [best.pop(name, ParameterBinding(parameter=name)) for name in required]
+    listed = [best.pop(name, ParameterBinding(parameter=name)) for name in snapshot.required_parameters(tool)]
     return (*listed, *(best[name] for name in sorted(best)))
 
 
-def _binding(snapshot: Snapshot, edge: int, other: int, kind: str) -> ParameterBinding:
-    row = snapshot.edges[edge]
-    return ParameterBinding(
-        parameter=row.get("parameter", ""),
-        supplier=snapshot.tool_id(other),
-        output=row.get("output", ""),
-        kind=kind,
-        confidence=round(float(snapshot.adjacency.confidences[edge]), 6),
-    )
+def _bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> Iterator[ParameterBinding]:
+    """The edges by which returned tools supply inputs of a tool."""
+    adjacency = snapshot.adjacency
+    edges, others = _edges_at(snapshot, tool)
+    is_returned = np.zeros(len(snapshot.nodes), dtype=bool)
+    is_returned[[one for one in returned if one != tool]] = True
+    among = is_returned[others]
+    for edge, other in zip(map(int, edges[among]), map(int, others[among]), strict=True):
+        predicate = snapshot.predicates[adjacency.predicates[edge]]
+        # An edge "supplies" points to the tool whose input is filled; the other two point away from it.
+        fills = adjacency.tail(edge) == tool if predicate == "supplies" else adjacency.head(edge) == tool
+        if predicate in _BINDING_PREDICATES and fills:
+            record = snapshot.edges[edge]
+            yield ParameterBinding(
+                parameter=record.parameter,
+                supplier=snapshot.tool_id(other),
+                output=record.output,
+                kind=predicate,
+                confidence=round(float(adjacency.confidences[edge]), 6),
+            )
 
 
 def _edges_at(snapshot: Snapshot, node: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The edges at a node, out then in, and the node at the other end of each."""
+    """The edges at a node, outgoing then incoming, and the node at the other end of each."""
     adjacency = snapshot.adjacency
     edges = np.concatenate((adjacency.out_edges(node), adjacency.in_edges(node)))
     return edges.astype(np.int64), adjacency.neighbours(node).astype(np.int64)
 
 
-def _walked(snapshot: Snapshot, edge: int) -> TraversedEdge:
+def _traversed(snapshot: Snapshot, edge: int) -> TraversedEdge:
     adjacency = snapshot.adjacency
     return TraversedEdge(
         head=snapshot.node_key(adjacency.head(edge)),

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError
 from retrieval.baselines.flat import make_flat
 from retrieval.baselines.paper import TOKENISERS, HybridRetriever, LexicalRetriever, SemanticRetriever
-from retrieval.graph_retriever import PAPER, GraphRetriever
+from retrieval.config import PAPER
+from retrieval.graph_retriever import GraphRetriever
 from retrieval.ranking.confidence import confidence_model_for
-from retrieval.ranking.fusion import Ranker, TextRanker
+from retrieval.ranking.rankers import CrossEncoderRanker, Ranker
 from retrieval.ranking.rerank import PromotingReranker
+from retrieval.ranking.weights import BASELINE, weights_of
 from retrieval.retriever import Retriever
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot.weights import PLAIN
 
 __all__ = ["BASELINES", "DEFAULT_PRESET", "FAST_PRESET", "make_presets", "preset_named"]
 
@@ -30,25 +29,26 @@ BASELINES = (
     "rrf",
     "fusion",
 )
-"""The presets that are for comparison: they stay as they are."""
+"""The presets to compare with: they are never changed."""
 _HYBRID_LEXICAL = "bm25-regex-title"  # the best lexical variant of the paper
 
 
 def make_presets(snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None) -> dict[str, Retriever]:
-    """Every preset over one snapshot, by name. ``default`` and ``fast`` take the snapshot's ranking weights: the others are
-    baselines, the same for every snapshot. Indexes that only a baseline needs are made when it is first asked.
+    """Every preset over one snapshot, by name.
 
-    :param reranker: reranks the best candidates of ``default``, and in ``paper`` and ``hybrid`` scores all
-        of them, as the paper has it; ``fast`` is ``default`` without it.
+    ``default`` and ``fast`` take the snapshot's ranking weights; the baselines are the same for every snapshot. Indexes that
+    only a baseline needs are made when it is first asked.
+
+    :param reranker: reranks the best candidates of ``default``, and scores all candidates of ``paper`` and ``hybrid``, as in
+        the paper; ``fast`` is ``default`` without it.
+    :raises SnapshotVersionError: when the snapshot's weights are unknown; see
+        :func:`retrieval.ranking.weights.weights_of`.
     """
-    ranker: Ranker | None = TextRanker(snapshot, reranker) if reranker is not None else None
-    default = partial(
-        GraphRetriever,
-        snapshot,
-        encoder,
-        weights=snapshot.weights,
-        confidence=confidence_model_for(snapshot, encoder.name),
-    )
+    ranker: Ranker | None = None
+    promoting: PromotingReranker | None = None
+    if reranker is not None:
+        ranker, promoting = CrossEncoderRanker(reranker), PromotingReranker(reranker)
+    weights, confidence = weights_of(snapshot), confidence_model_for(snapshot, encoder.name)
     semantic = SemanticRetriever(snapshot, encoder)
     lexical = {
         retriever.name: retriever
@@ -57,12 +57,14 @@ def make_presets(snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None
         for retriever in [LexicalRetriever(snapshot, tokeniser, title=title)]
     }
     retrievers: list[Retriever] = [
-        default(name=DEFAULT_PRESET, reranker=None if reranker is None else PromotingReranker(snapshot, reranker)),
-        default(name=FAST_PRESET),
-        GraphRetriever(snapshot, encoder, ranker, name="paper", config=PAPER, weights=PLAIN),
+        GraphRetriever(
+            snapshot, encoder, name=DEFAULT_PRESET, weights=weights, reranker=promoting, confidence=confidence
+        ),
+        GraphRetriever(snapshot, encoder, name=FAST_PRESET, weights=weights, confidence=confidence),
+        GraphRetriever(snapshot, encoder, ranker, name="paper", config=PAPER, weights=BASELINE),
         semantic,
         *lexical.values(),
-        HybridRetriever(semantic, lexical[_HYBRID_LEXICAL], snapshot, encoder, ranker),
+        HybridRetriever(semantic, lexical[_HYBRID_LEXICAL], ranker),
         *make_flat(snapshot, encoder),
     ]
     return {retriever.name: retriever for retriever in retrievers}

@@ -1,90 +1,58 @@
-"""From ranked tool numbers to a Response: one place for ranks, reasons and timings, whatever the retriever."""
+"""From a ranking to a Response: the best tools with their reasons, and the timings, whatever the retriever."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-
 from egotools.values import RankedTool, Reasons, Response
-from inference.arrays import Floats1d
-from retrieval.candidates.entry_nodes import EntryNode
-from retrieval.explain import entry_reasons, parameter_bindings
+from retrieval.explain import explain
+from retrieval.query.context import QueryContext
 from retrieval.ranking.confidence import Confidence
-from retrieval.retriever import Request
-from retrieval.snapshot.reader import Snapshot
+from retrieval.ranking.ranking import Ranking
 
-__all__ = ["Stages", "respond"]
+__all__ = ["respond"]
 
-_CANNOT_TELL = "auto_k: how many tools are enough cannot be told here, so they are k"
-
-
-class Stages:
-    """Runs the stages of one request: checks the deadline before each and keeps its milliseconds."""
-
-    def __init__(self, request: Request) -> None:
-        self._request = request
-        self._started = time.perf_counter()
-        self.timings_ms: dict[str, float] = {}
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Time one stage; raises DeadlineError instead of starting it when the caller's time is over."""
-        self._request.check_deadline(name)
-        started = time.perf_counter()
-        yield
-        spent = (time.perf_counter() - started) * 1e3
-        self.timings_ms[name] = self.timings_ms.get(name, 0.0) + spent
-
-    def finish(self) -> Mapping[str, float]:
-        """The timings with their total."""
-        return {**self.timings_ms, "total": (time.perf_counter() - self._started) * 1e3}
+_NO_ESTIMATE = "auto_k: without an estimate of the probabilities the answer has k tools"
 
 
-def respond(
-    snapshot: Snapshot,
-    request: Request,
-    stages: Stages,
-    *,
-    preset: str,
-    tools: Sequence[int],
-    scores: Floats1d,
-    features: Mapping[str, Floats1d],
-    entries: Sequence[EntryNode] = (),
-    fallbacks: Sequence[str] = (),
-    confidence: Confidence | None = None,
-) -> Response:
-    """The answer with the tools in the given order.
+def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence: Confidence | None = None) -> Response:
+    """The answer with the best tools of a ranking.
 
-    :param scores: one a tool, in the same order; so are the arrays of ``features`` and what ``confidence`` says.
+    :param confidence: in the ranking; None where it is not estimated.
     """
-    ranked = []
-    with stages.stage("explain"):
-        for place, number in enumerate(map(int, tools)):
-            reasons = Reasons()
-            if request.explain:
-                matches, edges = entry_reasons(snapshot, number, entries)
-                reasons = Reasons(
-                    entries=matches,
-                    edges=edges,
-                    features={name: round(float(values[place]), 6) for name, values in features.items()},
-                    bindings=parameter_bindings(snapshot, number, [int(tool) for tool in tools]),
+    request = context.request
+    best = ranking.best(request.k)
+    if request.auto_k:
+        if confidence is None:
+            context.fallbacks.append(_NO_ESTIMATE)
+        else:
+            best = confidence.enough(best)
+            if confidence.unanswerable:
+                context.fallbacks.append(
+                    f"no tool fits: the probability that one does is only {confidence.answerable:.2f}"
                 )
-            ranked.append(
-                RankedTool(
-                    id=snapshot.tool_id(number),
-                    rank=place + 1,
-                    score=round(float(scores[place]), 6),
-                    reasons=reasons,
-                    probability=round(float(confidence.probabilities[place]), 4) if confidence else None,
-                )
+    returned = ranking.take(best)
+    probabilities = None if confidence is None else confidence.probabilities[best]
+    with context.stage("explain"):
+        tools = tuple(
+            RankedTool(
+                id=context.snapshot.tool_id(tool),
+                rank=place + 1,
+                score=round(float(returned.scores[place]), 6),
+                reasons=_reasons(context, returned, place) if request.explain else Reasons(),
+                probability=None if probabilities is None else round(float(probabilities[place]), 4),
             )
+            for place, tool in enumerate(map(int, returned.tools))
+        )
     return Response(
-        tools=tuple(ranked),
-        snapshot_id=snapshot.id,
+        tools=tools,
+        snapshot_id=context.snapshot.id,
         preset=preset,
-        timings_ms=stages.finish(),
-        fallbacks=(*fallbacks, _CANNOT_TELL) if request.auto_k and confidence is None else tuple(fallbacks),
-        answerable_probability=round(confidence.answerable, 4) if confidence else None,
+        timings_ms={**context.timings_ms, "total": context.total_ms()},
+        fallbacks=tuple(context.fallbacks),
+        answerable_probability=None if confidence is None else round(confidence.answerable, 4),
         unanswerable=confidence is not None and confidence.unanswerable,
     )
+
+
+def _reasons(context: QueryContext, returned: Ranking, place: int) -> Reasons:
+    features = {name: round(float(values[place]), 6) for name, values in returned.features.items()}
+    return explain(context, int(returned.tools[place]), returned=returned.tools.tolist(), features=features)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from egotools.values import CatalogInfo, EgoGraph, GraphEdge, GraphNode, OntologyInfo, Provenance
@@ -12,9 +13,9 @@ from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Tool
 from retrieval.presets import DEFAULT_PRESET, make_presets, preset_named
+from retrieval.ranking.weights import FUSION
 from retrieval.retriever import Retriever
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot.weights import FUSION
 
 __all__ = ["SnapshotEngine", "open_engine"]
 
@@ -27,11 +28,11 @@ def open_engine(store: Path, *, reranker: Reranker | None = None, encoder: Encod
     :raises MissingExtraError: when its encoder needs an extra that is not installed.
     """
     snapshot = open_snapshot(store)
-    said = snapshot.manifest["encoder"]
-    encoder = encoder or load_encoder(said["name"])
-    if (encoder.name, encoder.digest) != (said["name"], said["sha256"]):
+    made_with = snapshot.manifest.encoder
+    encoder = encoder or load_encoder(made_with.name)
+    if (encoder.name, encoder.digest) != (made_with.name, made_with.sha256):
         raise InvalidArgumentError(
-            f"the snapshot was made with the encoder {said['name']!r} (weights {said['sha256'][:12] or 'unknown'}), "
+            f"the snapshot was made with the encoder {made_with.name!r} (weights {made_with.sha256[:12] or 'unknown'}), "
             f"not {encoder.name!r} (weights {encoder.digest[:12] or 'unknown'})",
             subject="encoder",
             remedy="Build the snapshot again with this encoder",
@@ -105,22 +106,19 @@ class SnapshotEngine:
 
     def catalog(self) -> CatalogInfo:
         """What the snapshot holds."""
-        said = self.snapshot.manifest
+        manifest = self.snapshot.manifest
+        ontology = manifest.ontology
         return CatalogInfo(
             snapshot_id=self.snapshot.id,
-            format_version=said["format_version"],
-            ontology=OntologyInfo(
-                name=said["ontology"]["name"],
-                version=said["ontology"]["version"],
-                digest=said["ontology"]["sha256"],
-            ),
+            format_version=manifest.format_version,
+            ontology=OntologyInfo(name=ontology.name, version=ontology.version, digest=ontology.sha256),
             tool_count=self.snapshot.tool_count,
             presets=tuple(sorted(self._presets)),
             default_preset=DEFAULT_PRESET,
-            models={"encoder": said["encoder"]["name"], "extractor": said["extractor"], "reranker": self._reranker},
-            node_counts=said["counts"]["nodes"],
-            edge_counts=said["counts"]["edges"],
-            created_by=dict([said["created_by"].split(" ", 1)]),
+            models={"encoder": manifest.encoder.name, "extractor": manifest.extractor, "reranker": self._reranker},
+            node_counts=manifest.counts.nodes,
+            edge_counts=manifest.counts.edges,
+            created_by=dict([manifest.created_by.split(" ", 1)]),
         )
 
     def tool_ids(self, offset: int, limit: int) -> Sequence[str]:
@@ -138,27 +136,23 @@ class SnapshotEngine:
         )
 
     def _node(self, number: int) -> GraphNode:
-        row = self.snapshot.nodes[number]
-        key = self.snapshot.node_key(number)
+        node, key = self.snapshot.nodes[number], self.snapshot.node_key(number)
         return GraphNode(
             key=key,
-            type=row["type"],
-            name=row["name"],
+            type=node.type,
+            name=node.name,
             degree=self.snapshot.adjacency.degree(number),
-            tool_id=key.removeprefix("tool:") if row["type"] == "tool" else "",
-            surface_forms=tuple(form for form, _ in row["forms"]),
+            tool_id=key.removeprefix("tool:") if node.type == "tool" else "",
+            surface_forms=tuple(form for form, _ in node.surface_forms),
         )
 
     def _edge(self, number: int) -> GraphEdge:
-        snapshot, row = self.snapshot, self.snapshot.edges[number]
+        snapshot, edge = self.snapshot, self.snapshot.edges[number]
         return GraphEdge(
             head=snapshot.node_key(snapshot.adjacency.head(number)),
             predicate=snapshot.predicates[snapshot.adjacency.predicates[number]],
             tail=snapshot.node_key(snapshot.adjacency.tail(number)),
             confidence=round(float(snapshot.adjacency.confidences[number]), 6),
-            phrase="; ".join(row.get("phrases", ())),
-            provenance=tuple(
-                Provenance(tool_id=tool_id, field=field, extractor=extractor, start=start, end=end)
-                for tool_id, field, extractor, start, end in row.get("provenance", ())
-            ),
+            phrase="; ".join(edge.phrases),
+            provenance=tuple(Provenance(**asdict(place)) for place in edge.provenance),
         )

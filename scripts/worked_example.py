@@ -18,7 +18,7 @@ import typer
 from egotools.values import EgoGraph
 from inference import load_encoder
 from ontology.names import words
-from retrieval.retriever import Request
+from retrieval.query.request import Request
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from scripts.run_command import run_command
 from services.cli.format_reasons import format_reasons

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inference.reranker import Reranker
-from retrieval.snapshot.weights import FUSION
+from retrieval.ranking.weights import FUSION
 
 __all__ = ["open_reranker"]
 

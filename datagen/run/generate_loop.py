@@ -16,7 +16,7 @@ from inference.concurrent_map import concurrent_map
 from inference.encoder import Encoder
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.progress import Progress
-from retrieval.retriever import Request
+from retrieval.query.request import Request
 
 __all__ = ["GeneratedRequests", "RequestGenerator", "generate_all"]
 

@@ -24,13 +24,14 @@ from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
 from retrieval.ablations import make_ablations
 from retrieval.candidates.ego_graphs import ensemble_tools
-from retrieval.candidates.entry_nodes import EntryNode, ngram_entries, semantic_entries
+from retrieval.candidates.entry_nodes import ngram_entries, semantic_entries
+from retrieval.explain import entry_match
 from retrieval.presets import make_presets
-from retrieval.query.query import Query, analyse
-from retrieval.ranking.features import text_features
-from retrieval.retriever import MAX_K, Request, Retriever
+from retrieval.query.context import QueryContext
+from retrieval.query.request import MAX_K, Request
+from retrieval.ranking.features import TEXT_FEATURES, compute_features
+from retrieval.retriever import Retriever
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot.weights import FUSED
 
 __all__ = ["CAUSES", "Failure", "MissingTool", "analyse_failures", "failed_requests", "retriever_named"]
 
@@ -157,14 +158,14 @@ def _balanced(queries: Sequence[LabelledQuery], limit: int) -> list[LabelledQuer
 class _FullRanking:
     """Everything that a preset ranks for a request, asked again.
 
+    :param context: the request with its entry nodes.
     :param tools: by id, with their features down to the last gold tool.
     :param whole: whether ``tools`` is everything that the preset ranks.
     """
 
-    query: Query
+    context: QueryContext
     tools: Mapping[str, RankedTool]
     whole: bool
-    entries: tuple[EntryNode, ...]
     in_ego_graphs: frozenset[str]
 
 
@@ -211,7 +212,7 @@ class _Analysis:
             wrong=wrong,
             last=last,
             last_features=ranking.tools[last].reasons.features if ranking and last in ranking.tools else {},
-            entries=tuple(map(self._match, ranking.entries)) if ranking else (),
+            entries=tuple(entry_match(self._snapshot, entry) for entry in ranking.context.entries) if ranking else (),
             error=error,
             names=self._names((*query.tools, *wrong)),
         )
@@ -233,14 +234,13 @@ class _Analysis:
         deepest = max([tool.rank for tool in ranked if tool.id in query.tools] + [min(self._k, most)])
         explained = retriever.retrieve(Request(query=query.text, k=deepest)).tools
         tools |= {tool.id: tool for tool in explained}
-        analysed, _ = analyse(query.text, self._encoder, snapshot.abbreviations)
-        entries = (*ngram_entries(snapshot, analysed, None), *semantic_entries(snapshot, analysed, None))
+        context = QueryContext.begin(Request(query=query.text), snapshot, self._encoder)
+        context.entries += [*ngram_entries(context), *semantic_entries(context)]
         return _FullRanking(
-            query=analysed,
+            context=context,
             tools=tools,
             whole=len(ranked) < most or most == snapshot.tool_count,
-            entries=entries,
-            in_ego_graphs=frozenset(map(snapshot.tool_id, map(int, ensemble_tools(snapshot, entries)))),
+            in_ego_graphs=frozenset(map(snapshot.tool_id, map(int, ensemble_tools(snapshot, context.entries)))),
         )
 
     def _missing(
@@ -253,7 +253,7 @@ class _Analysis:
             scored = ranking.tools.get(tool)
             rank = scored.rank if scored else None
             candidate = True if scored else (False if ranking.whole else None)
-            features = scored.reasons.features if scored else self._text_features(ranking.query, tool)
+            features = scored.reasons.features if scored else self._text_features(ranking.context, tool)
         edges, duplicate = self._evidence.edges(tool, found), self._evidence.near_duplicate(tool, wrong)
         return MissingTool(
             tool_id=tool,
@@ -286,20 +286,12 @@ class _Analysis:
             causes.add(_TOO_MANY)
         return next(cause for cause in CAUSES if cause in causes)
 
-    def _text_features(self, query: Query, tool: str) -> dict[str, float]:
+    def _text_features(self, context: QueryContext, tool: str) -> dict[str, float]:
         number = self._snapshot.find_node(f"tool:{tool}")
         if number is None:
             return {}
-        features = text_features(self._snapshot, query, np.array([number], dtype=np.int64), FUSED)
+        features = compute_features(context, np.array([number], dtype=np.int64), TEXT_FEATURES)
         return {name: round(float(values[0]), 6) for name, values in features.items()}
-
-    def _match(self, entry: EntryNode) -> EntryMatch:
-        return EntryMatch(
-            node=self._snapshot.node_key(entry.node),
-            kind=entry.kind,
-            text=entry.text or self._snapshot.node_text(entry.node)[:120],
-            score=round(entry.score, 6),
-        )
 
 
 def retriever_named(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from eval.graph_quality.edge_files import ExternalEdges, encode_edges, read_gold
 from eval.graph_quality.lexical_edges import lexical_pairs
 from eval.graph_quality.proportion import Proportion
 from eval.graph_quality.tool_pairs import Numbers, Pairs, declared_pairs, derived_pairs, ends, map_ends, undirected
+from ontology.tool import Tool
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["EdgePrecision", "GoldKind", "PrecisionRecall", "Score", "measure_edge_precision", "score"]
@@ -178,9 +178,9 @@ def _views(snapshot: Snapshot, gold: Mapping[str, Pairs]) -> list[_View]:
     views = [_View(suffix="", groups=plain, size=count, gold=by_kind)]
     numbers: dict[str, int] = {}
     sets = plain.copy()
-    for tool, row in enumerate(snapshot.tools):
-        if name := _entity_set(row):
-            sets[tool] = count + numbers.setdefault(name, len(numbers))
+    for number, tool in enumerate(snapshot.tools):
+        if name := _entity_set(tool):
+            sets[number] = count + numbers.setdefault(name, len(numbers))
     if numbers:
         size = count + len(numbers)
         mapped = {kind: map_ends(pairs, count, sets, size) for kind, pairs in by_kind.items()}
@@ -188,9 +188,9 @@ def _views(snapshot: Snapshot, gold: Mapping[str, Pairs]) -> list[_View]:
     return views
 
 
-def _entity_set(row: Mapping[str, Any]) -> str:
+def _entity_set(tool: Tool) -> str:
     """The entity set that a tool works on, with the service that it belongs to; empty where there is none."""
-    metadata = row.get("metadata", {})
+    metadata = tool.metadata
     name = metadata.get("entity_set")
     service = metadata.get("service") or metadata.get("namespace") or metadata.get("app") or ""
     return f"{service} {name}" if name else ""

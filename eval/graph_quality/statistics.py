@@ -75,14 +75,14 @@ class GraphStatistics:
 
 def graph_statistics(snapshot: Snapshot) -> GraphStatistics:
     """The statistics of a snapshot's graph."""
-    counts = snapshot.manifest["counts"]
+    counts = snapshot.manifest.counts
     graph, tools = snapshot.adjacency, snapshot.tool_count
     own = [snapshot.predicates.index(name) for name in _OWN_DOCUMENT if name in snapshot.predicates]
     between_tools = (graph.heads < tools) & (graph.tails < tools) & (graph.heads != graph.tails)
     return GraphStatistics(
         tools=tools,
-        nodes=dict(counts["nodes"]),
-        edges=dict(counts["edges"]),
+        nodes=dict(counts.nodes),
+        edges=dict(counts.edges),
         confidences={name: quartiles for name in _DERIVED if (quartiles := _confidences(snapshot, name))},
         isolated_tools=_untouched(snapshot, ~np.isin(graph.predicates, own)),
         tools_without_tool_edge=_untouched(snapshot, between_tools),

@@ -71,9 +71,9 @@ def derived_pairs(snapshot: Snapshot) -> dict[str, Pairs]:
 def declared_pairs(snapshot: Snapshot) -> Pairs:
     """The pairs (consumer, producer) that the documents declare."""
     found = []
-    for number, row in enumerate(snapshot.tools):
-        for dependency in row.get("depends_on", ()):
-            producer = snapshot.find_node(f"tool:{dependency['tool']}")
+    for number, tool in enumerate(snapshot.tools):
+        for dependency in tool.depends_on:
+            producer = snapshot.find_node(f"tool:{dependency.tool}")
             if producer is not None:
                 found.append((number, producer))
     pairs = np.asarray(found, dtype=np.int64).reshape(-1, 2)

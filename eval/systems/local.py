@@ -10,7 +10,8 @@ from typing import Any
 from eval.system import Ranked
 from inference.encoder import Encoder
 from ontology.digests import code_digest
-from retrieval.retriever import Request, Retriever
+from retrieval.query.request import Request
+from retrieval.retriever import Retriever
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["LocalSystem"]
@@ -40,7 +41,7 @@ class LocalSystem:
             "preset": retriever.name,
             "without": list(without),
             "snapshot_id": snapshot.id,
-            "format_version": snapshot.manifest["format_version"],
+            "format_version": snapshot.manifest.format_version,
             "encoder": encoder.name,
             "encoder_sha256": encoder.digest,
             "reranker": reranker,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from eval.system import System
 from eval.systems.local import LocalSystem
@@ -13,9 +12,8 @@ from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError
 from retrieval.ablations import ABLATIONS, make_ablations
 from retrieval.presets import BASELINES, DEFAULT_PRESET, FAST_PRESET, make_presets
-from retrieval.ranking.fusion import FusionRanker
+from retrieval.ranking.weights import BASELINE_FUSION, FUSION
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot.weights import FUSION
 
 __all__ = ["DEFAULT_SYSTEMS", "GROUPS", "PAPER_FOUR", "make_systems"]
 
@@ -50,11 +48,11 @@ def make_systems(
         if name.startswith(PREFIX):
             systems.append(RemoteSystem(name, snapshot_id=snapshot.id))
         elif name in presets:
-            embedded = FusionRanker.name if name in BASELINES else FUSION
+            embedded = BASELINE_FUSION if name in BASELINES else FUSION
             chosen = embedded if reranker is None or name == FAST_PRESET else reranker.name
             systems.append(LocalSystem(presets[name], snapshot, encoder, reranker=chosen))
         else:
-            without = tuple(switch for switch, on in asdict(ABLATIONS[name]).items() if not on)
+            without = ABLATIONS[name].without
             systems.append(LocalSystem(ablations[name], snapshot, encoder, reranker=FUSION, without=without))
     return systems
 

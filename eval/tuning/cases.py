@@ -1,35 +1,68 @@
-"""Cases: labelled requests whose candidates are known, so that other weights are tried without asking again."""
+"""Cases: labelled requests with their feature matrices, so that other weights are tried without asking again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eval.queries import LabelledQuery
 from inference.arrays import Floats1d
+from ontology.progress import Progress
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.ranking.scoring import Candidates
-from retrieval.retriever import Request
+from retrieval.query.request import Request
+from retrieval.ranking.feature_matrix import FeatureMatrix, feature_matrix
+from retrieval.ranking.ranking import Ranking
+from retrieval.ranking.weights import RankingWeights
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot.weights import RankingWeights
 
-__all__ = ["NEVER", "Cases", "collect", "soft_complete"]
+__all__ = ["NEVER", "Case", "Cases", "collect", "soft_complete"]
 
 NEVER = np.iinfo(np.int64).max
 """The rank of what is not there."""
 _STEEPNESS = 4
 
 
-class Cases:
-    """Requests with their candidates and gold tools.
+def _as_it_is(ranking: Ranking, *, margin: float) -> Ranking:
+    return ranking
 
-    :param gold: numbers of the gold tools of each, at least one; None where one is not in the snapshot.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One request.
+
+    :param matrix: the features of its candidates.
+    :param gold: numbers of the gold tools, at least one; None where one is not in the snapshot.
+    :param complete: completes a ranking of the candidates, as the retriever does with this margin of resolvers.
     """
 
-    def __init__(self, candidates: Sequence[Candidates], gold: Sequence[NDArray[np.int64] | None]) -> None:
-        self._cases = list(zip(candidates, gold, strict=True))
+    matrix: FeatureMatrix
+    gold: NDArray[np.int64] | None = None
+    complete: Callable[..., Ranking] = _as_it_is
+
+    def ranking(self, weights: RankingWeights) -> Ranking:
+        """The ranking that the retriever gives with these weights, tools ascending; these may be more than the candidates."""
+        ranking = Ranking(tools=self.matrix.tools, scores=self.matrix.scores(weights), features={})
+        return self.complete(ranking, margin=weights.resolver_margin)
+
+    def ranked(self, weights: RankingWeights) -> NDArray[np.int64]:
+        """The tools as the retriever ranks them with these weights, best first."""
+        ranking = self.ranking(weights)
+        return ranking.tools[ranking.best(len(ranking.tools))]
+
+    def completed_at(self, weights: RankingWeights) -> int:
+        """The rank at which the request is complete, from 1: that of its last gold tool; or :data:`NEVER`."""
+        return NEVER if self.gold is None else _rank_of_last(self.ranking(weights), self.gold)
+
+
+class Cases:
+    """Requests with their candidates and gold tools."""
+
+    def __init__(self, cases: Sequence[Case]) -> None:
+        self._cases = list(cases)
         self._known: dict[RankingWeights, NDArray[np.int64]] = {}
 
     def __len__(self) -> int:
@@ -37,24 +70,20 @@ class Cases:
 
     def only(self, rows: Iterable[int]) -> Cases:
         """Some of the cases."""
-        some = Cases([], [])
-        some._cases = [self._cases[row] for row in rows]
-        return some
+        return Cases([self._cases[row] for row in rows])
 
     def completed_at(self, weights: RankingWeights) -> NDArray[np.int64]:
-        """The rank at which each request is complete, from 1: that of its last gold tool, or :data:`NEVER`; int64 [cases]."""
+        """The rank at which each request is complete, int64 [cases]; see :meth:`Case.completed_at`."""
         known = self._known.get(weights)
         if known is None:
-            known = np.full(len(self), NEVER, dtype=np.int64)
-            for row, (case, gold) in enumerate(self._cases):
-                if gold is not None:
-                    known[row] = _rank_of_last(*case.completed(weights), gold)
+            known = np.array([case.completed_at(weights) for case in self._cases], dtype=np.int64)
             self._known[weights] = known
         return known
 
 
-def _rank_of_last(scores: Floats1d, tools: NDArray[np.int64], gold: NDArray[np.int64]) -> int:
+def _rank_of_last(ranking: Ranking, gold: NDArray[np.int64]) -> int:
     """The rank of the gold tool that ranks last, without sorting the others; ties are broken as the ranking breaks them."""
+    tools, scores = ranking.tools, ranking.scores
     at = np.searchsorted(tools, gold)
     if not len(tools) or (tools[np.minimum(at, len(tools) - 1)] != gold).any():
         return NEVER
@@ -64,21 +93,20 @@ def _rank_of_last(scores: Floats1d, tools: NDArray[np.int64], gold: NDArray[np.i
 
 
 def collect(
-    retriever: GraphRetriever,
-    snapshot: Snapshot,
-    queries: Sequence[LabelledQuery],
-    progress: Callable[[str, int, int], None],
+    retriever: GraphRetriever, snapshot: Snapshot, queries: Sequence[LabelledQuery], progress: Progress
 ) -> Cases:
-    """Ask the retriever for the candidates of every request.
+    """Find the candidates of every request and compute their features.
 
-    :raises ModelError: when its encoder is down.
+    :raises ModelError: when the retriever's encoder is down.
     """
-    candidates = []
+    cases = []
     for at, query in enumerate(queries):
         progress("candidates", at, len(queries))
-        candidates.append(retriever.candidates(Request(query=query.text)))
+        context = retriever.find_candidates(Request(query=query.text))
+        complete = partial(retriever.complete, context)
+        cases.append(Case(matrix=feature_matrix(context), gold=_numbers(snapshot, query.tools), complete=complete))
     progress("candidates", len(queries), len(queries))
-    return Cases(candidates, [_numbers(snapshot, query.tools) for query in queries])
+    return Cases(cases)
 
 
 def _numbers(snapshot: Snapshot, tools: Sequence[str]) -> NDArray[np.int64] | None:
@@ -90,8 +118,8 @@ def _numbers(snapshot: Snapshot, tools: Sequence[str]) -> NDArray[np.int64] | No
 def soft_complete(ranks_Q: NDArray[np.int64], cutoffs: Sequence[int]) -> Floats1d:
     """CompleteRecall with its step at each cutoff made a slope, averaged over the cutoffs; float32 in [0, 1].
 
-    A request that is complete at rank 11 is nearly what it should be at 10, and fitting should see that. Half of a cutoff's
-    worth is lost between it and the next rank.
+    A request that is complete at rank 11 nearly is at 10, and the search over weights needs to see that. Half of a cutoff's
+    value is lost between it and the next rank.
     """
     shares_KQ = ranks_Q / (np.asarray(cutoffs, dtype=np.float64)[:, None] + 0.5)
     soft: Floats1d = (1.0 / (1.0 + shares_KQ**_STEEPNESS)).mean(axis=0).astype(np.float32)

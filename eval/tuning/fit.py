@@ -18,7 +18,7 @@ from eval.tuning.cases import Cases, soft_complete
 from eval.tuning.labels import folds
 from eval.tuning.weight_search import ORIGIN, Point, distance, search, weights_at
 from ontology.progress import Progress, no_progress
-from retrieval.snapshot.weights import RankingWeights
+from retrieval.ranking.weights import RankingWeights
 
 __all__ = ["Fitted", "fit_weights"]
 

@@ -14,7 +14,7 @@ from eval.tuning.fit import fit_weights
 from eval.tuning.labels import Labels
 from eval.tuning.verdict import Ranks, RecallChange, changes, cutoffs_for, rejection
 from ontology.progress import Progress, no_progress
-from retrieval.snapshot.weights import SHIPPED, RankingWeights
+from retrieval.ranking.weights import SHIPPED, RankingWeights
 
 __all__ = ["Tuning", "tune_weights"]
 

@@ -23,7 +23,7 @@ from eval.report.numbers import counted, percent, points
 from eval.tuning.labels import Labels
 from eval.tuning.tuning import Tuning
 from eval.tuning.verdict import RecallChange
-from retrieval.snapshot.weights import SHIPPED
+from retrieval.ranking.weights import SHIPPED
 
 __all__ = ["basis", "changes_table", "tuning_document", "tuning_to_json", "weights_table"]
 
@@ -45,10 +45,10 @@ def tuning_to_json(tuning: Tuning, labels: Labels) -> dict[str, Any]:
             "not_completable": round(tuning.not_completable, 6),
         },
         "weights": {
-            "shipped": asdict(SHIPPED),
-            "before": asdict(tuning.before),
-            "fitted": asdict(tuning.weights),
-            "folds": [asdict(weights) for weights in tuning.fold_weights],
+            "shipped": dict(SHIPPED),
+            "before": dict(tuning.before),
+            "fitted": dict(tuning.weights),
+            "folds": [dict(weights) for weights in tuning.fold_weights],
         },
         "strength": None if math.isinf(tuning.strength) else tuning.strength,
         "held_out": [_change(change) for change in tuning.held_out],

@@ -7,17 +7,17 @@ hundred requests, and searches over different folds meet at the same points, whi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from typing import TypeAlias
 
-from retrieval.snapshot.weights import SHIPPED, RankingWeights
+from retrieval.ranking.features import TEXT_FEATURES
+from retrieval.ranking.weights import SHIPPED, RankingWeights
 
 __all__ = ["ORIGIN", "Point", "distance", "search", "weights_at"]
 
 Point: TypeAlias = tuple[int, ...]
 """Half octaves from each shipped weight, in the order of :class:`RankingWeights`; :data:`_OFF` is a feature switched off."""
 
-_NAMES = tuple(asdict(SHIPPED))
+_NAMES = tuple(SHIPPED)
 _MOST = 7  # times or parts of eleven
 _OFF = -100
 _STEPS = (4, 2, 1)
@@ -28,10 +28,9 @@ ORIGIN: Point = (0,) * len(_NAMES)
 
 def weights_at(point: Point) -> RankingWeights:
     """The weights at a point."""
-    shipped = asdict(SHIPPED)
     return RankingWeights(
         **{
-            name: 0.0 if at == _OFF else round(shipped[name] * 2 ** (at / 2), 6)
+            name: 0.0 if at == _OFF else round(SHIPPED[name] * 2 ** (at / 2), 6)
             for name, at in zip(_NAMES, point, strict=True)
         }
     )
@@ -74,7 +73,7 @@ def _neighbours(point: Point, axis: int, step: int) -> Iterator[Point]:
 def _in_bounds(point: Point) -> bool:
     """Whether no weight is out of reach, and some text feature is on."""
     reached = all(at == _OFF or -_MOST <= at <= _MOST for at in point)
-    return reached and any(at != _OFF for at in point[: len(SHIPPED.fusion)])
+    return reached and any(at != _OFF for at in point[: len(TEXT_FEATURES)])
 
 
 def _centred(point: Point) -> Point:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
 from research.enterprise_benchmark import read_rows
+from retrieval.query.request import MAX_K, Request
 from retrieval.ranking.confidence import RANKS, BackgroundStatistics, background_statistics, tool_evidence
-from retrieval.retriever import MAX_K, Request
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot_engine import open_engine
 

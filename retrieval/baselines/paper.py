@@ -15,10 +15,11 @@ from egotools.values import Response
 from inference.arrays import Floats1d
 from inference.encoder import Encoder
 from ontology.errors import MissingExtraError, ModelError
-from retrieval.query.query import analyse
-from retrieval.ranking.fusion import FusionRanker, Ranker, order, rank_or_fuse
-from retrieval.response import Stages, respond
-from retrieval.retriever import Request
+from retrieval.query.context import QueryContext
+from retrieval.query.request import Request
+from retrieval.ranking.rankers import FusionRanker, Ranker, rank_with_fallback
+from retrieval.ranking.ranking import Ranking
+from retrieval.response import respond
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["TOKENISERS", "HybridRetriever", "LexicalRetriever", "SemanticRetriever", "spacy_tokens"]
@@ -76,34 +77,27 @@ class SemanticRetriever:
     name = "semantic"
 
     def __init__(self, snapshot: Snapshot, encoder: Encoder) -> None:
-        self._snapshot = snapshot
-        self._encoder = encoder
+        self.snapshot = snapshot
+        self.encoder = encoder
 
     def retrieve(self, request: Request) -> Response:
-        """The top k tools by cosine.
+        """The best k tools by cosine.
 
-        :raises ModelError: when the encoder is dead; there is nothing else to go by.
+        :raises ModelError: when the encoder is down: there is no fallback.
         """
-        stages = Stages(request)
-        with stages.stage("encode"):
-            query, fallbacks = analyse(request.query, self._encoder, self._snapshot.abbreviations)
-        if query.vector_D is None:
-            raise ModelError(fallbacks[0], subject=self._encoder.name, remedy="Ask the preset bm25-regex-title")
-        with stages.stage("entry"):
-            tools, scores = self.nearest(query.vector_D, request)
-        return respond(
-            self._snapshot,
-            request,
-            stages,
-            preset=self.name,
-            tools=tools.tolist(),
-            scores=scores,
-            features={"cosine_text": scores},
-        )
+        context = QueryContext.begin(request, self.snapshot, self.encoder)
+        if context.query.vector_D is None:
+            raise ModelError(context.fallbacks[0], subject=self.encoder.name, remedy="Use the preset bm25-regex-title")
+        with context.stage("entry"):
+            ranking = self.nearest(context, request.k)
+        return respond(context, ranking, preset=self.name)
 
-    def nearest(self, query_D: Floats1d, request: Request) -> tuple[NDArray[np.int64], Floats1d]:
-        """The top k tools with their cosines."""
-        return self._snapshot.vectors.nearest(query_D, request.k, allowed=allowed_tools(self._snapshot, request))
+    def nearest(self, context: QueryContext, k: int) -> Ranking:
+        """The best k tools by cosine, best first; none where the query has no vector."""
+        if context.query.vector_D is None:
+            return _ranking(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32), "cosine_text")
+        only_tools = self.snapshot.only_tools(context.allowed)
+        return _ranking(*self.snapshot.vectors.nearest(context.query.vector_D, k, allowed=only_tools), "cosine_text")
 
 
 class LexicalRetriever:
@@ -121,91 +115,61 @@ class LexicalRetriever:
         self._lock = threading.Lock()
 
     def retrieve(self, request: Request) -> Response:
-        """The top k tools by BM25; tools without any word of the request are left out."""
-        stages = Stages(request)
-        with stages.stage("entry"):
-            tools, scores = self.best(request)
-        return respond(
-            self._snapshot,
-            request,
-            stages,
-            preset=self.name,
-            tools=tools.tolist(),
-            scores=scores,
-            features={"bm25": scores},
-        )
+        """The best k tools by BM25; tools without any word of the request are left out."""
+        context = QueryContext.begin(request, self._snapshot, None)
+        with context.stage("entry"):
+            ranking = self.best(context, request.k)
+        return respond(context, ranking, preset=self.name)
 
-    def best(self, request: Request) -> tuple[NDArray[np.int64], Floats1d]:
-        """The top k tools with their scores."""
-        tokens = self._tokenise([request.query])[0]
+    def best(self, context: QueryContext, k: int) -> Ranking:
+        """The best k tools by BM25, best first."""
+        tokens = self._tokenise([context.query.text])[0]
         with self._lock:  # the first request builds the index, the others wait for it
             index = self._index
         if index is None:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+            return _ranking(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32), "bm25")
         scores = np.asarray(index.get_scores(tokens), dtype=np.float32)
-        allowed = allowed_tools(self._snapshot, request)[: len(scores)]
+        allowed = self._snapshot.only_tools(context.allowed)[: len(scores)]
         tools = np.flatnonzero(allowed & (scores != 0)).astype(np.int64)
-        best = order(scores[tools], tools, request.k)
-        return tools[best], scores[tools[best]]
+        ranking = _ranking(tools, scores[tools], "bm25")
+        return ranking.take(ranking.best(k))
 
     @cached_property
     def _index(self) -> Any:
         from rank_bm25 import BM25Okapi
 
-        texts = []
-        for row in self._snapshot.tools:
-            title = row.get("metadata", {}).get("title") or row["name"]
-            texts.append(f"{title} {row['description']}" if self._title else row["description"])
+        texts = [
+            f"{tool.title} {tool.description}" if self._title else tool.description for tool in self._snapshot.tools
+        ]
         documents = self._tokenise(texts)
         return BM25Okapi(documents) if any(documents) else None
 
 
 class HybridRetriever:
-    """The top 10 of semantic and of lexical search, joined and reranked."""
+    """The top 10 of semantic and of lexical search, joined and reranked.
+
+    :param ranker: None for the embedded fusion, which is also the fallback where the ranker's model is down.
+    """
 
     name = "hybrid"
 
-    def __init__(
-        self,
-        semantic: SemanticRetriever,
-        lexical: LexicalRetriever,
-        snapshot: Snapshot,
-        encoder: Encoder,
-        ranker: Ranker | None = None,
-    ) -> None:
+    def __init__(self, semantic: SemanticRetriever, lexical: LexicalRetriever, ranker: Ranker | None = None) -> None:
         self._semantic = semantic
         self._lexical = lexical
-        self._snapshot = snapshot
-        self._encoder = encoder
-        self._fusion = FusionRanker(snapshot)
+        self._fusion = FusionRanker()
         self._ranker = ranker or self._fusion
 
     def retrieve(self, request: Request) -> Response:
-        """The union, reranked, the top k: at most 20 tools."""
-        stages = Stages(request)
-        with stages.stage("encode"):
-            query, fallbacks = analyse(request.query, self._encoder, self._snapshot.abbreviations)
-        top = Request(query=request.query, k=_TOP, filters=request.filters, deadline=request.deadline)
-        with stages.stage("entry"):
-            pools = [self._lexical.best(top)[0]]
-            if query.vector_D is not None:
-                pools.append(self._semantic.nearest(query.vector_D, top)[0])
-            tools = np.unique(np.concatenate(pools))
-        with stages.stage("rank"):
-            ranking, late = rank_or_fuse(self._ranker, self._fusion, query, tools)
-            best = order(ranking.scores, tools, request.k)
-        return respond(
-            self._snapshot,
-            request,
-            stages,
-            preset=self.name,
-            tools=tools[best].tolist(),
-            scores=ranking.scores[best],
-            features={name: values[best] for name, values in ranking.features.items()},
-            fallbacks=(*fallbacks, *late),
-        )
+        """The best k of the union, which has at most 20 tools."""
+        context = QueryContext.begin(request, self._semantic.snapshot, self._semantic.encoder)
+        with context.stage("entry"):
+            pools = [self._lexical.best(context, _TOP), self._semantic.nearest(context, _TOP)]
+            context.candidates = np.unique(np.concatenate([pool.tools for pool in pools]))
+        with context.stage("rank"):
+            ranking = rank_with_fallback(context, self._ranker, self._fusion)
+        return respond(context, ranking, preset=self.name)
 
 
-def allowed_tools(snapshot: Snapshot, request: Request) -> NDArray[np.bool_]:
-    """The tools that a request may see, as a mask over all nodes, bool [nodes]."""
-    return snapshot.only_tools(snapshot.allowed(request.filters))
+def _ranking(tools: NDArray[np.int64], scores: Floats1d, feature: str) -> Ranking:
+    """A ranking by one feature."""
+    return Ranking(tools=tools, scores=scores, features={feature: scores})

@@ -1,11 +1,8 @@
-"""Completion: a ranking in, the same with what its best tools cannot do without; the last step of ego graph retrieval."""
+"""Completion, the last step of ego graph retrieval: the tools that the best tools of a ranking need."""
 
 from __future__ import annotations
 
 from functools import cache, partial
-
-import numpy as np
-from numpy.typing import NDArray
 
 from retrieval.completion.dependencies import (
     DEPENDS_ON,
@@ -14,51 +11,46 @@ from retrieval.completion.dependencies import (
     expand_dependencies,
     transitive_dependencies,
 )
-from retrieval.completion.resolvers import ResolversOf, complete, contains_identifier, resolvers
-from retrieval.query.query import Query
-from retrieval.ranking.fusion import Ranking
+from retrieval.completion.resolvers import (
+    RESOLVED_BY,
+    ResolversOf,
+    boost_resolvers,
+    contains_identifier,
+    resolvers,
+)
+from retrieval.config import RetrievalConfig
+from retrieval.query.context import QueryContext
+from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["Completion"]
 
 
 class Completion:
-    """Resolvers first, then what tools depend on: a resolver may have needs of its own.
+    """Boosts resolvers, then expands dependencies: a resolver may have dependencies of its own. Thread-safe."""
 
-    :param boosts: whether the resolvers of the best tools are lifted.
-    :param expands: whether what the best tools depend on is.
-    """
-
-    def __init__(self, snapshot: Snapshot, *, boosts: bool, expands: bool) -> None:
-        # A snapshot never changes: what a tool needs is looked up once.
+    def __init__(self, snapshot: Snapshot, config: RetrievalConfig) -> None:
+        # A snapshot never changes, so what a tool needs is computed once.
         self._resolvers_of: ResolversOf | None = None
-        if boosts and "resolved_by" in snapshot.predicates:
+        if config.resolver_boost and RESOLVED_BY in snapshot.predicates:
             self._resolvers_of = cache(partial(resolvers, snapshot))
-        self._needs_of: dict[bool, DependenciesOf] = {}
-        if expands and DEPENDS_ON in snapshot.predicates:
+        self._dependencies_of: dict[bool, DependenciesOf] = {}
+        if config.dependency_expansion and DEPENDS_ON in snapshot.predicates:
             direct = cache(partial(direct_dependencies, snapshot))
-            self._needs_of = {
-                given: cache(partial(transitive_dependencies, direct, given=given)) for given in (False, True)
+            self._dependencies_of = {
+                identified: cache(partial(transitive_dependencies, direct, identified=identified))
+                for identified in (False, True)
             }
 
-    def __call__(
-        self,
-        ranking: Ranking,
-        query: Query,
-        tools: NDArray[np.int64],
-        allowed: NDArray[np.bool_] | None,
-        *,
-        margin: float,
-    ) -> tuple[Ranking, NDArray[np.int64]]:
-        """The ranking completed, and its tools, which may be more.
+    def complete(self, context: QueryContext, ranking: Ranking, *, margin: float) -> Ranking:
+        """The completed ranking, which may have more tools.
 
-        :param tools: the candidates, ascending; ``ranking`` has one score for each.
-        :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
-        :param margin: as in :func:`retrieval.completion.resolvers.complete`.
+        :param margin: as in :func:`retrieval.completion.resolvers.boost_resolvers`.
         """
+        identified = contains_identifier(context.query.text)
         if self._resolvers_of is not None:
-            ranking = complete(ranking, query, tools, self._resolvers_of, margin=margin)
-        if self._needs_of and len(tools):
-            needs_of = self._needs_of[contains_identifier(query.text)]
-            ranking, tools = expand_dependencies(ranking, tools, needs_of, allowed=allowed)
-        return ranking, tools
+            ranking = boost_resolvers(ranking, self._resolvers_of, margin=margin, identified=identified)
+        if self._dependencies_of and len(ranking.tools):
+            dependencies_of = self._dependencies_of[identified]
+            ranking = expand_dependencies(ranking, dependencies_of, allowed=context.allowed)
+        return ranking

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import mmap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,9 @@ from numpy.typing import NDArray
 from ontology.errors import SnapshotCorruptError
 from retrieval.index.mapped_array import mapped
 
-__all__ = ["Picked", "Records", "Texts", "write_records", "write_texts"]
+__all__ = ["Records", "Texts", "write_records", "write_texts"]
+
+_T = TypeVar("_T")
 
 
 def write_records(path: Path, rows: Iterable[Any]) -> int:
@@ -73,41 +76,37 @@ class Texts:
         return (self[number] for number in range(len(self)))
 
 
-class Records:
-    """Rows of a JSON-lines file by number, without reading the file.
+class Records(Generic[_T]):
+    """Rows of a JSON-lines file by number, decoded one at a time.
 
     :param path: the file's path without an ending.
+    :param decode: makes a record of a row's JSON value.
     :raises SnapshotCorruptError: when the offsets do not fit the file.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, decode: Callable[[Any], _T]) -> None:
         self._lines = Texts(path, ".jsonl")
+        self._decode = decode
+        self._numbers: NDArray[np.int64] = np.arange(len(self._lines))
 
-    def __len__(self) -> int:
-        return len(self._lines)
+    def only(self, numbers: NDArray[np.int64]) -> Records[_T]:
+        """Some of the records, numbered anew in the order given.
 
-    def __getitem__(self, row: int) -> Any:
-        return json.loads(self._lines[row])
-
-    def __iter__(self) -> Iterator[Any]:
-        return map(json.loads, self._lines)
-
-
-class Picked:
-    """Some of the records, numbered anew in the order given.
-
-    :param numbers: of the records, [picked].
-    """
-
-    def __init__(self, records: Records | Picked, numbers: NDArray[np.int64]) -> None:
-        self._records = records
-        self._numbers = numbers
+        :param numbers: of these records, [rows].
+        """
+        some = copy.copy(self)
+        some._numbers = self._numbers[numbers]
+        return some
 
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def __getitem__(self, row: int) -> Any:
-        return self._records[int(self._numbers[row])]
+    def __getitem__(self, row: int) -> _T:
+        return self._decode(self.json_value(row))
 
-    def __iter__(self) -> Iterator[Any]:
-        return (self._records[number] for number in self._numbers.tolist())
+    def json_value(self, row: int) -> Any:
+        """The JSON value of a row, for callers that need a part of it and not the record."""
+        return json.loads(self._lines[int(self._numbers[row])])
+
+    def __iter__(self) -> Iterator[_T]:
+        return (self[row] for row in range(len(self)))

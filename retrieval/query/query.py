@@ -1,4 +1,4 @@
-"""The analysed request: its vector, its index terms and its n-grams, each made once; and the same of its clauses."""
+"""The analysed request: its vector, its index terms and its n-grams, computed once; and the same of its clauses."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from inference.arrays import Floats1d
 from inference.encoder import Encoder
-from ontology.errors import ModelError
 from retrieval.index.analysis import ngrams, terms
-from retrieval.query.decompose import clauses
+from retrieval.query.decompose import decompose
 
 __all__ = ["Clause", "Query", "analyse"]
 
@@ -18,8 +17,8 @@ __all__ = ["Clause", "Query", "analyse"]
 class Clause:
     """A part of a request, or all of it.
 
-    :param vector_D: L2-normalised, float32 [D], or None when the encoder is down.
-    :param terms: index terms in order, repeats kept.
+    :param vector_D: L2-normalised, float32 [D], or None where there is no encoder.
+    :param terms: index terms in order, with repeats.
     """
 
     text: str
@@ -29,45 +28,34 @@ class Clause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query(Clause):
-    """A request as the stages of retrieval see it.
+    """A whole request.
 
     :param ngrams: distinct canonical n-grams, longest first.
-    :param clauses: its parts in order, where it has several and they were asked for.
+    :param clauses: its clauses in order, where it has several and was decomposed.
     """
 
     ngrams: tuple[str, ...]
     clauses: tuple[Clause, ...] = ()
 
 
-def analyse(
-    text: str, encoder: Encoder | None, abbreviations: Mapping[str, str], *, split: bool = False
-) -> tuple[Query, tuple[str, ...]]:
-    """Analyse a request; the second value says what had to be left out and why.
+def analyse(text: str, encoder: Encoder | None, abbreviations: Mapping[str, str], *, decomposed: bool = False) -> Query:
+    """Analyse a request. The request and its clauses are encoded in one call.
 
-    :param encoder: None where no vector is wanted.
-    :param split: whether its clauses are wanted too.
+    :param encoder: None for no vectors.
+    :param decomposed: whether the clauses are analysed too.
+    :raises ModelError: when the encoder is down.
     """
-    parts = clauses(text) if split else (text,)
-    texts = (text, *parts) if len(parts) > 1 else (text,)
-    vectors, fallbacks = _encode(texts, encoder)
-    whole, *rest = (
+    clauses = decompose(text) if decomposed else (text,)
+    texts = (text, *clauses) if len(clauses) > 1 else (text,)
+    vectors: Sequence[Floats1d | None] = [None] * len(texts) if encoder is None else list(encoder.encode(list(texts)))
+    whole, *parts = (
         Clause(text=part, vector_D=vector_D, terms=tuple(terms(part)))
         for part, vector_D in zip(texts, vectors, strict=True)
     )
-    query = Query(
+    return Query(
         text=text,
         vector_D=whole.vector_D,
         terms=whole.terms,
         ngrams=tuple(ngrams(text, abbreviations)),
-        clauses=tuple(rest),
+        clauses=tuple(parts),
     )
-    return query, fallbacks
-
-
-def _encode(texts: Sequence[str], encoder: Encoder | None) -> tuple[list[Floats1d | None], tuple[str, ...]]:
-    if encoder is not None:
-        try:
-            return list(encoder.encode(list(texts))), ()
-        except ModelError as error:
-            return [None] * len(texts), (f"no semantic matching: {error.problem}",)
-    return [None] * len(texts), ()

@@ -1,33 +1,54 @@
-"""Clause votes: each part of a request has one vote, and shares it among the tools that answer it.
+"""Clause fusion: each clause of a request shares one unit of score among the tools that match it best.
 
-A request for five things is near to none of the five tools by an average. So every clause votes for itself: its vote goes to
-the few tools that answer it best, and a tool that is the best for one clause is not outdone by one that is fair for all.
-What the request as a whole says steadies the vote where a clause is short or vague.
+A request for five things is near to none of the five tools on average. So each clause is matched by itself (late fusion with
+a softmax per clause), and a tool that is the best for one clause is not outranked by one that is fair for all. The score of
+the whole request counts too, for a clause that is short or vague.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from inference.arrays import Floats1d, Floats2d
+from retrieval.query.context import QueryContext
+from retrieval.query.query import Clause
+from retrieval.ranking.features import Compute, bm25, cosine_name, cosine_text
+from retrieval.ranking.fusion import standardise
 
-__all__ = ["CLAUSE_FEATURES", "votes"]
+__all__ = ["clause_scores", "fuse_clauses"]
 
-CLAUSE_FEATURES: Mapping[str, float] = {"cosine_text": 1.0, "cosine_name": 0.5, "bm25_whole": 1.0}
-"""What tells how well a tool answers a clause, and how much each counts."""
-_SHARPNESS = 2.0  # standard deviations of a clause's scores into the exponent
-_STEADINESS = 1.25  # and those of the whole request
+# What a clause is matched by, with the weight of each; added up in this order.
+_CLAUSE_FEATURES: tuple[tuple[Compute, float], ...] = ((cosine_text, 1.0), (cosine_name, 0.5), (bm25("whole"), 1.0))
+_CLAUSE_FACTOR = 2.0  # of the z-score of a clause in the exponent
+_WHOLE_FACTOR = 1.25  # of the z-score of the whole request in the exponent
 
 
-def votes(clauses_CT: Floats2d, whole_T: Floats1d) -> Floats1d:
-    """The votes that each tool gets, float32 [tools], >= 0, together one for each clause.
+def clause_scores(context: QueryContext) -> Floats2d:
+    """How well each candidate matches each clause, z-scores, float32 [clauses, tools]; no row where there is no candidate.
 
-    :param clauses_CT: how well each tool answers each clause, standardised, float32 [clauses, tools].
-    :param whole_T: the standardised score of the whole request, float32 [tools].
+    A request that has no clauses is one.
     """
-    logits_CT = _SHARPNESS * clauses_CT + _STEADINESS * whole_T
+    if not len(context.candidates):
+        return np.empty((0, 0), dtype=np.float32)
+    return np.stack([_scores(context, clause) for clause in context.query.clauses or (context.query,)])
+
+
+def _scores(context: QueryContext, clause: Clause) -> Floats1d:
+    total = np.zeros(len(context.candidates), dtype=np.float32)
+    for compute, weight in _CLAUSE_FEATURES:
+        values = compute(context, clause, context.candidates)
+        if values is not None:
+            total += weight * standardise(values)
+    return standardise(total)
+
+
+def fuse_clauses(clauses_CT: Floats2d, whole_T: Floats1d) -> Floats1d:
+    """The share of the clauses that each tool gets, float32 [tools], >= 0; the sum is the number of clauses.
+
+    :param clauses_CT: as :func:`clause_scores` gives them, float32 [clauses, tools].
+    :param whole_T: z-scores for the whole request, float32 [tools].
+    """
+    logits_CT = _CLAUSE_FACTOR * clauses_CT + _WHOLE_FACTOR * whole_T
     shares_CT = np.exp(logits_CT - logits_CT.max(axis=1, keepdims=True))
     shares_CT /= shares_CT.sum(axis=1, keepdims=True)
     total: Floats1d = shares_CT.sum(axis=0).astype(np.float32)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.arrays import Floats1d, Floats2d
-from retrieval.query.query import Query
+from retrieval.query.context import QueryContext
+from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = [
@@ -72,10 +73,6 @@ class Confidence:
         expected = float(np.sort(self.probabilities)[-RANKS:].sum())
         beyond = expected - np.cumsum(self.probabilities[best])
         return best[: int((beyond > _MAX_EXPECTED_MISSED).sum()) + 1]
-
-    def of(self, best: NDArray[np.int64]) -> Confidence:
-        """The same confidence with the probabilities of these positions, in this order."""
-        return replace(self, probabilities=self.probabilities[best])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,21 +158,18 @@ class ConfidenceModel:
         self._calibration = calibration
         self._background = background_statistics(snapshot, calibration.background_BD)
 
-    def estimate(self, query: Query, tools: NDArray[np.int64], scores: Floats1d) -> Confidence | None:
-        """The confidence in a ranking; None where the query has no vector or there is no candidate.
-
-        :param tools: numbers of the candidates, ascending.
-        :param scores: one a candidate, of any scale; higher is better.
-        """
-        if query.vector_D is None or not len(tools):
+    def estimate(self, context: QueryContext, ranking: Ranking) -> Confidence | None:
+        """The confidence in a ranking of all candidates; None where the query has no vector or there is no candidate."""
+        vector_D = context.query.vector_D
+        if vector_D is None or not len(ranking.tools):
             return None
-        best = float(self._snapshot.vectors.similarities(query.vector_D, tools).max())
+        best = float(self._snapshot.vectors.similarities(vector_D, ranking.tools).max())
         calibration = self._calibration
-        answerable = float(_probability(calibration.answerable, self._background.evidence(query.vector_D, best)))
+        answerable = float(_probability(calibration.answerable, self._background.evidence(vector_D, best)))
         return Confidence(
             answerable=answerable,
             unanswerable=answerable < calibration.threshold,
-            probabilities=_probability(calibration.needed, tool_evidence(scores)),
+            probabilities=_probability(calibration.needed, tool_evidence(ranking.scores)),
         )
 
 

@@ -12,32 +12,22 @@ At every moment ``CURRENT`` names a whole snapshot or does not exist.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from ontology.errors import NotFoundError, SnapshotError
 from ontology.files import disk_errors, flush_to_disk, replacing
+from retrieval.snapshot.layout import Layout
+from retrieval.snapshot.manifest import file_digest
 
-__all__ = [
-    "MANIFEST",
-    "SNAPSHOTS",
-    "content_id",
-    "current_snapshot",
-    "file_digest",
-    "publish",
-    "staging_folder",
-    "write_manifest",
-]
+__all__ = ["SNAPSHOTS", "current_snapshot", "publish", "staging_folder"]
 
-MANIFEST = "manifest.json"
 _CURRENT = "CURRENT"
 SNAPSHOTS = "snapshots"
+"""The folder of a store that holds its snapshots."""
 _PREFIX = ".building-"
 _REMEDY = "Check permissions and free space, and build again. The published snapshot is unchanged"
 
@@ -56,29 +46,6 @@ def staging_folder(store: Path) -> Iterator[Path]:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def write_manifest(folder: Path, said: dict[str, Any]) -> str:
-    """Write the manifest over everything in the folder; returns the snapshot id, a hash of all content.
-
-    :param said: what the manifest says beside the files: format version, ontology, models, counts.
-    """
-    files = {
-        path.name: {"bytes": path.stat().st_size, "sha256": file_digest(path)}
-        for path in sorted(folder.iterdir())
-        if path.name != MANIFEST
-    }
-    content = {**said, "files": files}
-    snapshot_id = content_id(content)
-    manifest = json.dumps({"snapshot_id": snapshot_id, **content}, sort_keys=True, ensure_ascii=False, indent=1)
-    (folder / MANIFEST).write_text(manifest + "\n", encoding="utf-8")
-    return snapshot_id
-
-
-def content_id(said: Mapping[str, Any]) -> str:
-    """The id of a snapshot: 16 hex digits of the SHA-256 over what its manifest says, file hashes included."""
-    text = json.dumps(said, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def publish(store: Path, folder: Path, snapshot_id: str) -> Path:
@@ -107,7 +74,7 @@ def current_snapshot(store: Path) -> Path:
 
     :raises NotFoundError: when nothing was published there.
     """
-    if (store / MANIFEST).is_file():
+    if Layout(store).manifest.is_file():
         return store
     try:
         snapshot_id = (store / _CURRENT).read_text(encoding="utf-8").strip()
@@ -120,15 +87,9 @@ def current_snapshot(store: Path) -> Path:
     if not snapshot_id or "/" in snapshot_id or snapshot_id.startswith("."):
         raise SnapshotError("CURRENT does not name a snapshot", subject=str(store / _CURRENT), remedy="Build again")
     folder = store / SNAPSHOTS / snapshot_id
-    if not (folder / MANIFEST).is_file():
+    if not Layout(folder).manifest.is_file():
         raise NotFoundError("CURRENT names a snapshot that is not there", subject=str(folder), remedy="Build again")
     return folder
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file, hex."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _same(target: Path, folder: Path) -> bool:

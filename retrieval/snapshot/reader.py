@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotVersionError
+from ontology.errors import NotFoundError, SnapshotCorruptError
 from ontology.tool import Tool
 from ontology.tool_text import tool_text
 from retrieval.index.adjacency import read_adjacency
 from retrieval.index.bm25 import read_bm25
 from retrieval.index.lookup import Lookup
-from retrieval.index.records import Picked, Records, Texts
+from retrieval.index.records import Records, Texts
 from retrieval.index.text_fields import FIELDS, NAMES
 from retrieval.index.vectors import NodeVectors
-from retrieval.snapshot.layout import FORMAT_VERSION
-from retrieval.snapshot.publish import MANIFEST, content_id, current_snapshot, file_digest
-from retrieval.snapshot.weights import read_weights
+from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
+from retrieval.snapshot.layout import FILTERS, KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
+from retrieval.snapshot.manifest import FileInfo, Manifest, file_digest, read_manifest
+from retrieval.snapshot.publish import current_snapshot
 
 __all__ = ["Snapshot", "open_snapshot"]
 
@@ -38,80 +37,60 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
     :raises SnapshotVersionError: when it has another format version.
     :raises SnapshotCorruptError: naming the file that is missing, truncated or altered.
     """
-    folder = current_snapshot(store)
-    manifest = _read_manifest(folder)
-    version = manifest.get("format_version")
-    if version != FORMAT_VERSION:
-        raise SnapshotVersionError(
-            f"the snapshot has format version {version}; this egotools reads {FORMAT_VERSION}",
-            subject=str(folder),
-            remedy="Build it again with this egotools, or serve it with the one that wrote it",
-        )
+    layout = Layout(current_snapshot(store))
+    manifest = read_manifest(layout)
     if verify:
-        _verify(folder, manifest)
+        _verify(layout, manifest)
     try:
-        return Snapshot(folder, manifest)
+        return Snapshot(layout, manifest)
     except (OSError, ValueError, EOFError, RuntimeError) as error:
-        raise SnapshotCorruptError(f"the snapshot cannot be read: {error}", subject=str(folder)) from error
+        raise SnapshotCorruptError(f"the snapshot cannot be read: {error}", subject=str(layout.folder)) from error
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    path = folder / MANIFEST
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SnapshotCorruptError(f"the manifest cannot be read: {error}", subject=str(path)) from error
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
-        raise SnapshotCorruptError("the manifest lists no files", subject=str(path), remedy="Build again")
-    return manifest
-
-
-def _verify(folder: Path, manifest: Mapping[str, Any]) -> None:
-    files: Mapping[str, Mapping[str, Any]] = manifest["files"]
+def _verify(layout: Layout, manifest: Manifest) -> None:
     with ThreadPoolExecutor(max_workers=2) as pool:  # hashing releases the interpreter lock
-        checks = [pool.submit(_check_file, folder / name, said) for name, said in sorted(files.items())]
+        checks = [pool.submit(_check_file, layout.folder / name, info) for name, info in sorted(manifest.files.items())]
         for check in checks:
             check.result()
-    said = {key: value for key, value in manifest.items() if key != "snapshot_id"}
-    if content_id(said) != manifest.get("snapshot_id"):
-        raise SnapshotCorruptError("the manifest was altered", subject=str(folder / MANIFEST), remedy="Build again")
 
 
-def _check_file(path: Path, said: Mapping[str, Any]) -> None:
+def _check_file(path: Path, info: FileInfo) -> None:
     remedy = "Build again, or publish an older snapshot"
     if not path.is_file():
         raise SnapshotCorruptError("the file is missing", subject=str(path), remedy=remedy)
     size = path.stat().st_size
-    if size != said.get("bytes"):
-        raise SnapshotCorruptError(
-            f"the file has {size} bytes, not {said.get('bytes')}", subject=str(path), remedy=remedy
-        )
-    if file_digest(path) != said.get("sha256"):
+    if size != info.bytes:
+        raise SnapshotCorruptError(f"the file has {size} bytes, not {info.bytes}", subject=str(path), remedy=remedy)
+    if file_digest(path) != info.sha256:
         raise SnapshotCorruptError("the file was altered (SHA-256 differs)", subject=str(path), remedy=remedy)
 
 
 class Snapshot:
-    """Read access to one snapshot. Thread-safe; nothing in it ever changes."""
+    """Read access to one snapshot. Thread-safe and immutable.
 
-    def __init__(self, folder: Path, manifest: Mapping[str, Any]) -> None:
+    :param layout: where its files are.
+    """
+
+    def __init__(self, layout: Layout, manifest: Manifest) -> None:
+        folder = layout.folder
+        self.layout = layout
         self.folder = folder
         self.manifest = manifest
-        self.id: str = manifest["snapshot_id"]
-        self.weights = read_weights(manifest, subject=str(folder / MANIFEST))
-        self.predicates: tuple[str, ...] = tuple(manifest["predicates"])
-        self.abbreviations: Mapping[str, str] = manifest["abbreviations"]
-        self.tools = Records(folder / "tools")
-        self.nodes = Records(folder / "nodes")
-        self._node_keys = Texts(folder / "node_keys")
-        self.edges: Records | Picked = Records(folder / "edges")
+        self.id = manifest.snapshot_id
+        self.predicates = manifest.predicates
+        self.abbreviations: Mapping[str, str] = manifest.abbreviations
+        self.tools = Records(layout.tools, Tool.from_json)
+        self.nodes = Records(layout.nodes, NodeRecord.from_json)
+        self.edges = Records(layout.edges, EdgeRecord.from_json)
+        self._node_keys = Texts(layout.node_keys)
         self.adjacency = read_adjacency(folder)
-        self.vectors = NodeVectors(folder, "nodes", often=len(self.tools))
-        self.name_vectors = NodeVectors(folder, "names")
+        self.vectors = NodeVectors(folder, NODE_VECTORS, often=len(self.tools))
+        self.name_vectors = NodeVectors(folder, NAME_VECTORS)
         self.fields = {field: read_bm25(folder, field, len(self.tools)) for field in FIELDS}
         self.names_index = read_bm25(folder, NAMES, len(self.tools))
-        self.ngrams = Lookup(folder, "ngrams")
-        self._keys = Lookup(folder, "keys")
-        self._filters = Lookup(folder, "filters")
+        self.ngrams = Lookup(folder, NGRAMS)
+        self._keys = Lookup(folder, KEYS)
+        self._filters = Lookup(folder, FILTERS)
 
     @property
     def tool_count(self) -> int:
@@ -120,7 +99,11 @@ class Snapshot:
 
     def tool(self, number: int) -> Tool:
         """The tool with this number."""
-        return Tool.from_json(self.tools[number])
+        return self.tools[number]
+
+    def required_parameters(self, number: int) -> list[str]:
+        """The names of a tool's required inputs; the whole tool is not decoded, which costs ten times as much."""
+        return [row["name"] for row in self.tools.json_value(number)["parameters"] if row["required"]]
 
     def tool_id(self, number: int) -> str:
         """The id of the tool with this number."""
@@ -149,8 +132,7 @@ class Snapshot:
 
     def node_text(self, number: int) -> str:
         """The text of a node that is embedded and shown."""
-        text: str = tool_text(self.tool(number)) if number < self.tool_count else self.nodes[number]["text"]
-        return text
+        return tool_text(self.tool(number)) if number < self.tool_count else self.nodes[number].text
 
     def allowed(self, filters: Mapping[str, tuple[str, ...]]) -> NDArray[np.bool_] | None:
         """The nodes that a filtered request may see, bool [nodes]; None when nothing is filtered.
@@ -178,16 +160,22 @@ class Snapshot:
         return mask
 
     def without(self, predicates: Collection[str]) -> Snapshot:
-        """This snapshot with the edges of these predicates out of sight, under the same id: for measuring, not for serving."""
+        """This snapshot without the edges of these predicates, under the same id: for measurements, not for serving."""
         hidden = [number for number, name in enumerate(self.predicates) if name in predicates]
         kept = np.flatnonzero(~np.isin(self.adjacency.predicates, hidden))
-        seen = copy.copy(self)
-        seen.edges = Picked(self.edges, kept)
-        seen.adjacency = self.adjacency.only(kept)
-        vars(seen).pop("tool_degrees", None)  # counted over all edges, if it was asked before
-        return seen
+        view = copy.copy(self)
+        view.edges = self.edges.only(kept)
+        view.adjacency = self.adjacency.only(kept)
+        vars(view).pop("tool_degrees", None)  # cached, and counted over all edges
+        return view
 
-    def rarity(self, node: int) -> float:
+    def ego_tools(self, node: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+        """The allowed tools in the 1-hop ego graph of a node, itself included, ascending and distinct."""
+        around = np.append(self.adjacency.neighbours(node), node)
+        tools = np.unique(around[around < self.tool_count]).astype(np.int64)
+        return tools if allowed is None else tools[allowed[tools]]
+
+    def idf(self, node: int) -> float:
         """Inverse document frequency of a node over the tools, > 0: ``ln(1 + tools / (1 + tools it touches))``."""
         return math.log1p(self.tool_count / (1 + int(self.tool_degrees[node])))
 

@@ -1,4 +1,4 @@
-"""Another version of a snapshot: the same content, ranked with other weights."""
+"""Another version of a snapshot: the same content with other ranking weights."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 
 from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError
-from retrieval.snapshot.publish import content_id, current_snapshot, publish, staging_folder, write_manifest
+from retrieval.snapshot.manifest import RankingSection, write_manifest
+from retrieval.snapshot.publish import current_snapshot, publish, staging_folder
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot.weights import MANIFEST_KEY, SHIPPED, RankingWeights, weights_to_json
 
-__all__ = ["publish_weighed", "published_id"]
+__all__ = ["publish_reweighted", "published_id"]
 
 
 def published_id(store: Path) -> str:
@@ -22,27 +22,25 @@ def published_id(store: Path) -> str:
         return ""
 
 
-def publish_weighed(snapshot: Snapshot, store: Path, weights: RankingWeights, *, replaces: str) -> str:
-    """Publish the snapshot's content with these weights in a store; returns the id of the new version.
+def publish_reweighted(snapshot: Snapshot, store: Path, ranking: RankingSection | None, *, replaces: str) -> str:
+    """Publish the snapshot's content with other weights in a store; returns the id of the new version.
 
     The files are shared with the snapshot where the file system can, and copied where it cannot. With the shipped weights
     the version is the one that the build wrote, under its id.
 
+    :param ranking: the weights; None for the shipped ones.
     :param replaces: what the store published when the work began (:func:`published_id`).
-    :raises SnapshotError: when the store publishes something else by now, which may be of a newer catalogue.
+    :raises SnapshotError: when the store publishes another snapshot by now, perhaps of a newer catalogue.
     :raises SnapshotCorruptError: when a file is no longer what the manifest says.
-    :raises StorageError: when the disk refuses; what was published before still serves.
+    :raises StorageError: when the disk refuses a write; the published snapshot is unchanged then.
     """
-    said = {key: value for key, value in snapshot.manifest.items() if key not in ("snapshot_id", MANIFEST_KEY)}
-    if weights != SHIPPED:
-        said[MANIFEST_KEY] = weights_to_json(weights)
     with staging_folder(store) as folder:
-        for name in sorted(said["files"]):
-            _share(snapshot.folder / name, folder / name)
-        snapshot_id = write_manifest(folder, {key: value for key, value in said.items() if key != "files"})
-        if snapshot_id != content_id(said):
+        for name in sorted(snapshot.manifest.files):
+            _share(snapshot.layout.folder / name, folder / name)
+        manifest = write_manifest(folder, snapshot.manifest.model_copy(update={"ranking": ranking}))
+        if manifest.files != snapshot.manifest.files:
             raise SnapshotCorruptError(
-                "a file was altered while it was copied", subject=str(snapshot.folder), remedy="Build again"
+                "a file was altered while it was copied", subject=str(snapshot.layout.folder), remedy="Build again"
             )
         if published_id(store) != replaces:
             raise SnapshotError(
@@ -50,12 +48,12 @@ def publish_weighed(snapshot: Snapshot, store: Path, weights: RankingWeights, *,
                 subject=str(store),
                 remedy="Tune that one",
             )
-        publish(store, folder, snapshot_id)
-    return snapshot_id
+        publish(store, folder, manifest.snapshot_id)
+    return manifest.snapshot_id
 
 
 def _share(source: Path, target: Path) -> None:
-    """Link a file that will never change; copy it where it cannot be linked: another disk, or one without links."""
+    """Link a file, which never changes; copy it where it cannot be linked: another disk, or one without links."""
     try:
         os.link(source, target)
     except FileNotFoundError as error:

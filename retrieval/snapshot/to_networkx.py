@@ -1,10 +1,9 @@
-"""The tool graph of a snapshot, as NetworkX again: for exports and for looking around."""
+"""The tool graph of a snapshot as a NetworkX graph, for exports and for exploration."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ontology.triple import Provenance
 from retrieval.snapshot.reader import Snapshot
 
 if TYPE_CHECKING:
@@ -17,31 +16,28 @@ def snapshot_graph(snapshot: Snapshot) -> nx.MultiDiGraph[str]:
     """The graph that the snapshot was written from: same nodes, edges, keys and attributes."""
     import networkx as nx
 
-    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(ontology=snapshot.manifest["ontology"]["name"])
+    graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(ontology=snapshot.manifest.ontology.name)
     keys: list[str] = []
-    for number, row in enumerate(snapshot.nodes):
+    for number, node in enumerate(snapshot.nodes):
         key = snapshot.node_key(number)
         keys.append(key)
         graph.add_node(
             key,
-            type=row["type"],
+            type=node.type,
             id=key.partition(":")[2],
-            name=row["name"],
+            name=node.name,
             text=snapshot.node_text(number),
             degree=snapshot.adjacency.degree(number),
-            surface_forms=tuple((form, count) for form, count in row["forms"]),
+            surface_forms=node.surface_forms,
         )
     adjacency = snapshot.adjacency
-    for number, row in enumerate(snapshot.edges):
-        details: dict[str, Any] = {name: value for name, value in row.items() if name != "key"}
-        details["provenance"] = tuple(Provenance(*said) for said in details.get("provenance", ()))
-        details["phrases"] = tuple(details.get("phrases", ()))
+    for number, edge in enumerate(snapshot.edges):
         graph.add_edge(
             keys[adjacency.head(number)],
             keys[adjacency.tail(number)],
-            key=row["key"],
+            key=edge.key,
             predicate=snapshot.predicates[adjacency.predicates[number]],
             confidence=float(adjacency.confidences[number]),
-            **details,
+            **edge.attributes(),
         )
     return graph

@@ -20,8 +20,9 @@ from retrieval.index.name_coverage import make_coverage, name_terms
 from retrieval.index.records import write_records, write_texts
 from retrieval.index.text_fields import FIELDS, NAMES, filter_terms
 from retrieval.index.vectors import write_vectors
-from retrieval.snapshot.layout import FORMAT_VERSION
-from retrieval.snapshot.publish import write_manifest
+from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
+from retrieval.snapshot.layout import FILTERS, KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
+from retrieval.snapshot.manifest import Counts, EncoderInfo, Manifest, OntologyVersion, write_manifest
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -51,25 +52,26 @@ class SnapshotContent:
 
 def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable[[str], None] = lambda _: None) -> str:
     """Write everything and then the manifest; returns the snapshot id. Equal content gives equal bytes."""
+    layout = Layout(folder)
     order = _node_order(content)
     numbers = {key: number for number, key in enumerate(order)}
     progress("tools and graph")
-    write_records(folder / "tools", (tool.to_json() for tool in content.tools))
-    write_texts(folder / "node_keys", order)
-    write_records(folder / "nodes", _node_rows(content.graph, order))
-    edges = _write_edges(folder, content.graph, numbers, sorted(content.ontology.predicates))
-    write_lookup(folder, "keys", numbers.items())
-    write_lookup(folder, "ngrams", _ngram_entries(content.graph, order))
-    write_lookup(folder, "filters", ((term, i) for i, tool in enumerate(content.tools) for term in filter_terms(tool)))
+    write_records(layout.tools, (tool.to_json() for tool in content.tools))
+    write_texts(layout.node_keys, order)
+    write_records(layout.nodes, (NodeRecord.of(content.graph.nodes[key]).to_json() for key in order))
+    edges = _write_edges(layout, content.graph, numbers, sorted(content.ontology.predicates))
+    write_lookup(folder, KEYS, numbers.items())
+    write_lookup(folder, NGRAMS, _ngram_entries(content.graph, order))
+    write_lookup(folder, FILTERS, ((term, i) for i, tool in enumerate(content.tools) for term in filter_terms(tool)))
     progress("lexical indexes")
     for field, text_of in FIELDS.items():
         write_postings(folder, field, make_postings(terms(text_of(tool)) for tool in content.tools))
     write_postings(folder, NAMES, make_coverage([name_terms(tool) for tool in content.tools]))
     progress("vectors")
-    write_vectors(folder, "nodes", content.encoder.encode([content.graph.nodes[key]["text"] for key in order]))
+    write_vectors(folder, NODE_VECTORS, content.encoder.encode([content.graph.nodes[key]["text"] for key in order]))
     names = content.encoder.encode([" ".join(words(tool.title)) for tool in content.tools])
-    write_vectors(folder, "names", names, searched=False)
-    return write_manifest(folder, _manifest(content, edges))
+    write_vectors(folder, NAME_VECTORS, names, searched=False)
+    return write_manifest(folder, _manifest(content, edges)).snapshot_id
 
 
 def _node_order(content: SnapshotContent) -> list[str]:
@@ -78,19 +80,8 @@ def _node_order(content: SnapshotContent) -> list[str]:
     return tools + others
 
 
-def _node_rows(graph: nx.MultiDiGraph[str], order: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for key in order:
-        node: dict[str, Any] = graph.nodes[key]
-        yield {
-            "type": node["type"],
-            "name": node["name"],
-            "text": node["text"] if node["type"] != "tool" else "",  # a tool's text is made from its record
-            "forms": [[form, count] for form, count in node.get("surface_forms", ())],
-        }
-
-
 def _write_edges(
-    folder: Path, graph: nx.MultiDiGraph[str], numbers: Mapping[str, int], predicates: Sequence[str]
+    layout: Layout, graph: nx.MultiDiGraph[str], numbers: Mapping[str, int], predicates: Sequence[str]
 ) -> Counter[str]:
     rows = sorted(
         ((numbers[head], numbers[tail], str(key), data) for head, tail, key, data in graph.edges(keys=True, data=True)),
@@ -98,23 +89,12 @@ def _write_edges(
     )
     known = {name: number for number, name in enumerate(predicates)}
     write_adjacency(
-        folder,
+        layout.folder,
         len(numbers),
         [(head, tail, known[data["predicate"]], data["confidence"]) for head, tail, _, data in rows],
     )
-    write_records(folder / "edges", (_edge_row(key, data) for _, _, key, data in rows))
+    write_records(layout.edges, (EdgeRecord.of(key, data).to_json() for _, _, key, data in rows))
     return Counter(data["predicate"] for *_, data in rows)
-
-
-def _edge_row(key: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    row: dict[str, Any] = {"key": key}
-    for name, value in data.items():
-        if name in ("predicate", "confidence") or value in ((), "", None):
-            continue
-        if name == "provenance":
-            value = [[p.tool_id, p.field, p.extractor, p.start, p.end] for p in value]
-        row[name] = value
-    return row
 
 
 def _ngram_entries(graph: nx.MultiDiGraph[str], order: Sequence[str]) -> Iterator[tuple[str, int]]:
@@ -125,27 +105,15 @@ def _ngram_entries(graph: nx.MultiDiGraph[str], order: Sequence[str]) -> Iterato
             yield found, number
 
 
-def _manifest(content: SnapshotContent, edges: Counter[str]) -> dict[str, Any]:
-    nodes = Counter(kind for _, kind in content.graph.nodes(data="type"))
-    return {
-        "format_version": FORMAT_VERSION,
-        "created_by": content.created_by,
-        "ontology": {
-            "name": content.ontology.name,
-            "version": content.ontology.version,
-            "sha256": content.ontology.digest,
-        },
-        "predicates": sorted(content.ontology.predicates),
-        "encoder": {
-            "name": content.encoder.name,
-            "sha256": content.encoder.digest,
-            "dimensions": content.encoder.dimensions,
-        },
-        "extractor": content.extractor,
-        "abbreviations": dict(sorted(content.abbreviations.items())),
-        "counts": {
-            "tools": len(content.tools),
-            "nodes": dict(sorted(nodes.items())),
-            "edges": dict(sorted(edges.items())),
-        },
-    }
+def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:
+    ontology, encoder = content.ontology, content.encoder
+    nodes: Counter[str] = Counter(node["type"] for _, node in content.graph.nodes(data=True))
+    return Manifest(
+        created_by=content.created_by,
+        ontology=OntologyVersion(name=ontology.name, version=ontology.version, sha256=ontology.digest),
+        predicates=tuple(sorted(ontology.predicates)),
+        encoder=EncoderInfo(name=encoder.name, sha256=encoder.digest, dimensions=encoder.dimensions),
+        extractor=content.extractor,
+        abbreviations=dict(sorted(content.abbreviations.items())),
+        counts=Counts(tools=len(content.tools), nodes=dict(sorted(nodes.items())), edges=dict(sorted(edges.items()))),
+    )

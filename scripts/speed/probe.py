@@ -77,7 +77,7 @@ def _probe(store: Path, rounds: int) -> InProcess:
 
 def _stages(engine: SnapshotEngine, preset: str, queries: Sequence[str], rounds: int) -> dict[str, list[float]]:
     """Stage → milliseconds of every request."""
-    from retrieval.retriever import Request
+    from retrieval.query.request import Request
 
     retriever = engine.retriever(preset)
     stages: dict[str, list[float]] = {}

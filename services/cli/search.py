@@ -22,7 +22,7 @@ def search_local(
     store: Path, query: str, *, k: int, preset: str, filters: Filters, auto_k: bool = False
 ) -> dict[str, Any]:
     """Ask the published snapshot of a store, in this process; the answer as JSON values."""
-    from retrieval.retriever import Request
+    from retrieval.query.request import Request
     from retrieval.snapshot_engine import open_engine
 
     request = Request(query=query, k=k, filters=filters, auto_k=auto_k)

@@ -42,7 +42,7 @@ def _keys(snapshot: Snapshot, entity: str) -> list[str]:
         if snapshot.find_node(key) is not None:
             return [key]
     name = canonical_name(entity, snapshot.abbreviations)
-    keyed = [f"{kind}:{name}" for kind in snapshot.manifest["counts"]["nodes"] if kind != "tool"]
+    keyed = [f"{kind}:{name}" for kind in snapshot.manifest.counts.nodes if kind != "tool"]
     found = [key for key in keyed if snapshot.find_node(key) is not None]
     return found or [snapshot.node_key(int(number)) for number in snapshot.ngrams[name]]
 
@@ -50,13 +50,13 @@ def _keys(snapshot: Snapshot, entity: str) -> list[str]:
 def _node(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
     center = ego.center
     number = snapshot.find_node(center.key)
-    row = snapshot.nodes[number] if number is not None else {"forms": []}
+    forms = snapshot.nodes[number].surface_forms if number is not None else ()
     found: dict[str, Any] = {
         "key": center.key,
         "type": center.type,
         "name": center.name,
         "degree": center.degree,
-        "forms": row["forms"],
+        "forms": [[form, count] for form, count in forms],
         "edges": [
             {
                 "head": edge.head,

@@ -91,7 +91,7 @@ def _check_store(store: Path) -> Summary:
     from retrieval.snapshot.reader import open_snapshot
 
     snapshot = open_snapshot(store, verify=True)
-    return {"snapshot_id": snapshot.id, "files": len(snapshot.manifest["files"]), "tools": snapshot.tool_count}
+    return {"snapshot_id": snapshot.id, "files": len(snapshot.manifest.files), "tools": snapshot.tool_count}
 
 
 def _show(summaries: Mapping[str, Summary], findings: Sequence[_Finding], *, as_json: bool) -> None:

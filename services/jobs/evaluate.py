@@ -26,9 +26,9 @@ from ontology.errors import InvalidArgumentError, MissingExtraError
 from ontology.files import write_file
 from ontology.progress import Progress
 from retrieval.presets import DEFAULT_PRESET
-from retrieval.retriever import MAX_K
+from retrieval.query.request import MAX_K
+from retrieval.ranking.weights import FUSION
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot.weights import FUSION
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.jobs.plans import EvaluationPlan
 from services.rerankers import open_reranker

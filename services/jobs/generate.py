@@ -66,7 +66,7 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
     catalogue = Catalogue.of(snapshot, load_ontology(plan.ontology))
     # Answers of a model are cached on the disk. The rules are faster than reading a cache.
     with only_writer(plan.out), ResultCache(plan.out / "cache.sqlite" if model else None) as cache:
-        encoder = CachedEncoder(load_encoder(snapshot.manifest["encoder"]["name"]), cache)
+        encoder = CachedEncoder(load_encoder(snapshot.manifest.encoder.name), cache)
         steps = (
             _steps(catalogue, encoder)
             if model is None

@@ -21,11 +21,12 @@ from ontology.files import write_file
 from ontology.progress import Progress
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import DEFAULT_PRESET
-from retrieval.retriever import MAX_K
-from retrieval.snapshot.publish import MANIFEST, SNAPSHOTS
+from retrieval.query.request import MAX_K
+from retrieval.ranking.weights import SHIPPED, ranking_section, weights_of
+from retrieval.snapshot.layout import Layout
+from retrieval.snapshot.publish import SNAPSHOTS
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot.reweight import publish_weighed, published_id
-from retrieval.snapshot.weights import SHIPPED
+from retrieval.snapshot.reweight import publish_reweighted, published_id
 from retrieval.snapshot_engine import open_engine
 from services.jobs.plans import TuningPlan
 
@@ -98,12 +99,12 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
     cases = collect(retriever, snapshot, labels.queries.queries, progress)
     seconds["candidates"] = time.perf_counter() - started
     started = time.perf_counter()
-    tuning = tune_weights(cases, labels, before=snapshot.weights, k=plan.k, seed=plan.seed, progress=progress)
+    tuning = tune_weights(cases, labels, before=weights_of(snapshot), k=plan.k, seed=plan.seed, progress=progress)
     seconds["fit"] = time.perf_counter() - started
     published = ""
     if not tuning.reason:
         progress("publish", 0, 0)
-        published = publish_weighed(snapshot, store, tuning.weights, replaces=replaces)
+        published = publish_reweighted(snapshot, store, ranking_section(tuning.weights), replaces=replaces)
         _copy_build_report(snapshot, store, published)
     return _report(
         Tuned(
@@ -129,7 +130,7 @@ def _target_store(plan: TuningPlan) -> Path:
         )
     if plan.out is not None:
         return plan.out
-    if not (plan.snapshot / MANIFEST).is_file():
+    if not Layout(plan.snapshot).manifest.is_file():
         return plan.snapshot
     folder = plan.snapshot.resolve().parent
     if folder.name != SNAPSHOTS:

@@ -1,18 +1,25 @@
-"""Requests of the contract, checked field by field before anything is run for them."""
+"""Messages of the contract as requests, checked field by field before anything runs for them."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import InvalidArgumentError
-from retrieval.retriever import Request
-from services.server.limiter import Turn
+from retrieval.query.request import Request
 
-__all__ = ["Ask", "TurnRequest", "read_neighbors", "read_page", "read_retrieve", "read_schema_format", "read_tool_id"]
+__all__ = [
+    "Neighborhood",
+    "Page",
+    "decode_neighborhood",
+    "decode_page",
+    "decode_request",
+    "decode_schema_format",
+    "decode_tool_id",
+    "page_token",
+]
 
 _DEFAULT_K = 10
 _MAX_FILTER_KEYS = 32
@@ -24,7 +31,9 @@ _MAX_NEIGHBORS = 1_000
 _MAX_PREDICATES = 64
 _DEFAULT_PAGE = 100
 _MAX_PAGE = 5_000
-_FORMATS = {
+_TOKEN_VERSION = "1"
+_MAX_OFFSET_DIGITS = 12
+_FORMATS: dict[int, str] = {
     pb.SCHEMA_FORMAT_NONE: "none",
     pb.SCHEMA_FORMAT_OPENAI: "openai",
     pb.SCHEMA_FORMAT_ANTHROPIC: "anthropic",
@@ -32,161 +41,132 @@ _FORMATS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnRequest(Request):
-    """A request that also ends, at its next stage, when its caller is gone."""
+class Neighborhood(NamedTuple):
+    """The part of the graph that is asked for: a node, predicates without repetition, the largest number of edges."""
 
-    turn: Turn
-
-    def check_deadline(self, stage: str) -> None:
-        """Raise DeadlineError when the caller is gone, or its time over, before ``stage``."""
-        self.turn.check(stage)
+    node: str
+    predicates: tuple[str, ...]
+    limit: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """One retrieval that was checked and waits for its turn.
+class Page(NamedTuple):
+    """One page of the tool ids."""
 
-    :param schema_format: ``none``, ``openai``, ``anthropic`` or ``mcp``.
-    """
-
-    preset: str
-    schema_format: str
-    request: Callable[[Turn], TurnRequest] = field(repr=False)
-    query_chars: int
-    k: int
-    explain: bool
+    offset: int
+    size: int
 
 
-def read_retrieve(message: pb.RetrieveRequest) -> Ask:
-    """Check one retrieval.
+def decode_request(message: pb.RetrieveRequest) -> Request:
+    """The request of one retrieval; its schema format is checked too.
 
     :raises InvalidArgumentError: naming the field.
     """
-    k = message.k if message.HasField("k") else _DEFAULT_K
-    schema_format = read_schema_format(message.schema_format)
-    filters = _filters(message)
-    checked = Request(query=message.query, k=k, filters=filters, explain=message.explain, auto_k=message.auto_k)
-
-    def request(turn: Turn) -> TurnRequest:
-        return TurnRequest(
-            query=checked.query,
-            k=k,
-            filters=filters,
-            explain=checked.explain,
-            auto_k=checked.auto_k,
-            deadline=turn.deadline,
-            turn=turn,
-        )
-
-    return Ask(
-        preset=message.preset,
-        schema_format=schema_format,
-        request=request,
-        query_chars=len(message.query),
-        k=k,
+    decode_schema_format(message.schema_format)
+    return Request(
+        query=message.query,
+        k=message.k if message.HasField("k") else _DEFAULT_K,
+        filters=_filters(message),
         explain=message.explain,
+        auto_k=message.auto_k,
     )
 
 
 def _filters(message: pb.RetrieveRequest) -> dict[str, tuple[str, ...]]:
     if len(message.filters) > _MAX_FILTER_KEYS:
-        raise _wrong("filters", f"there are {len(message.filters)} keys; at most {_MAX_FILTER_KEYS} are taken")
+        raise _invalid("filters", f"there are {len(message.filters)} keys; at most {_MAX_FILTER_KEYS} are taken")
     filters: dict[str, tuple[str, ...]] = {}
     for key in sorted(message.filters):
-        values = message.filters[key].values
+        values, field = message.filters[key].values, f"filters.{key[:100]}"
         if not key:
-            raise _wrong("filters", "a key is empty", "Name the metadata that is filtered by")
+            raise _invalid("filters", "a key is empty", "Name the metadata that is filtered by")
         if not values:
-            raise _wrong(
-                f"filters.{key[:100]}", "the key has no values", "Give the allowed values, or leave the key out"
-            )
+            raise _invalid(field, "the key has no values", "Give the allowed values, or leave the key out")
         if len(values) > _MAX_FILTER_VALUES:
-            raise _wrong(
-                f"filters.{key[:100]}", f"there are {len(values)} values; at most {_MAX_FILTER_VALUES} are taken"
-            )
+            raise _invalid(field, f"there are {len(values)} values; at most {_MAX_FILTER_VALUES} are taken")
         if len(key) > _MAX_FILTER_CHARS or any(not 0 < len(value) <= _MAX_FILTER_CHARS for value in values):
-            raise _wrong(f"filters.{key[:100]}", f"keys and values have 1 to {_MAX_FILTER_CHARS:,} characters")
+            raise _invalid(field, f"keys and values have 1 to {_MAX_FILTER_CHARS:,} characters")
         filters[key] = tuple(values)
     return filters
 
 
-def read_schema_format(number: int) -> str:
+def decode_schema_format(number: int) -> str:
     """The name of a schema format.
 
     :raises InvalidArgumentError: when there is none of that number.
     """
-    name = _FORMATS.get(number)  # type: ignore[call-overload]
+    name = _FORMATS.get(number)
     if name is None:
-        raise _wrong(
+        raise _invalid(
             "schema_format", f"there is no schema format {number}", f"Use one of {', '.join(_FORMATS.values())}"
         )
-    return str(name)
+    return name
 
 
-def read_tool_id(tool_id: str) -> str:
+def decode_tool_id(message: pb.GetToolRequest) -> str:
     """A tool id of possible length.
 
     :raises InvalidArgumentError: when it is empty or too long.
     """
-    return _key("id", tool_id)
+    return _key("id", message.id)
 
 
-def read_neighbors(message: pb.NeighborsRequest) -> tuple[str, tuple[str, ...], int]:
-    """The node, the predicates without repetition, and the limit.
+def decode_neighborhood(message: pb.NeighborsRequest) -> Neighborhood:
+    """The part of the graph that is asked for.
 
     :raises InvalidArgumentError: naming the field.
     """
     limit = message.limit if message.HasField("limit") else _DEFAULT_NEIGHBORS
     if not 1 <= limit <= _MAX_NEIGHBORS:
-        raise _wrong("limit", f"limit must be from 1 to {_MAX_NEIGHBORS:,}, not {limit}")
+        raise _invalid("limit", f"limit must be from 1 to {_MAX_NEIGHBORS:,}, not {limit}")
     if len(message.predicates) > _MAX_PREDICATES:
-        raise _wrong("predicates", f"there are {len(message.predicates)}; at most {_MAX_PREDICATES} are taken")
+        raise _invalid("predicates", f"there are {len(message.predicates)}; at most {_MAX_PREDICATES} are taken")
     if any(len(predicate) > _MAX_FILTER_CHARS for predicate in message.predicates):
-        raise _wrong("predicates", f"a predicate has more than {_MAX_FILTER_CHARS:,} characters")
-    return _key("node", message.node), tuple(dict.fromkeys(message.predicates)), limit
+        raise _invalid("predicates", f"a predicate has more than {_MAX_FILTER_CHARS:,} characters")
+    return Neighborhood(_key("node", message.node), tuple(dict.fromkeys(message.predicates)), limit)
 
 
-def read_page(message: pb.GetCatalogRequest, snapshot_id: str) -> tuple[int, int]:
-    """Offset and size of the page that is asked for.
+def decode_page(message: pb.GetCatalogRequest, snapshot_id: str) -> Page:
+    """The page that is asked for.
 
     :raises InvalidArgumentError: naming the field; also for a token of another snapshot.
     """
     size = message.page_size if message.HasField("page_size") else _DEFAULT_PAGE
     if not 0 <= size <= _MAX_PAGE:
-        raise _wrong("page_size", f"page_size must be from 0 to {_MAX_PAGE:,}, not {size}")
+        raise _invalid("page_size", f"page_size must be from 0 to {_MAX_PAGE:,}, not {size}")
     if not message.page_token:
-        return 0, size
-    version, offset, snapshot = _token(message.page_token)
-    if version != "1" or not offset.isascii() or not offset.isdecimal() or len(offset) > 12:
-        raise _wrong("page_token", "this is no page token of this server", "Hand back next_page_token as it came")
+        return Page(0, size)
+    version, offset, snapshot = _token_parts(message.page_token)
+    is_offset = offset.isascii() and offset.isdecimal() and len(offset) <= _MAX_OFFSET_DIGITS
+    if version != _TOKEN_VERSION or not is_offset:
+        raise _invalid("page_token", "this is no page token of this server", "Hand back next_page_token as it came")
     if snapshot != snapshot_id:
-        raise _wrong("page_token", "the token is of another snapshot", "Start again without a page token")
-    return int(offset), size
+        raise _invalid("page_token", "the token is of another snapshot", "Start again without a page token")
+    return Page(int(offset), size)
 
 
-def next_token(offset: int, snapshot_id: str) -> str:
+def page_token(offset: int, snapshot_id: str) -> str:
     """The token of the page that starts at ``offset``."""
-    return base64.urlsafe_b64encode(f"1:{offset}:{snapshot_id}".encode()).decode("ascii")
+    return base64.urlsafe_b64encode(f"{_TOKEN_VERSION}:{offset}:{snapshot_id}".encode()).decode("ascii")
 
 
-def _token(text: str) -> tuple[str, str, str]:
+def _token_parts(token: str) -> tuple[str, str, str]:
+    """Version, offset and snapshot id; empty where the text is no token."""
     try:
         version, offset, snapshot = (
-            base64.b64decode(text.encode(), altchars=b"-_", validate=True).decode().split(":", 2)
+            base64.b64decode(token.encode(), altchars=b"-_", validate=True).decode().split(":", 2)
         )
     except (ValueError, binascii.Error):  # also UnicodeDecodeError
         return "", "", ""
     return version, offset, snapshot
 
 
-def _key(name: str, text: str) -> str:
+def _key(field: str, text: str) -> str:
     if not text.strip():
-        raise _wrong(name, f"the {name} is empty", "Say which")
+        raise _invalid(field, f"the {field} is empty", f"Give the {field}")
     if len(text) > _MAX_NODE_CHARS:
-        raise _wrong(name, f"the {name} has {len(text):,} characters; at most {_MAX_NODE_CHARS:,} are taken")
+        raise _invalid(field, f"the {field} has {len(text):,} characters; at most {_MAX_NODE_CHARS:,} are taken")
     return text
 
 
-def _wrong(name: str, problem: str, remedy: str = "") -> InvalidArgumentError:
-    return InvalidArgumentError(problem, subject=name, remedy=remedy)
+def _invalid(field: str, problem: str, remedy: str = "") -> InvalidArgumentError:
+    return InvalidArgumentError(problem, subject=field, remedy=remedy)

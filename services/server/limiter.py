@@ -31,19 +31,12 @@ class Turn:
     queued_ms: float = 0.0
     abandoned: threading.Event = field(default_factory=threading.Event)
 
-    def check(self, stage: str) -> None:
-        """Raise DeadlineError when the caller is gone, or its time over, before ``stage``."""
-        if self.abandoned.is_set():
-            raise DeadlineError("the caller no longer waits", subject=stage)
-        if time.monotonic() >= self.deadline:
-            raise DeadlineError("the deadline passed before this stage", subject=stage)
-
 
 class Limiter:
     """Runs blocking work on a bounded pool of threads, for one event loop.
 
     A place is free again only when its thread is: a thread cannot be stopped from outside, so an abandoned call keeps
-    its place until its next ``Turn.check``, and there are never more threads at work than ``workers``.
+    its place until its next stage, and there are never more threads at work than ``workers``.
 
     :param workers: calls that run at once.
     :param queue: calls that may wait.

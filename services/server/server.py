@@ -22,7 +22,7 @@ from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError
 from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
-from retrieval.retriever import Request
+from retrieval.query.request import Request
 from retrieval.snapshot_engine import open_engine
 from services.rerankers import open_reranker
 from services.server.health import Health

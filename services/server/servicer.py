@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 import grpc
@@ -12,15 +13,15 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import DeadlineError, EgotoolsError, InvalidArgumentError, NotReadyError
 from retrieval.engine import Engine
+from retrieval.query.request import Request
 from services.schemas.call_schema import tool_schema_json
 from services.server.decode import (
-    Ask,
-    next_token,
-    read_neighbors,
-    read_page,
-    read_retrieve,
-    read_schema_format,
-    read_tool_id,
+    decode_neighborhood,
+    decode_page,
+    decode_request,
+    decode_schema_format,
+    decode_tool_id,
+    page_token,
 )
 from services.server.encode import catalog_message, ego_graph_message, response_message, tool_message
 from services.server.error_status import error_message
@@ -49,38 +50,38 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         """Answer from ``engine`` from the next call on."""
         self._engine = engine
 
-    async def Retrieve(self, request: pb.RetrieveRequest, context: _Context) -> pb.RetrieveResponse:
+    async def Retrieve(self, message: pb.RetrieveRequest, context: _Context) -> pb.RetrieveResponse:
         """The tools that one request needs."""
         engine = self._ready()
-        ask = read_retrieve(request)
-        note(k=ask.k, query_chars=ask.query_chars)
-        response = await self._run(context, lambda turn: _retrieve(engine, ask, turn))
+        request = decode_request(message)
+        note(k=request.k, query_chars=len(request.query))
+        response = await self._run(context, lambda turn: _retrieve(engine, message, request, turn))
         note(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
         return response
 
-    async def RetrieveBatch(self, request: pb.RetrieveBatchRequest, context: _Context) -> pb.RetrieveBatchResponse:
+    async def RetrieveBatch(self, message: pb.RetrieveBatchRequest, context: _Context) -> pb.RetrieveBatchResponse:
         """The tools that each of several requests needs."""
         engine = self._ready()
-        count = len(request.requests)
+        count = len(message.requests)
         if not 1 <= count <= self._settings.max_batch:
             raise InvalidArgumentError(
                 f"a batch has 1 to {self._settings.max_batch} requests, not {count}",
                 subject="requests",
                 remedy="Split it into several calls" if count else "",
             )
-        asks = [_read(message) for message in request.requests]
-        note(batch=count, query_chars=sum(ask.query_chars for ask in asks if isinstance(ask, Ask)))
-        results = await self._run(context, lambda turn: [_result(engine, ask, turn) for ask in asks])
+        decoded = [_decoded(each) for each in message.requests]
+        note(batch=count, query_chars=sum(len(each.query) for each in decoded if isinstance(each, Request)))
+        pairs = list(zip(message.requests, decoded, strict=True))
+        results = await self._run(context, lambda turn: [_result(engine, *pair, turn) for pair in pairs])
         note(errors=sum(result.HasField("error") for result in results))
         return pb.RetrieveBatchResponse(results=results)
 
-    async def GetTool(self, request: pb.GetToolRequest, context: _Context) -> pb.GetToolResponse:
+    async def GetTool(self, message: pb.GetToolRequest, context: _Context) -> pb.GetToolResponse:
         """One tool in full."""
         engine = self._ready()
-        tool_id, schema_format = read_tool_id(request.id), read_schema_format(request.schema_format)
+        tool_id, schema_format = decode_tool_id(message), decode_schema_format(message.schema_format)
 
         def work(turn: Turn) -> pb.GetToolResponse:
-            turn.check("tool")
             tool = engine.tool(tool_id)
             return pb.GetToolResponse(
                 tool=tool_message(tool),
@@ -90,29 +91,27 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
 
         return await self._run(context, work)
 
-    async def Neighbors(self, request: pb.NeighborsRequest, context: _Context) -> pb.NeighborsResponse:
+    async def Neighbors(self, message: pb.NeighborsRequest, context: _Context) -> pb.NeighborsResponse:
         """The ego graph of a node."""
         engine = self._ready()
-        node, predicates, limit = read_neighbors(request)
-        note(limit=limit)
+        asked = decode_neighborhood(message)
+        note(limit=asked.limit)
 
         def work(turn: Turn) -> pb.NeighborsResponse:
-            turn.check("neighbors")
-            return ego_graph_message(engine.neighbors(node, predicates=predicates, limit=limit))
+            return ego_graph_message(engine.neighbors(asked.node, predicates=asked.predicates, limit=asked.limit))
 
         return await self._run(context, work)
 
-    async def GetCatalog(self, request: pb.GetCatalogRequest, context: _Context) -> pb.GetCatalogResponse:
+    async def GetCatalog(self, message: pb.GetCatalogRequest, context: _Context) -> pb.GetCatalogResponse:
         """What is being served."""
         engine = self._ready()
-        offset, size = read_page(request, engine.snapshot_id)
+        page = decode_page(message, engine.snapshot_id)
 
         def work(turn: Turn) -> pb.GetCatalogResponse:
-            turn.check("catalog")
             info = engine.catalog()
-            tool_ids = engine.tool_ids(offset, size) if size else ()
-            end = offset + len(tool_ids)
-            token = next_token(end, engine.snapshot_id) if tool_ids and end < info.tool_count else ""
+            tool_ids = engine.tool_ids(page.offset, page.size) if page.size else ()
+            end = page.offset + len(tool_ids)
+            token = page_token(end, engine.snapshot_id) if tool_ids and end < info.tool_count else ""
             return catalog_message(info, tool_ids, token)
 
         return await self._run(context, work)
@@ -130,30 +129,36 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         return await self._limiter.run(work, deadline=time.monotonic() + allowed)
 
 
-def _retrieve(engine: Engine, ask: Ask, turn: Turn) -> pb.RetrieveResponse:
-    request = ask.request(turn)
-    request.check_deadline("retrieve")
-    response = engine.retriever(ask.preset).retrieve(request)
-    request.check_deadline("reply")
+def _retrieve(engine: Engine, message: pb.RetrieveRequest, request: Request, turn: Turn) -> pb.RetrieveResponse:
+    request = replace(request, deadline=turn.deadline, cancelled=turn.abandoned.is_set)
+    request.check("retrieve")
+    response = engine.retriever(message.preset).retrieve(request)
+    request.check("reply")
     return response_message(
-        engine, response, schema_format=ask.schema_format, explain=ask.explain, queued_ms=turn.queued_ms
+        engine,
+        response,
+        schema_format=decode_schema_format(message.schema_format),
+        explain=request.explain,
+        queued_ms=turn.queued_ms,
     )
 
 
-def _read(message: pb.RetrieveRequest) -> Ask | EgotoolsError:
+def _decoded(message: pb.RetrieveRequest) -> Request | EgotoolsError:
     try:
-        return read_retrieve(message)
+        return decode_request(message)
     except EgotoolsError as error:
         return error
 
 
-def _result(engine: Engine, ask: Ask | EgotoolsError, turn: Turn) -> pb.RetrieveResult:
-    if isinstance(ask, EgotoolsError):
-        return pb.RetrieveResult(error=error_message(ask))
+def _result(
+    engine: Engine, message: pb.RetrieveRequest, request: Request | EgotoolsError, turn: Turn
+) -> pb.RetrieveResult:
+    if isinstance(request, EgotoolsError):
+        return pb.RetrieveResult(error=error_message(request))
     try:
-        return pb.RetrieveResult(response=_retrieve(engine, ask, turn))
+        return pb.RetrieveResult(response=_retrieve(engine, message, request, turn))
     except DeadlineError:
-        raise  # the deadline is the whole call's
+        raise  # the deadline of the whole call
     except EgotoolsError as error:
         return pb.RetrieveResult(error=error_message(error))
     except Exception:

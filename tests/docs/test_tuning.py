@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from eval.tuning.labels import LEAST_GROUPS
-from retrieval.snapshot.weights import SHIPPED
+from retrieval.ranking.weights import SHIPPED
 from services.jobs.tune import NOT_BETTER
 from tests.conftest import ROOT
 
@@ -45,6 +44,6 @@ def test_the_options_exist() -> None:
 
 def test_the_numbers_are_those_of_the_code() -> None:
     table = {name: float(value) for name, value in re.findall(r"^\| `(\w+)` \| ([\d.]+) \|", PAGE, re.MULTILINE)}
-    assert table == asdict(SHIPPED)
+    assert table == SHIPPED
     assert f"At least {LEAST_GROUPS} groups" in PAGE
     assert f"the exit code is {NOT_BETTER}" in PAGE

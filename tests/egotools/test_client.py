@@ -36,7 +36,7 @@ from egotools import (
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import EgotoolsError, ModelError, SnapshotCorruptError, SnapshotError
-from retrieval.retriever import Request
+from retrieval.query.request import Request
 from services.server.server import Server
 from tests.services.server.memory_engine import SNAPSHOT_ID, HeldStage, MemoryEngine, serving, small_settings
 from tests.waiting import LIMIT_S, until

@@ -11,22 +11,24 @@ import pytest
 from egotools.values import Response
 from inference import Floats2d, HashingEncoder
 from retrieval.ablations import ABLATIONS, make_ablations
-from retrieval.config import DEPENDENCIES, RetrievalConfig
-from retrieval.graph_retriever import DEFAULT, PAPER, GraphRetriever
+from retrieval.config import DEFAULT, DEPENDENCIES, PAPER, RetrievalConfig
+from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import make_presets
-from retrieval.query.decompose import clauses
-from retrieval.retriever import MAX_K, Request, Retriever
+from retrieval.query.decompose import decompose
+from retrieval.query.request import MAX_K, Request
+from retrieval.ranking.weights import BASELINE, SHIPPED
+from retrieval.retriever import Retriever
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.to_networkx import snapshot_graph
-from retrieval.snapshot.weights import PLAIN, SHIPPED
 
 QUERIES = (
     "give a spot award of 100",
     "find the supplier and create a purchase order for an amount",
     "list the pending items of purchase orders",
     "manager and department of an employee",
+    "find the supplier Acme in Leeds and give Jan Smith a spot award",
 )
-SWITCHES = [field.name for field in fields(RetrievalConfig)]
+STAGES = [field.name for field in fields(RetrievalConfig)]
 PLAINLY_FUSED = {"bm25_text", "bm25_params", "cosine_text", "cosine_name"}
 
 
@@ -38,8 +40,8 @@ def ablations(snapshot: Snapshot) -> dict[str, Retriever]:
 @pytest.fixture
 def small_pools(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Pools that do not hold the whole of a small catalogue."""
-    monkeypatch.setattr("retrieval.graph_retriever._POOL", 1)
-    monkeypatch.setattr("retrieval.graph_retriever._CLAUSE_POOL", 1)
+    monkeypatch.setattr("retrieval.candidates.candidate_generation.POOL", 1)
+    monkeypatch.setattr("retrieval.candidates.candidate_generation.CLAUSE_POOL", 1)
     yield
 
 
@@ -55,30 +57,38 @@ def _tools(response: Response) -> list[str]:
     return [tool.id for tool in response.tools]
 
 
-def test_every_switch_has_an_ablation_and_no_ablation_is_served(snapshot: Snapshot) -> None:
-    off = {name for config in ABLATIONS.values() for name in SWITCHES if not getattr(config, name)}
-    assert off == set(SWITCHES)
+def test_every_stage_and_feature_has_an_ablation_and_no_ablation_is_served(snapshot: Snapshot) -> None:
+    off = {name for ablation in ABLATIONS.values() for name in ablation.without}
+    measured_elsewhere = {"query_decomposition", "resolver_margin"}  # in `paper`, and by tuning
+    assert off == {*STAGES, *SHIPPED} - measured_elsewhere
+    assert not PAPER.query_decomposition
     assert all(name.startswith("default-no-") for name in ABLATIONS)
     assert len(set(ABLATIONS.values())) == len(ABLATIONS)
     assert not set(ABLATIONS) & set(make_presets(snapshot, HashingEncoder()))
 
 
-def test_all_switches_on_is_the_preset_default(snapshot: Snapshot) -> None:
+def test_all_stages_on_is_the_preset_default(snapshot: Snapshot) -> None:
     presets = make_presets(snapshot, HashingEncoder())
-    for name, config, weights in (("default", DEFAULT, SHIPPED), ("paper", PAPER, PLAIN)):
+    for name, config, weights in (("default", DEFAULT, SHIPPED), ("paper", PAPER, BASELINE)):
         same = GraphRetriever(snapshot, HashingEncoder(), name=name, config=config, weights=weights)
         assert [answer.tools for answer in _answers(same)] == [answer.tools for answer in _answers(presets[name])]
 
 
-@pytest.mark.parametrize("switch", SWITCHES)
-def test_no_switch_is_idle(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, switch: str) -> None:
+@pytest.mark.parametrize("name", [*STAGES, *(name for name in SHIPPED if name != "resolver_margin")])
+def test_no_stage_and_no_weight_is_without_effect(
+    snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     """With pools of one tool the ensemble matters, with pools of all the pools do."""
-    without = GraphRetriever(snapshot, HashingEncoder(), config=replace(DEFAULT, **{switch: False}))
+    without = (
+        GraphRetriever(snapshot, HashingEncoder(), config=replace(DEFAULT, **{name: False}))
+        if name in STAGES
+        else GraphRetriever(snapshot, HashingEncoder(), weights=SHIPPED.replace(**{name: 0.0}))
+    )
     default = GraphRetriever(snapshot, HashingEncoder())
     differs = False
     for pool in (1, 100):
-        monkeypatch.setattr("retrieval.graph_retriever._POOL", pool)
-        monkeypatch.setattr("retrieval.graph_retriever._CLAUSE_POOL", pool)
+        monkeypatch.setattr("retrieval.candidates.candidate_generation.POOL", pool)
+        monkeypatch.setattr("retrieval.candidates.candidate_generation.CLAUSE_POOL", pool)
         differs |= [answer.tools for answer in _answers(without)] != [answer.tools for answer in _answers(default)]
     assert differs
 
@@ -121,8 +131,8 @@ def test_entry_nodes_that_are_taken_away_lead_to_no_tool(
 def test_without_graph_and_clauses_and_with_plain_weights_the_default_is_the_flat_fusion(snapshot: Snapshot) -> None:
     """The pools hold the whole of a small catalogue, so what is left is the sum of the four text features."""
     flat = make_presets(snapshot, HashingEncoder())["fusion"]
-    config = replace(ABLATIONS["default-no-graph"], clause_fusion=False)
-    plain = GraphRetriever(snapshot, HashingEncoder(), config=config, weights=PLAIN)
+    config = ABLATIONS["default-no-graph"].config
+    plain = GraphRetriever(snapshot, HashingEncoder(), config=config, weights=BASELINE)
     for bare, fused in zip(_answers(plain), _answers(flat), strict=True):
         assert [(tool.id, tool.score) for tool in bare.tools] == [(tool.id, tool.score) for tool in fused.tools]
         assert all(set(tool.reasons.features) == PLAINLY_FUSED for tool in bare.tools)
@@ -140,7 +150,7 @@ def test_candidates_come_from_the_ensemble_and_from_text_and_either_can_go(
         nearest = presets["semantic"].retrieve(Request(query=query, k=1)).tools[0].id
         pooled = set(_tools(ablations["default-no-ego-candidates"].retrieve(every)))
         assert nearest in pooled
-        assert 1 <= len(pooled) <= 2 * (1 + len(clauses(query))), "one by words and one by meaning, for each"
+        assert 1 <= len(pooled) <= 2 * (1 + len(decompose(query))), "one by words and one by meaning, for each"
         assert set(_tools(presets["default"].retrieve(every))) == ensemble | pooled
 
 
@@ -181,8 +191,10 @@ def test_a_snapshot_without_some_edges_is_the_graph_without_them(snapshot: Snaps
     assert bare.tool_degrees.tolist() == touching
 
 
-def test_without_clauses_a_request_is_one(snapshot: Snapshot, ablations: dict[str, Retriever]) -> None:
-    """Its parts neither vote nor lead to candidates, and it is encoded alone."""
+def test_without_clause_fusion_a_request_is_still_decomposed_and_in_paper_it_is_not(
+    snapshot: Snapshot, ablations: dict[str, Retriever]
+) -> None:
+    """The ablation takes clause fusion away; the clauses still lead to candidates."""
     encoded: list[list[str]] = []
 
     class Watched(HashingEncoder):
@@ -190,14 +202,17 @@ def test_without_clauses_a_request_is_one(snapshot: Snapshot, ablations: dict[st
             encoded.append(list(texts))
             return super().encode(texts)
 
-    query = "find the supplier and create a purchase order"
-    for name in ("default-no-clauses", "paper"):
+    query = QUERIES[-1]
+    assert len(decompose(query)) == 2
+    for name, texts in (("default-no-clauses", [query, *decompose(query)]), ("paper", [query])):
         retrievers = {**make_presets(snapshot, Watched()), **make_ablations(snapshot, Watched())}
         encoded.clear()
         retrievers[name].retrieve(Request(query=query))
-        assert encoded == [[query]], name
-    silent = replace(SHIPPED, clause_fusion=0.0)
-    unheard = GraphRetriever(snapshot, HashingEncoder(), weights=silent)
-    assert [_tools(answer) for answer in _answers(unheard)] == [
+        assert encoded == [texts], name
+    without = GraphRetriever(snapshot, HashingEncoder(), weights=SHIPPED.replace(clause_fusion=0.0))
+    assert [_tools(answer) for answer in _answers(without)] == [
         _tools(answer) for answer in _answers(ablations["default-no-clauses"])
+    ]
+    assert [_tools(answer) for answer in _answers(without)] != [
+        _tools(answer) for answer in _answers(GraphRetriever(snapshot, HashingEncoder()))
     ]

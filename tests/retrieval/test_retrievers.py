@@ -18,7 +18,7 @@ from ontology.errors import DeadlineError, InvalidArgumentError, ModelError, Not
 from retrieval.completion.resolvers import contains_identifier
 from retrieval.index.analysis import name_key, ngrams
 from retrieval.presets import make_presets
-from retrieval.retriever import MAX_K, Request
+from retrieval.query.request import MAX_K, Request
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.to_networkx import snapshot_graph
 from retrieval.snapshot.writer import SnapshotContent

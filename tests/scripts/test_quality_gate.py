@@ -14,8 +14,8 @@ from eval.regression_gate import GATE_MEASURES, losses, missing_gains
 from eval.summary import summarise
 from inference import Floats1d
 from ontology.errors import InvalidArgumentError
-from retrieval.ranking.scoring import Candidates
-from retrieval.snapshot.weights import RankingWeights
+from retrieval.ranking.feature_matrix import FeatureMatrix
+from retrieval.ranking.weights import RankingWeights
 from scripts import bench_sets as sets_module
 from scripts.bench_sets import BenchSet, bench_sets, catalog_address, reduced
 from scripts.quality_gate import run_gate
@@ -125,13 +125,13 @@ def test_it_passes_while_the_default_and_its_graph_are_worth_something(
 @pytest.fixture
 def regression(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scores of default, upside down."""
-    forwards = Candidates.scores
+    forwards = FeatureMatrix.scores
 
-    def backwards(self: Candidates, weights: RankingWeights) -> Floats1d:
+    def backwards(self: FeatureMatrix, weights: RankingWeights) -> Floats1d:
         scores: Floats1d = -forwards(self, weights)
         return scores
 
-    monkeypatch.setattr(Candidates, "scores", backwards)
+    monkeypatch.setattr(FeatureMatrix, "scores", backwards)
 
 
 @pytest.mark.usefixtures("regression")

@@ -23,9 +23,9 @@ from ingest.linking.derive import derive_edges
 from ontology import Parameter, Tool, load_ontology
 from ontology.errors import InvalidArgumentError, NotFoundError
 from retrieval.presets import make_presets
-from retrieval.retriever import Request
+from retrieval.query.request import Request
+from retrieval.ranking.features import TEXT_FEATURES
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot.weights import FUSED
 from retrieval.snapshot.writer import SnapshotContent
 from tests.eval.planted import run_of
 from tests.retrieval.conftest import TOOLS, published
@@ -117,7 +117,7 @@ def test_a_tool_that_the_system_does_not_rank_is_no_candidate(snapshot: Snapshot
     assert failure.cause == missing.cause == "not a candidate"
     assert (missing.rank, missing.candidate) == (None, False)
     assert missing.edges
-    assert set(missing.features) == set(FUSED)
+    assert set(missing.features) == set(TEXT_FEATURES)
 
 
 def test_a_near_duplicate_in_its_place(snapshot: Snapshot) -> None:

@@ -23,7 +23,7 @@ from ontology.errors import (
 )
 from retrieval.ablations import ABLATIONS
 from retrieval.presets import make_presets
-from retrieval.retriever import Request
+from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.jobs.build import build_snapshot

@@ -8,20 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.queries import LabelledQuery, QuerySet
-from eval.tuning.cases import Cases
+from eval.tuning.cases import Case, Cases
 from eval.tuning.labels import Labels, group
 from inference import Floats1d
-from retrieval.ranking.scoring import Candidates
-from retrieval.snapshot.weights import SHIPPED
+from retrieval.ranking.feature_matrix import FeatureMatrix
+from retrieval.ranking.weights import SHIPPED
 
 FEATURES = tuple(SHIPPED.features)
 TOOLS = 40
 
 
-def without_clauses(tools: NDArray[np.int64], standardised: Mapping[str, Floats1d]) -> Candidates:
-    """Candidates of a request whose clauses do not vote, and whose answer nothing completes."""
+def without_clauses(
+    tools: NDArray[np.int64], standardised: Mapping[str, Floats1d], gold: NDArray[np.int64] | None = None
+) -> Case:
+    """A request without clause fusion, whose answer nothing completes."""
     nothing = np.empty((0, len(tools)), dtype=np.float32)
-    return Candidates(tools=tools, standardised=standardised, clauses_CT=nothing)
+    return Case(matrix=FeatureMatrix(tools=tools, standardised=standardised, clauses_CT=nothing), gold=gold)
 
 
 def planted(
@@ -40,7 +42,7 @@ def planted(
     :param relabelled: the first so many requests have other gold tools, under the same features.
     """
     random = np.random.Generator(np.random.PCG64(seed))
-    candidates, gold, queries = [], [], []
+    cases, queries = [], []
     for row in range(count):
         if row % 2 == 0:
             tools = random.choice(TOOLS, size=2, replace=False)
@@ -49,8 +51,8 @@ def planted(
         if truth:
             features[truth][tools] += np.float32(sure)
         labelled = (tools + (11 if row < relabelled else 0)) % TOOLS
-        candidates.append(without_clauses(np.arange(TOOLS, dtype=np.int64), features))
-        gold.append(np.sort(labelled).astype(np.int64))
+        gold = np.sort(labelled).astype(np.int64)
+        cases.append(without_clauses(np.arange(TOOLS, dtype=np.int64), features, gold))
         queries.append(
             LabelledQuery(
                 id=f"r{row:04}",
@@ -68,4 +70,4 @@ def planted(
         groups_Q=groups_Q,
         test_Q=np.zeros(count, dtype=bool),
     )
-    return Cases(candidates, gold), labels
+    return Cases(cases), labels

@@ -34,7 +34,7 @@ class RememberedFits:
 def _arrays(cases: Cases) -> list[NDArray[Any]]:
     """All that the cases say, but for completion."""
     found: list[NDArray[Any]] = []
-    for case, gold in cases._cases:
-        found += [case.tools, *case.standardised.values(), case.clauses_CT]
-        found.append(np.empty(0) if gold is None else gold)
+    for case in cases._cases:
+        found += [case.matrix.tools, *case.matrix.standardised.values(), case.matrix.clauses_CT]
+        found.append(np.empty(0) if case.gold is None else case.gold)
     return found

@@ -10,16 +10,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from eval.tuning.cases import NEVER, Cases, soft_complete
 from eval.tuning.fit import fit_weights
 from eval.tuning.labels import folds
 from eval.tuning.tuning import Tuning, tune_weights
 from eval.tuning.weight_search import ORIGIN, distance, search, weights_at
-from retrieval.ranking.fusion import Ranking
-from retrieval.snapshot.weights import SHIPPED
+from retrieval.ranking.features import TEXT_FEATURES
+from retrieval.ranking.ranking import Ranking
+from retrieval.ranking.weights import SHIPPED, RankingWeights
 from tests.eval.tuning.planted import TOOLS, planted, without_clauses
+
+
+def of_text(weights: RankingWeights) -> float:
+    return sum(weights[name] for name in TEXT_FEATURES)
 
 
 def test_the_search_finds_what_is_best_on_its_lattice_and_a_tie_stays_with_the_shipped_weights() -> None:
@@ -30,13 +34,13 @@ def test_the_search_finds_what_is_best_on_its_lattice_and_a_tie_stays_with_the_s
     lattice = [SHIPPED.resolver_margin * 2 ** (at / 2) for at in range(-7, 8)]
     assert found.resolver_margin == pytest.approx(min(lattice, key=lambda margin: abs(margin - 0.2)), abs=1e-5)
     assert found.features == SHIPPED.features
-    only = weights_at(search(lambda point: -sum(weights_at(point).fusion.values())))
-    assert 0 < sum(only.fusion.values()) < 0.2, "features are switched off, but never all of them"
+    only = weights_at(search(lambda point: -of_text(weights_at(point))))
+    assert 0 < of_text(only) < 0.2, "features are switched off, but never all of them"
 
 
 def test_weights_keep_within_bounds_whatever_is_best() -> None:
-    found = weights_at(search(lambda point: weights_at(point).graph_support))
-    assert SHIPPED.graph_support * 4 < found.graph_support <= SHIPPED.graph_support * 12
+    found = weights_at(search(lambda point: weights_at(point)["graph_support"]))
+    assert SHIPPED["graph_support"] * 4 < found["graph_support"] <= SHIPPED["graph_support"] * 12
 
 
 def test_soft_complete_falls_with_the_rank_and_is_0_for_what_is_never_complete() -> None:
@@ -51,24 +55,24 @@ def test_a_case_is_complete_at_the_rank_of_its_last_gold_tool() -> None:
     case = without_clauses(np.array([2, 5, 7, 9]), features)
     empty = without_clauses(np.array([], dtype=np.int64), {"bm25_text": np.zeros(0, dtype=np.float32)})
     gold = [np.array([5]), np.array([5, 7]), np.array([2, 5]), np.array([5, 6]), None, np.array([5])]
-    cases = Cases([case] * 5 + [empty], gold)
+    cases = Cases([replace(one, gold=tools) for one, tools in zip([case] * 5 + [empty], gold, strict=True)])
     assert cases.completed_at(SHIPPED).tolist() == [1, 3, 4, NEVER, NEVER, NEVER]
     assert cases.only([2, 0]).completed_at(SHIPPED).tolist() == [4, 1]
 
 
 def test_a_gold_tool_that_only_completion_brings_in_is_found_where_it_ends() -> None:
     features = {"bm25_text": np.array([3, 1, 2], dtype=np.float32)}
-    alone = without_clauses(np.array([2, 5, 7]), features)
+    alone = without_clauses(np.array([2, 5, 7]), features, np.array([2, 9]))
 
-    def complete(ranking: Ranking, margin: float) -> tuple[Ranking, NDArray[np.int64]]:
+    def complete(ranking: Ranking, *, margin: float) -> Ranking:
         joined = np.append(ranking.scores, ranking.scores.max() - np.float32(margin))
-        return Ranking(scores=joined, features={}), np.append(alone.tools, 9)
+        return Ranking(tools=np.append(ranking.tools, 9), scores=joined, features={})
 
-    cases = Cases([alone, replace(alone, complete=complete)], [np.array([2, 9])] * 2)
-    weights = replace(SHIPPED, bm25_text=1.0)
-    assert cases.completed_at(replace(weights, resolver_margin=0.5)).tolist() == [NEVER, 2]
-    assert cases.completed_at(replace(weights, resolver_margin=1.5)).tolist() == [NEVER, 3]
-    assert cases.completed_at(replace(weights, resolver_margin=9.0)).tolist() == [NEVER, 4]
+    cases = Cases([alone, replace(alone, complete=complete)])
+    weights = SHIPPED.replace(bm25_text=1.0)
+    assert cases.completed_at(weights.replace(resolver_margin=0.5)).tolist() == [NEVER, 2]
+    assert cases.completed_at(weights.replace(resolver_margin=1.5)).tolist() == [NEVER, 3]
+    assert cases.completed_at(weights.replace(resolver_margin=9.0)).tolist() == [NEVER, 4]
 
 
 @settings(max_examples=150)
@@ -78,10 +82,11 @@ def test_a_gold_tool_that_only_completion_brings_in_is_found_where_it_ends() -> 
 )
 def test_the_rank_at_which_a_case_is_complete_is_that_of_the_ranking(scores: list[int], gold: set[int]) -> None:
     """Many scores are equal, and gold tools may be no candidates."""
-    case = without_clauses(np.arange(len(scores)), {"bm25_text": np.asarray(scores, dtype=np.float32)})
+    features = {"bm25_text": np.asarray(scores, dtype=np.float32)}
+    case = without_clauses(np.arange(len(scores)), features, np.array(sorted(gold)))
     ranked = case.ranked(SHIPPED).tolist()
     expected = max(ranked.index(tool) for tool in gold) + 1 if gold <= set(ranked) else NEVER
-    assert Cases([case], [np.array(sorted(gold))]).completed_at(SHIPPED).tolist() == [expected]
+    assert Cases([case]).completed_at(SHIPPED).tolist() == [expected]
 
 
 @cache

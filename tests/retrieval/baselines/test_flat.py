@@ -20,7 +20,7 @@ from retrieval.baselines.flat import make_flat
 from retrieval.index.analysis import terms
 from retrieval.index.text_fields import params_text
 from retrieval.presets import make_presets
-from retrieval.retriever import MAX_K, Request
+from retrieval.query.request import MAX_K, Request
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot_engine import SnapshotEngine
 from tests.retrieval.conftest import TOOLS

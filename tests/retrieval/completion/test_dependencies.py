@@ -1,4 +1,4 @@
-"""Needs: what the best tools cannot work without is brought in, by evidence and budget."""
+"""Dependency expansion: what the best tools need joins the answer, within a budget."""
 
 from __future__ import annotations
 
@@ -21,47 +21,45 @@ from retrieval.completion.dependencies import (
     expand_dependencies,
     transitive_dependencies,
 )
-from retrieval.ranking.fusion import Ranking, order
+from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.writer import SnapshotContent
 from tests.retrieval.conftest import published
 
 
-def _ranking(*scores: float) -> Ranking:
-    values = np.asarray(scores, dtype=np.float32)
-    return Ranking(scores=values, features={"bm25_text": values})
+def _ranking(scores: dict[int, float]) -> Ranking:
+    values = np.asarray(list(scores.values()), dtype=np.float32)
+    return Ranking(tools=np.asarray(list(scores), dtype=np.int64), scores=values, features={"bm25_text": values})
 
 
-def _needs_of(needs: dict[int, list[RequiredTool]]) -> DependenciesOf:
+def _dependencies_of(needs: dict[int, list[RequiredTool]]) -> DependenciesOf:
     return lambda tool: needs.get(tool, [])
 
 
-def _best(ranking: Ranking, tools: list[int], needs: dict[int, list[RequiredTool]], k: int = 10) -> list[int]:
-    completed, joined = expand_dependencies(ranking, np.asarray(tools), _needs_of(needs))
-    return [int(tool) for tool in joined[order(completed.scores, joined, k)]]
+def _best(scores: dict[int, float], needs: dict[int, list[RequiredTool]], k: int = 10) -> list[int]:
+    expanded = expand_dependencies(_ranking(scores), _dependencies_of(needs))
+    return [int(tool) for tool in expanded.tools[expanded.best(k)]]
 
 
 def test_what_the_best_tool_needs_ends_just_below_it_candidate_or_not() -> None:
     needs = {5: [RequiredTool(9, 0.05), RequiredTool(2, 0.1)]}
-    assert _best(_ranking(0, 3, 1, 0), [2, 5, 6, 7], needs) == [5, 9, 2, 6, 7]
+    assert _best({2: 0, 5: 3, 6: 1, 7: 0}, needs) == [5, 9, 2, 6, 7]
 
 
-def test_what_joins_has_signals_that_say_why() -> None:
-    completed, joined = expand_dependencies(
-        _ranking(0, 3, 1), np.asarray([2, 5, 6]), _needs_of({5: [RequiredTool(4, 0.05)]})
-    )
-    assert joined.tolist() == [2, 4, 5, 6]
+def test_what_joins_has_the_feature_that_says_why() -> None:
+    completed = expand_dependencies(_ranking({2: 0, 5: 3, 6: 1}), _dependencies_of({5: [RequiredTool(4, 0.05)]}))
+    assert completed.tools.tolist() == [2, 4, 5, 6]
     assert completed.features["bm25_text"].tolist() == [0, 0, 3, 1]
-    lifted = completed.features["dependency_boost"]
-    assert lifted.tolist()[0::2] == [0, 0] and lifted[3] == 0
-    assert lifted[1] == pytest.approx(completed.scores[1] - 0)  # counted from the lowest candidate
+    boost = completed.features["dependency_boost"]
+    assert boost.tolist()[0::2] == [0, 0] and boost[3] == 0
+    assert boost[1] == pytest.approx(completed.scores[1] - 0)  # counted from the lowest candidate
     assert completed.scores.dtype == np.float32
 
 
 def test_none_falls_and_nothing_is_needed_by_what_is_not_among_the_best_three() -> None:
     needs = {1: [RequiredTool(2, 5.0)], 4: [RequiredTool(9, 0.01)]}
-    completed, joined = expand_dependencies(_ranking(4, 3, 2, 1), np.asarray([1, 2, 3, 4]), _needs_of(needs))
-    assert joined.tolist() == [1, 2, 3, 4]
+    completed = expand_dependencies(_ranking({1: 4, 2: 3, 3: 2, 4: 1}), _dependencies_of(needs))
+    assert completed.tools.tolist() == [1, 2, 3, 4]
     assert completed.scores.tolist() == [4, 3, 2, 1]
 
 
@@ -70,32 +68,31 @@ def test_two_strong_tools_share_the_places_and_what_both_need_takes_one() -> Non
         1: [RequiredTool(11, 0.02), RequiredTool(20, 0.3), RequiredTool(12, 0.4)],
         2: [RequiredTool(20, 0.02), RequiredTool(13, 0.3)],
     }
-    best = _best(_ranking(5.0, 4.8, -5.0), [1, 2, 3], needs)
+    best = _best({1: 5.0, 2: 4.8, 3: -5.0}, needs)
     assert best[:4] == [1, 11, 2, 20]
     assert sorted(best) == [1, 2, 3, 11, 12, 13, 20]
 
 
 def test_a_clear_winner_brings_its_needs_before_those_of_the_next() -> None:
     needs = {1: [RequiredTool(11, 0.1), RequiredTool(12, 0.2)], 2: [RequiredTool(13, 0.02)]}
-    assert _best(_ranking(9, 2, 0, 0), [1, 2, 3, 4], needs, k=3) == [1, 11, 12]
+    assert _best({1: 9, 2: 2, 3: 0, 4: 0}, needs, k=3) == [1, 11, 12]
 
 
 def test_a_tool_that_the_request_may_not_see_stays_out() -> None:
     allowed = np.ones(20, dtype=bool)
     allowed[9] = False
-    needs = _needs_of({5: [RequiredTool(9, 0.05), RequiredTool(10, 0.1)]})
-    _, joined = expand_dependencies(_ranking(3, 1), np.asarray([5, 6]), needs, allowed=allowed)
-    assert joined.tolist() == [5, 6, 10]
+    needs = _dependencies_of({5: [RequiredTool(9, 0.05), RequiredTool(10, 0.1)]})
+    assert expand_dependencies(_ranking({5: 3, 6: 1}), needs, allowed=allowed).tools.tolist() == [5, 6, 10]
 
 
 def test_equal_needs_are_ordered_by_number_and_no_candidates_give_none() -> None:
-    assert _best(_ranking(3, 0), [5, 6], {5: [RequiredTool(9, 0.1), RequiredTool(8, 0.1)]}) == [5, 8, 9, 6]
-    empty, tools = expand_dependencies(_ranking(), np.empty(0, dtype=np.int64), _needs_of({}))
-    assert len(empty.scores) == len(tools) == 0
+    assert _best({5: 3, 6: 0}, {5: [RequiredTool(9, 0.1), RequiredTool(8, 0.1)]}) == [5, 8, 9, 6]
+    empty = expand_dependencies(_ranking({}), _dependencies_of({}))
+    assert len(empty.scores) == len(empty.tools) == 0
 
 
-def test_needs_are_unrolled_along_the_nearest_way_also_round_in_circles() -> None:
-    chain = _needs_of(
+def test_dependencies_are_followed_along_the_nearest_way_also_round_in_circles() -> None:
+    chain = _dependencies_of(
         {
             1: [RequiredTool(2, 0.1), RequiredTool(4, 0.9)],
             2: [RequiredTool(3, 0.1)],
@@ -109,7 +106,7 @@ def test_needs_are_unrolled_along_the_nearest_way_also_round_in_circles() -> Non
 
 
 def test_an_own_need_goes_before_one_that_a_need_names_as_late() -> None:
-    own = _needs_of(
+    own = _dependencies_of(
         {1: [RequiredTool(2, 0.02), RequiredTool(3, 0.14)], 2: [RequiredTool(4, 0.14)], 3: [RequiredTool(5, 0.02)]}
     )
     assert [need.tool for need in transitive_dependencies(own, 1)] == [2, 3, 5, 4]
@@ -121,9 +118,9 @@ def test_a_long_way_ends_after_fifteen() -> None:
 
 
 def test_what_the_request_gives_need_not_be_fetched() -> None:
-    needs = _needs_of({1: [RequiredTool(2, 0.1, fills=True), RequiredTool(3, 0.2)], 2: [RequiredTool(4, 0.1)]})
+    needs = _dependencies_of({1: [RequiredTool(2, 0.1, fills=True), RequiredTool(3, 0.2)], 2: [RequiredTool(4, 0.1)]})
     assert [need.tool for need in transitive_dependencies(needs, 1)] == [2, 3, 4]
-    assert [need.tool for need in transitive_dependencies(needs, 1, given=True)] == [3]
+    assert [need.tool for need in transitive_dependencies(needs, 1, identified=True)] == [3]
 
 
 def _snapshot(folder: Path, ontology: Ontology, tools: list[Tool]) -> Snapshot:

@@ -127,15 +127,18 @@ def test_adjacency_agrees_with_networkx(tmp_path: Path, edges: list[tuple[int, i
 @given(rows=st.lists(st.dictionaries(st.text(max_size=4), st.text(max_size=8), max_size=3), max_size=20))
 def test_records_give_back_what_was_written(tmp_path: Path, rows: list[dict[str, str]]) -> None:
     assert write_records(tmp_path / "rows", rows) == len(rows)
-    records = Records(tmp_path / "rows")
+    records = Records(tmp_path / "rows", dict)
     assert list(records) == rows
     assert [records[place] for place in reversed(range(len(rows)))] == rows[::-1]
     with pytest.raises(IndexError):
         records[len(rows)]
+    turned = records.only(np.arange(len(rows))[::-1])
+    assert list(turned) == rows[::-1]
+    assert list(turned.only(np.arange(len(rows))[:1])) == rows[-1:]
 
 
 def test_records_refuse_offsets_of_another_file(tmp_path: Path) -> None:
     write_records(tmp_path / "rows", [{"a": 1}])
     (tmp_path / "rows.jsonl").write_text(json.dumps({"a": 12345}), encoding="utf-8")
     with pytest.raises(SnapshotCorruptError):
-        Records(tmp_path / "rows")
+        Records(tmp_path / "rows", dict)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrieval.index.analysis import terms
-from retrieval.query.decompose import MOST_CLAUSES, clauses
+from retrieval.query.decompose import MAX_CLAUSES, decompose
 from tests.waiting import bounded_work
 
 LEAST = 3  # index terms of a part that says something
@@ -58,21 +58,21 @@ request = st.one_of(sentence, st.text(max_size=60))
     ],
 )
 def test_a_request_is_cut_where_english_sets_wishes_apart(text: str, parts: tuple[str, ...]) -> None:
-    assert clauses(text) == parts
+    assert decompose(text) == parts
 
 
 @settings(max_examples=400)
 @given(text=request)
 def test_no_word_is_lost_invented_or_moved(text: str) -> None:
-    found = [term for clause in clauses(text) for term in terms(clause) if term not in CUT]
+    found = [term for clause in decompose(text) for term in terms(clause) if term not in CUT]
     assert found == [term for term in terms(text) if term not in CUT]
 
 
 @settings(max_examples=400)
 @given(text=request)
 def test_every_clause_of_several_says_something_and_one_is_the_request_itself(text: str) -> None:
-    parts = clauses(text)
-    assert 1 <= len(parts) <= MOST_CLAUSES
+    parts = decompose(text)
+    assert 1 <= len(parts) <= MAX_CLAUSES
     if len(parts) == 1:
         assert parts == (text,)
     else:
@@ -82,9 +82,9 @@ def test_every_clause_of_several_says_something_and_one_is_the_request_itself(te
 @given(count=st.integers(1, 40))
 def test_what_is_beyond_the_last_clause_stays_in_it(count: int) -> None:
     wishes = [f"order paper item{number}" for number in range(count)]
-    parts = clauses(", ".join(wishes))
-    assert len(parts) == min(count, MOST_CLAUSES)
-    assert list(parts[: MOST_CLAUSES - 1]) == wishes[: MOST_CLAUSES - 1]
+    parts = decompose(", ".join(wishes))
+    assert len(parts) == min(count, MAX_CLAUSES)
+    assert list(parts[: MAX_CLAUSES - 1]) == wishes[: MAX_CLAUSES - 1]
     if count > 1:
         assert " ".join(parts) == " ".join(wishes)
 
@@ -93,4 +93,4 @@ def test_what_is_beyond_the_last_clause_stays_in_it(count: int) -> None:
 def test_the_work_on_a_request_does_not_grow_with_the_square_of_its_length(filling: str) -> None:
     text = "order" + filling * (200_000 // len(filling)) + "items"
     with bounded_work():
-        assert clauses(text)
+        assert decompose(text)

@@ -1,4 +1,4 @@
-"""Clause votes: every clause has one, and gives it to what answers it."""
+"""Clause fusion: every clause has one unit of score, and shares it among the tools that match it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from inference import Floats1d, Floats2d
-from retrieval.ranking.clause_fusion import votes
+from retrieval.ranking.clause_fusion import fuse_clauses
 
 z_score = st.floats(-6, 6, width=32)
 
 
 @st.composite
-def ballots(draw: st.DrawFn) -> tuple[Floats2d, Floats1d]:
+def scored(draw: st.DrawFn) -> tuple[Floats2d, Floats1d]:
     clauses, tools = draw(st.integers(1, 6)), draw(st.integers(1, 8))
     answered = draw(arrays.arrays(np.float32, (clauses, tools), elements=z_score))
     return answered, draw(arrays.arrays(np.float32, tools, elements=z_score))
 
 
 @settings(max_examples=150)
-@given(ballot=ballots())
-def test_votes_are_what_a_loop_counts_and_as_many_as_clauses(ballot: tuple[Floats2d, Floats1d]) -> None:
-    clauses_CT, whole_T = ballot
+@given(scores=scored())
+def test_shares_are_what_a_loop_counts_and_sum_to_the_number_of_clauses(scores: tuple[Floats2d, Floats1d]) -> None:
+    clauses_CT, whole_T = scores
     counted = [0.0] * len(whole_T)
     for answered_T in clauses_CT.tolist():
         weights = [
@@ -35,7 +35,7 @@ def test_votes_are_what_a_loop_counts_and_as_many_as_clauses(ballot: tuple[Float
         ]
         for tool, weight in enumerate(weights):
             counted[tool] += weight / sum(weights)
-    found = votes(clauses_CT, whole_T)
+    found = fuse_clauses(clauses_CT, whole_T)
     assert found.dtype == np.float32
     assert found == pytest.approx(counted, abs=1e-4)
     assert (found >= 0).all()
@@ -43,25 +43,25 @@ def test_votes_are_what_a_loop_counts_and_as_many_as_clauses(ballot: tuple[Float
 
 
 @settings(max_examples=60)
-@given(ballot=ballots(), random=st.randoms(use_true_random=False))
-def test_the_order_of_tools_and_clauses_does_not_matter(ballot: tuple[Floats2d, Floats1d], random: Random) -> None:
-    clauses_CT, whole_T = ballot
+@given(scores=scored(), random=st.randoms(use_true_random=False))
+def test_the_order_of_tools_and_clauses_does_not_matter(scores: tuple[Floats2d, Floats1d], random: Random) -> None:
+    clauses_CT, whole_T = scores
     tools, clauses = list(range(len(whole_T))), list(range(len(clauses_CT)))
     random.shuffle(tools)
     random.shuffle(clauses)
-    turned = votes(clauses_CT[clauses][:, tools], whole_T[tools])
-    assert turned == pytest.approx(votes(clauses_CT, whole_T)[tools], abs=1e-5)
+    turned = fuse_clauses(clauses_CT[clauses][:, tools], whole_T[tools])
+    assert turned == pytest.approx(fuse_clauses(clauses_CT, whole_T)[tools], abs=1e-5)
 
 
 def test_the_best_for_one_clause_is_not_outdone_by_one_that_is_fair_for_all() -> None:
     clauses_CT = np.array([[2.0, -1.0, 0.9, -1.0], [-1.0, 2.0, 0.9, -1.0]], dtype=np.float32)
     whole_T = np.array([0.3, 0.3, 0.6, -1.2], dtype=np.float32)
     assert clauses_CT.mean(axis=0).argmax() == 2, "by the mean, the fair one wins"
-    first, second, fair, none = votes(clauses_CT, whole_T).tolist()
+    first, second, fair, none = fuse_clauses(clauses_CT, whole_T).tolist()
     assert min(first, second) > 0.75 > 0.5 > fair > none
 
 
 def test_the_whole_request_decides_where_a_clause_says_nothing() -> None:
     silent = np.zeros((1, 3), dtype=np.float32)
-    found = votes(silent, np.array([0.0, 1.0, -1.0], dtype=np.float32))
+    found = fuse_clauses(silent, np.array([0.0, 1.0, -1.0], dtype=np.float32))
     assert found.argsort().tolist() == [2, 0, 1]

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from inference import HashingEncoder
 from inference.arrays import Floats1d
 from inference.registry import ENCODER_NAMES
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.query.query import Query, analyse
+from retrieval.query.context import QueryContext
+from retrieval.query.request import Request
 from retrieval.ranking.confidence import (
     CALIBRATION,
     Calibration,
@@ -24,7 +26,7 @@ from retrieval.ranking.confidence import (
     read_calibration,
     tool_evidence,
 )
-from retrieval.retriever import Request
+from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.writer import SnapshotContent
 from tests.retrieval.conftest import TOOLS
@@ -46,8 +48,12 @@ def confidence(probabilities: list[float], *, unanswerable: bool = False) -> Con
     )
 
 
-def asked(text: str) -> Query:
-    return analyse(text, HashingEncoder(), {})[0]
+def context_of(snapshot: Snapshot, text: str, encoder: HashingEncoder | None) -> QueryContext:
+    return QueryContext.begin(Request(query=text), snapshot, encoder)
+
+
+def ranking_of(tools: NDArray[np.int64], scores: Floats1d) -> Ranking:
+    return Ranking(tools=tools, scores=scores, features={})
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +70,8 @@ def model(snapshot: Snapshot) -> ConfidenceModel:
 class TestEstimate:
     def ask(self, model: ConfidenceModel, snapshot: Snapshot, text: str) -> Confidence:
         tools = np.arange(snapshot.tool_count)
-        found = model.estimate(asked(text), tools, np.linspace(1, 0, len(tools)).astype(np.float32))
+        ranking = ranking_of(tools, np.linspace(1, 0, len(tools)).astype(np.float32))
+        found = model.estimate(context_of(snapshot, text, HashingEncoder()), ranking)
         assert found is not None
         return found
 
@@ -76,17 +83,19 @@ class TestEstimate:
         assert 0 <= unserved.answerable < 0.5 < served.answerable <= 1
         assert unserved.unanswerable and not served.unanswerable
 
-    def test_without_a_vector_or_a_candidate_nothing_is_said(self, model: ConfidenceModel) -> None:
-        no_vector = analyse("create a purchase order", None, {})[0]
-        assert model.estimate(no_vector, np.arange(2), np.ones(2, dtype=np.float32)) is None
-        nothing = np.empty(0, dtype=np.float32)
-        assert model.estimate(asked("create a purchase order"), np.empty(0, dtype=np.int64), nothing) is None
+    def test_without_a_vector_or_a_candidate_nothing_is_said(self, model: ConfidenceModel, snapshot: Snapshot) -> None:
+        text = "create a purchase order"
+        two = ranking_of(np.arange(2), np.ones(2, dtype=np.float32))
+        assert model.estimate(context_of(snapshot, text, None), two) is None
+        none = ranking_of(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+        assert model.estimate(context_of(snapshot, text, HashingEncoder()), none) is None
 
     def test_a_tool_that_is_no_candidate_does_not_count(self, model: ConfidenceModel, snapshot: Snapshot) -> None:
         text = "create a purchase order with a supplier"
         best = snapshot.tool_number("procurement/create_purchase_order")
         others = np.asarray([number for number in range(snapshot.tool_count) if number != best])
-        without = model.estimate(asked(text), others, np.ones(len(others), dtype=np.float32))
+        ranking = ranking_of(others, np.ones(len(others), dtype=np.float32))
+        without = model.estimate(context_of(snapshot, text, HashingEncoder()), ranking)
         assert without is not None and without.answerable < self.ask(model, snapshot, text).answerable
 
     def test_how_well_the_catalogue_serves_a_background_query_is_the_cosine_of_its_best_tool(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +12,15 @@ from inference import HashingEncoder
 from ontology import Parameter, Tool
 from ontology.names import words
 from ontology.tool_text import tool_text
-from retrieval.config import RetrievalConfig
 from retrieval.index.analysis import terms
 from retrieval.index.bm25 import Bm25Index, make_postings
 from retrieval.index.name_coverage import covered
 from retrieval.index.text_fields import FIELDS, NAMES, params_text
-from retrieval.query.query import analyse
-from retrieval.ranking.clause_fusion import CLAUSE_FEATURES
-from retrieval.ranking.features import TEXT_FEATURES, text_features
+from retrieval.query.context import EntryNode, QueryContext
+from retrieval.query.request import Request
+from retrieval.ranking.features import FEATURES, TEXT_FEATURES, bm25, compute_features
+from retrieval.ranking.weights import BASELINE, SHIPPED, RankingWeights
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot.weights import FUSED, PLAIN, SHIPPED
 from retrieval.snapshot.writer import SnapshotContent
 from tests.retrieval.conftest import published
 
@@ -63,15 +62,19 @@ def test_the_indexes_lie_where_the_layout_says(tmp_path: Path, content: Snapshot
     folder = published(tmp_path, content)
     indexes = {path.name.split(".")[1] for path in folder.glob("bm25.*")}
     assert indexes == {*FIELDS, NAMES}
-    assert set(open_snapshot(tmp_path).manifest["files"]) >= {path.name for path in folder.glob("bm25.*")}
+    assert set(open_snapshot(tmp_path).manifest.files) >= {path.name for path in folder.glob("bm25.*")}
 
 
 def test_signals_are_those_of_their_fields_for_the_tools_that_are_asked_for(snapshot: Snapshot) -> None:
-    query, _ = analyse(TEXT, HashingEncoder(), {})
+    context = QueryContext.begin(Request(query=TEXT), snapshot, HashingEncoder())
+    query = context.query
     assert query.vector_D is not None
     tools = np.array([1, 2, 4])
-    found = text_features(snapshot, query, tools, TEXT_FEATURES)
+    found = compute_features(context, tools, TEXT_FEATURES)
     assert list(found) == list(TEXT_FEATURES)
+    whole = bm25("whole")(context, query, tools)
+    assert whole is not None
+    found["bm25_whole"] = whole
     for name, values in found.items():
         assert values.shape == (3,) and values.dtype == np.float32, name
     for field in FIELDS:
@@ -84,21 +87,39 @@ def test_signals_are_those_of_their_fields_for_the_tools_that_are_asked_for(snap
 
 
 def test_only_what_is_named_is_looked_at_in_that_order_and_no_cosine_without_a_vector(snapshot: Snapshot) -> None:
-    query, _ = analyse(TEXT, None, {})
+    context = QueryContext.begin(Request(query=TEXT), snapshot, None)
     tools = np.arange(snapshot.tool_count)
-    assert list(text_features(snapshot, query, tools, ("name_coverage", "bm25_text"))) == ["name_coverage", "bm25_text"]
-    assert list(text_features(snapshot, query, tools, ("cosine_text", "bm25_values", "cosine_name"))) == ["bm25_values"]
+    assert list(compute_features(context, tools, ("name_coverage", "bm25_text"))) == ["name_coverage", "bm25_text"]
+    assert list(compute_features(context, tools, ("cosine_text", "bm25_values", "cosine_name"))) == ["bm25_values"]
 
 
-def test_what_is_weighed_switched_or_voted_with_is_a_signal_that_there_is() -> None:
-    assert set(FUSED) | set(CLAUSE_FEATURES) <= set(TEXT_FEATURES)
-    assert list(SHIPPED.fusion) == list(FUSED)
-    assert set(FUSED) <= set(asdict(RetrievalConfig()))
-    assert set(asdict(SHIPPED)) == {*FUSED, "graph_support", "clause_fusion", "resolver_margin"}
-    assert {name for name, weight in asdict(PLAIN).items() if weight} == {
+def test_graph_support_is_what_the_entry_nodes_add_to_the_tools_around_them(snapshot: Snapshot) -> None:
+    context = QueryContext.begin(Request(query=TEXT), snapshot, None)
+    tools = np.arange(snapshot.tool_count)
+    nothing = compute_features(context, tools, ("graph_support",))["graph_support"]
+    assert nothing.tolist() == [0.0] * snapshot.tool_count
+    node = snapshot.find_node("parameter:supplier id")
+    assert node is not None
+    context.entries = [EntryNode(node, "semantic", "", 0.25), EntryNode(node, "ngram", "supplier id", 9.0)]
+    found = compute_features(context, tools, ("graph_support",))["graph_support"]
+    around = snapshot.ego_tools(node).tolist()
+    expected = [np.log1p(snapshot.idf(node)) if tool in around else 0.0 for tool in tools.tolist()]
+    assert 0 < len(around) < snapshot.tool_count
+    assert found == pytest.approx(expected), "the stronger of its two matches, a bigram's, counts"
+
+
+def test_the_weights_follow_the_table() -> None:
+    names = [feature.name for feature in FEATURES]
+    assert len(set(names)) == len(names)
+    assert list(SHIPPED) == [*names, "clause_fusion", "resolver_margin"]
+    assert SHIPPED.features == {feature.name: feature.weight for feature in FEATURES}
+    assert BASELINE.features == {feature.name: feature.baseline_weight for feature in FEATURES}
+    assert {name for name, weight in BASELINE.items() if weight} == {
         "bm25_text",
         "bm25_params",
         "cosine_text",
         "cosine_name",
         "resolver_margin",
     }
+    assert RankingWeights(**SHIPPED) == SHIPPED != BASELINE
+    assert hash(RankingWeights(**SHIPPED)) == hash(SHIPPED)

@@ -1,4 +1,4 @@
-"""The second look: the best candidates are read again, none falls, and a dead reader takes nothing away."""
+"""Reranking: the best candidates are scored again, no score falls, and without the model the answer is as before."""
 
 from __future__ import annotations
 
@@ -12,30 +12,29 @@ from hypothesis import strategies as st
 from inference import Floats1d, HashingEncoder
 from ontology.errors import ModelError
 from retrieval.graph_retriever import GraphRetriever
-from retrieval.query.query import Query, analyse
-from retrieval.ranking.fusion import Ranking, order
+from retrieval.query.context import QueryContext
+from retrieval.query.request import MAX_K, Request
+from retrieval.ranking.ranking import Ranking
 from retrieval.ranking.rerank import PromotingReranker
-from retrieval.retriever import MAX_K, Request
 from retrieval.snapshot.reader import Snapshot
 
 TOOLS = np.arange(6, dtype=np.int64)
 TEXT = "find the supplier and create a purchase order"
 
 
-class _Reader:
-    """Says of each text, in the order in which they are read, what it was told to."""
+class _Scripted:
+    """Gives the documents, in their order, the scores that it was made with."""
 
-    name = "reader.v1"
+    name = "scripted.v1"
 
-    def __init__(self, said: Sequence[float] = ()) -> None:
-        self.said = said
-        self.read: list[str] = []
-        self.asked = ""
+    def __init__(self, scores: Sequence[float]) -> None:
+        self.scores = scores
+        self.documents: list[str] = []
+        self.query = ""
 
     def score(self, query: str, documents: Sequence[str]) -> Floats1d:
-        self.asked, self.read = query, list(documents)
-        said = self.said or [0.0] * len(documents)
-        return np.asarray(said[: len(documents)], dtype=np.float32)
+        self.query, self.documents = query, list(documents)
+        return np.asarray(self.scores[: len(documents)], dtype=np.float32)
 
 
 class _Dead:
@@ -45,22 +44,21 @@ class _Dead:
         raise ModelError("the endpoint does not answer", subject="http://127.0.0.1:9")
 
 
-def _query() -> Query:
-    query, _ = analyse(TEXT, None, {})
-    return query
+def _context(snapshot: Snapshot, text: str = TEXT) -> QueryContext:
+    return QueryContext.begin(Request(query=text), snapshot, None, decomposed=text != TEXT)
 
 
 def _ranking(scores: Sequence[float]) -> Ranking:
     values = np.asarray(scores, dtype=np.float32)
-    return Ranking(scores=values, features={"bm25_text": values})
+    return Ranking(tools=TOOLS[: len(scores)], scores=values, features={"bm25_text": values})
 
 
-def _look(
-    snapshot: Snapshot, scores: Sequence[float], said: Sequence[float], *, some: int = 16, weight: float = 0.5
+def _reranked(
+    snapshot: Snapshot, scores: Sequence[float], given: Sequence[float], *, depth: int = 16, weight: float = 0.5
 ) -> Ranking:
-    look = PromotingReranker(snapshot, _Reader(said), some=some, weight=weight)
-    ranking, fallbacks = look(_ranking(scores), _query(), TOOLS)
-    assert fallbacks == ()
+    context = _context(snapshot)
+    ranking = PromotingReranker(_Scripted(given), depth=depth, weight=weight).rerank(context, _ranking(scores))
+    assert context.fallbacks == []
     return ranking
 
 
@@ -69,93 +67,95 @@ six = st.lists(score, min_size=6, max_size=6)
 
 
 @settings(max_examples=200)
-@given(scores=six, said=six, some=st.integers(2, 6), weight=st.floats(0, 4))
-def test_it_only_promotes_and_what_is_not_read_stays_as_it_was(
-    snapshot: Snapshot, scores: list[float], said: list[float], some: int, weight: float
+@given(scores=six, given_scores=six, depth=st.integers(2, 6), weight=st.floats(0, 4))
+def test_it_only_promotes_and_what_is_not_scored_stays_as_it_was(
+    snapshot: Snapshot, scores: list[float], given_scores: list[float], depth: int, weight: float
 ) -> None:
     before = _ranking(scores).scores
-    after = _look(snapshot, scores, said, some=some, weight=weight).scores
-    read = order(before, TOOLS, some)
+    after = _reranked(snapshot, scores, given_scores, depth=depth, weight=weight).scores
+    read = _ranking(scores).best(depth)
     others = np.setdiff1d(TOOLS, read)
     assert after[others].tolist() == before[others].tolist()
     assert (after[read] >= before[read]).all()
     rose = np.flatnonzero(after > before)
-    heard = dict(zip(read.tolist(), said, strict=False))
-    assert all(heard[at] > np.mean(said[: len(read)]) for at in rose), (
-        "only what the reader likes better than the mean rises"
+    score_of = dict(zip(read.tolist(), given_scores, strict=False))
+    assert all(score_of[at] > np.mean(given_scores[: len(read)]) for at in rose), (
+        "only what the model scores above the mean rises"
     )
 
 
 @settings(max_examples=100)
-@given(scores=six, said=six, factor=st.sampled_from([0.5, 2.0, 8.0]))
+@given(scores=six, given_scores=six, factor=st.sampled_from([0.5, 2.0, 8.0]))
 def test_what_it_adds_keeps_its_proportion_to_the_scores(
-    snapshot: Snapshot, scores: list[float], said: list[float], factor: float
+    snapshot: Snapshot, scores: list[float], given_scores: list[float], factor: float
 ) -> None:
-    once = _look(snapshot, scores, said).scores - _ranking(scores).scores
+    once = _reranked(snapshot, scores, given_scores).scores - _ranking(scores).scores
     scaled = [factor * value for value in scores]
     if np.std(scores) > 1e-3:
-        more = _look(snapshot, scaled, said).scores - _ranking(scaled).scores
+        more = _reranked(snapshot, scaled, given_scores).scores - _ranking(scaled).scores
         assert more == pytest.approx(factor * once, rel=1e-3, abs=1e-4)
 
 
-def test_a_reader_that_prefers_a_candidate_lifts_it_and_a_heavier_one_to_the_top(snapshot: Snapshot) -> None:
+def test_a_model_that_prefers_a_candidate_raises_it_and_a_heavier_one_to_the_top(snapshot: Snapshot) -> None:
     scores = [6.0, 5.0, 4.0, 3.0, 2.0, 1.0]
     prefers_fourth = [0.0, 0.0, 0.0, 9.0, 0.0, 0.0]
-    light = _look(snapshot, scores, prefers_fourth, weight=0.3).scores
-    heavy = _look(snapshot, scores, prefers_fourth, weight=3.0).scores
-    assert order(light, TOOLS, 6).tolist() == [0, 1, 3, 2, 4, 5]
-    assert order(heavy, TOOLS, 1).tolist() == [3]
+    light = _reranked(snapshot, scores, prefers_fourth, weight=0.3)
+    heavy = _reranked(snapshot, scores, prefers_fourth, weight=3.0)
+    assert light.best(6).tolist() == [0, 1, 3, 2, 4, 5]
+    assert heavy.best(1).tolist() == [3]
 
 
-def test_a_reader_to_whom_all_are_alike_changes_nothing(snapshot: Snapshot) -> None:
+def test_a_model_that_scores_all_alike_changes_nothing(snapshot: Snapshot) -> None:
     scores = [6.0, 5.5, 4.0, 3.0, 2.0, 1.0]
-    assert _look(snapshot, scores, [0.7] * 6, some=4).scores == pytest.approx(np.asarray(scores), abs=1e-5)
+    assert _reranked(snapshot, scores, [0.7] * 6, depth=4).scores == pytest.approx(np.asarray(scores), abs=1e-5)
 
 
-def test_ties_are_broken_by_the_reader(snapshot: Snapshot) -> None:
-    found = _look(snapshot, [2.0, 2.0, 2.0, 0.0, 0.0, 0.0], [0.0, 1.0, 5.0], some=3).scores
-    assert order(found, TOOLS, 4).tolist() == [2, 0, 1, 3]
+def test_ties_are_broken_by_the_model(snapshot: Snapshot) -> None:
+    found = _reranked(snapshot, [2.0, 2.0, 2.0, 0.0, 0.0, 0.0], [0.0, 1.0, 5.0], depth=3)
+    assert found.best(4).tolist() == [2, 0, 1, 3]
 
 
-def test_the_best_are_read_with_the_request_each_by_title_description_and_names_of_inputs(snapshot: Snapshot) -> None:
-    reader = _Reader([3.0, 1.0])
-    ranking, _ = PromotingReranker(snapshot, reader, some=2)(_ranking([0, 4, 1, 5, 2, 3]), _query(), TOOLS)
-    assert reader.asked == TEXT
-    assert reader.read == [_read_text(snapshot, 3), _read_text(snapshot, 1)]
+def test_the_best_are_scored_with_the_request_each_by_title_description_and_names_of_inputs(snapshot: Snapshot) -> None:
+    model = _Scripted([3.0, 1.0])
+    ranking = PromotingReranker(model, depth=2).rerank(_context(snapshot), _ranking([0, 4, 1, 5, 2, 3]))
+    assert model.query == TEXT
+    assert model.documents == [_document(snapshot, 3), _document(snapshot, 1)]
     assert ranking.features["reranker"].tolist() == [0, 1, 0, 3, 0, 0]
     assert ranking.features["bm25_text"].tolist() == [0, 4, 1, 5, 2, 3]
 
 
-def _read_text(snapshot: Snapshot, number: int) -> str:
+def _document(snapshot: Snapshot, number: int) -> str:
     tool = snapshot.tool(number)
     return f"{tool.title}. {tool.description} {' '.join(parameter.name for parameter in tool.parameters)}"
 
 
-def test_a_request_of_several_clauses_is_left_to_their_votes(snapshot: Snapshot) -> None:
+def test_a_request_of_several_clauses_is_left_to_clause_fusion(snapshot: Snapshot) -> None:
     text = "find the supplier Acme in Leeds and create a new purchase order for it"
-    query, _ = analyse(text, None, {}, split=True)
+    context = _context(snapshot, text)
     ranking = _ranking([6.0, 5.0, 4.0, 3.0, 2.0, 1.0])
-    assert len(query.clauses) == 2
-    assert PromotingReranker(snapshot, _Dead())(ranking, query, TOOLS) == (ranking, ())
+    assert len(context.query.clauses) == 2
+    assert PromotingReranker(_Dead()).rerank(context, ranking) is ranking
+    assert context.fallbacks == []
 
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_where_there_is_no_choice_nobody_is_asked(snapshot: Snapshot, count: int) -> None:
-    ranking = _ranking([1.0] * count)
-    assert PromotingReranker(snapshot, _Dead())(ranking, _query(), TOOLS[:count]) == (ranking, ())
+    context, ranking = _context(snapshot), _ranking([1.0] * count)
+    assert PromotingReranker(_Dead()).rerank(context, ranking) is ranking
+    assert context.fallbacks == []
 
 
-def test_a_dead_reader_leaves_the_answer_as_it_was_and_says_so(snapshot: Snapshot) -> None:
+def test_a_dead_model_leaves_the_answer_as_it_was_and_says_so(snapshot: Snapshot) -> None:
     request = Request(query=TEXT, k=MAX_K)
     plain = GraphRetriever(snapshot, HashingEncoder()).retrieve(request)
-    answer = GraphRetriever(snapshot, HashingEncoder(), reranker=PromotingReranker(snapshot, _Dead())).retrieve(request)
+    answer = GraphRetriever(snapshot, HashingEncoder(), reranker=PromotingReranker(_Dead())).retrieve(request)
     assert answer.tools == plain.tools
     assert plain.fallbacks == ()
     assert answer.fallbacks == ("no reranking: the endpoint does not answer",)
 
 
-def test_what_the_look_prefers_is_ranked_higher_and_still_completed(snapshot: Snapshot) -> None:
-    """The resolvers of the tools that are best after the look are lifted, not of those before it."""
+def test_what_the_reranker_prefers_is_ranked_higher_and_still_completed(snapshot: Snapshot) -> None:
+    """The resolvers of the tools that are best after reranking are boosted, not of those before it."""
 
     class Awards:
         name = "awards.v1"
@@ -164,10 +164,10 @@ def test_what_the_look_prefers_is_ranked_higher_and_still_completed(snapshot: Sn
             return np.asarray(["spot award" in document for document in documents], dtype=np.float32)
 
     request = Request(query="create a purchase order of 100", k=MAX_K)
-    look = PromotingReranker(snapshot, Awards(), weight=50.0)
+    reranker = PromotingReranker(Awards(), weight=50.0)
     plain = GraphRetriever(snapshot, HashingEncoder()).retrieve(request)
-    answer = GraphRetriever(snapshot, HashingEncoder(), reranker=look).retrieve(request)
+    answer = GraphRetriever(snapshot, HashingEncoder(), reranker=reranker).retrieve(request)
     assert plain.tools[0].id == "procurement/create_purchase_order"
     assert answer.tools[0].id == "hr/give_spot_award"
-    lifted = {tool.id for tool in answer.tools if tool.reasons.features["resolver_boost"] > 0}
-    assert "hr/search_employees" in lifted
+    boosted = {tool.id for tool in answer.tools if tool.reasons.features["resolver_boost"] > 0}
+    assert "hr/search_employees" in boosted

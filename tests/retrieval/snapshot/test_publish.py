@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError, SnapshotVersionError, StorageError
-from retrieval.snapshot.publish import MANIFEST, content_id, current_snapshot, publish, staging_folder
+from retrieval.snapshot.layout import FORMAT_VERSION, Layout
+from retrieval.snapshot.manifest import content_id
+from retrieval.snapshot.publish import current_snapshot, publish, staging_folder
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from tests.conftest import ROOT
@@ -67,7 +69,7 @@ def test_every_file_is_guarded_by_its_hash(tmp_path: Path, store: Path) -> None:
                 path.write_bytes(bytes(data))
             with pytest.raises((SnapshotError, NotFoundError)) as caught:
                 open_snapshot(folder)
-            if name != MANIFEST:
+            if name != "manifest.json":
                 assert name in caught.value.subject
             shutil.rmtree(folder)
 
@@ -75,27 +77,64 @@ def test_every_file_is_guarded_by_its_hash(tmp_path: Path, store: Path) -> None:
 def test_another_format_version_is_refused_by_name(tmp_path: Path, store: Path) -> None:
     folder = tmp_path / "snapshot"
     shutil.copytree(current_snapshot(store), folder)
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest = json.loads(Layout(folder).manifest.read_text(encoding="utf-8"))
     manifest["format_version"] = 99
-    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    Layout(folder).manifest.write_text(json.dumps(manifest), encoding="utf-8")
     with pytest.raises(SnapshotVersionError, match="99"):
         open_snapshot(folder)
+
+
+def test_a_snapshot_of_the_format_before_gets_the_version_error_with_its_remedy(tmp_path: Path, store: Path) -> None:
+    """Its manifest has weights under a name that is not used any more; the version is what is reported."""
+    folder = tmp_path / "snapshot"
+    shutil.copytree(current_snapshot(store), folder)
+    manifest = json.loads(Layout(folder).manifest.read_text(encoding="utf-8"))
+    assert manifest["format_version"] == FORMAT_VERSION
+    old = {**manifest, "format_version": 2, "ranking": {"ranker": "fusion.v2", "weights": {"clause_votes": 3.0}}}
+    del old["snapshot_id"]
+    Layout(folder).manifest.write_text(json.dumps({**old, "snapshot_id": content_id(old)}), encoding="utf-8")
+    with pytest.raises(SnapshotVersionError, match="format version 2; this egotools reads 3") as refused:
+        open_snapshot(folder)
+    assert refused.value.subject == str(folder)
+    assert refused.value.remedy == "Build it again with this egotools, or serve it with the one that wrote it"
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"counts": {"tools": "6", "nodes": {}, "edges": {}}}, "'counts.tools' is '6'"),
+        ({"predicates": [1]}, "'predicates.0' is 1"),
+        ({"encoder": None}, "'encoder' is None"),
+        ({"surprise": 1}, "'surprise' is 1"),
+    ],
+)
+def test_a_manifest_of_another_form_is_refused_by_the_name_of_its_field(
+    tmp_path: Path, store: Path, change: dict[str, Any], told: str
+) -> None:
+    folder = tmp_path / "snapshot"
+    shutil.copytree(current_snapshot(store), folder)
+    manifest = {**json.loads(Layout(folder).manifest.read_text(encoding="utf-8")), **change}
+    del manifest["snapshot_id"]
+    Layout(folder).manifest.write_text(json.dumps({**manifest, "snapshot_id": content_id(manifest)}), encoding="utf-8")
+    with pytest.raises(SnapshotCorruptError, match=told) as refused:
+        open_snapshot(folder)
+    assert refused.value.subject == str(Layout(folder).manifest)
 
 
 def test_a_manifest_that_was_rewritten_with_its_file_is_refused(tmp_path: Path, store: Path) -> None:
     """Changing a count without changing the id is seen, even though every file fits."""
     folder = tmp_path / "snapshot"
     shutil.copytree(current_snapshot(store), folder)
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest = json.loads(Layout(folder).manifest.read_text(encoding="utf-8"))
     manifest["counts"]["tools"] += 1
-    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    Layout(folder).manifest.write_text(json.dumps(manifest), encoding="utf-8")
     with pytest.raises(SnapshotCorruptError, match="altered"):
         open_snapshot(folder)
 
 
 def test_the_id_is_the_hash_of_the_content(store: Path) -> None:
     folder = current_snapshot(store)
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest = json.loads(Layout(folder).manifest.read_text(encoding="utf-8"))
     snapshot_id = manifest.pop("snapshot_id")
     assert folder.name == snapshot_id == content_id(manifest)
 
@@ -201,7 +240,7 @@ def _kill_at(store: Path, moment: int) -> None:
     Path.rename = dying_rename  # type: ignore[assignment, method-assign]
     with staging_folder(store) as folder:
         shutil.copytree(store / "next", folder, dirs_exist_ok=True)
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads(Layout(folder).manifest.read_text(encoding="utf-8"))
         publish(store, folder, manifest["snapshot_id"])
 
 

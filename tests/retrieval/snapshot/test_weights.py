@@ -29,12 +29,14 @@ from ontology.errors import (
 )
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import BASELINES, make_presets
-from retrieval.ranking.fusion import TextRanker
-from retrieval.retriever import Request
-from retrieval.snapshot.publish import MANIFEST, content_id
+from retrieval.query.request import Request
+from retrieval.ranking.features import TEXT_FEATURES
+from retrieval.ranking.rankers import CrossEncoderRanker
+from retrieval.ranking.weights import BASELINE, FUSION, SHIPPED, RankingWeights, ranking_section, weights_of
+from retrieval.snapshot.layout import Layout
+from retrieval.snapshot.manifest import content_id
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot.reweight import publish_weighed, published_id
-from retrieval.snapshot.weights import FUSED, FUSION, PLAIN, SHIPPED, RankingWeights, read_weights, weights_to_json
+from retrieval.snapshot.reweight import publish_reweighted, published_id
 from retrieval.snapshot.writer import SnapshotContent
 from retrieval.snapshot_engine import open_engine
 from tests.conftest import ROOT
@@ -54,7 +56,7 @@ PARAMETERS = RankingWeights(
 WEIGHTS = (
     SHIPPED,
     PARAMETERS,
-    PLAIN,
+    BASELINE,
     RankingWeights(bm25_text=0.3, cosine_name=2.0, graph_support=1.5, clause_fusion=0.4, resolver_margin=0.1),
     RankingWeights(bm25_params=0.0, cosine_text=0.1, name_coverage=2.0, graph_support=0.0, resolver_margin=3.0),
 )
@@ -66,15 +68,20 @@ def answers(retriever: Any) -> list[Any]:
 
 
 def test_what_a_build_writes_says_no_weights_and_has_the_shipped_ones(snapshot: Snapshot) -> None:
-    assert "ranking" not in snapshot.manifest
-    assert snapshot.weights == SHIPPED
+    assert snapshot.manifest.ranking is None and "ranking" not in snapshot.manifest.content()
+    assert weights_of(snapshot) == SHIPPED
     default = make_presets(snapshot, HashingEncoder())["default"]
     assert answers(default) == answers(GraphRetriever(snapshot, HashingEncoder()))
 
 
 @pytest.mark.parametrize("weights", WEIGHTS, ids=lambda weights: str(WEIGHTS.index(weights)))
-def test_weights_are_read_back_as_they_were_written(weights: RankingWeights) -> None:
-    assert read_weights({"ranking": json.loads(json.dumps(weights_to_json(weights)))}, subject="m") == weights
+def test_weights_are_read_back_as_they_were_written(
+    tmp_path: Path, content: SnapshotContent, weights: RankingWeights
+) -> None:
+    published(tmp_path, content)
+    old = open_snapshot(tmp_path)
+    publish_reweighted(old, tmp_path, ranking_section(weights), replaces=old.id)
+    assert weights_of(open_snapshot(tmp_path)) == weights
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.1, 1_001.0])
@@ -86,44 +93,52 @@ def test_a_weight_is_finite_and_bounded(value: float) -> None:
 
 def test_some_text_signal_says_something() -> None:
     with pytest.raises(InvalidArgumentError, match="all text features have the weight 0"):
-        RankingWeights(**{**dict.fromkeys(FUSED, 0.0), "graph_support": 1.0, "clause_fusion": 1.0})
+        RankingWeights(**{**dict.fromkeys(TEXT_FEATURES, 0.0), "graph_support": 1.0, "clause_fusion": 1.0})
 
 
-def said(**weights: object) -> dict[str, object]:
-    return {"ranker": FUSION, "weights": {**weights_to_json(SHIPPED)["weights"], **weights}}
+def test_an_unknown_weight_is_refused_by_name() -> None:
+    with pytest.raises(InvalidArgumentError, match="popularity: there is no weight of that name; known: bm25_text"):
+        RankingWeights(popularity=1.0)
+
+
+def section(**weights: object) -> dict[str, object]:
+    return {"ranker": FUSION, "weights": {**SHIPPED, **weights}}
+
+
+def with_ranking(store: Path, content: SnapshotContent, ranking: object) -> Path:
+    """A published snapshot whose manifest has this under ``ranking``, and the id that belongs to it; its manifest."""
+    path = Layout(published(store, content)).manifest
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    del manifest["snapshot_id"]
+    manifest["ranking"] = ranking
+    path.write_text(json.dumps({**manifest, "snapshot_id": content_id(manifest)}), encoding="utf-8")
+    return path
 
 
 @pytest.mark.parametrize(
     ("ranking", "error", "told"),
     [
-        (None, SnapshotCorruptError, "no weights of a ranker"),
-        ([1.0], SnapshotCorruptError, "no weights of a ranker"),
-        ({"ranker": FUSION, "weights": {}}, SnapshotCorruptError, "'bm25_text' is 'not there'"),
-        (said(bm25_text="1"), SnapshotCorruptError, "'bm25_text' is '1'"),
-        (said(bm25_text=True), SnapshotCorruptError, "'bm25_text' is True"),
-        (said(cosine_text=-1), SnapshotCorruptError, "a number from 0 to 1,000"),
-        (said(cosine_text=10**400), SnapshotCorruptError, "cannot be read"),
-        (said(cosine_text=float("nan")), SnapshotCorruptError, "a number from 0 to 1,000"),
-        (said(popularity=0.1), SnapshotVersionError, "a weight 'popularity'"),
-        ({**said(), "ranker": "fusion.v1"}, SnapshotVersionError, "ranked by 'fusion.v1'"),
-        ({**said(), "ranker": "fusion.v3"}, SnapshotVersionError, "ranked by 'fusion.v3'"),
+        ([1.0], SnapshotCorruptError, r"'ranking' is \[1.0\]"),
+        ({"ranker": FUSION, "weights": {}}, SnapshotCorruptError, "'bm25_text' is missing"),
+        (section(bm25_text="1"), SnapshotCorruptError, "'ranking.weights.bm25_text' is '1'"),
+        (section(bm25_text=True), SnapshotCorruptError, "'ranking.weights.bm25_text' is True"),
+        (section(graph_support="much"), SnapshotCorruptError, "'ranking.weights.graph_support' is 'much'"),
+        (section(cosine_text=-1), SnapshotCorruptError, "a number from 0 to 1,000"),
+        (section(cosine_text=10**400), SnapshotCorruptError, "cannot be read"),
+        (section(cosine_text=float("nan")), SnapshotCorruptError, "a number from 0 to 1,000"),
+        (section(popularity=0.1), SnapshotVersionError, "a weight 'popularity'"),
+        ({**section(), "ranker": "fusion.v1"}, SnapshotVersionError, "ranked by 'fusion.v1'"),
+        ({**section(), "ranker": "fusion.v3"}, SnapshotVersionError, "ranked by 'fusion.v3'"),
     ],
 )
-def test_nonsense_in_a_manifest_is_refused_in_words(ranking: object, error: type[SnapshotError], told: str) -> None:
+def test_nonsense_in_a_manifest_is_refused_in_words(
+    tmp_path: Path, content: SnapshotContent, ranking: object, error: type[SnapshotError], told: str
+) -> None:
+    manifest = with_ranking(tmp_path, content, ranking)
     with pytest.raises(error, match=told) as refused:
-        read_weights({"ranking": ranking}, subject="the/manifest.json")
-    assert refused.value.subject == "the/manifest.json"
+        open_engine(tmp_path, encoder=HashingEncoder())
+    assert refused.value.subject == str(manifest)
     assert refused.value.remedy
-
-
-def test_a_manifest_with_nonsense_does_not_open(tmp_path: Path, content: SnapshotContent) -> None:
-    manifest_file = published(tmp_path, content) / MANIFEST
-    manifest = json.loads(manifest_file.read_text(encoding="utf-8"))
-    del manifest["snapshot_id"]
-    manifest["ranking"] = said(graph_support="much")
-    manifest_file.write_text(json.dumps({**manifest, "snapshot_id": content_id(manifest)}), encoding="utf-8")
-    with pytest.raises(SnapshotCorruptError, match="'graph_support' is 'much'"):
-        open_snapshot(tmp_path)
 
 
 def test_candidates_are_not_made_without_the_encoder(snapshot: Snapshot) -> None:
@@ -132,15 +147,15 @@ def test_candidates_are_not_made_without_the_encoder(snapshot: Snapshot) -> None
             raise ModelError("it does not answer")
 
     with pytest.raises(ModelError, match="no semantic matching"):
-        GraphRetriever(snapshot, Down()).candidates(Request(query="give Jan an award"))
+        GraphRetriever(snapshot, Down()).find_candidates(Request(query="give Jan an award"))
 
 
 def test_only_the_default_preset_takes_the_weights(tmp_path: Path, content: SnapshotContent) -> None:
     published(tmp_path, content)
     old = open_engine(tmp_path, encoder=HashingEncoder())
-    publish_weighed(old.snapshot, tmp_path, PARAMETERS, replaces=old.snapshot_id)
+    publish_reweighted(old.snapshot, tmp_path, ranking_section(PARAMETERS), replaces=old.snapshot_id)
     new = open_engine(tmp_path, encoder=HashingEncoder())
-    assert new.snapshot.weights == PARAMETERS
+    assert weights_of(new.snapshot) == PARAMETERS
     assert answers(new.retriever()) == answers(GraphRetriever(old.snapshot, HashingEncoder(), weights=PARAMETERS))
     assert answers(new.retriever()) != answers(old.retriever())
     for preset in BASELINES:
@@ -154,7 +169,7 @@ def test_beside_another_ranker_the_graph_keeps_its_shipped_weight(snapshot: Snap
         def score(self, query: str, documents: Sequence[str]) -> Floats1d:
             return np.array([len(document) for document in documents], dtype=np.float32)
 
-    ranker = TextRanker(snapshot, ByLength())
+    ranker = CrossEncoderRanker(ByLength())
     plain = GraphRetriever(snapshot, HashingEncoder(), ranker)
     assert answers(GraphRetriever(snapshot, HashingEncoder(), ranker, weights=PARAMETERS)) == answers(plain)
 
@@ -166,7 +181,7 @@ def test_where_another_ranker_is_down_the_snapshots_own_weights_rank(snapshot: S
         def score(self, query: str, documents: Sequence[str]) -> Floats1d:
             raise ModelError("it does not answer")
 
-    ranker = TextRanker(snapshot, Dead())
+    ranker = CrossEncoderRanker(Dead())
     for weights in (PARAMETERS, SHIPPED):
         fused = GraphRetriever(snapshot, HashingEncoder(), weights=weights)
         assert answers(GraphRetriever(snapshot, HashingEncoder(), ranker, weights=weights)) == answers(fused)
@@ -181,22 +196,24 @@ def test_a_version_has_the_same_content_and_its_own_id(
     before = published(tmp_path, content)
     old = open_snapshot(tmp_path)
     bytes_before = {path.name: path.read_bytes() for path in before.iterdir()}
-    version = publish_weighed(old, tmp_path, PARAMETERS, replaces=old.id)
+    version = publish_reweighted(old, tmp_path, ranking_section(PARAMETERS), replaces=old.id)
     assert published_id(tmp_path) == version != old.id
     new = open_snapshot(tmp_path)
-    assert new.manifest["files"] == old.manifest["files"]
+    assert new.manifest.files == old.manifest.files
     assert (new.folder / "tools.jsonl").samefile(before / "tools.jsonl") is links
     assert {path.name: path.read_bytes() for path in before.iterdir()} == bytes_before
-    assert open_snapshot(before).weights == SHIPPED
-    assert publish_weighed(old, tmp_path / "elsewhere", PARAMETERS, replaces="") == version
+    assert weights_of(open_snapshot(before)) == SHIPPED
+    assert publish_reweighted(old, tmp_path / "elsewhere", ranking_section(PARAMETERS), replaces="") == version
 
 
 def test_with_the_shipped_weights_the_version_is_the_one_that_was_built(
     tmp_path: Path, content: SnapshotContent
 ) -> None:
     before = published(tmp_path, content)
-    version = publish_weighed(open_snapshot(tmp_path), tmp_path, PARAMETERS, replaces=before.name)
-    assert publish_weighed(open_snapshot(tmp_path), tmp_path, SHIPPED, replaces=version) == before.name
+    version = publish_reweighted(open_snapshot(tmp_path), tmp_path, ranking_section(PARAMETERS), replaces=before.name)
+    assert (
+        publish_reweighted(open_snapshot(tmp_path), tmp_path, ranking_section(SHIPPED), replaces=version) == before.name
+    )
     assert published_id(tmp_path) == before.name
 
 
@@ -205,7 +222,7 @@ def test_a_snapshot_published_meanwhile_is_not_hidden(tmp_path: Path, content: S
     old = open_snapshot(tmp_path)
     newer = published(tmp_path, replace(content, created_by="egotools later"))
     with pytest.raises(SnapshotError, match=f"another snapshot meanwhile \\({newer.name}\\)"):
-        publish_weighed(old, tmp_path, PARAMETERS, replaces=old.id)
+        publish_reweighted(old, tmp_path, ranking_section(PARAMETERS), replaces=old.id)
     assert published_id(tmp_path) == newer.name
     assert not list(tmp_path.glob(".building*"))
 
@@ -216,10 +233,10 @@ def test_a_file_altered_since_it_was_opened_is_not_published(tmp_path: Path, con
     with open(before / "nodes.jsonl", "a", encoding="utf-8") as file:
         file.write("{}\n")
     with pytest.raises(SnapshotCorruptError, match="altered"):
-        publish_weighed(old, tmp_path, PARAMETERS, replaces=old.id)
+        publish_reweighted(old, tmp_path, ranking_section(PARAMETERS), replaces=old.id)
     (before / "tools.jsonl").unlink()
     with pytest.raises(SnapshotCorruptError, match="gone"):
-        publish_weighed(old, tmp_path, PARAMETERS, replaces=old.id)
+        publish_reweighted(old, tmp_path, ranking_section(PARAMETERS), replaces=old.id)
     assert [path.name for path in (tmp_path / "snapshots").iterdir()] == [old.id]
 
 
@@ -240,7 +257,7 @@ def test_a_full_disk_leaves_the_last_snapshot_serving(
     owner = {"copyfile": shutil, "fsync": os, "write_text": Path, "rename": Path}[call]
     monkeypatch.setattr(owner, call, _refusing(errno.ENOSPC))
     with pytest.raises(StorageError, match="No space left"):
-        publish_weighed(old, tmp_path, PARAMETERS, replaces=old.id)
+        publish_reweighted(old, tmp_path, ranking_section(PARAMETERS), replaces=old.id)
     monkeypatch.undo()
     assert open_snapshot(tmp_path).id == old.id
     assert not list(tmp_path.glob(".building*"))
@@ -265,7 +282,7 @@ def _kill_at(store: Path, moment: int) -> None:
 
     os.fsync = dying  # type: ignore[assignment]
     snapshot = open_snapshot(store)
-    publish_weighed(snapshot, store, PARAMETERS, replaces=snapshot.id)
+    publish_reweighted(snapshot, store, ranking_section(PARAMETERS), replaces=snapshot.id)
 
 
 def test_kill_9_leaves_the_last_snapshot_serving(tmp_path: Path, content: SnapshotContent) -> None:
@@ -279,7 +296,7 @@ def test_kill_9_leaves_the_last_snapshot_serving(tmp_path: Path, content: Snapsh
         assert done.returncode == -signal.SIGKILL, done.stderr.decode()
         assert open_snapshot(tmp_path).id == before.name
     old = open_snapshot(tmp_path)
-    publish_weighed(old, tmp_path, PARAMETERS, replaces=old.id)
-    assert open_snapshot(tmp_path).weights == PARAMETERS
+    publish_reweighted(old, tmp_path, ranking_section(PARAMETERS), replaces=old.id)
+    assert weights_of(open_snapshot(tmp_path)) == PARAMETERS
     assert not list(tmp_path.glob(".building*"))
     assert np.array_equal(open_snapshot(tmp_path).adjacency.tails, old.adjacency.tails)

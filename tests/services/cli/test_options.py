@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from inference import DEFAULT_ENCODER
 from ontology.errors import NotFoundError
-from retrieval.snapshot.weights import FUSION
+from retrieval.ranking.weights import FUSION
 from services.cli.options import Json, command
 from services.jobs.plans import DEFAULT_RERANKER, BuildPlan
 

@@ -15,9 +15,9 @@ import pytest
 from inference import HashingEncoder
 from ontology.errors import StorageError
 from ontology.progress import no_progress
-from retrieval.retriever import Request
+from retrieval.query.request import Request
+from retrieval.ranking.weights import SHIPPED, weights_of
 from retrieval.snapshot.reader import open_snapshot
-from retrieval.snapshot.weights import SHIPPED
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from services.jobs.build import build_snapshot
 from services.jobs.plans import TuningPlan
@@ -135,8 +135,8 @@ def test_a_better_ranking_is_published_and_serves_requests_it_never_saw(
     after = engine(store)
     assert after.snapshot_id != before.snapshot_id
     assert f"Snapshot {after.snapshot_id} was published in place of {before.snapshot_id}." in out
-    weights = after.snapshot.weights
-    assert weights.bm25_params / weights.bm25_text > SHIPPED.bm25_params / SHIPPED.bm25_text
+    weights = weights_of(after.snapshot)
+    assert weights["bm25_params"] / weights["bm25_text"] > SHIPPED["bm25_params"] / SHIPPED["bm25_text"]
     new = requests(truth=True, seed=6)
     assert completed(after, new) > completed(before, new) + 0.1
     assert completed(engine(before.snapshot.folder), new) == completed(before, new)
@@ -233,7 +233,7 @@ def test_a_snapshot_in_no_store_needs_to_be_told_where_to(run: Run, store: Path,
     code, _, err = run("tune", alone, "--on", true, "-k", 3)
     assert (code, "--out" in err) == (2, True)
     code, _, _ = run("tune", alone, "--on", true, "-k", 3, "--out", tmp_path / "other")
-    assert (code, open_snapshot(tmp_path / "other").weights != SHIPPED) == (0, True)
+    assert (code, weights_of(open_snapshot(tmp_path / "other")) != SHIPPED) == (0, True)
 
 
 def test_a_full_disk_at_the_end_leaves_what_was_published(

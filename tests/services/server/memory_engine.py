@@ -27,7 +27,8 @@ from egotools.values import (
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Dependency, Parameter, Tool
 from retrieval.engine import Engine
-from retrieval.retriever import Request, Retriever
+from retrieval.query.request import Request
+from retrieval.retriever import Retriever
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.waiting import LIMIT_S
@@ -175,7 +176,7 @@ class WordRetriever:
         try:
             engine.hook(request)
             for stage in ("entry", "rank"):
-                request.check_deadline(stage)
+                request.check(stage)
                 engine.stages.append(stage)
                 time.sleep(engine.delays_s.get(stage, 0.0))
             return self._answer(request)

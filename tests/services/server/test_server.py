@@ -20,7 +20,7 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError
 from ontology.tool import Tool
-from retrieval.retriever import Request
+from retrieval.query.request import Request
 from services.server.error_status import ERROR_METADATA_KEY, reason_of
 from services.server.logs import JsonFormatter
 from services.server.server import SERVICE_NAME, Server

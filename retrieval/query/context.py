@@ -1,0 +1,110 @@
+"""The context of one request: what the stages of retrieval read, and where they record what they find."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inference.encoder import Encoder
+from ontology.errors import ModelError
+from retrieval.query.query import Query, analyse
+from retrieval.query.request import Request
+from retrieval.snapshot.reader import Snapshot
+
+__all__ = ["EntryNode", "QueryContext"]
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class EntryNode:
+    """A node that the request matches.
+
+    :param node: its number.
+    :param kind: ``semantic`` or ``ngram``.
+    :param text: the n-gram, or empty for a semantic match.
+    :param score: cosine in [-1, 1], or the n-gram's inverse document frequency over the tools, > 0.
+    """
+
+    node: int
+    kind: str
+    text: str
+    score: float
+
+
+@dataclass(slots=True, kw_only=True)
+class QueryContext:
+    """One request on its way through the stages, in one thread.
+
+    :param snapshot: the snapshot that answers.
+    :param query: the analysed request.
+    :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
+    :param entries: the entry nodes, once they are known.
+    :param candidates: numbers of the candidate tools, ascending, int64, once they are known.
+    :param fallbacks: what was left out and why, one sentence each.
+    :param timings_ms: stage → milliseconds.
+    """
+
+    request: Request
+    snapshot: Snapshot
+    query: Query = field(init=False)
+    allowed: NDArray[np.bool_] | None = field(init=False)
+    entries: list[EntryNode] = field(default_factory=list)
+    candidates: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    fallbacks: list[str] = field(default_factory=list)
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    _started: float = field(default_factory=time.perf_counter)
+
+    @classmethod
+    def begin(
+        cls, request: Request, snapshot: Snapshot, encoder: Encoder | None, *, decomposed: bool = False
+    ) -> QueryContext:
+        """Analyse a request and apply its filters. Without a working encoder the query has no vectors.
+
+        :param decomposed: whether the clauses of the request are analysed too.
+        """
+        context = cls(request=request, snapshot=snapshot)
+        text, abbreviations = request.query, snapshot.abbreviations
+        with context.stage("encode"):
+            query = context.attempt(
+                lambda: analyse(text, encoder, abbreviations, decomposed=decomposed), "no semantic matching"
+            )
+            if query is None:
+                query = analyse(text, None, abbreviations, decomposed=decomposed)
+            context.query = query
+        with context.stage("entry"):
+            context.allowed = snapshot.allowed(request.filters)
+        return context
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Measure the time of one stage.
+
+        :raises DeadlineError: instead of starting it, when the caller no longer waits.
+        """
+        self.request.check(name)
+        started = time.perf_counter()
+        yield
+        spent_ms = (time.perf_counter() - started) * 1e3
+        self.timings_ms[name] = self.timings_ms.get(name, 0.0) + spent_ms
+
+    def attempt(self, call: Callable[[], _T], without: str) -> _T | None:
+        """The result of a call that needs a model; None, and a fallback is recorded, where the model is down.
+
+        :param without: what the answer lacks then.
+        """
+        try:
+            return call()
+        except ModelError as error:
+            self.fallbacks.append(f"{without}: {error.problem}")
+            return None
+
+    def total_ms(self) -> float:
+        """Milliseconds since the request began."""
+        return (time.perf_counter() - self._started) * 1e3

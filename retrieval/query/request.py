@@ -1,0 +1,67 @@
+"""The request that a retriever answers, with the conditions under which it stops."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ontology.errors import DeadlineError, InvalidArgumentError
+
+__all__ = ["MAX_K", "MAX_QUERY_CHARS", "Request"]
+
+MAX_K = 1_000
+MAX_QUERY_CHARS = 20_000
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request.
+
+    :param query: the request in plain words, 1 to 20,000 characters with at least one letter or digit.
+    :param k: how many tools at most, 1 to 1,000.
+    :param auto_k: return the fewest tools that are expected to be enough, and none where the request is unanswerable.
+    :param filters: metadata key → allowed values; a tool must match every key. Applied before matching.
+    :param explain: whether the answer gives reasons.
+    :param deadline: ``time.monotonic()`` second after which no further stage is started, or None.
+    :param cancelled: whether the caller no longer waits; asked before each stage.
+    :raises InvalidArgumentError: naming the field.
+    """
+
+    query: str
+    k: int = 10
+    filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    explain: bool = True
+    deadline: float | None = None
+    auto_k: bool = False
+    cancelled: Callable[[], bool] = field(default=_never, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.k <= MAX_K:
+            raise InvalidArgumentError(f"k must be from 1 to {MAX_K}, not {self.k}", subject="k")
+        if len(self.query) > MAX_QUERY_CHARS:
+            raise InvalidArgumentError(
+                f"the query has {len(self.query)} characters; at most {MAX_QUERY_CHARS} are taken",
+                subject="query",
+                remedy="Send the request itself, not the conversation",
+            )
+        if any("\ud800" <= character <= "\udfff" for character in self.query):
+            raise InvalidArgumentError("the query is not valid Unicode", subject="query", remedy="Send it as UTF-8")
+        if not any(character.isalnum() for character in self.query):
+            raise InvalidArgumentError(
+                "the query has no letter or digit", subject="query", remedy="Describe in words what is needed"
+            )
+
+    def check(self, stage: str) -> None:
+        """Check before a stage that the caller still waits.
+
+        :raises DeadlineError: naming the stage, when the call was cancelled or the deadline has passed.
+        """
+        if self.cancelled():
+            raise DeadlineError("the caller no longer waits", subject=stage)
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            raise DeadlineError("the deadline passed before this stage", subject=stage)

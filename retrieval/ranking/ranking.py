@@ -1,0 +1,39 @@
+"""A ranking: candidate tools with their scores and the features that the scores were made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inference.arrays import Floats1d
+
+__all__ = ["Ranking"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Tools with a score each.
+
+    :param tools: their numbers, int64 [tools]; ascending, unless they were taken in another order.
+    :param scores: float32 [tools]; higher is better.
+    :param features: feature → its raw values, float32 [tools].
+    """
+
+    tools: NDArray[np.int64]
+    scores: Floats1d
+    features: Mapping[str, Floats1d]
+
+    def best(self, k: int) -> NDArray[np.int64]:
+        """Positions of the ``k`` best tools, best first; ties by tool number, and tools are numbered by id."""
+        return np.lexsort((self.tools, -self.scores))[:k]
+
+    def take(self, positions: NDArray[np.int64] | NDArray[np.bool_]) -> Ranking:
+        """The ranking of the tools at these positions, in this order; or of those that a mask selects."""
+        return Ranking(
+            tools=self.tools[positions],
+            scores=self.scores[positions],
+            features={name: values[positions] for name, values in self.features.items()},
+        )

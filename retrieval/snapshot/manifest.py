@@ -1,0 +1,161 @@
+"""The manifest of a snapshot: what it holds, how it was made, and the hash of every file; its hash is the snapshot's id."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ontology.errors import SnapshotCorruptError, SnapshotVersionError
+from retrieval.snapshot.layout import FORMAT_VERSION, Layout
+
+__all__ = [
+    "Counts",
+    "EncoderInfo",
+    "FileInfo",
+    "Manifest",
+    "OntologyVersion",
+    "RankingSection",
+    "content_id",
+    "file_digest",
+    "read_manifest",
+    "write_manifest",
+]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class OntologyVersion(_Section):
+    """The ontology that the graph was built under; ``sha256`` is the digest of its content."""
+
+    name: str
+    version: int
+    sha256: str
+
+
+class EncoderInfo(_Section):
+    """The encoder that made the vectors; ``sha256`` is the digest of its weights, or empty."""
+
+    name: str
+    sha256: str
+    dimensions: int
+
+
+class Counts(_Section):
+    """Number of tools, of nodes by entity type, and of edges by predicate."""
+
+    tools: int
+    nodes: dict[str, int]
+    edges: dict[str, int]
+
+
+class RankingSection(_Section):
+    """Ranking weights of the snapshot's own: the ranker that they belong to, and each by name."""
+
+    ranker: str
+    weights: dict[str, float]
+
+
+class FileInfo(_Section):
+    """Size and SHA-256 of a file."""
+
+    bytes: int
+    sha256: str
+
+
+class Manifest(_Section):
+    """The content of ``manifest.json``.
+
+    :param predicates: of the ontology, sorted; edges hold their position.
+    :param extractor: versioned name of the extractor that read the triples.
+    :param abbreviations: short → long, as used while names were made canonical.
+    :param created_by: name and version of the program.
+    :param ranking: None for the shipped weights.
+    :param files: name → size and hash, of every other file of the folder.
+    """
+
+    format_version: int = FORMAT_VERSION
+    snapshot_id: str = ""
+    created_by: str
+    ontology: OntologyVersion
+    predicates: tuple[str, ...]
+    encoder: EncoderInfo
+    extractor: str
+    abbreviations: dict[str, str]
+    counts: Counts
+    ranking: RankingSection | None = None
+    files: dict[str, FileInfo] = {}
+
+    def content(self) -> dict[str, Any]:
+        """Everything but the id, as JSON values."""
+        return self.model_dump(mode="json", exclude={"snapshot_id"}, exclude_none=True)
+
+
+def read_manifest(layout: Layout) -> Manifest:
+    """Read the manifest of a folder.
+
+    :raises SnapshotVersionError: when the snapshot has another format version.
+    :raises SnapshotCorruptError: when it is no manifest, or is not the one that belongs to its id.
+    """
+    path = layout.manifest
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SnapshotCorruptError(f"the manifest cannot be read: {error}", subject=str(path)) from error
+    if not isinstance(content, dict) or not isinstance(content.get("files"), dict):
+        raise SnapshotCorruptError("the manifest lists no files", subject=str(path), remedy="Build again")
+    version = content.get("format_version")
+    if version != FORMAT_VERSION:
+        raise SnapshotVersionError(
+            f"the snapshot has format version {version}; this egotools reads {FORMAT_VERSION}",
+            subject=str(layout.folder),
+            remedy="Build it again with this egotools, or serve it with the one that wrote it",
+        )
+    if content_id({key: value for key, value in content.items() if key != "snapshot_id"}) != content.get("snapshot_id"):
+        raise SnapshotCorruptError("the manifest was altered", subject=str(path), remedy="Build again")
+    try:
+        return Manifest.model_validate_json(json.dumps(content))
+    except ValidationError as error:
+        raise SnapshotCorruptError(
+            f"the manifest cannot be read: {_first_fault(error)}", subject=str(path), remedy="Build again"
+        ) from error
+
+
+def _first_fault(error: ValidationError) -> str:
+    fault = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, fault['loc']))!r} is {fault['input']!r}: {fault['msg']}"
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
+    """Write the manifest over everything in the folder; returns it with its files and its id.
+
+    :param manifest: ``files`` and ``snapshot_id`` are made anew.
+    """
+    path = Layout(folder).manifest
+    files = {
+        each.name: FileInfo(bytes=each.stat().st_size, sha256=file_digest(each))
+        for each in sorted(folder.iterdir())
+        if each != path
+    }
+    content = manifest.model_copy(update={"files": files}).content()
+    complete = {"snapshot_id": content_id(content), **content}
+    path.write_text(json.dumps(complete, sort_keys=True, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return Manifest.model_validate_json(json.dumps(complete))
+
+
+def content_id(content: Mapping[str, Any]) -> str:
+    """The id of a snapshot: 16 hex digits of the SHA-256 over the content of its manifest, file hashes included."""
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -119,14 +119,14 @@ def changes_table(changes: Sequence[RecallChange], *, caption: str) -> Table:
 def weights_table(tuning: Tuning) -> Table:
     """Every weight: shipped, before, fitted, and its range over the folds."""
     rows = []
-    for name, shipped in asdict(SHIPPED).items():
-        folds = [getattr(weights, name) for weights in tuning.fold_weights]
-        fitted = getattr(tuning.weights, name)
+    for name, shipped in SHIPPED.items():
+        folds = [weights[name] for weights in tuning.fold_weights]
+        fitted = tuning.weights[name]
         rows.append(
             (
                 name,
                 f"{shipped:g}",
-                f"{getattr(tuning.before, name):g}",
+                f"{tuning.before[name]:g}",
                 Cell(text=f"{fitted:.3g}", best=fitted != shipped),
                 f"{min(folds):.3g} to {max(folds):.3g}" if folds else NOTHING,
             )

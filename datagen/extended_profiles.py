@@ -1,4 +1,4 @@
-"""Extended profiles: with inputs that a build leaves unlinked, and without inputs and outputs that page through a list."""
+"""Extended profiles: with inputs that a build leaves unlinked, and without those that page through a list."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def extend_profiles(
 ) -> dict[str, ToolProfile]:
     """The profiles with the inputs that a build does not link because their names are generic (``email``).
 
-    Page tokens (``nextToken``) lead only to the next page, so they are left out. What reads one record of a collection by
-    an OData key (``Orders({OrderId})``) gets an order.
+    Page tokens (``nextToken``) lead only to the next page, so they are left out. What reads one record of a collection
+    by an OData key (``Orders({OrderId})``) gets an order.
     """
     return {tool.id: _extended(tool, profiles[tool.id], names) for tool in tools}
 

@@ -1,4 +1,4 @@
-"""The ParameterIndex: every input of a catalogue by its exact name. Outputs that no document states are chosen from it."""
+"""The ParameterIndex: every input of a catalogue by its exact name. Inferred outputs are chosen from it."""
 
 from __future__ import annotations
 

@@ -1,14 +1,16 @@
 """Patterns and word lists of English, kept in YAML files beside the code that uses them and compiled once.
 
-A file has two objects. ``words`` maps a name to words with spaces between them, or to phrases with commas between them.
-``patterns`` maps a name to an alternative or a list of alternatives, each a regular expression of one line in this notation:
+A file has two objects. ``words`` maps a name to words with spaces between them, or to phrases with commas between
+them. ``patterns`` maps a name to an alternative or a list of alternatives, each a regular expression of one line in
+this notation:
 
-* a space stands for any white space, ``_`` for one space, ``’`` for an apostrophe, but in a character class for themselves;
+* a space stands for any white space, ``_`` for one space, ``’`` for an apostrophe, but in a character class for
+  themselves;
 * ``{name}`` stands for any phrase of a word list, or for any alternative of a pattern above it.
 
-An alternative may also be an object: ``match`` holds the expression, ``not_after`` the words that must not stand before it
-with one white space between, ``not_attached_to`` those that must not stand before it directly (``*is`` is any word ending
-in ``is``).
+An alternative may also be an object: ``match`` holds the expression, ``not_after`` the words that must not stand
+before it with one white space between, ``not_attached_to`` those that must not stand before it directly (``*is`` is
+any word ending in ``is``).
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ MAX_TOOLS = 5
 EdgeKind = Literal["R-P", "P-P"]
 """``R-P``: an output of one tool fills an input of another. ``P-P``: their inputs are alike."""
 Shape = Literal["single", "chain", "join", "fan", "set"]
-"""One tool; each feeds the next; two or more feed one; one feeds two or more; parts that do not need each other, each of
-which may be a chain of its own."""
+"""One tool; each feeds the next; two or more feed one; one feeds two or more; parts that do not need each other, each
+of which may be a chain of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

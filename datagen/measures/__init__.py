@@ -1,6 +1,7 @@
 """What a set of labelled requests is like: how varied it is, and how much of it stands in the documents of its tools.
 
-The measures are functions over texts and their gold tools, so that requests written by hand are measured like generated ones.
+The measures are functions over texts and their gold tools, so that requests written by hand are measured like
+generated ones.
 """
 
 from datagen.measures.diversity import Diversity, distinct_n, measure_diversity, nearest_cosines

@@ -27,7 +27,7 @@ class Diversity:
     :param words_a_text: on average.
     :param distinct_1: different words over all words, in [0, 1]; ``distinct_2`` and ``distinct_3`` likewise of n-grams.
     :param distinct_openings: different first two words over texts, in [0, 1].
-    :param nearest_cosine: quantiles (``p50``) of the cosine of each text to the one closest to it; none for fewer than two.
+    :param nearest_cosine: quantiles (``p50``) of the cosine of each text to its closest one; none for fewer than two.
     :param max_cosine: the highest cosine of two texts; 0 for fewer than two.
     :param encoder: name of the one that made the vectors.
     :param histogram: of the cosines to the closest text.

@@ -28,8 +28,8 @@ class Leakage:
 
     :param content_words: share of the requests' content words that stand there, inflection aside, in [0, 1].
     :param content_bigrams: share of the pairs of neighbouring content words that stand there as neighbours, in [0, 1].
-    :param requests_with_names: how many requests contain the id of a tool, or its name as a machine spells it or of three
-        words; ``ids`` names them.
+    :param requests_with_names: how many requests contain the id of a tool, or its name as a machine spells it or of
+        three words; ``ids`` names them.
     """
 
     requests: int

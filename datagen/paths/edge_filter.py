@@ -20,7 +20,7 @@ _Pair = tuple[str, str]
 
 
 class EdgeFilter:
-    """The R-P edges of a catalogue that a validator passes. Each pair of tools is validated once, and only when asked for."""
+    """The R-P edges of a catalogue that a validator passes; each pair of tools is validated once, on demand."""
 
     def __init__(self, catalogue: Catalogue, rp: Links, validator: SequenceValidator) -> None:
         self._validator = validator

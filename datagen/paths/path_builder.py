@@ -97,7 +97,7 @@ class PathBuilder:
         return next((path for path in found if path is not None), None)
 
     def fan(self, anchor: str, rules: StepRules) -> ToolPath | None:
-        """Two tools that a third feeds and that do not feed each other; the anchor is the third, or else one of the two."""
+        """Two tools that a third feeds and that are independent; the anchor is the third, or else one of the two."""
         sources = [anchor, *self._least_used(self._steps.predecessors(anchor), anchor, before=True)]
         found = (self._fan_at(source, anchor, rules) for source in sources[:_MAX_VALIDATED])
         return next((path for path in found if path is not None), None)

@@ -1,4 +1,4 @@
-"""Paths: the tools that one request needs, for each class of requests, so that groups, tools and edges are covered evenly."""
+"""Paths: the tools that one request needs, for each class; groups, tools and edges are covered evenly."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class FoundPaths:
     """The paths of each class.
 
     :param by_class: in the order found; no two of a class have the same tools.
-    :param rejected: steps that do not follow (stage ``sequence``), classes of which there are fewer paths than wanted and
-        tools that no path has (stage ``path``).
+    :param rejected: steps that do not follow (stage ``sequence``), classes of which there are fewer paths than wanted
+        and tools that no path has (stage ``path``).
     """
 
     by_class: Mapping[str, tuple[ToolPath, ...]]
@@ -182,7 +182,7 @@ class _Finder:
                 yield partial(_dependent, rules=rules, builder=builder, rng=rng)
 
     def _beside_question(self, anchor: str, builder: PathBuilder, rng: random.Random) -> ToolPath:
-        """A personal action beside a general question; mostly with a tool that answers the question, where there is one."""
+        """A personal action beside a general question, mostly with a tool that answers it, where there is one."""
         alone = not builder.reads(anchor) and rng.random() < _SHARE_ALONE
         own = (None if alone else builder.chain(anchor, 2, StepRules(reads_first=True))) or ToolPath(tools=(anchor,))
         if rng.random() >= _SHARE_ANSWERED:

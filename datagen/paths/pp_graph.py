@@ -1,7 +1,8 @@
-"""The P-P graph: tools whose inputs are alike. Nothing flows between them; who asks for one thing may ask for the other.
+"""The P-P graph: tools whose inputs are alike. Nothing flows between them; one request may need both.
 
-The vector of a tool is the mean of the vectors of its inputs, weighted by inverse document frequency. Only tools that share a
-word in the names of their inputs are compared, so that the work grows with the catalogue and not with its square.
+The vector of a tool is the mean of the vectors of its inputs, weighted by inverse document frequency. Only tools that
+share a word in the names of their inputs are compared, so that the work grows with the catalogue and not with its
+square.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def build_pp_graph(catalogue: Catalogue, encoder: Encoder) -> PpGraph:
 def choose_threshold(cosines: Floats1d) -> Threshold:
     """The cosine that sets pairs apart from most others: two standard deviations above the mean.
 
-    Never below 0.6, where inputs are no longer alike whatever the rest is, nor above 0.95, where only equal ones are left.
+    Never below 0.6, where inputs are no longer alike, nor above 0.95, where only equal ones are left.
     """
     if not len(cosines):
         return Threshold(_FLOOR, "no two tools share a word in the names of their inputs")

@@ -1,4 +1,4 @@
-"""Sequences by rules: whether the second tool of an R-P edge sensibly follows the first, by what the first one gives."""
+"""Sequences by rules: whether the second tool of an R-P edge sensibly follows the first, by what that gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a run as Markdown: what was made, how good it is as far as that can be counted, and what was rejected."""
+"""The report of a run as Markdown: what was made, what can be measured of it, and what was rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of data generation: how many requests of each class are wanted, the loop that makes them, and the journal of a run."""
+"""A run of data generation: the wanted requests of each class, the loop that makes them, and the journal."""
 
 from datagen.run.class_mix import equal_mix, read_mix
 from datagen.run.make_requests import Made, Steps, make_requests

@@ -36,7 +36,8 @@ def equal_mix(per_class: int) -> dict[str, int]:
 def read_mix(file: Path, per_class: int) -> dict[str, int]:
     """The numbers in a file: an object of YAML or JSON, class → count, or class → share.
 
-    Numbers are shares where any has a decimal point; they are weights of six times ``per_class``, and need not add up to 1.
+    Numbers are shares where any has a decimal point; they are weights of six times ``per_class``, and need not add up
+    to 1.
 
     :raises InvalidArgumentError: when the file cannot be read, or a class or a number in it is none.
     """

@@ -1,4 +1,4 @@
-"""The loop that generates, validates and selects: until each class has what is wanted, or paths and attempts run out."""
+"""The loop that generates, validates and selects: until each class has its requests, or paths and attempts run out."""
 
 from __future__ import annotations
 

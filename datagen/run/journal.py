@@ -1,8 +1,8 @@
 """The journal: generated texts with their verdicts, appended row by row, so that a run that stops can go on.
 
-There is one file a configuration, ``journal/<hash>.jsonl`` in the folder of results; its first row is the configuration. A
-changed configuration starts another file, and finds the old one when it is changed back. A last line without its end is what a
-killed process leaves, and is dropped.
+There is one file a configuration, ``journal/<hash>.jsonl`` in the folder of results; its first row is the
+configuration. A changed configuration starts another file, and finds the old one when it is changed back. A last line
+without its end is what a killed process leaves, and is dropped.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def open_journal(folder: Path, config: Mapping[str, Any]) -> Iterator[Journal]:
 
 
 def _repaired(path: Path, header: str) -> dict[str, Outcome]:
-    """The outcomes of a journal's whole rows; a journal that has other rows, or none, is written anew with those alone."""
+    """The outcomes of a journal's whole rows; a journal with other rows, or with none, is written anew."""
     with disk_errors(path):
         lines = path.read_bytes().split(b"\n") if path.exists() else []
     known: dict[str, Outcome] = {}

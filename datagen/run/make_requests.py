@@ -1,4 +1,4 @@
-"""The pipeline: outputs, edges, paths, requests; each step is a plain function over the results of the steps before it."""
+"""The pipeline: outputs, edges, paths, requests; each step is a function over the results of the steps before it."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ class Attempt:
 class PathQueue:
     """The paths of one class in the order in which they are tried.
 
-    A rejected path is tried again before another takes its place, because the paths were chosen to cover the catalogue. A path
-    gets a second request only when all have had their turn.
+    A rejected path is tried again before another takes its place, because the paths were chosen to cover the
+    catalogue. A path gets a second request only when all have had their turn.
 
     :param paths: in order of preference; of those with one gold set the first.
     :param wanted: how many requests are to be kept.
@@ -76,7 +76,7 @@ class PathQueue:
         self._requests: Counter[str] = Counter()
 
     def take(self, most: int) -> list[Attempt]:
-        """The next attempts, no more than are still needed and than ``most``; none when the class is full or exhausted."""
+        """The next attempts, at most those still needed and ``most``; none when the class is full or exhausted."""
         taken: list[Attempt] = []
         needed = min(self.wanted - self.kept, most)
         for waiting in (self._retried, self._fresh, self._repeated):

@@ -1,4 +1,4 @@
-"""Connections between the tools of a path: outputs that fill inputs, things that two tools take, things that two are about."""
+"""Connections between the tools of a path: outputs that fill inputs, common inputs, common entities."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _takes(one: ToolSlots, other: ToolSlots) -> bool:
 
 
 def _passes(source: ToolSlots, target: ToolSlots) -> bool:
-    """Whether something that one gives has the name of what the other takes, or is a person for one who takes people."""
+    """Whether an output of one has the name of an input of the other, or is a person and the other takes people."""
     if source.gives & target.keys or (source.about_person and target.takes_person):
         return True
     return not source.outputs.isdisjoint(target.takes)

@@ -1,4 +1,4 @@
-"""Non-minimal and insufficient paths: tools that the request does not need, and identifiers that no tool of the path finds."""
+"""Non-minimal and insufficient paths: unneeded tools, and identifiers that no tool of the path finds."""
 
 from __future__ import annotations
 

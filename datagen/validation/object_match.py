@@ -1,4 +1,4 @@
-"""Objects: which things of the catalogue a request names, and whether its path is about them or about their siblings."""
+"""Objects: what things a request names, and whether its path is about them or about their siblings."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ObjectNames:
                 break
 
     def _sibling(self, parsed: ParsedRequest, fit: PathFit, known: Collection[str]) -> str:
-        """The name of another object with the same last word as one of the path's: ``sale order``, ``purchase order``."""
+        """The name of another object with the last word of one of the path's: ``sale order``, ``purchase order``."""
         said = _words(parsed.masked)
         own = {phrase for tool in fit.tools if tool.entity for phrase in _phrases(tool.entity)}
         heads = {phrase.split()[-1] for phrase in own if len(phrase.split()) > 1}

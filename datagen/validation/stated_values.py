@@ -27,7 +27,8 @@ _MIN_KNOWN = 3  # characters; shorter words are never names
 class StatedValue:
     """A value in a request.
 
-    :param kind: ``url``, ``email``, ``quoted``, ``money``, ``percent``, ``time``, ``date``, ``id``, ``number`` or ``name``.
+    :param kind: ``url``, ``email``, ``quoted``, ``money``, ``percent``, ``time``, ``date``, ``id``, ``number`` or
+        ``name``.
     :param start: the position of its first character; ``end`` is past its last one.
     """
 
@@ -69,7 +70,7 @@ def _typed(match: re.Match[str], text: str) -> StatedValue | None:
 
 
 def _is_first_name(word: str, after: str) -> bool:
-    """Whether the name of a month is a first name: a surname or a possessive follows (``Jan Kowalczyk``, ``April's``)."""
+    """Whether the name of a month is a first name: a surname or possessive follows (``Jan Kowalczyk``, ``April's``)."""
     return word[0].isupper() and word.isalpha() and _SURNAME_OR_POSSESSIVE.match(after) is not None
 
 

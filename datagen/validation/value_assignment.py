@@ -1,4 +1,4 @@
-"""Which identifier of a request fills which inputs of its path: by the noun before it, by its letters, by what is left."""
+"""Which identifier of a request fills which inputs of its path: by its noun, by its letters, by what is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that do not go with what they are said for: a day as an amount, the 31st of February, a range that ends too early."""
+"""Values that do not fit: a day as an amount, the 31st of February, a range that ends too early."""
 
 from __future__ import annotations
 

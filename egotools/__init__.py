@@ -12,7 +12,7 @@ All that an agent imports. It needs grpcio and protobuf, and nothing else of thi
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from egotools.errors import (
+from egotools.client_errors import (
     ClientCancelledError,
     ClientDeadlineError,
     ClientError,

@@ -10,8 +10,8 @@ import grpc
 
 from egotools import requests
 from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, credentials_of
+from egotools.client_errors import ClientError
 from egotools.codec import batch_results, error_from_rpc, read_value
-from egotools.errors import ClientError
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from egotools.values import CatalogInfo, EgoGraph, Query, Response, Tool
 

@@ -10,8 +10,8 @@ import grpc
 
 from egotools import requests
 from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, credentials_of
+from egotools.client_errors import ClientError
 from egotools.codec import batch_results, error_from_rpc, read_value
-from egotools.errors import ClientError
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from egotools.values import CatalogInfo, EgoGraph, Query, Response, Tool
 
@@ -84,7 +84,7 @@ class Client:
         :param schema_format: ``openai``, ``anthropic``, ``mcp``, or ``none``: fills ``RankedTool.schema``.
         :param timeout_s: seconds for all tries together.
         :param auto_k: the fewest tools that are expected to be enough, at most ``k``; none where the request is unanswerable.
-        :raises ClientError: see :mod:`egotools.errors`.
+        :raises ClientError: see :mod:`egotools.client_errors`.
         """
         message = requests.retrieve_request(Query(query, k, filters or {}, preset, explain, schema_format, auto_k))
         return read_value(Response, _call(self._stub.Retrieve, message, timeout_s))

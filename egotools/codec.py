@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 import grpc
 from google.protobuf.message import DecodeError
 
-from egotools.errors import ClientError, client_error_of
+from egotools.client_errors import ClientError, client_error_of
 from egotools.v1 import egotools_pb2 as pb
 from egotools.values import Response
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from egotools.errors import InvalidRequestError
+from egotools.client_errors import InvalidRequestError
 from egotools.v1 import egotools_pb2 as pb
 from egotools.values import Query
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,3 +37,109 @@ def test_imports_only_lead_down(folder: str) -> None:
     ]
     assert files
     assert wrong == []
+
+
+# The rooms of a folder, lowest first; rooms of one row do not import each other. Files beside the rooms stand above them.
+ROOMS = {
+    "retrieval": (
+        ("index",),
+        ("snapshot",),
+        ("query",),
+        ("candidates", "ranking"),
+        ("completion",),
+        ("baselines",),
+    ),
+    "services": (("schemas",), ("server", "jobs"), ("cli",)),
+}
+BESIDE_ROOMS = {
+    # what a room may import although it is no room: values that every room shares
+    "retrieval": {"config", "response", "explain"},
+    "services": {"threads", "rerankers"},
+}
+
+
+def _modules(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+
+
+@pytest.mark.parametrize("folder", ROOMS)
+def test_rooms_import_only_lower_rooms(folder: str) -> None:
+    level = {room: at for at, row in enumerate(ROOMS[folder]) for room in row}
+    found = {path.name for path in (ROOT / folder).iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    assert found == set(level)
+    wrong = []
+    for room in level:
+        for path in sorted((ROOT / folder / room).rglob("*.py")):
+            for module in _modules(path):
+                top, _, rest = module.partition(".")
+                other = rest.partition(".")[0]
+                if top != folder or other in {room, *BESIDE_ROOMS[folder]}:
+                    continue
+                if other not in level or level[other] >= level[room]:
+                    wrong.append(f"{path.relative_to(ROOT)} imports {module}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("folder", "other"), [("retrieval", "ingest"), ("ingest", "retrieval")])
+def test_offline_and_online_import_nothing_of_each_other(folder: str, other: str) -> None:
+    files = sorted((ROOT / folder).rglob("*.py"))
+    assert [str(path) for path in files if other in _imported(path)] == []
+
+
+def test_the_server_loads_nothing_that_reads_documents() -> None:
+    code = "import sys, services.server.server; print([name for name in sys.modules if name.split('.')[0] == 'ingest'])"
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert loaded.stdout.strip() == "[]"
+
+
+def _packages() -> list[str]:
+    return sorted(
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for folder in [*FLOORS, CLIENT]
+        for path in (ROOT / folder).rglob("__init__.py")
+        if path.parent.name != "v1"
+    )
+
+
+def _handed_on(package: str, tree: ast.Module) -> set[str]:
+    """The public names that an ``__init__`` imports from its own modules, or defines."""
+    names = {
+        name.asname or name.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(f"{package}.")
+        for name in node.names
+    }
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return {name for name in names if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("package", _packages())
+def test_a_folder_explains_itself_and_exports_what_it_hands_on(package: str) -> None:
+    module = importlib.import_module(package)
+    tree = ast.parse((ROOT.joinpath(*package.split(".")) / "__init__.py").read_text(encoding="utf-8"))
+    exported = set(getattr(module, "__all__", ()))
+    assert module.__doc__ and len(module.__doc__.split()) >= 5
+    assert exported == _handed_on(package, tree)
+    assert [name for name in exported if not hasattr(module, name)] == []
+
+
+# One basename for several files only where each is the file of one document format, one command, or one package.
+SAME_NAME = {"__init__", "__main__", "source", "fields", "links", "values"} | {"evaluate", "tune", "build", "validate"}
+
+
+def test_no_basename_stands_for_two_things() -> None:
+    seen: dict[str, list[str]] = {}
+    for folder in [*FLOORS, CLIENT]:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "v1" not in path.parts:
+                seen.setdefault(path.stem, []).append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in seen.items() if len(paths) > 1 and name not in SAME_NAME} == {}

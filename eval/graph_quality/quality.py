@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval.graph_quality.build_report import BuildCounts, count_build
 from eval.graph_quality.connectivity import Connectivity, measure_connectivity
 from eval.graph_quality.edge_files import ExternalEdges
 from eval.graph_quality.edge_precision import EdgePrecision, measure_edge_precision
+from eval.graph_quality.read_build_report import BuildCounts, count_build
 from eval.graph_quality.residual_duplicates import ResidualDuplicates, find_residual_duplicates
 from eval.graph_quality.statistics import GraphStatistics, graph_statistics
 from eval.queries import QuerySet
@@ -44,7 +44,7 @@ def graph_quality(
     :param gold_edges: files of true dependencies; never part of the catalogue.
     :param external_edges: groups of edges found by another method, scored beside the snapshot's own.
     :param queries: requests whose gold tools should be connected.
-    :param build_report: of this snapshot; see :func:`~eval.graph_quality.build_report.find_build_report`.
+    :param build_report: of this snapshot; see :func:`~eval.graph_quality.read_build_report.find_build_report`.
     :raises DocumentError: when a file of gold edges cannot be read.
     :raises InvalidArgumentError: when the build report is of another snapshot.
     """

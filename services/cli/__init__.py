@@ -1,1 +1,1 @@
-"""The command ``egotools``: one module for each subcommand, and their options, tables and progress bars."""
+"""The command `egotools`: one file for each command or group of commands, and what they print with."""

@@ -109,7 +109,7 @@ def test_fields_beside_the_message_are_given() -> None:
 
 def test_the_values_and_errors_need_neither_grpc_nor_protobuf() -> None:
     code = (
-        "import sys, egotools.values, egotools.errors\n"
+        "import sys, egotools.values, egotools.client_errors\n"
         "print(sorted({'grpc', 'google.protobuf', 'numpy'} & set(sys.modules)))\n"
         "from egotools import Client\n"
         "print('grpc' in sys.modules)\n"

@@ -1,1 +1,1 @@
-"""."""
+"""JSON Schema as flat parameters: references, combinations, nested fields."""

@@ -1,1 +1,5 @@
-"""."""
+"""The document format of the Model Context Protocol: a saved list of tools, or a live server."""
+
+from ingest.sources.mcp.source import McpSource
+
+__all__ = ["McpSource"]

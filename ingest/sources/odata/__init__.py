@@ -1,1 +1,5 @@
-"""."""
+"""The document format of OData v2 and v4 services: EDMX and CSDL."""
+
+from ingest.sources.odata.source import ODataSource
+
+__all__ = ["ODataSource"]

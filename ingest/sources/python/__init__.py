@@ -1,1 +1,5 @@
-"""."""
+"""Python callables as tools: type hints and docstrings."""
+
+from ingest.sources.python.source import PythonSource
+
+__all__ = ["PythonSource"]

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from eval.graph_quality import GraphQuality, Proportion, find_build_report, graph_quality
-from eval.graph_quality.build_report import BuildCounts, RejectedTriples
 from eval.graph_quality.connectivity import Relation
 from eval.graph_quality.edge_precision import EdgePrecision, GoldKind, score
+from eval.graph_quality.read_build_report import BuildCounts, RejectedTriples
 from eval.graph_quality.residual_duplicates import ResidualDuplicates, TypeDuplicates
 from eval.graph_quality.statistics import ToolSample
 from eval.graph_quality.tool_pairs import Pairs, encode

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from inference.arrays import Floats1d, Floats2d
 from inference.budget import Budget, Reservation, Spend
+from inference.cached_encoder import CachedEncoder
 from inference.chat import ChatModel, Completion, Message
+from inference.concurrent_map import concurrent_map
 from inference.cross_encoder import CrossEncoderReranker
 from inference.encoder import Encoder
 from inference.hashing import HashingEncoder
@@ -20,19 +22,30 @@ from inference.openai_chat import OpenAIChat
 from inference.openai_embeddings import OpenAIEncoder
 from inference.registry import DEFAULT_ENCODER, ENCODER_NAMES, RERANKER_NAMES, load_encoder, load_reranker
 from inference.reranker import Reranker
+from inference.result_cache import ResultCache
 from inference.retry import RetryPolicy
 from inference.scripted import ScriptedChat
 from inference.sentence_transformers import SentenceTransformersEncoder
+from inference.structured_chat import (
+    FailureBudget,
+    SchemaParser,
+    StructuredAnswer,
+    StructuredChat,
+    StructuredRequest,
+    UnusableAnswerError,
+)
 
 __all__ = [
     "DEFAULT_ENCODER",
     "ENCODER_NAMES",
     "RERANKER_NAMES",
     "Budget",
+    "CachedEncoder",
     "ChatModel",
     "Completion",
     "CrossEncoderReranker",
     "Encoder",
+    "FailureBudget",
     "Floats1d",
     "Floats2d",
     "HashingEncoder",
@@ -44,10 +57,17 @@ __all__ = [
     "OpenAIEncoder",
     "Reranker",
     "Reservation",
+    "ResultCache",
     "RetryPolicy",
+    "SchemaParser",
     "ScriptedChat",
     "SentenceTransformersEncoder",
     "Spend",
+    "StructuredAnswer",
+    "StructuredChat",
+    "StructuredRequest",
+    "UnusableAnswerError",
+    "concurrent_map",
     "load_encoder",
     "load_reranker",
 ]

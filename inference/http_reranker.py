@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -146,12 +147,12 @@ class HttpReranker:
             raise self._invalid_answer("the endpoint's answer has no list of results")
         scores: dict[int, float] = {}
         for item in items:
-            index, score = _index_and_score(item)
-            if index is None or not 0 <= index < count or index in scores:
+            result = _read_result(item)
+            if result.index is None or not 0 <= result.index < count or result.index in scores:
                 raise self._invalid_answer("a result in the answer has no valid index, or one that another has")
-            if score is None:
-                raise self._invalid_answer(f"result {index} in the answer has no finite score")
-            scores[index] = score
+            if result.score is None:
+                raise self._invalid_answer(f"result {result.index} in the answer has no finite score")
+            scores[result.index] = result.score
         if len(scores) != count:
             raise self._invalid_answer(f"the answer scores {len(scores)} of {count} documents")
         return [scores[index] for index in range(count)]
@@ -164,13 +165,21 @@ class HttpReranker:
         )
 
 
-def _index_and_score(item: object) -> tuple[int | None, float | None]:
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """The index of a document and its score; None for one that is missing or invalid."""
+
+    index: int | None = None
+    score: float | None = None
+
+
+def _read_result(item: object) -> _Result:
     if not isinstance(item, dict):
-        return None, None
+        return _Result()
     index, score = item.get("index"), item.get("relevance_score", item.get("score"))
     if isinstance(index, bool) or not isinstance(index, int):
         index = None
     if isinstance(score, bool) or not isinstance(score, int | float):
-        return index, None
+        return _Result(index)
     finite = math.isfinite(score) and abs(score) < LARGEST_SCORE
-    return index, float(score) if finite else None
+    return _Result(index, float(score) if finite else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from inference.budget import Budget
 from inference.chat import Completion, Message
@@ -83,10 +83,10 @@ class OpenAIChat:
         estimate = _estimate_tokens(messages, schema)
         with self.budget.reserve(prompt_tokens=estimate, completion_tokens=limit) as reservation:
             answer = self._endpoint.call(lambda: self._endpoint.client.chat.completions.create(**request))
-            prompt_tokens, completion_tokens = _usage(answer)
+            usage = _usage(answer)
             text = _text(answer)
-            read = estimate if prompt_tokens is None else prompt_tokens
-            written = _tokens_in(text or "") if completion_tokens is None else completion_tokens
+            read = estimate if usage.prompt_tokens is None else usage.prompt_tokens
+            written = _tokens_in(text or "") if usage.completion_tokens is None else usage.completion_tokens
             # Settled before the text is checked: an unusable answer costs tokens too.
             reservation.settle(prompt_tokens=read, completion_tokens=written)
         if not text:
@@ -126,11 +126,18 @@ def _estimate_tokens(messages: Sequence[Message], schema: Mapping[str, Any] | No
     return sum(_tokens_in(text) + TOKENS_PER_MESSAGE for text in texts)
 
 
-def _usage(answer: Any) -> tuple[int | None, int | None]:
+class _Usage(NamedTuple):
+    """Tokens that the server counted; None where it did not."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+
+def _usage(answer: Any) -> _Usage:
     usage = getattr(answer, "usage", None)
     counts = (getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None))
     read, written = (count if isinstance(count, int) and count >= 0 else None for count in counts)
-    return read, written
+    return _Usage(read, written)
 
 
 def _choice(answer: Any) -> Any:

@@ -104,7 +104,7 @@ class StructuredAnswer(Generic[T]):
 
     :param value: the parsed answer; None where there is no usable one.
     :param problem: why there is no usable answer, or empty.
-    :param text: the last rejected answer, at most 4,000 characters.
+    :param text: the text of the usable answer, or at most 4,000 characters of the last rejected one.
     :param failure: the error of a failed call; None where the model answered.
     """
 
@@ -141,13 +141,13 @@ class StructuredChat:
         if cached is not None:
             return cached
         try:
-            text, answer = self._call_model(request, parse)
+            answer = self._call_model(request, parse)
         except BudgetExceededError:
             raise
         except ModelError as error:
             return StructuredAnswer(problem=str(error), failure=error)
         if self._cache and not answer.problem:
-            self._cache.put(self._kind, key, text.encode("utf-8", "surrogatepass"))
+            self._cache.put(self._kind, key, answer.text.encode("utf-8", "surrogatepass"))
         return answer
 
     def _cached(self, key: str, parse: Callable[[str], T]) -> StructuredAnswer[T] | None:
@@ -155,11 +155,12 @@ class StructuredChat:
         if not content:
             return None
         try:
-            return StructuredAnswer(value=parse(content.decode("utf-8", "surrogatepass")))
+            text = content.decode("utf-8", "surrogatepass")
+            return StructuredAnswer(value=parse(text), text=text)
         except (UnicodeDecodeError, UnusableAnswerError):
             return None
 
-    def _call_model(self, request: StructuredRequest, parse: Callable[[str], T]) -> tuple[str, StructuredAnswer[T]]:
+    def _call_model(self, request: StructuredRequest, parse: Callable[[str], T]) -> StructuredAnswer[T]:
         messages = list(request.messages)
         problem = ""
         for _ in range(_ATTEMPTS):
@@ -167,7 +168,7 @@ class StructuredChat:
                 messages, schema=request.schema, schema_name=request.schema_name, max_tokens=request.max_tokens
             )
             try:
-                return completion.text, StructuredAnswer(value=parse(completion.text))
+                return StructuredAnswer(value=parse(completion.text), text=completion.text)
             except UnusableAnswerError as error:
                 problem = f"it is cut off: {error}" if completion.truncated else str(error)
             rejected = completion.text[:_MAX_REPEATED_CHARS]
@@ -175,7 +176,7 @@ class StructuredChat:
                 Message(role="assistant", content=rejected),
                 Message(role="user", content=self._repair_prompt(problem)),
             ]
-        return "", StructuredAnswer(problem=f"the model's answer was rejected twice: {problem}", text=rejected)
+        return StructuredAnswer(problem=f"the model's answer was rejected twice: {problem}", text=rejected)
 
 
 class FailureBudget:

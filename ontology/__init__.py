@@ -4,6 +4,7 @@ It also has what every folder needs once: whole files, digests, progress, redact
 other folder.
 """
 
+from ontology.digests import code_digest, config_hash
 from ontology.errors import (
     BudgetExceededError,
     CatalogError,
@@ -24,11 +25,14 @@ from ontology.errors import (
     StorageError,
     UnknownFormatError,
 )
+from ontology.files import disk_errors, only_writer, replacing, write_file
 from ontology.names import canonical_name, identified_entity, noun_lemma, verb_lemma, words
 from ontology.ontology import EntityType, Ontology, Predicate
 from ontology.ontology_file import Fault, check_ontology, load_ontology
+from ontology.progress import Progress, no_progress
 from ontology.tool import Dependency, Parameter, Tool
 from ontology.triple import Provenance, Triple
+from ontology.urls import check_http_url, redacted_url
 
 __all__ = [
     "BudgetExceededError",
@@ -49,6 +53,7 @@ __all__ = [
     "OverloadedError",
     "Parameter",
     "Predicate",
+    "Progress",
     "Provenance",
     "RejectionReason",
     "SnapshotCorruptError",
@@ -59,10 +64,19 @@ __all__ = [
     "Triple",
     "UnknownFormatError",
     "canonical_name",
+    "check_http_url",
     "check_ontology",
+    "code_digest",
+    "config_hash",
+    "disk_errors",
     "identified_entity",
     "load_ontology",
+    "no_progress",
     "noun_lemma",
+    "only_writer",
+    "redacted_url",
+    "replacing",
     "verb_lemma",
     "words",
+    "write_file",
 ]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 from rich.markup import escape
@@ -26,6 +26,13 @@ class _Finding:
 
     where: str
     problem: str
+
+
+class _CheckedDocuments(NamedTuple):
+    """The counts of a catalogue, and its rejected records."""
+
+    summary: Summary
+    rejected: list[_Finding]
 
 
 def validate(
@@ -70,8 +77,8 @@ def _ontology_faults(path: Path) -> list[_Finding]:
     return [_Finding(f"{path}:{fault.line}", f"{fault.problem}. {fault.remedy}".strip(" .")) for fault in faults]
 
 
-def _check_documents(addresses: Sequence[str]) -> tuple[Summary, list[_Finding]]:
-    """The counts, and the rejected records.
+def _check_documents(addresses: Sequence[str]) -> _CheckedDocuments:
+    """Read the documents without building.
 
     :raises CatalogError: when no tool can be read at all.
     """
@@ -80,7 +87,8 @@ def _check_documents(addresses: Sequence[str]) -> tuple[Summary, list[_Finding]]
     catalog = read_catalog(addresses)
     reasons = Counter(record.reason for record in catalog.rejected)
     summary = {"tools": len(catalog.tools), "rejected": len(catalog.rejected), **dict(sorted(reasons.items()))}
-    return summary, [_Finding(record.subject, f"{record.reason}: {record.detail}") for record in catalog.rejected]
+    rejected = [_Finding(record.subject, f"{record.reason}: {record.detail}") for record in catalog.rejected]
+    return _CheckedDocuments(summary, rejected)
 
 
 def _check_store(store: Path) -> Summary:

@@ -1,4 +1,8 @@
-"""Python type hints as JSON Schema, so that callables flatten like everything else."""
+"""Python type hints as JSON Schema, so that callables are flattened like other formats.
+
+``pydantic.TypeAdapter`` gives another schema for bytes, decimals, named tuples and described hints, and none for iterators,
+awaitables, classes without fields and, in Python 3.11, the TypedDict of ``typing``.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,2 @@
-"""Tool documents in, a tool graph out: read (`sources`), say (`extract`), make canonical (`canonical`), link (`linking`), store (`stores`)."""
+"""Tool documents in, a tool graph out: reading (`sources`), extraction (`extract`), canonical names (`canonical`), edges between tools
+(`linking`), graph databases (`stores`)."""

@@ -1,1 +1,1 @@
-"""Triple extraction: what a tool's document says, as triples with provenance; two twins, rules and llm."""
+"""Triple extraction: a tool's document as triples with provenance; a rule-based and an LLM backend behind one seam."""

@@ -1,9 +1,9 @@
 """The paired bootstrap: how far a mean over these requests may be from the mean over all such requests.
 
 Requests are drawn with replacement, as many as there are, many times (Efron and Tibshirani, An Introduction to the
-Bootstrap, 1993, chapters 13 and 16). Every system is scored on the same draws, so that the difficulty of a request, which
-is the same for all systems, cancels out in their difference (Koehn, Statistical Significance Tests for Machine Translation
-Evaluation, EMNLP 2004; Sakai, Evaluating Evaluation Metrics based on the Bootstrap, SIGIR 2006).
+Bootstrap, 1993, chapters 13 and 16). Every system is scored on the same draws, so that the difficulty of a request,
+which is the same for all systems, cancels out in their difference (Koehn, Statistical Significance Tests for Machine
+Translation Evaluation, EMNLP 2004; Sakai, Evaluating Evaluation Metrics based on the Bootstrap, SIGIR 2006).
 
 The interval of a single request has no width, because all draws of one are the same. It does not mean certainty.
 """
@@ -40,8 +40,8 @@ def resampled_means(values_QC: NDArray[np.float32], *, resamples: int, seed: int
     """The mean of every column over each draw of the rows.
 
     :param values_QC: float32 [requests, columns]; all columns are averaged over the same draws.
-    :param stratum: name of what is drawn from. With the seed and the number of requests it determines the draws, so that
-        they do not depend on other strata.
+    :param stratum: name of what is drawn from. With the seed and the number of requests it determines the draws, so
+        that they do not depend on other strata.
     :returns: float32 [columns, resamples].
     """
     rows, columns = values_QC.shape
@@ -67,9 +67,9 @@ def interval(means_CB: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArra
 def p_value(differences_CB: NDArray[np.float32]) -> NDArray[np.float64]:
     """Two-sided p-values of differences, float64 [columns], in (0, 1].
 
-    Twice the share of draws on the rarer side of 0, draws without a difference counted on both sides, with one added to
-    count and total: the number of draws bounds how small p can be (Davison and Hinkley, 1997, section 4.2). Systems with
-    the same answers have p = 1.
+    Twice the share of draws on the rarer side of 0, draws without a difference counted on both sides, with one added
+    to count and total: the number of draws bounds how small p can be (Davison and Hinkley, 1997, section 4.2).
+    Systems with the same answers have p = 1.
     """
     resamples = differences_CB.shape[1]
     below = np.count_nonzero(differences_CB <= _TIE, axis=1)

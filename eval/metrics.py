@@ -44,8 +44,8 @@ class Metric:
     """One metric.
 
     :param by_class: whether reports show it for each class of requests too; all metrics of all classes are too many.
-    :param value: of one answer, from the ranks (from 1, ascending) of the gold tools among its first k and the number of
-        gold tools; None where ``ir_measures`` has the metric.
+    :param value: of one answer, from the ranks (from 1, ascending) of the gold tools among its first k and the number
+        of gold tools; None where ``ir_measures`` has the metric.
     """
 
     name: str

@@ -61,15 +61,15 @@ class _FaultError(Exception):
 def read_queries(files: Sequence[Path], *, name: str = "", split: str = "") -> QuerySet:
     """Read labelled requests from JSON Lines, all files as one set in the order given.
 
-    A row is an object with ``id``, ``query``, ``tools`` (gold ids) and perhaps ``class`` and ``split``; other keys and blank
-    lines are ignored. A tool named twice in a gold set counts once. One row that cannot be used is an error for the whole
-    set, because a mean over the remaining requests would be another figure.
+    A row is an object with ``id``, ``query``, ``tools`` (gold ids) and perhaps ``class`` and ``split``; other keys
+    and blank lines are ignored. A tool named twice in a gold set counts once. One row that cannot be used is an error
+    for the whole set, because a mean over the remaining requests would be another figure.
 
     :param name: of the set; by default the stem of each file, or its folder's name where the file is ``queries.jsonl``.
     :param split: only rows of this split; all where empty.
     :raises InvalidArgumentError: when no file is given, or no row is of the split.
-    :raises DocumentError: when a file cannot be read or has no request, or for rows that are no labelled requests: all of
-        them counted, the first ten named with file and line.
+    :raises DocumentError: when a file cannot be read or has no request, or for rows that are no labelled requests:
+        all of them counted, the first ten named with file and line.
     """
     if not files:
         raise InvalidArgumentError(

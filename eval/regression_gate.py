@@ -59,8 +59,8 @@ def losses(summary: Summary, candidate: str, *, measures: Sequence[str] = GATE_M
 def missing_gains(summary: Summary, candidate: str) -> list[str]:
     """Why the candidate is no gain over the summary's baseline, averaged over its sets; empty where it is one.
 
-    It is a gain when the mean over the sets is above 0 at every cutoff, and at ten tools with its whole interval. A system
-    that answers like the baseline has a difference of 0, and is none.
+    It is a gain when the mean over the sets is above 0 at every cutoff, and at ten tools with its whole interval. A
+    system that answers like the baseline has a difference of 0, and is none.
 
     :raises InvalidArgumentError: when there is no such figure.
     """

@@ -1,7 +1,7 @@
 """Running one system on one set of requests. Answers are written one by one, so that an interrupted run resumes.
 
-The deadline is soft: the system gets the time that it has and must stop by itself; a later answer is no answer. A system
-that can hang for ever is measured in a process of its own (a gRPC endpoint).
+The deadline is soft: the system gets the time that it has and must stop by itself; a later answer is no answer. A
+system that can hang for ever is measured in a process of its own (a gRPC endpoint).
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def run_system(
     """Ask a system every request that is not answered yet, one after the other.
 
     An earlier run in the folder is resumed when system, configuration, snapshot, requests and ``k`` are the same, and
-    replaced when any of them differs. A request that ended with an error is asked again. The first request is asked once
-    more before, without being counted, so that indexes made at the first use are not part of its latency; the time is
-    kept as ``warm_up_s``.
+    replaced when any of them differs. A request that ended with an error is asked again. The first request is asked
+    once more before, without being counted, so that indexes made at the first use are not part of its latency; the
+    time is kept as ``warm_up_s``.
 
     :param folder: the folder of results; files as in :mod:`eval.answers`.
     :param k: how many tools an answer may hold; an answer with more, with duplicates or with ids that are not in
@@ -129,7 +129,9 @@ def _run(client: _MeasuredSystem, queries: QuerySet, fresh: Run, files: tuple[Pa
 
 
 def _resume(fresh: Run, header: Path, rows: Path) -> Run:
-    """The earlier run without its damaged lines, where it is of the same; else a fresh run, and the old one is deleted."""
+    """The earlier run without its damaged lines, where it is of the same; else a fresh run, and the old one is
+    deleted.
+    """
     try:
         old = read_header(header) if header.exists() else None
     except DocumentError as error:

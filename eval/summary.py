@@ -27,10 +27,11 @@ _DIGITS = 6
 class Figure:
     """One number of a report, with its uncertainty and what it is the mean of.
 
-    :param scope: ``class`` (one class of one set), ``set`` (micro-average of one set), ``macro`` (mean over the sets) or
-        ``micro`` (all requests of all sets).
+    :param scope: ``class`` (one class of one set), ``set`` (micro-average of one set), ``macro`` (mean over the sets)
+        or ``micro`` (all requests of all sets).
     :param group: the class, the set, or empty.
-    :param measure: ``CompleteRecall@10``, ``R@5``, ``nDCG@10``, ``AP@30``, ``RR@30``: a name that ``ir_measures`` parses.
+    :param measure: ``CompleteRecall@10``, ``R@5``, ``nDCG@10``, ``AP@30``, ``RR@30``: a name that ``ir_measures``
+        parses.
     :param value: mean in [0, 1].
     :param low: lower end of the 95 % bootstrap interval; ``high`` the upper.
     :param queries: how many requests it is the mean of.
@@ -128,14 +129,15 @@ def summarise(
 ) -> Summary:
     """Every figure of the evaluation, rounded to six digits.
 
-    Sets and both averages over them have all measures; classes have the metrics that are ``by_class``. Requests without a
-    class are in no class figure. All draws are within a set (or class), so the intervals of the averages are those of the
-    requests, the sets being given. A system that did not run on every set has no average, because one over fewer sets is
-    comparable with nothing. Where the baseline did not run there are no differences.
+    Sets and both averages over them have all measures; classes have the metrics that are ``by_class``. Requests
+    without a class are in no class figure. All draws are within a set (or class), so the intervals of the averages
+    are those of the requests, the sets being given. A system that did not run on every set has no average, because
+    one over fewer sets is comparable with nothing. Where the baseline did not run there are no differences.
 
     :param resamples: draws of the bootstrap; p-values cannot be below ``2 / (resamples + 1)``.
-    :raises InvalidArgumentError: when there is nothing to measure, the baseline ran on no set, a set or a system of a set
-        is there twice, a run is of other requests or of another snapshot than its set, or has fewer tools than a cutoff.
+    :raises InvalidArgumentError: when there is nothing to measure, the baseline ran on no set, a set or a system of a
+        set is there twice, a run is of other requests or of another snapshot than its set, or has fewer tools than a
+        cutoff.
     """
     check(resamples=resamples, seed=seed)
     _check_sets(sets, baseline)

@@ -38,6 +38,6 @@ class System(Protocol):
         """The best ``k`` tools for a request.
 
         :raises DeadlineError: when it took longer than ``timeout_s``; the next request may be asked.
-        :raises EgotoolsError: when this request cannot be answered. ModelError and NotReadyError mean that the system is
-            unavailable.
+        :raises EgotoolsError: when this request cannot be answered. ModelError and NotReadyError mean that the system
+            is unavailable.
         """

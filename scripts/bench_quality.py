@@ -1,9 +1,9 @@
 """Quality: every system on every set, ``make bench-quality``; writes ``docs/results.md``.
 
-For each set it builds the snapshot (what did not change since the last time is reused), asks every system every request
-and writes a report of that set; then it averages over the sets and renews the documents. An interrupted run resumes.
-``--sets`` and ``--systems`` measure a part, which ``--publish`` puts in the place of the published figures: the two halves of
-the shipped requests, or one ablation on the nine sets beside ``rrf`` and ``default``.
+For each set it builds the snapshot (what did not change since the last time is reused), asks every system every
+request and writes a report of that set; then it averages over the sets and renews the documents. An interrupted run
+resumes. ``--sets`` and ``--systems`` measure a part, which ``--publish`` puts in the place of the published figures:
+the two halves of the shipped requests, or one ablation on the nine sets beside ``rrf`` and ``default``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The sets that quality is measured on: the open ones beside the checkout, where they are there, and the shipped ones."""
+"""The sets that quality is measured on: the open ones beside the checkout, where they are there, and the shipped
+ones.
+"""
 
 from __future__ import annotations
 
@@ -30,20 +32,27 @@ __all__ = [
 ROOT = Path(__file__).resolve().parent.parent
 BENCH = ROOT.parent / "shared" / "bench"
 SHIPPED = "enterprise"
-"""The model-written requests of the shipped benchmark: written one at a time by a language model, without generator or template."""
+"""The model-written requests of the shipped benchmark: written one at a time by a language model, without generator
+or template.
+"""
 SHIPPED_GENERATED = "enterprise-generated"
-"""The requests that datagen generated from the graph of the same catalogue: reported apart, because a graph finds them more easily."""
+"""The requests that datagen generated from the graph of the same catalogue: reported apart, because a graph finds
+them more easily.
+"""
 SAMPLES = ROOT / "examples" / "enterprise" / "requests.jsonl"
 """The 36 requests of the demo."""
 DEPENDENCIES_GIVEN = "-given"
-"""Suffix of a set whose catalogue was given the dependencies that its source declares. They are known to be, or to contain, the
-labels (of toollinkos every gold set is the closure of one tool), so such a set is in no mean."""
+"""Suffix of a set whose catalogue was given the dependencies that its source declares. They are known to be, or to
+contain, the labels (of toollinkos every gold set is the closure of one tool), so such a set is in no mean.
+"""
 GRAPH_RULE_SETS = {
     "apibank": "the tool that opens a session",
     "restbench": "tools that turn words into an identifier",
     "toollinkos": "preconditions of a device",
 }
-"""Sets that a rule of the tool graph (``ingest/linking``) was written on, and what it concludes. They are counted apart."""
+"""Sets that a rule of the tool graph (``ingest/linking``) was written on, and what it concludes. They are counted
+apart.
+"""
 MACRO_SETS = (
     "apibank",
     "bfcl",

@@ -1,8 +1,8 @@
-"""How the differences of a comparison are spread over the sets: means without the sets that a rule was written on, and a test
-with the set as the unit.
+"""How the differences of a comparison are spread over the sets: means without the sets that a rule was written on,
+and a test with the set as the unit.
 
-The intervals of the single figures come from drawing requests within given sets. They do not show that a mean rests on few
-sets; the sign-flip test does.
+The intervals of the single figures come from drawing requests within given sets. They do not show that a mean rests
+on few sets; the sign-flip test does.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class SetGroups:
 
 @dataclass(frozen=True, slots=True)
 class MeanOverSets:
-    """The mean of the differences of some sets, each set counting the same, and its p-value with the set as the unit."""
+    """The mean of the differences of some sets, each set counting the same, and its p-value with the set as the
+    unit.
+    """
 
     value: float
     p: float

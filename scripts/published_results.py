@@ -82,11 +82,12 @@ class Results:
     :param everything: every system on every set, differences to ``rrf``.
     :param nine: the same, averaged over the sets of the macro average.
     :param ablations: ``default`` and its ablations, averaged over these nine, differences to ``default``.
-    :param halves: the shipped model-written requests, the dev half and the test half each as a set, differences to ``rrf``.
+    :param halves: the shipped model-written requests, the dev half and the test half each as a set, differences to
+        ``rrf``.
     :param pairs: by the names of :data:`PAIRS`, two systems on every set and class.
     :param graph: set → quality of its tool graph.
-    :param peers: other retrievers beside ours, differences to ``default``: ``peers`` on every set, ``peers_nine`` averaged
-        over the nine, ``peers_given`` with dependencies given; empty before they were measured.
+    :param peers: other retrievers beside ours, differences to ``default``: ``peers`` on every set, ``peers_nine``
+        averaged over the nine, ``peers_given`` with dependencies given; empty before they were measured.
     """
 
     everything: Summary

@@ -1,11 +1,13 @@
-"""The regression gate of CI: exit code 1 when the candidate (``default``) is below a baseline, or its graph is worth nothing.
+"""The regression gate of CI: exit code 1 when the candidate (``default``) is below a baseline, or its graph is worth
+nothing.
 
-It fails when the candidate is below the flat hybrid (``rrf``) or below itself without the graph (``default-no-graph``) on any
-set, beyond the paired 95 % bootstrap interval; and when, averaged over the sets that no rule of the graph was written on,
-it is not above itself without the graph: above 0 at 3, 5 and 10 tools, and at 10 with the whole interval.
+It fails when the candidate is below the flat hybrid (``rrf``) or below itself without the graph
+(``default-no-graph``) on any set, beyond the paired 95 % bootstrap interval; and when, averaged over the sets that no
+rule of the graph was written on, it is not above itself without the graph: above 0 at 3, 5 and 10 tools, and at 10
+with the whole interval.
 
-Every set is reduced to a few seconds' work: at most 150 requests and 1,000 tools, chosen by the hash of their ids. Where the
-open sets are not beside the checkout, only the shipped ones are measured, and the output says so.
+Every set is reduced to a few seconds' work: at most 150 requests and 1,000 tools, chosen by the hash of their ids.
+Where the open sets are not beside the checkout, only the shipped ones are measured, and the output says so.
 """
 
 from __future__ import annotations
@@ -36,8 +38,9 @@ KNOWN_LOSSES = {
         "CompleteRecall@5",
     ): "preconditions of a device, a rule written on toollinkos, are wrong for this one",
 }
-"""Losses that are known and not yet corrected, with their cause. One that no longer occurs fails the gate, so that it is
-removed here."""
+"""Losses that are known and not yet corrected, with their cause. One that no longer occurs fails the gate, so that it
+is removed here.
+"""
 _REQUESTS = 150
 _TOOLS = 1_000
 
@@ -101,7 +104,8 @@ def _table(summary: Summary, candidate: str) -> str:
     for set_name in summary.sets:
         found = (figures.get(figures.requests(set_name), candidate, measure) for measure in GATE_MEASURES)
         cells = [
-            f"@{one.measure.partition('@')[2]} {one.difference:+.1%} [{one.difference_low:+.1%}, {one.difference_high:+.1%}]"
+            f"@{one.measure.partition('@')[2]} {one.difference:+.1%} [{one.difference_low:+.1%}, "
+            f"{one.difference_high:+.1%}]"
             for one in found
             if one is not None
         ]

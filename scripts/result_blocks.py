@@ -1,4 +1,6 @@
-"""Blocks of other documents that are made from ``docs/results.json``: of the README and of ``docs/does-the-graph-help.md``."""
+"""Blocks of other documents that are made from ``docs/results.json``: of the README and of
+``docs/does-the-graph-help.md``.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,8 @@ def readme_block(results: Results) -> str:
             "|---|---:|---:|---:|---:|---:|---:|",
             *rows,
             "",
-            f"Right: the test half of the shipped company's benchmark, {requests} requests written one at a time by a language model, without",
+            f"Right: the test half of the shipped company's benchmark, {requests} requests written one at a time "
+            f"by a language model, without",
             "generator or template.",
             "",
             *_peers_sentence(results.peers.get("peers_nine")),
@@ -74,7 +77,9 @@ def _peers_sentence(summary: Summary | None) -> Iterator[str]:
         if figure is not None and system not in ("paper", BASELINE)
     ]
     requests = most_requests(summary)
-    yield f"Other retrievers in one run, at most {requests} requests of each of the nine sets, @10: {', '.join(values)}."
+    yield (
+        f"Other retrievers in one run, at most {requests} requests of each of the nine sets, @10: {', '.join(values)}."
+    )
 
 
 def graph_blocks(results: Results) -> dict[str, str]:
@@ -107,13 +112,17 @@ def _in_short(summary: Summary) -> str:
     better = [name for name in groups.no_rule if (ten[name].difference_low or 0.0) > 0]
     worse = [name for name in groups.no_rule if (ten[name].difference_high or 0.0) < 0]
     return (
-        f"- **{_slashed(shares)} % of the graph's mean gain at 3 / 5 / 10 tools come from two sets, by one rule each**, and each rule was "
+        f"- **{_slashed(shares)} % of the graph's mean gain at 3 / 5 / 10 tools come from two sets, by one rule "
+        f"each**, and each rule was "
         f"written on that set: {by_rule}.\n"
-        f"- Over the nine published sets the graph gains {_slashed(points(one.value) for one in mean)} points of CompleteRecall. **Over the "
+        f"- Over the nine published sets the graph gains {_slashed(points(one.value) for one in mean)} points of "
+        f"CompleteRecall. **Over the "
         f"other seven it gains {_slashed(points(one.value) for one in rest)}.**\n"
-        f"- With the set as the unit (exact sign-flip test), p is {_slashed(f'{one.p:.3f}' for one in mean)} over the nine and "
+        f"- With the set as the unit (exact sign-flip test), p is {_slashed(f'{one.p:.3f}' for one in mean)} "
+        f"over the nine and "
         f"{_slashed(f'{one.p:.3f}' for one in rest)} over the seven.\n"
-        f"- {len(groups.no_rule)} measured sets had no part in writing a rule. At ten tools the graph is better beyond chance on "
+        f"- {len(groups.no_rule)} measured sets had no part in writing a rule. At ten tools the graph is better "
+        f"beyond chance on "
         f"{len(better)} of them ({', '.join(better) or 'none'}) and worse beyond chance on {len(worse)}."
     )
 

@@ -93,7 +93,8 @@ def results_document(results: Results) -> Document:
 def _warnings(summary: Summary) -> tuple[str, ...]:
     """Answers that are missing: they score 0, and the reader must know."""
     return tuple(
-        f"{fact.system} on {fact.set_name} left {fact.unanswered:,} of {fact.answered + fact.unanswered:,} requests without an answer."
+        f"{fact.system} on {fact.set_name} left {fact.unanswered:,} of {fact.answered + fact.unanswered:,} "
+        f"requests without an answer."
         for fact in summary.facts
         if fact.unanswered
     )
@@ -110,9 +111,12 @@ def _measured(summary: Summary) -> Iterator[Block]:
         "CompleteRecall@k is the share of requests whose needed tools are all among the first k; a request without an "
         "answer scores 0 and counts; |gold| > k is the share that no system can complete. Intervals are 95 % paired "
         f"bootstrap intervals over requests ({summary.resamples:,} resamples, seed {summary.seed}), not corrected for "
-        "the number of comparisons. The weights of default were chosen on these sets (docs/unseen.md measures what they are "
-        "worth on a set that was left out); a held-back part of the requests is measured elsewhere. A set that ends in -given "
-        "has the dependencies that its source declares in the catalogue. Written by make bench-quality and make bench-peers "
+        "the number of comparisons. The weights of default were chosen on these sets (docs/unseen.md measures "
+        "what they are "
+        "worth on a set that was left out); a held-back part of the requests is measured elsewhere. A set that "
+        "ends in -given "
+        "has the dependencies that its source declares in the catalogue. Written by make bench-quality and make "
+        "bench-peers "
         "from docs/results.json."
     )
     yield sets_table(summary)
@@ -136,7 +140,8 @@ def _set_by_set(summary: Summary) -> Iterator[Block]:
 
 def _halves(halves: Summary) -> Iterator[Block]:
     yield Paragraph(
-        text="The model-written requests of the shipped company: written one at a time by a language model, without generator or "
+        text="The model-written requests of the shipped company: written one at a time by a language model, "
+        "without generator or "
         "template. Dev and test half share no tool path; weights and rules may be chosen on the dev half. Measured by: "
         "python -m scripts.bench_quality --sets enterprise --publish."
     )
@@ -168,8 +173,10 @@ def _peers(peers: Mapping[str, Summary]) -> Iterator[Block]:
         return
     every, nine, given = peers["peers"], peers["peers_nine"], peers["peers_given"]
     yield Paragraph(
-        text="Other retrievers, each in its own environment and process, beside ours in the same run, on one core each: the same tools, "
-        f"the same requests (at most {most_requests(every)} of each set, chosen by the hash of their ids), and the same embedded MiniLM "
+        text="Other retrievers, each in its own environment and process, beside ours in the same run, on one "
+        "core each: the same tools, "
+        f"the same requests (at most {most_requests(every)} of each set, chosen by the hash of their ids), and "
+        f"the same embedded MiniLM "
         "where they embed. research/peers/README.md describes how each is asked."
     )
     yield _bare(measure_table(nine, "", COMPLETE, cutoffs=_CUTOFFS), "Mean over nine sets (%).")
@@ -205,13 +212,16 @@ def _facts_table(summary: Summary, caption: str, cell: Callable[[Summary, str, s
 
 def _graph(graph: Mapping[str, PublishedGraph]) -> Iterator[Block]:
     yield Paragraph(
-        text="Edges between tools, derived from the documents alone, against the dependencies that a source declares or that its "
-        "answers imply; “same name”, “shared words” and “same type” join tools by lexical matching, without a graph. Gold edges "
+        text="Edges between tools, derived from the documents alone, against the dependencies that a source "
+        "declares or that its "
+        "answers imply; “same name”, “shared words” and “same type” join tools by lexical matching, without a "
+        "graph. Gold edges "
         "are far from complete, so precision is a lower bound."
     )
     yield _edges_table(graph)
     yield Paragraph(
-        text="Share of requests with several tools of which an edge joins two, against chance (the same graph with the ends of its "
+        text="Share of requests with several tools of which an edge joins two, against chance (the same graph "
+        "with the ends of its "
         "edges swapped); residual duplicates after canonicalisation; what the build kept and rejected."
     )
     columns = ("connected, %", "by chance, %", "by chance in one system, %")

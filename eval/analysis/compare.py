@@ -1,7 +1,7 @@
 """Two evaluations compared: what each system gained and lost, request by request, and whether that is more than chance.
 
-Only what both measured is paired: a system by its name, a request by id, text and gold set. What else differs (snapshot,
-requests, configurations) is part of the result.
+Only what both measured is paired: a system by its name, a request by id, text and gold set. What else differs
+(snapshot, requests, configurations) is part of the result.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Failure analysis: for a request that was not completed, what is missing, and the most basic cause.
 
-A failure is counted under the first of :data:`CAUSES` that holds: a tool that is no candidate cannot be ranked, whatever
-the ranking.
+A failure is counted under the first of :data:`CAUSES` that holds: a tool that is no candidate cannot be ranked,
+whatever the ranking.
 """
 
 from __future__ import annotations

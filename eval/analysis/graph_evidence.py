@@ -47,7 +47,9 @@ class GraphEvidence:
         )
 
     def shared(self, tool: str, others: Collection[str]) -> tuple[str, ...]:
-        """Keys of nodes, hubs left out, that both the tool and one of the others touch, those with the fewest tools first."""
+        """Keys of nodes, hubs left out, that both the tool and one of the others touch, those with the fewest tools
+        first.
+        """
         mine = self._nodes(tool)
         both = {node for other in sorted(others) if other != tool for node in mine & self._nodes(other)}
         fewest = sorted(both, key=lambda node: (int(self._snapshot.tool_degrees[node]), node))

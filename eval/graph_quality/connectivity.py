@@ -73,9 +73,9 @@ _Counts = Mapping[str, _Count]
 def measure_connectivity(snapshot: Snapshot, queries: QuerySet, *, seed: int = 0) -> Connectivity:
     """For each relation, the share of the requests with several tools in which it joins two of them, and all of them.
 
-    Gold tools that the catalogue does not have are left out. In the drawn graphs the edges of each predicate swapped their
-    far ends, so that each tool and each node keeps its number of edges. Swapping within the same two systems is the stricter
-    comparison: the tools of a request are mostly of one system, and so are those of an edge.
+    Gold tools that the catalogue does not have are left out. In the drawn graphs the edges of each predicate swapped
+    their far ends, so that each tool and each node keeps its number of edges. Swapping within the same two systems is
+    the stricter comparison: the tools of a request are mostly of one system, and so are those of an edge.
     """
     gold = [tools for query in queries.queries if len(tools := _known(snapshot, query.tools)) > 1]
     edges = ToolEdges.of(snapshot)

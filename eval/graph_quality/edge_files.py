@@ -1,7 +1,7 @@
 """Edges between tools in files: gold edges (true dependencies), and external edges (found by another method).
 
-Both are JSON Lines. A gold edge is ``{"from": A, "to": B, "kind": …}``: tool A needs tool B, or comes after it. An external
-edge is ``{"source": B, "target": A, "kind": …}``: tool B gives what tool A needs.
+Both are JSON Lines. A gold edge is ``{"from": A, "to": B, "kind": …}``: tool A needs tool B, or comes after it. An
+external edge is ``{"source": B, "target": A, "kind": …}``: tool B gives what tool A needs.
 """
 
 from __future__ import annotations

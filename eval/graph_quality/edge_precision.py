@@ -26,8 +26,8 @@ _OF_ENTITY_SETS = " of entity sets"
 class PrecisionRecall:
     """Precision and recall of a set of edges.
 
-    :param precision: share of the edges between tools that are in any gold edge which are gold edges. Gold edges are far from
-        complete, so edges of other tools count as neither right nor wrong.
+    :param precision: share of the edges between tools that are in any gold edge which are gold edges. Gold edges are
+        far from complete, so edges of other tools count as neither right nor wrong.
     :param recall: share of the gold edges that were found.
     """
 
@@ -51,7 +51,8 @@ class GoldKind:
     """One kind of gold edges.
 
     :param ends: tools (or entity sets) in any of its pairs.
-    :param density: ``pairs`` as a share of all ordered pairs of ``ends``, in [0, 1]: the precision of joining everything.
+    :param density: ``pairs`` as a share of all ordered pairs of ``ends``, in [0, 1]: the precision of joining
+        everything.
     """
 
     pairs: int

@@ -1,7 +1,7 @@
 """Residual duplicates: pairs of nodes of one type that may be one thing, and that canonicalisation did not merge.
 
-They are suspects, to be read by a person. Names with the same letters, spelling or words are nearly always one thing; names
-that are near as vectors often are.
+They are suspects, to be read by a person. Names with the same letters, spelling or words are nearly always one thing;
+names that are near as vectors often are.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from retrieval.snapshot.reader import Snapshot
 __all__ = ["REASONS", "ResidualDuplicates", "Suspect", "TypeDuplicates", "find_residual_duplicates"]
 
 REASONS = ("letters", "words", "vectors")
-"""Why two names are suspected: the same letters, or British and American spelling; the same words in other inflection or
-order; vectors of cosine :data:`_NEAR` or more, where no veto separates the names."""
+"""Why two names are suspected: the same letters, or British and American spelling; the same words in other inflection
+or order; vectors of cosine :data:`_NEAR` or more, where no veto separates the names.
+"""
 _NEAR = 0.92  # least cosine of two names, in [-1, 1]
 _NO_NAMES = ("tool", "value")  # ids and literals: spelled as the source wants them
 _DIRECTIONS = frozenset("after before by for from in into of on onto per than to until with without".split())

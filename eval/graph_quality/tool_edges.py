@@ -1,4 +1,6 @@
-"""The edges that touch tools, as arrays: which pairs of tools they join, as they are and with their ends swapped at random."""
+"""The edges that touch tools, as arrays: which pairs of tools they join, as they are and with their ends swapped at
+random.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,9 @@ __all__ = [
 
 Numbers = NDArray[np.int64]
 Pairs = NDArray[np.int64]
-"""A set of ordered pairs of numbers below ``size``: ``first * size + second``, ascending, distinct; no number is paired with itself."""
+"""A set of ordered pairs of numbers below ``size``: ``first * size + second``, ascending, distinct; no number is
+paired with itself.
+"""
 
 DEPENDENCY_PREDICATES = ("supplies", "resolved_by", "depends_on")
 """The predicates between two tools, of which one is the consumer and one the producer."""
@@ -50,7 +52,9 @@ def undirected(pairs: Pairs, size: int) -> Pairs:
 
 
 def map_ends(pairs: Pairs, size: int, groups: Numbers, group_count: int) -> Pairs:
-    """The pairs of the groups of both ends; ``groups`` holds a number below ``group_count`` for each number below ``size``."""
+    """The pairs of the groups of both ends; ``groups`` holds a number below ``group_count`` for each number below
+    ``size``.
+    """
     first, second = np.divmod(pairs, size)
     return encode(groups[first], groups[second], group_count)
 

@@ -1,4 +1,6 @@
-"""The blocks of a report, before they become Markdown or HTML: plain text, tables and pictures. Nothing here is escaped."""
+"""The blocks of a report, before they become Markdown or HTML: plain text, tables and pictures. Nothing here is
+escaped.
+"""
 
 from __future__ import annotations
 

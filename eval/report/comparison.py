@@ -92,7 +92,8 @@ def _points(compared: SetComparison, comparison: Comparison) -> Table:
     return make_table(
         (*text_columns("system"), *number_columns("k", "before", "after", "difference", "gained", "lost")),
         [(one.system, *_point(point)) for one in compared.systems for point in one.points],
-        caption=f"CompleteRecall@k (%) over the {len(compared.paired):,} requests that both have; differences in points "
+        caption=f"CompleteRecall@k (%) over the {len(compared.paired):,} requests that both have; differences in "
+        f"points "
         f"with paired 95 % interval and two-sided p (bootstrap of {comparison.resamples:,} resamples, seed "
         f"{comparison.seed}), bold where the interval excludes 0; requests gained and lost. Snapshot "
         f"{_both(compared.snapshots)}; config hash of {configs}.",

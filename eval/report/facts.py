@@ -55,8 +55,8 @@ def sets_table(summary: Summary) -> Table:
 def systems_table(summary: Summary, sets: Sequence[MeasuredSet]) -> Table:
     """The systems: how many tools an answer could hold, and the settings in which the configurations differ.
 
-    Settings that all configurations share are in the caption. What differs between the sets of one system (its snapshot) is
-    only in the hashes of :func:`configs_table`.
+    Settings that all configurations share are in the caption. What differs between the sets of one system (its
+    snapshot) is only in the hashes of :func:`configs_table`.
     """
     runs = [run for measured in sets for run in measured.runs]
     common = _common([run.config for run in runs])
@@ -167,7 +167,8 @@ def warnings_of(summary: Summary, sets: Sequence[MeasuredSet]) -> tuple[str, ...
         if missing:
             tools = {tool for missed in missing.values() for tool in missed}
             found.append(
-                f"{name}: {len(missing):,} of {len(measured.queries.queries):,} requests need {counted(len(tools), 'tool')} "
+                f"{name}: {len(missing):,} of {len(measured.queries.queries):,} requests need "
+                f"{counted(len(tools), 'tool')} "
                 "that the catalogue does not have; they count, and no system can complete them."
             )
         for run in measured.runs:

@@ -64,8 +64,10 @@ def causes_table(failures: Sequence[Failure], sets: Sequence[MeasuredSet]) -> Ta
             *number_columns("k", "not complete", "analysed", "linked by an edge", *causes),
         ),
         rows,
-        caption="Requests that were not completed at k, and the causes of those that were analysed. A request counts under the "
-        "most basic cause of its missing tools; linked by an edge: an edge joins a missing tool with one that was found. "
+        caption="Requests that were not completed at k, and the causes of those that were analysed. A request "
+        "counts under the "
+        "most basic cause of its missing tools; linked by an edge: an edge joins a missing tool with one that "
+        "was found. "
         f"Snapshots and configurations: {'; '.join(identity)}.",
     )
 

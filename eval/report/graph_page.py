@@ -51,14 +51,17 @@ def _edges(edges: EdgePrecision | None) -> Block:
         for kind, facts in edges.gold.items()
     )
     notes = [
-        "Precision (%, with 95 % Wilson interval and count) is over the edges between tools that are in any gold edge. Gold edges "
-        "are far from complete, so precision is a lower bound. “same name”, “shared words” and “same type” are the lexical "
+        "Precision (%, with 95 % Wilson interval and count) is over the edges between tools that are in any gold "
+        "edge. Gold edges "
+        "are far from complete, so precision is a lower bound. “same name”, “shared words” and “same type” are "
+        "the lexical "
         "baselines: they join tools without a graph. Groups without an edge between such tools have no row.",
         f"Gold edges: {gold or 'none'}.",
     ]
     if edges.declared_left_out:
         notes.append(
-            f"{edges.declared_left_out:,} dependencies that the documents declare are left out: they were given, not found."
+            f"{edges.declared_left_out:,} dependencies that the documents declare are left out: they were given, "
+            f"not found."
         )
     if edges.unknown_gold_edges:
         notes.append(f"{edges.unknown_gold_edges:,} gold edges name tools that the catalogue does not have.")
@@ -97,10 +100,14 @@ def _connectivity(connectivity: Connectivity | None) -> Block:
     return make_table(
         (*text_columns("joined by"), *number_columns("two of the tools, %", *chances, "all of the tools, %", *chances)),
         [(one.relation, *_beside_chance(one.two), *_beside_chance(one.all)) for one in connectivity.relations],
-        caption=f"Over the {connectivity.requests:,} of {connectivity.of_requests:,} requests that need several tools. By chance: mean "
-        f"(and greatest) over {connectivity.shuffles} graphs whose edges swapped ends, so that each tool and node keeps its number of "
-        "edges; in one system: swapped only among edges that join the same systems, which leaves edges of small systems as they "
-        "are. A graph helps only as far as it is above chance. Nodes that touch more than a tenth of the tools are left out.",
+        caption=f"Over the {connectivity.requests:,} of {connectivity.of_requests:,} requests that need several "
+        f"tools. By chance: mean "
+        f"(and greatest) over {connectivity.shuffles} graphs whose edges swapped ends, so that each tool and "
+        f"node keeps its number of "
+        "edges; in one system: swapped only among edges that join the same systems, which leaves edges of small "
+        "systems as they "
+        "are. A graph helps only as far as it is above chance. Nodes that touch more than a tenth of the tools "
+        "are left out.",
     )
 
 
@@ -114,8 +121,10 @@ def _beside_chance(part: ConnectivityShare) -> tuple[str, str, str]:
 
 def _duplicates(duplicates: ResidualDuplicates) -> Block:
     caption = (
-        "Pairs of nodes of one type that may be one thing: the same letters or regional spelling; the same words in other "
-        f"inflection or order; vectors of cosine {duplicates.least_cosine} or more that no veto separates. They are suspects, to be "
+        "Pairs of nodes of one type that may be one thing: the same letters or regional spelling; the same words "
+        "in other "
+        f"inflection or order; vectors of cosine {duplicates.least_cosine} or more that no veto separates. They "
+        f"are suspects, to be "
         "read by a person."
     )
     rows = [

@@ -1,4 +1,6 @@
-"""Documents as one HTML page, made from their Markdown: no script, nothing is fetched, readable on screen and on paper."""
+"""Documents as one HTML page, made from their Markdown: no script, nothing is fetched, readable on screen and on
+paper.
+"""
 
 from __future__ import annotations
 

@@ -53,7 +53,8 @@ def _measured(summary: Summary, sets: Sequence[MeasuredSet]) -> Section:
     described = Paragraph(
         text=f"{len(summary.systems)} systems, {sum(len(one.queries.queries) for one in sets):,} requests, cutoffs "
         f"{cutoffs}. A request without an answer scores 0 and counts. Intervals are 95 % bootstrap intervals over "
-        f"requests ({summary.resamples:,} resamples, seed {summary.seed}); differences are to {summary.baseline}, paired."
+        f"requests ({summary.resamples:,} resamples, seed {summary.seed}); differences are to "
+        f"{summary.baseline}, paired."
     )
     return Section(title="What was measured", blocks=(described, sets_table(summary)))
 

@@ -75,7 +75,8 @@ def measure_table(
 
 
 def difference_table(summary: Summary, set_name: str, *, systems: Sequence[str] = ()) -> Table:
-    """Differences to the baseline in points of CompleteRecall with paired 95 % interval and p; bold where it excludes 0.
+    """Differences to the baseline in points of CompleteRecall with paired 95 % interval and p; bold where it excludes
+    0.
 
     :param set_name: a set, or empty for the mean over all sets.
     """

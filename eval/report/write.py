@@ -24,7 +24,8 @@ __all__ = ["per_query_rows", "write_document", "write_report"]
 def write_report(
     folder: Path, summary: Summary, sets: Sequence[MeasuredSet], *, failures: Sequence[Failure] = (), title: str = ""
 ) -> tuple[Path, ...]:
-    """Write ``report.md`` and ``.html`` with their pictures, ``summary.json``, ``per_query.jsonl``, ``failures.md`` and ``.html``.
+    """Write ``report.md`` and ``.html`` with their pictures, ``summary.json``, ``per_query.jsonl``, ``failures.md``
+    and ``.html``.
 
     :param sets: what the summary was made from.
     :param failures: of :func:`eval.analysis.failures.analyse_failures`.

@@ -1,4 +1,6 @@
-"""Systems to measure: retrievers of this process, and running servers, each behind the seam :class:`eval.system.System`."""
+"""Systems to measure: retrievers of this process, and running servers, each behind the seam
+:class:`eval.system.System`.
+"""
 
 from eval.systems.local import LocalSystem
 from eval.systems.remote import RemoteSystem

@@ -26,9 +26,10 @@ def measure_footprint(store: Path, system: str, query: str, *, reranker: str = "
 
     :param store: folder of the published snapshot.
     :param reranker: name of a reranker to be loaded too; empty for the embedded fusion.
-    :returns: ``load_s``: seconds from the imported code to the first answer, with the snapshot's check, the encoder, and
-        every index that is made at the first use; ``resident_bytes``: the most that the process's resident memory grew by
-        in that time, mapped pages of the snapshot included. Empty, with a warning, when it could not be measured.
+    :returns: ``load_s``: seconds from the imported code to the first answer, with the snapshot's check, the encoder,
+        and every index that is made at the first use; ``resident_bytes``: the most that the process's resident memory
+        grew by in that time, mapped pages of the snapshot included. Empty, with a warning, when it could not be
+        measured.
     """
     command = [sys.executable, "-m", "eval.systems.footprint", str(store), system, reranker]
     try:

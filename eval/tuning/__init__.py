@@ -1,8 +1,9 @@
-"""Tuning: the ranking weights of a snapshot are fitted to its own labelled requests, and published only if they are better.
+"""Tuning: the ranking weights of a snapshot are fitted to its own labelled requests, and published only if they are
+better.
 
 Labels become groups (``labels``), the candidates of each request are collected once (``cases``), weights are searched
-(``weight_search``) and cross-validated (``fit``), CompleteRecall before and after decides (``verdict``), and ``tuning`` puts
-the steps together.
+(``weight_search``) and cross-validated (``fit``), CompleteRecall before and after decides (``verdict``), and
+``tuning`` puts the steps together.
 """
 
 from eval.tuning.cases import NEVER, Cases, collect, soft_complete

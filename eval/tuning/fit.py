@@ -1,7 +1,7 @@
 """Fitting weights by nested cross-validation over groups of requests.
 
-The inner cross-validation chooses the regularisation strength, which pulls the weights to the shipped ones. The outer one
-measures, for each fold, the weights that were fitted and chosen without it.
+The inner cross-validation chooses the regularisation strength, which pulls the weights to the shipped ones. The outer
+one measures, for each fold, the weights that were fitted and chosen without it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Fitted:
 
     :param weights: fitted on all rows.
     :param strength: of the regularisation, > 0; infinite where the weights are the shipped ones.
-    :param held_out_Q: for each row the rank at which it is complete under weights that were fitted without its group, int64.
+    :param held_out_Q: for each row the rank at which it is complete under weights that were fitted without its group,
+        int64.
     :param fold_weights: those weights, one for each outer fold.
     """
 

@@ -1,4 +1,6 @@
-"""Labels to fit on: requests with their gold sets, grouped so that no request is tested on weights fitted to its own path."""
+"""Labels to fit on: requests with their gold sets, grouped so that no request is tested on weights fitted to its own
+path.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,8 @@ def read_labels(place: Path) -> Labels:
     count = len(np.unique(groups_Q[~test_Q]))
     if count < LEAST_GROUPS:
         raise InvalidArgumentError(
-            f"the requests to fit on are of {count} tool paths or gold sets, and fewer than {LEAST_GROUPS} are too few to "
+            f"the requests to fit on are of {count} tool paths or gold sets, and fewer than {LEAST_GROUPS} are "
+            f"too few to "
             "fit on",
             subject=str(file),
             remedy="Make more requests, with: egotools datagen",
@@ -86,7 +89,8 @@ def _split(query: LabelledQuery, file: Path) -> str:
 
 
 def group(queries: Sequence[LabelledQuery], paths: Mapping[str, str]) -> NDArray[np.int64]:
-    """The group of each request, from 0, int64: requests that share a path or a gold set, directly or through others, are in one.
+    """The group of each request, from 0, int64: requests that share a path or a gold set, directly or through others,
+    are in one.
 
     Groups are numbered by the least id in them, whatever the order of the requests.
 
@@ -114,7 +118,8 @@ def group(queries: Sequence[LabelledQuery], paths: Mapping[str, str]) -> NDArray
 def folds(groups_Q: Iterable[int], count: int, seed: int) -> list[NDArray[np.int64]]:
     """The rows in ``count`` folds of about the same size, each ascending; no group is in two folds.
 
-    The largest groups are dealt first, each to the smallest fold; groups of the same size in the order of a seeded shuffle.
+    The largest groups are dealt first, each to the smallest fold; groups of the same size in the order of a seeded
+    shuffle.
     """
     rows_of: dict[int, list[int]] = {}
     for row, found in enumerate(groups_Q):

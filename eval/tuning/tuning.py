@@ -26,8 +26,8 @@ class Tuning:
     :param k: the cutoff that decides.
     :param before: the weights that the snapshot has.
     :param weights: the fitted ones.
-    :param fold_weights: those that were measured on held-out paths, one for each fold; their spread is the uncertainty of the
-        fit. Empty where nothing was fitted.
+    :param fold_weights: those that were measured on held-out paths, one for each fold; their spread is the
+        uncertainty of the fit. Empty where nothing was fitted.
     :param strength: of the regularisation; infinite where the weights are the shipped ones.
     :param held_out: before and after, each request under weights that were fitted without its group.
     :param test: the same for the test requests, under the weights themselves; empty where there are none.
@@ -56,7 +56,8 @@ def tune_weights(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Tuning:
-    """Fit the weights, from the shipped ones, to the requests that are not marked as test, and decide whether they are better.
+    """Fit the weights, from the shipped ones, to the requests that are not marked as test, and decide whether they
+    are better.
 
     :param cases: one for each of the labels' requests.
     :param before: the weights that the snapshot has, which the fitted ones must beat.

@@ -90,8 +90,10 @@ def basis(tuning: Tuning, labels: Labels) -> str:
     requests = int((~labels.test_Q).sum())
     groups = len(set(labels.groups_Q[~labels.test_Q].tolist()))
     return (
-        f"Fitted on {counted(requests, 'request')} of {counted(groups, 'group')}; requests of one tool path or one gold set are one "
-        f"group. No weights complete {percent(tuning.not_completable)} % of the requests, because a gold tool is no candidate."
+        f"Fitted on {counted(requests, 'request')} of {counted(groups, 'group')}; requests of one tool path or "
+        f"one gold set are one "
+        f"group. No weights complete {percent(tuning.not_completable)} % of the requests, because a gold tool is "
+        f"no candidate."
     )
 
 
@@ -134,5 +136,6 @@ def weights_table(tuning: Tuning) -> Table:
     return make_table(
         (*text_columns("weight"), *number_columns("shipped", "before", "fitted", "in the folds")),
         rows,
-        caption="Only the proportions of the features matter. A wide range over the folds means that the requests do not determine the weight.",
+        caption="Only the proportions of the features matter. A wide range over the folds means that the "
+        "requests do not determine the weight.",
     )

@@ -37,7 +37,8 @@ class RecallChange:
 
     :param request_class: empty for all requests.
     :param groups: how many groups the requests are of.
-    :param low: lower end of the 95 % interval of the difference, by the paired bootstrap over groups; ``high`` its upper end.
+    :param low: lower end of the 95 % interval of the difference, by the paired bootstrap over groups; ``high`` its
+        upper end.
     """
 
     request_class: str
@@ -105,9 +106,9 @@ def _changes(
 def rejection(held_out: Sequence[RecallChange], test: Sequence[RecallChange], *, k: int) -> str:
     """Why the weights must not be published, one sentence without a full stop; empty where they are better.
 
-    They are better when, on tool paths that they were not fitted on, the whole interval of the difference in CompleteRecall@k
-    is above 0, and no class of five groups or more has its whole interval below 0, neither there nor among the test requests,
-    which had no part in choosing the weights.
+    They are better when, on tool paths that they were not fitted on, the whole interval of the difference in
+    CompleteRecall@k is above 0, and no class of five groups or more has its whole interval below 0, neither there nor
+    among the test requests, which had no part in choosing the weights.
     """
     (whole,) = (change for change in held_out if change.cutoff == k and not change.request_class)
     if whole.low <= 0:

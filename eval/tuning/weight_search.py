@@ -15,7 +15,9 @@ from retrieval.ranking.weights import SHIPPED, RankingWeights
 __all__ = ["ORIGIN", "Point", "distance", "search", "weights_at"]
 
 Point: TypeAlias = tuple[int, ...]
-"""Half octaves from each shipped weight, in the order of :class:`RankingWeights`; :data:`_OFF` is a feature switched off."""
+"""Half octaves from each shipped weight, in the order of :class:`RankingWeights`; :data:`_OFF` is a feature switched
+off.
+"""
 
 _NAMES = tuple(SHIPPED)
 _MOST = 7  # times or parts of eleven
@@ -37,7 +39,9 @@ def weights_at(point: Point) -> RankingWeights:
 
 
 def distance(point: Point) -> float:
-    """How far a point is from the shipped weights: the sum of squared octaves; off counts as one step below the least."""
+    """How far a point is from the shipped weights: the sum of squared octaves; off counts as one step below the
+    least.
+    """
     return sum((max(at, -_MOST - 1) / 2) ** 2 for at in point)
 
 

@@ -1,4 +1,5 @@
-"""What a local system costs to have: measured in a process of its own, so that none pays for what another has loaded.
+"""Memory and loading time of a local system, in a process of its own, so that what another system has loaded is not
+counted.
 
 As a program, ``python -m eval.systems.footprint STORE SYSTEM RERANKER`` reads a request from standard input and prints
 the measures as JSON.

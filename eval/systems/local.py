@@ -20,7 +20,7 @@ _PACKAGES = ("inference", "ontology", "retrieval")
 
 
 class LocalSystem:
-    """Asks one retriever, without reasons: what it costs to explain is not the cost of finding.
+    """Asks one retriever, without reasons, because the cost of explaining is not the cost of retrieval.
 
     :param reranker: name of the reranker that it was made with.
     :param without: the features that an ablation leaves out.

@@ -14,14 +14,14 @@ from ontology.errors import InvalidArgumentError, NotReadyError, SnapshotError, 
 __all__ = ["PREFIX", "RemoteSystem"]
 
 PREFIX = "grpc:"
-_OPENING_S = 10.0  # how long the server may take to say what it serves
+_OPENING_S = 10.0  # how long the server may take to describe what it serves
 
 
 class RemoteSystem:
-    """Asks an endpoint through the shipped client, without reasons.
+    """Asks an endpoint through the shipped client; reasons are left out.
 
     :param name: ``grpc:HOST:PORT``, for the server's default preset, or ``grpc:HOST:PORT/PRESET``.
-    :param snapshot_id: what it must serve: gold ids, failures and graph are of this snapshot.
+    :param snapshot_id: the snapshot that it must serve: gold ids, failures and graph are of this one.
     :raises SnapshotError: when it serves another one.
     :raises InvalidArgumentError: when the name has no address, or the server does not know the preset.
     :raises EgotoolsError: when it cannot be asked.
@@ -34,7 +34,7 @@ class RemoteSystem:
         self._client = Client(self._address)
         weakref.finalize(self, self._client.close)
         try:
-            said = self._client.catalog(timeout_s=_OPENING_S)
+            catalog = self._client.catalog(timeout_s=_OPENING_S)
         except ClientError as error:
             raise error_from_status(
                 error.code,
@@ -42,37 +42,37 @@ class RemoteSystem:
                 subject=self._address,
                 remedy=error.remedy or "Start it, or leave it out of --systems",
             ) from error
-        if said.snapshot_id != snapshot_id:
+        if catalog.snapshot_id != snapshot_id:
             raise SnapshotError(
-                f"the server serves snapshot {said.snapshot_id}, and {snapshot_id} is measured",
+                f"the server serves snapshot {catalog.snapshot_id}, and {snapshot_id} is measured",
                 subject=self._address,
                 remedy="Publish the same snapshot to the server, or measure the one that it serves",
             )
-        if self._preset and self._preset not in said.presets:
+        if self._preset and self._preset not in catalog.presets:
             raise InvalidArgumentError(
                 f"the server has no preset {self._preset!r}",
                 subject=self._address,
-                remedy=f"It has: {', '.join(said.presets)}",
+                remedy=f"It has: {', '.join(catalog.presets)}",
             )
         self._config = {
             "kind": "grpc",
             "address": self._address,
-            "preset": self._preset or said.default_preset,
-            "snapshot_id": said.snapshot_id,
-            "format_version": said.format_version,
-            "models": dict(said.models),
-            "created_by": dict(said.created_by),
+            "preset": self._preset or catalog.default_preset,
+            "snapshot_id": catalog.snapshot_id,
+            "format_version": catalog.format_version,
+            "models": dict(catalog.models),
+            "created_by": dict(catalog.created_by),
         }
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """The address, and what the server says of itself."""
+        """The address, and what the server reports about its snapshot and models."""
         return self._config
 
     def ask(self, query: str, *, k: int, timeout_s: float) -> Ranked:
         """The best ``k`` tools; ``total`` is the round trip, ``server`` the server's own total.
 
-        :raises NotReadyError: when the server cannot be reached, or has moved on to another snapshot.
+        :raises NotReadyError: when the server cannot be reached, or now serves another snapshot.
         :raises EgotoolsError: of the kind of the status that the call ended with.
         """
         started = time.perf_counter()

@@ -92,7 +92,7 @@ def group(queries: Sequence[LabelledQuery], paths: Mapping[str, str]) -> NDArray
     """The group of each request, from 0, int64: requests that share a path or a gold set, directly or through others,
     are in one.
 
-    Groups are numbered by the least id in them, whatever the order of the requests.
+    Groups are numbered by the least id in them, so the order of the requests does not matter.
 
     :param paths: query id → path id, empty where none is known.
     """

@@ -153,6 +153,11 @@ def _halves(halves: Summary) -> Iterator[Block]:
 def _ablations(ablations: Summary) -> Iterator[Block]:
     yield Paragraph(text=f"default without one part, minus default: {_NINE}. Negative: the part helps.")
     yield _bare(difference_table(ablations, ""), "Points of CompleteRecall.")
+    yield Paragraph(
+        text="default-no-clauses was measured when it also switched query decomposition off, and with it the candidates of the "
+        "clauses. It now switches clause fusion alone off, and has not been measured again: python -m scripts.bench_quality "
+        f"--sets {','.join(MACRO_SETS)} --systems rrf,default,default-no-clauses --publish."
+    )
 
 
 def _other_measures(nine: Summary) -> Iterator[Block]:

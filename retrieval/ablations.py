@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from inference.encoder import Encoder
 from retrieval.config import DEFAULT, RetrievalConfig
 from retrieval.graph_retriever import GraphRetriever
+from retrieval.ranking.features import FEATURES
 from retrieval.ranking.weights import weights_of
 from retrieval.retriever import Retriever
 from retrieval.snapshot.reader import Snapshot
@@ -32,6 +33,11 @@ class Ablation:
         return (*(stage for stage, runs in asdict(self.config).items() if not runs), *self.zero)
 
 
+def _short_name(feature: str) -> str:
+    """``bm25`` of ``bm25_text``, ``support`` of ``graph_support``, ``cosine-name`` of ``cosine_name``."""
+    return feature.removesuffix("_text").removeprefix("graph_").replace("_", "-")
+
+
 ABLATIONS: Mapping[str, Ablation] = {
     "default-no-graph": Ablation(
         config=RetrievalConfig(
@@ -45,7 +51,6 @@ ABLATIONS: Mapping[str, Ablation] = {
         zero=("graph_support",),
     ),
     "default-no-ego-candidates": Ablation(config=RetrievalConfig(ego_candidates=False)),
-    "default-no-support": Ablation(zero=("graph_support",)),
     "default-no-resolvers": Ablation(config=RetrievalConfig(resolver_boost=False)),
     "default-no-dependency-expansion": Ablation(config=RetrievalConfig(dependency_expansion=False)),
     "default-no-dependencies": Ablation(config=RetrievalConfig(dependency_edges=False)),
@@ -53,13 +58,7 @@ ABLATIONS: Mapping[str, Ablation] = {
     "default-no-ngrams": Ablation(config=RetrievalConfig(ngram_entries=False)),
     "default-no-text-pools": Ablation(config=RetrievalConfig(text_pools=False)),
     "default-no-clauses": Ablation(zero=("clause_fusion",)),
-    "default-no-bm25": Ablation(zero=("bm25_text",)),
-    "default-no-bm25-params": Ablation(zero=("bm25_params",)),
-    "default-no-bm25-returns": Ablation(zero=("bm25_returns",)),
-    "default-no-bm25-values": Ablation(zero=("bm25_values",)),
-    "default-no-cosine": Ablation(zero=("cosine_text",)),
-    "default-no-cosine-name": Ablation(zero=("cosine_name",)),
-    "default-no-name-coverage": Ablation(zero=("name_coverage",)),
+    **{f"default-no-{_short_name(feature.name)}": Ablation(zero=(feature.name,)) for feature in FEATURES},
 }
 
 

@@ -96,9 +96,11 @@ def _check_store(store: Path) -> Summary:
 
     :raises SnapshotError: for a file that differs, with its name.
     """
+    from retrieval.ranking.weights import weights_of
     from retrieval.snapshot.reader import open_snapshot
 
     snapshot = open_snapshot(store, verify=True)
+    weights_of(snapshot)  # names and ranges; the manifest itself is checked for its form only
     return {"snapshot_id": snapshot.id, "files": len(snapshot.manifest.files), "tools": snapshot.tool_count}
 
 

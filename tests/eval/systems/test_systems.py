@@ -67,7 +67,7 @@ def test_groups_are_what_they_say(snapshot: Snapshot) -> None:
     assert groups["paper-four"] == ["semantic", "bm25-regex-title", "hybrid", "paper"]
     assert set(groups["baselines"]) == presets - {"paper", "default", "fast"}
     assert set(groups["ablations"]) == set(ABLATIONS)
-    # Without a reranker there is no second look to leave out.
+    # Without a reranker there is no reranking to leave out.
     assert set(groups["all"]) == (presets - {"fast"}) | set(ABLATIONS)
     reranked = named(["all"], snapshot, LengthReranker())  # type: ignore[arg-type]
     assert {system.name for system in reranked} == presets | set(ABLATIONS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tomllib
@@ -19,14 +20,22 @@ def targets() -> set[str]:
     return set(phony.split())
 
 
-def commands(*goals: str) -> str:
-    """What make would run for these goals in a checkout whose environment is there."""
-    made = subprocess.run(["make", "--dry-run", *goals], cwd=ROOT, capture_output=True, text=True, check=True)
+def make(*arguments: str) -> str:
+    """What a make of its own prints: not that of a make which runs these tests, whose variables it would inherit."""
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("MAKELEVEL", "MAKEFLAGS", "MFLAGS")
+    }
+    made = subprocess.run(["make", *arguments], cwd=ROOT, capture_output=True, text=True, check=True, env=environment)
     return made.stdout
 
 
+def commands(*goals: str) -> str:
+    """What make would run for these goals in a checkout whose environment is there."""
+    return make("--dry-run", *goals)
+
+
 def test_make_lists_every_target_with_its_help() -> None:
-    shown = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    shown = make()
     assert {line.split()[0] for line in shown.splitlines()} == targets()
     assert all(len(line.split()) > 2 for line in shown.splitlines())
 

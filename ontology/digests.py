@@ -1,4 +1,4 @@
-"""Digests of a configuration and of the code: what a stored result depends on."""
+"""Digests of a configuration and of the code. A stored result is valid only for the same digests."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import Any
 __all__ = ["code_digest", "config_hash"]
 
 _DIGITS = 12
-_NOT_SOURCE = (".pyc", ".onnx")  # compiled code, and weights, whose digests the configurations name themselves
+_NOT_SOURCE = (".pyc", ".onnx")  # compiled code, and model weights: the configurations hold the digests of the weights
 
 
 def config_hash(config: Mapping[str, Any]) -> str:
-    """SHA-256 of a configuration's canonical JSON, 12 hex digits."""
+    """Return the first 12 hex digits of the SHA-256 of a configuration's canonical JSON."""
     text = json.dumps(config, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 @cache
 def code_digest(*packages: str) -> str:
-    """SHA-256 (hex) of the sources and data files of these packages: a changed constant is another configuration."""
+    """Return the SHA-256 (64 hex digits) of the source and data files of these packages."""
     digest = hashlib.sha256()
     for package in packages:
         for name, content in sorted(_sources(files(package), f"{package}/")):

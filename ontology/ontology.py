@@ -14,7 +14,7 @@ __all__ = ["EntityType", "Ontology", "Predicate"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityType:
-    """A type of node. ``is_a`` is the wider type that the domain or range of a predicate may name."""
+    """A type of node. ``is_a`` is its supertype, or empty."""
 
     name: str
     description: str = ""
@@ -25,8 +25,8 @@ class EntityType:
 class Predicate:
     """A type of edge.
 
-    :param domain: entity types of the head.
-    :param range: entity types of the tail.
+    :param domain: allowed entity types of the head; their subtypes are allowed too.
+    :param range: allowed entity types of the tail; their subtypes are allowed too.
     :param synonyms: phrases with the same meaning.
     :param metadata: metadata keys of a tool whose values are tails of this predicate.
     :param derived: egotools derives it between tools; an extractor must not use it.
@@ -45,8 +45,8 @@ class Predicate:
 class Ontology:
     """The types of a tool graph.
 
-    :param fallback: the predicate for a phrase that names no other.
-    :param abbreviations: abbreviation → its words, lower case.
+    :param fallback: the predicate for a phrase that maps to no other predicate.
+    :param abbreviations: map from abbreviation to its full words, both in lower case.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Ontology:
     abbreviations: Mapping[str, str] = field(default_factory=dict)
 
     def is_a(self, entity_type: str, wider: str) -> bool:
-        """Whether an entity type is ``wider``, or a subtype of it."""
+        """Whether an entity type is ``wider`` or a subtype of it."""
         seen: set[str] = set()
         while entity_type and entity_type not in seen:
             if entity_type == wider:
@@ -77,12 +77,12 @@ class Ontology:
         )
 
     def predicate_for(self, phrase: str) -> str:
-        """The predicate whose name or synonym the phrase is, or empty."""
+        """Return the predicate that has the phrase as its name or synonym, or an empty text."""
         return self._phrases.get(" ".join(words(phrase)), "")
 
     @cached_property
     def metadata_predicates(self) -> Mapping[str, str]:
-        """Metadata key → predicate."""
+        """Map from metadata key to predicate."""
         return {key: predicate.name for predicate in self.predicates.values() for key in predicate.metadata}
 
     @cached_property
@@ -92,7 +92,7 @@ class Ontology:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 (hex) of the whole ontology."""
+        """SHA-256 of the whole ontology, 64 hex digits."""
         content = (
             self.name,
             self.version,

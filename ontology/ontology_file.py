@@ -1,4 +1,4 @@
-"""The ontology file (YAML): read as a whole, with every fault and its line."""
+"""Parse an ontology file (YAML); report all its faults, each with its line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PREDICATE_KEYS = frozenset(("description", "domain", "range", "synonyms", "meta
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fault:
-    """One fault of an ontology file: ``line`` counts from 1."""
+    """One fault of an ontology file; ``line`` counts from 1."""
 
     line: int
     problem: str
@@ -35,16 +35,16 @@ class Fault:
 
 
 class CheckedOntology(NamedTuple):
-    """An ontology, or None and the faults of its file."""
+    """An ontology without faults, or None and the faults of the file."""
 
     ontology: Ontology | None
     faults: list[Fault]
 
 
 def load_ontology(path: Path | None = None) -> Ontology:
-    """Read an ontology file, or the one that ships with egotools.
+    """Parse an ontology file; without a path, the one that is part of egotools.
 
-    :raises OntologyError: listing every fault with its line.
+    :raises OntologyError: when the file has faults; the problem lists each with its line.
     """
     path = path or DEFAULT_ONTOLOGY
     ontology, faults = check_ontology(path)
@@ -55,7 +55,7 @@ def load_ontology(path: Path | None = None) -> Ontology:
 
 
 def check_ontology(path: Path) -> CheckedOntology:
-    """Read an ontology file. The result has no ontology where the file has faults; they are in line order."""
+    """Parse an ontology file. The ontology is None when the file has faults; faults are sorted by line."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -65,8 +65,8 @@ def check_ontology(path: Path) -> CheckedOntology:
         root = loader.get_single_node()
         if not isinstance(root, yaml.MappingNode):
             return CheckedOntology(None, [Fault(1, "the file must be a mapping", "see ontology/default.yaml")])
-        reader = _Reader(root)
-        ontology = reader.ontology()
+        parser = _Parser(root)
+        ontology = parser.ontology()
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         return CheckedOntology(None, [Fault(line, f"invalid YAML: {error.problem}")])
@@ -74,11 +74,11 @@ def check_ontology(path: Path) -> CheckedOntology:
         return CheckedOntology(None, [Fault(1, f"invalid YAML: {error}")])
     finally:
         loader.dispose()
-    return CheckedOntology(None if reader.faults else ontology, sorted(reader.faults))
+    return CheckedOntology(None if parser.faults else ontology, sorted(parser.faults))
 
 
-class _Reader:
-    """Reads the YAML nodes of one file, because a node knows its line."""
+class _Parser:
+    """Parser of the YAML nodes of one file. It uses nodes, not plain values, because a node has its line number."""
 
     def __init__(self, root: yaml.MappingNode) -> None:
         self.root = root

@@ -1,4 +1,4 @@
-"""Pictures for reports: a figure of matplotlib, drawn without its global state, as PNG with the same bytes for the same data."""
+"""Figures for reports, drawn with matplotlib without its global state. The same data gives the same PNG bytes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ontology.errors import MissingExtraError
 __all__ = ["COLOURS", "axis_label", "blank_figure", "default_style", "hide_frame", "to_png"]
 
 COLOURS = ("#56B4E9", "#E69F00", "#0072B2", "#CC79A7", "#009E73", "#F0E442")
-"""Of the Okabe-Ito palette: distinct for colour-blind readers, and in grey print by their lightness."""
+"""Colours of the Okabe-Ito palette: distinct for colour-blind readers, and by lightness when printed in grey."""
 _DPI = 144
 
 
 @contextlib.contextmanager
 def default_style() -> Iterator[None]:
-    """Draw with the library's own defaults, whatever the settings of this machine are.
+    """Draw with matplotlib's default settings and ignore the local configuration.
 
     :raises MissingExtraError: when matplotlib is not installed.
     """
@@ -32,7 +32,7 @@ def default_style() -> Iterator[None]:
 
 
 def blank_figure(width: float, height: float) -> Any:
-    """An empty figure of matplotlib; width and height in inches."""
+    """Return an empty matplotlib figure; width and height in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -42,21 +42,21 @@ def blank_figure(width: float, height: float) -> Any:
 
 
 def hide_frame(axes: Any) -> None:
-    """Leave out the upper and the right line around the axes, and draw the grid below the data."""
+    """Hide the top and the right spine of the axes, and draw the grid below the data."""
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
 
 
-def axis_label(name: str, most: int) -> str:
-    """A name of at most so many characters for an axis. A dollar sign is escaped, because it would start a formula."""
+def axis_label(name: str, max_chars: int) -> str:
+    """Return a name cut to ``max_chars`` characters, with dollar signs escaped: matplotlib reads ``$`` as a formula."""
     plain = " ".join(name.split())
-    short = plain if len(plain) <= most else f"{plain[: most - 1]}…"
+    short = plain if len(plain) <= max_chars else f"{plain[: max_chars - 1]}…"
     return short.replace("$", r"\$")
 
 
 def to_png(figure: Any, description: str) -> bytes:
-    """The figure as PNG, without date and version, so that its bytes depend on the data alone."""
+    """Return the figure as PNG bytes without date and version, so that they depend on the data alone."""
     buffer = io.BytesIO()
     with default_style(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # a character that the font lacks is drawn as a box

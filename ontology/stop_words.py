@@ -1,4 +1,4 @@
-"""Stop words, from the data file beside this module: one list for each use."""
+"""Stop words from ``stop_words.yaml``: one list for each use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FILE = Path(__file__).with_name("stop_words.yaml")
 
 
 def stop_words(use: str) -> frozenset[str]:
-    """The words of one list of ``stop_words.yaml``, lower case."""
+    """Return the lower-case words of one list of ``stop_words.yaml``; raise KeyError for an unknown list."""
     return _lists()[use]
 
 

@@ -16,10 +16,10 @@ __all__ = ["Dependency", "Parameter", "Tool"]
 class Parameter:
     """An input or an output of a tool.
 
-    :param name: a nested field has a dotted path, ``[]`` marks the items of a list (``items[].order_id``).
+    :param name: for a nested field its dotted path; ``[]`` marks the items of a list (``items[].order_id``).
     :param type: the type as in the document (``string``, ``integer``, ``array``, ``list<user_email>``, …).
     :param enum: the allowed values as text, in the order of the document.
-    :param location: its place in an HTTP request: ``path``, ``query``, ``header``, ``body``, or empty.
+    :param location: its location in an HTTP request: ``path``, ``query``, ``header``, ``body``, or empty.
     :param format: the format of the schema (``uuid``, ``date``, …) or empty.
     """
 
@@ -32,7 +32,7 @@ class Parameter:
     format: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form; empty optional fields are left out."""
+        """Return the JSON form, without empty optional fields."""
         row: dict[str, Any] = {
             "name": self.name,
             "type": self.type,
@@ -49,8 +49,7 @@ class Parameter:
 
     @classmethod
     def from_json(cls, row: Any) -> Parameter:
-        """Read the JSON form.
-
+        """Parse the JSON form.
         :raises DocumentError: with the invalid field as its subject.
         """
         if not isinstance(row, Mapping):
@@ -90,7 +89,7 @@ class Dependency:
     reason: str = ""
 
     def to_json(self) -> dict[str, str]:
-        """The JSON form, without empty fields."""
+        """Return the JSON form, without empty fields."""
         row = {"tool": self.tool, "parameter": self.parameter, "output": self.output, "reason": self.reason}
         return {key: value for key, value in row.items() if value}
 
@@ -129,7 +128,7 @@ class Tool:
         return namespace if isinstance(namespace, str) else ""
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form: a row of ``tools.jsonl``."""
+        """Return the JSON form: a row of ``tools.jsonl``."""
         row: dict[str, Any] = {
             "id": self.id,
             "name": self.name,
@@ -145,13 +144,12 @@ class Tool:
         return row
 
     def canonical_json(self) -> str:
-        """The JSON form as one line with sorted keys, for hashing: equal tools have equal text."""
+        """Return the JSON form as one line with sorted keys, for hashing: equal tools have equal text."""
         return json.dumps(self.to_json(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, row: Any) -> Tool:
-        """Read the JSON form; without a ``name``, the ``title`` is the name.
-
+        """Parse the JSON form; without a ``name``, the ``title`` is the name.
         :raises DocumentError: with the missing or invalid field as its subject.
         """
         if not isinstance(row, Mapping):

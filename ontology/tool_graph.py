@@ -1,4 +1,4 @@
-"""Attributes of the nodes and edges of a ToolGraph, as NetworkX holds them."""
+"""Attributes of the nodes and edges of a ToolGraph in NetworkX."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ontology.triple import Provenance
 __all__ = ["EdgeAttributes", "NodeAttributes", "SurfaceForms"]
 
 SurfaceForms: TypeAlias = tuple[tuple[str, int], ...]
-"""The forms of a name in the documents with their counts, the most frequent first."""
+"""``(form, count)`` of each form of a name in the documents, the most frequent first."""
 
 
 class NodeAttributes(TypedDict):
@@ -24,10 +24,10 @@ class NodeAttributes(TypedDict):
 
 
 class EdgeAttributes(TypedDict):
-    """An edge: the triples with one head, predicate and tail, or one derived edge.
+    """An edge: all triples with the same head, predicate and tail, or one derived edge.
 
-    ``confidence`` is the best of its triples, in [0, 1]; ``provenance`` is sorted and limited, ``evidence_count`` is not. The last
-    four are those of edges between tools, where they are known.
+    ``confidence`` is the highest of its triples, in [0, 1]. ``provenance`` is sorted and limited in length; ``evidence_count`` is
+    the number before the limit. The last four attributes exist on edges between tools, where they are known.
     """
 
     predicate: str

@@ -7,11 +7,11 @@ from ontology.tool import Tool
 __all__ = ["MAX_TEXT_CHARS", "tool_text"]
 
 MAX_TEXT_CHARS = 1_000
-"""The text of a tool is cut to this length, between words."""
+"""Maximum length of a tool's text; a longer text is cut between two words."""
 
 
 def tool_text(tool: Tool) -> str:
-    """The text that is embedded and matched for a tool: title and description, at most 1,000 characters."""
+    """Return the text that is embedded and matched for a tool: title and description, at most 1,000 characters."""
     title, description = " ".join(tool.title.split()), " ".join(tool.description[: 4 * MAX_TEXT_CHARS].split())
     text = f"{title}. {description}" if description else title
     if len(text) <= MAX_TEXT_CHARS:

@@ -10,9 +10,9 @@ __all__ = ["Provenance", "Triple"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Provenance:
-    """The place in a document that a triple comes from.
+    """The location in a document that a triple comes from.
 
-    :param tool_id: the tool of the document.
+    :param tool_id: id of the tool that the document describes.
     :param field: the field of the document: ``name``, ``description``, ``parameters.supplier_id``, ``returns.id``,
         ``metadata.tags``, ``depends_on``.
     :param extractor: versioned name of the extractor (``rules.v1``).
@@ -31,10 +31,10 @@ class Provenance:
 class Triple:
     """``(head, predicate, tail)`` with the entity types of both ends.
 
-    A tool has its id in a triple, another entity its name.
+    A head or tail that is a tool is its id; any other entity is its name.
 
-    :param confidence: in [0, 1]; 1 for a declaration of the document.
-    :param phrase: the words that the predicate was found in, where they are not its name.
+    :param confidence: in [0, 1]; 1 for what the document declares.
+    :param phrase: the words from which the predicate was read, or empty where they are its name.
     """
 
     head: str
@@ -48,11 +48,11 @@ class Triple:
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
-        """Both ends with their types, and the predicate: triples with the same key make the same assertion."""
+        """Both ends with their types, and the predicate; triples with the same key state the same fact."""
         return (self.head_type, self.head, self.predicate, self.tail_type, self.tail)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
+        """Return the JSON form."""
         return {
             "head": self.head,
             "head_type": self.head_type,
@@ -72,5 +72,5 @@ class Triple:
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Triple:
-        """Read the JSON form of :meth:`to_json`."""
+        """Parse the JSON form of :meth:`to_json`."""
         return cls(**{**row, "provenance": Provenance(*row["provenance"])})

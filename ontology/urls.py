@@ -1,4 +1,4 @@
-"""Addresses: checked before use, and shown without what may be secret."""
+"""Check URLs before use, and remove possible secrets before they are shown."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["check_http_url", "redacted_url"]
 
 
 def check_http_url(url: str, *, subject: str) -> str:
-    """Return an http or https address as it is.
+    """Return an http or https URL unchanged.
 
-    :param subject: the field or option that holds it, for the error.
-    :raises InvalidArgumentError: when it is not one.
+    :param subject: the field or option that contains it, for the error.
+    :raises InvalidArgumentError: when it is no http or https URL.
     """
     try:
         parts = urlsplit(url)
@@ -30,7 +30,7 @@ def check_http_url(url: str, *, subject: str) -> str:
 
 
 def redacted_url(url: str) -> str:
-    """The address without user, password, query and fragment. It need not be a valid one: errors show it."""
+    """Return the URL without user, password, query and fragment. It may be invalid, because errors show it too."""
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("?")[0].partition("#")[0].partition("/")
     return f"{scheme.lower()}://{host.rpartition('@')[2]}{slash}{path}"

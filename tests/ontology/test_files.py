@@ -17,8 +17,8 @@ def test_a_file_is_written_whole_with_its_folders(tmp_path: Path) -> None:
 
 def test_a_write_that_fails_leaves_the_old_content_and_nothing_else(tmp_path: Path) -> None:
     file = write_file(tmp_path / "text", b"old")
-    with pytest.raises(RuntimeError), replacing(file) as aside:
-        aside.write_text("new", encoding="utf-8")
+    with pytest.raises(RuntimeError), replacing(file) as temporary:
+        temporary.write_text("new", encoding="utf-8")
         raise RuntimeError
     assert file.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["text"]

@@ -1,2 +1,2 @@
-"""Tool documents in, a tool graph out: reading (`sources`), extraction (`extract`), canonical names (`canonical`), edges between tools
-(`linking`), graph databases (`stores`)."""
+"""Build a tool graph from tool documents: parse the documents (`sources`), extract triples (`extract`), make names canonical
+(`canonical`), derive edges between tools (`linking`), write graph databases (`stores`)."""

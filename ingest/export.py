@@ -1,4 +1,4 @@
-"""The graph as a file: GraphML, JSON, Cypher or Turtle, with the same nodes and edges in each."""
+"""Export the graph to a file: GraphML, JSON, Cypher or Turtle. Each format has the same nodes and edges."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["EXPORT_FORMATS", "NODE_LABEL", "export_graph"]
 
 NODE_LABEL = "EgotoolsNode"
-"""The label of the graph's nodes in Cypher: no other data in a database is called so."""
-_ROWS_A_STATEMENT = 200
+"""The Cypher label of the graph's nodes. It separates them from other data in the same database."""
+_ROWS_PER_STATEMENT = 200
 _JSON_COLUMNS = ("surface_forms", "phrases", "provenance")
 
 
 def export_graph(graph: nx.MultiDiGraph[str], path: Path, format: str) -> None:
-    """Write the graph to ``path``; what stood there is replaced only when all is written.
+    """Write the graph to ``path``; an existing file is replaced only when the new one is complete.
 
-    Characters that no file can hold (control characters, halves of surrogate pairs) become U+FFFD.
+    Characters that the formats cannot represent (control characters, lone surrogates) become U+FFFD.
 
     :param format: ``graphml``, ``json``, ``cypher`` or ``turtle``.
     :raises InvalidArgumentError: for another format.
@@ -43,8 +43,8 @@ def export_graph(graph: nx.MultiDiGraph[str], path: Path, format: str) -> None:
     remedy = "Check that the folder exists, can be written and has free space"
     with (
         disk_errors(path, remedy=remedy),
-        replacing(path) as aside,
-        aside.open("w", encoding="utf-8", newline="\n") as file,
+        replacing(path) as temporary,
+        temporary.open("w", encoding="utf-8", newline="\n") as file,
     ):
         write(graph, file)
 
@@ -57,7 +57,7 @@ def _graphml(graph: nx.MultiDiGraph[str], file: TextIO) -> None:
     for row in node_rows(graph):
         flat.add_node(row["key"], **{column: row[column] for column in NODE_COLUMNS if column != "key"})
     for number, row in enumerate(edge_rows(graph)):
-        # An edge's id is unique in the file, as GraphML asks; its key in our sense is an attribute.
+        # GraphML requires edge ids that are unique in the file. The key of the ToolGraph edge is an attribute.
         flat.add_edge(row["head"], row["tail"], f"e{number}")
         flat.edges[row["head"], row["tail"], f"e{number}"].update((column, row[column]) for column in EDGE_COLUMNS)
     file.flush()
@@ -65,10 +65,10 @@ def _graphml(graph: nx.MultiDiGraph[str], file: TextIO) -> None:
 
 
 def _json(graph: nx.MultiDiGraph[str], file: TextIO) -> None:
-    """Node-link form, one node or edge a line."""
-    said = {str(key): value for key, value in sorted(graph.graph.items())}
+    """Write the node-link form, one node or edge per line."""
+    attributes = {str(key): value for key, value in sorted(graph.graph.items())}
     file.write(
-        f'{{"directed": true, "multigraph": true, "graph": {json.dumps(said, ensure_ascii=False)},\n"nodes": [\n'
+        f'{{"directed": true, "multigraph": true, "graph": {json.dumps(attributes, ensure_ascii=False)},\n"nodes": [\n'
     )
     _json_lines(({"key": row["key"], **row} for row in node_rows(graph)), file)
     file.write('],\n"edges": [\n')
@@ -88,13 +88,13 @@ def _json_lines(rows: Iterator[dict[str, Any]], file: TextIO) -> None:
 
 
 def _cypher(graph: nx.MultiDiGraph[str], file: TextIO) -> None:
-    """CREATE statements, one a line, for an empty database."""
+    """Write CREATE statements for an empty database, one per line."""
     properties = ", ".join(f"{column}: row.{column}" for column in NODE_COLUMNS)
-    for batch in batches(node_rows(graph), _ROWS_A_STATEMENT):
+    for batch in batches(node_rows(graph), _ROWS_PER_STATEMENT):
         file.write(f"UNWIND {_literal(batch)} AS row CREATE (:{NODE_LABEL} {{{properties}}});\n")
     properties = ", ".join(f"{column}: row.{column}" for column in EDGE_COLUMNS)
     for name in relations(graph):
-        for batch in batches(edge_rows(graph, name), _ROWS_A_STATEMENT):
+        for batch in batches(edge_rows(graph, name), _ROWS_PER_STATEMENT):
             file.write(
                 f"UNWIND {_literal(batch)} AS row MATCH (head:{NODE_LABEL} {{key: row.head}}), "
                 f"(tail:{NODE_LABEL} {{key: row.tail}}) CREATE (head)-[:{name} {{{properties}}}]->(tail);\n"
@@ -102,7 +102,7 @@ def _cypher(graph: nx.MultiDiGraph[str], file: TextIO) -> None:
 
 
 def _literal(value: Any) -> str:
-    """A value as Cypher writes it."""
+    """Return a value as a Cypher literal."""
     if isinstance(value, str):
         return f"'{value.translate(_CYPHER_ESCAPES)}'"
     if isinstance(value, Mapping):
@@ -113,7 +113,7 @@ def _literal(value: Any) -> str:
 
 
 def _turtle(graph: nx.MultiDiGraph[str], file: TextIO) -> None:
-    """Each edge as a triple of its own, and as an ``rdf:Statement`` that carries its confidence and evidence."""
+    """Write each edge as a triple, and as an ``rdf:Statement`` with its confidence and evidence."""
     file.write(
         "@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .\n"
         "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
@@ -121,11 +121,11 @@ def _turtle(graph: nx.MultiDiGraph[str], file: TextIO) -> None:
         "@prefix et: <urn:egotools:vocabulary:> .\n\n"
     )
     for row in node_rows(graph):
-        said = [f"a {_iri('type', row['type'])}", f"rdfs:label {_turtle_text(row['name'])}"]
-        said += [
+        properties = [f"a {_iri('type', row['type'])}", f"rdfs:label {_turtle_text(row['name'])}"]
+        properties += [
             f"et:{column} {_turtle_value(row[column])}" for column in NODE_COLUMNS if column not in ("type", "name")
         ]
-        file.write(f"{_iri('node', row['key'])} {' ; '.join(said)} .\n")
+        file.write(f"{_iri('node', row['key'])} {' ; '.join(properties)} .\n")
     for row in edge_rows(graph):
         head, predicate, tail = (
             _iri("node", row["head"]),
@@ -133,9 +133,9 @@ def _turtle(graph: nx.MultiDiGraph[str], file: TextIO) -> None:
             _iri("node", row["tail"]),
         )
         digest = hashlib.sha256("\0".join((row["head"], row["tail"], row["key"])).encode()).hexdigest()[:32]
-        said = ["a rdf:Statement", f"rdf:subject {head}", f"rdf:predicate {predicate}", f"rdf:object {tail}"]
-        said += [f"et:{column} {_turtle_value(row[column])}" for column in EDGE_COLUMNS if column != "predicate"]
-        file.write(f"{head} {predicate} {tail} .\n{_iri('edge', digest)} {' ; '.join(said)} .\n")
+        properties = ["a rdf:Statement", f"rdf:subject {head}", f"rdf:predicate {predicate}", f"rdf:object {tail}"]
+        properties += [f"et:{column} {_turtle_value(row[column])}" for column in EDGE_COLUMNS if column != "predicate"]
+        file.write(f"{head} {predicate} {tail} .\n{_iri('edge', digest)} {' ; '.join(properties)} .\n")
 
 
 def _iri(kind: str, name: str) -> str:
@@ -163,4 +163,4 @@ _WRITERS: dict[str, Callable[[Any, TextIO], None]] = {
     "turtle": _turtle,
 }
 EXPORT_FORMATS = tuple(_WRITERS)
-"""The formats that can be written."""
+"""The names of the export formats."""

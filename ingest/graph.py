@@ -24,7 +24,7 @@ _LOG = logging.getLogger(__name__)
 EXTRACTOR = "derived.v1"
 """Versioned name of the origin of derived edges."""
 MAX_PROVENANCE = 8
-"""Most provenances that are kept on an edge; ``evidence_count`` is their number before the cut."""
+"""Maximum number of provenances on an edge; ``evidence_count`` is their number before this limit."""
 
 _EdgeKey: TypeAlias = tuple[str, str, str]
 
@@ -40,7 +40,7 @@ class _Details(TypedDict, total=False):
 
 @dataclass(slots=True)
 class _Evidence:
-    """The evidence of an edge while it is collected."""
+    """Collector of the evidence of one edge."""
 
     predicate: str
     confidence: float = 0.0
@@ -79,7 +79,7 @@ class _Evidence:
 
 
 def node_key(type_: str, name: str) -> str:
-    """The key of a node: ``tool:po/list``, ``business_object:purchase order``."""
+    """Return the key of a node: ``tool:po/list``, ``business_object:purchase order``."""
     return f"{type_}:{name}"
 
 
@@ -91,13 +91,13 @@ def build_graph(
     *,
     derived: Iterable[DerivedEdge] = (),
 ) -> nx.MultiDiGraph[str]:
-    """The ToolGraph of canonical triples and derived edges.
+    """Build the ToolGraph of canonical triples and derived edges.
 
     Every tool is a node, also one without a triple. The attributes are :class:`~ontology.tool_graph.NodeAttributes` and
-    :class:`~ontology.tool_graph.EdgeAttributes`; edges are keyed by predicate, derived ones by predicate and parameter. The order is
-    that of the catalogue for tools, then by key.
+    :class:`~ontology.tool_graph.EdgeAttributes`. The key of an edge is its predicate; that of a derived edge is predicate and
+    parameter. Nodes: first the tools in catalogue order, then the entities by key.
 
-    :param surface_forms: node key → its surface forms, from canonicalisation.
+    :param surface_forms: map from node key to its surface forms, from canonicalisation.
     """
     import networkx as nx
 
@@ -121,20 +121,20 @@ def build_graph(
     graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(ontology=ontology.name, ontology_hash=ontology.digest)
     graph.add_nodes_from((key, dict(attributes)) for key, attributes in nodes.items())
     position = {key: number for number, key in enumerate(nodes)}
-    for head, tail, key_ in sorted(edges, key=lambda edge: (position[edge[0]], position[edge[1]], edge[2])):
-        graph.add_edge(head, tail, key=key_, **edges[head, tail, key_].attributes())
+    for head, tail, edge_key in sorted(edges, key=lambda edge: (position[edge[0]], position[edge[1]], edge[2])):
+        graph.add_edge(head, tail, key=edge_key, **edges[head, tail, edge_key].attributes())
     for node, degree in graph.degree():
         graph.nodes[node]["degree"] = degree
     return graph
 
 
 def _add_declared_details(tools: Sequence[Tool], edges: Mapping[_EdgeKey, _Evidence]) -> None:
-    """On declared dependencies, which output fills which input, where the source declares it."""
+    """Add to declared dependencies which output fills which input, where the document declares it."""
     for tool in tools:
-        for needed in tool.depends_on:
-            edge = edges.get((node_key("tool", tool.id), node_key("tool", needed.tool), "depends_on"))
-            if edge is not None and not edge.details and (needed.parameter or needed.output):
-                edge.details = _Details(parameter=needed.parameter, output=needed.output)
+        for dependency in tool.depends_on:
+            edge = edges.get((node_key("tool", tool.id), node_key("tool", dependency.tool), "depends_on"))
+            if edge is not None and not edge.details and (dependency.parameter or dependency.output):
+                edge.details = _Details(parameter=dependency.parameter, output=dependency.output)
 
 
 def _tool_node(tool: Tool, surface_forms: Mapping[str, SurfaceForms]) -> NodeAttributes:
@@ -145,6 +145,6 @@ def _tool_node(tool: Tool, surface_forms: Mapping[str, SurfaceForms]) -> NodeAtt
 def _entity_node(key: str, surface_forms: Mapping[str, SurfaceForms]) -> NodeAttributes:
     type_, _, name = key.partition(":")
     forms = tuple(surface_forms.get(key, ()))
-    # The label is the form that documents use most; of equals the first in the alphabet.
+    # The label is the most frequent form in the documents; ties in alphabetical order.
     label = min(forms, key=lambda form: (-form[1], form[0]))[0] if forms else name
     return NodeAttributes(type=type_, id=name, name=label, text=name, degree=0, surface_forms=forms)

@@ -1,4 +1,4 @@
-"""The graph as flat rows of plain values, for file formats and databases."""
+"""The graph as flat rows of text and numbers, for file formats and databases."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ __all__ = [
 ]
 
 Row: TypeAlias = dict[str, Any]
-"""Plain values by column."""
+"""Map from column name to a text or a number."""
 _Row = TypeVar("_Row")
 _EdgeItem = tuple[str, str, str, EdgeAttributes]
 
-# Not in XML, not in UTF-8, or the end of a text in C: databases and files differ in how they fail on these.
+# Characters that XML or UTF-8 does not allow, and NUL, which ends a C string.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
 NODE_COLUMNS = {"key": str, "type": str, "id": str, "name": str, "text": str, "degree": int, "surface_forms": str}
-"""Columns of a node, with their types; ``surface_forms`` is JSON: a list of [form, count]."""
+"""Map from node column to its type; ``surface_forms`` is JSON: a list of [form, count]."""
 EDGE_COLUMNS = {
     "key": str,
     "predicate": str,
@@ -48,16 +48,16 @@ EDGE_COLUMNS = {
     "phrases": str,
     "provenance": str,
 }
-"""Columns of an edge beside ``head`` and ``tail``, with their types; ``phrases`` and ``provenance`` are JSON."""
+"""Map from edge column to its type, without ``head`` and ``tail``; ``phrases`` and ``provenance`` are JSON."""
 
 
 def clean(text: str) -> str:
-    """The text with U+FFFD for characters that files and databases cannot hold."""
+    """Return the text with U+FFFD in place of characters that files and databases cannot store."""
     return _UNPRINTABLE.sub("\ufffd", text) if _UNPRINTABLE.search(text) else text
 
 
 def node_rows(graph: nx.MultiDiGraph[str]) -> Iterator[Row]:
-    """One row for each node, in the graph's order. Keys stay distinct where cleaning makes them equal."""
+    """Yield one row for each node, in the graph's order. Keys that cleaning makes equal get ``~`` at their end."""
     keys = _keys(graph)
     for node in graph:
         data = cast("NodeAttributes", graph.nodes[node])
@@ -72,14 +72,14 @@ def node_rows(graph: nx.MultiDiGraph[str]) -> Iterator[Row]:
         )
 
 
-def edge_rows(graph: nx.MultiDiGraph[str], of: str = "") -> Iterator[Row]:
-    """One row for each edge, in the graph's order.
+def edge_rows(graph: nx.MultiDiGraph[str], relation_name: str = "") -> Iterator[Row]:
+    """Yield one row for each edge, in the graph's order.
 
-    :param of: only the edges of this relation (see :func:`relation`).
+    :param relation_name: only the edges of this relation (see :func:`relation`); all edges when it is empty.
     """
     keys = _keys(graph)
     for head, tail, key, data in _edges(graph):
-        if not of or relation(data["predicate"]) == of:
+        if not relation_name or relation(data["predicate"]) == relation_name:
             yield dict(
                 head=keys[head],
                 tail=keys[tail],
@@ -99,19 +99,19 @@ def edge_rows(graph: nx.MultiDiGraph[str], of: str = "") -> Iterator[Row]:
 
 
 def relations(graph: nx.MultiDiGraph[str]) -> list[str]:
-    """The names of all relations of a graph, sorted."""
+    """Return the names of all relations of a graph, sorted."""
     return sorted({relation(data["predicate"]) for *_, data in _edges(graph)})
 
 
 @cache
 def relation(predicate: str) -> str:
-    """The name of a predicate in the form of Cypher's relationship types: ``HAS_PARAMETER``."""
+    """Return a predicate's name as a Cypher relationship type: ``HAS_PARAMETER``."""
     name = re.sub(r"[^A-Za-z0-9]+", "_", predicate).strip("_").upper() or "RELATED"
     return name if name[0].isalpha() else f"P_{name}"
 
 
 def batches(rows: Iterable[_Row], size: int) -> Iterator[Sequence[_Row]]:
-    """The rows in lists of at most ``size``."""
+    """Yield the rows in lists of at most ``size``."""
     batch: list[_Row] = []
     for row in rows:
         batch.append(row)

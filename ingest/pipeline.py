@@ -1,4 +1,4 @@
-"""The offline pipeline: tools → triples → valid under the ontology → canonical → tool graph, with a report of each stage."""
+"""The offline pipeline: extract triples from tools, validate them, make them canonical, build the tool graph; with a report."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 __all__ = ["GraphBuild", "build_tool_graph"]
 
 _CACHE_KIND = "extraction.v3"
-_CHUNK = 512  # tools whose extractions are stored together: the most that a crash loses
+_CHUNK = 512  # extractions written to the cache together; a crash loses at most this number
 
 
 @dataclass(frozen=True, kw_only=True)
 class GraphBuild:
     """A tool graph and the report of its build.
 
-    :param kept: predicate → triples kept, before equal ones were merged.
+    :param kept: map from predicate to the number of accepted triples, before equal ones are merged.
     :param rejected: rejected triples, with their reasons.
-    :param failed: tool id → why its document could not be extracted as a whole.
-    :param reused: extractions taken from the cache.
-    :param seconds: stage → seconds.
+    :param failed: map from tool id to the reason why the extraction from its whole document failed.
+    :param reused: number of extractions read from the cache.
+    :param seconds: map from stage to its duration in seconds.
     """
 
     graph: nx.MultiDiGraph[str]
@@ -65,8 +65,8 @@ def build_tool_graph(
     """Build the tool graph of a catalogue.
 
     :param encoder: finds near-duplicate names and the nearest predicate; without one only exact rules apply.
-    :param cache: extractions of unchanged documents are taken from it.
-    :raises ModelError: when the extractor's model is unavailable; what was extracted before stays in the cache.
+    :param cache: cache of extractions; unchanged documents are read from it.
+    :raises ModelError: when the extractor's model is unavailable; finished extractions stay in the cache.
     """
     seconds: dict[str, float] = {}
     kept: list[Triple] = []
@@ -109,14 +109,14 @@ def _timed(stage: str, seconds: dict[str, float]) -> Iterator[None]:
 
 
 class _Extracted(NamedTuple):
-    """An extraction, and whether it is taken from the cache."""
+    """An extraction, and whether it was read from the cache."""
 
     extraction: Extraction
     cached: bool
 
 
 def _extractions(tools: Sequence[Tool], extractor: Extractor, cache: ResultCache | None) -> Iterator[_Extracted]:
-    """One extraction for each tool, in order."""
+    """Yield one extraction for each tool, in order."""
     if cache is None:
         yield from (_Extracted(extraction, False) for extraction in extractor.extract(tools))
         return
@@ -132,11 +132,11 @@ def _extractions(tools: Sequence[Tool], extractor: Extractor, cache: ResultCache
 
 
 def _stored(extractions: Iterable[Extraction], keys: Sequence[str], cache: ResultCache) -> Iterator[Extraction]:
-    """Pass extractions on, and put them into the cache chunk by chunk, the last chunk also when the consumer stops."""
+    """Yield the extractions, and write them to the cache in chunks; the last chunk also when the consumer stops early."""
     pending: dict[str, bytes] = {}
     try:
         for extraction, key in zip(extractions, keys, strict=True):
-            if not extraction.error:  # a failure is tried again by the next build
+            if not extraction.error:  # the next build tries a failed one again
                 pending[key] = _codec().dump_json(extraction)
             if len(pending) >= _CHUNK:
                 cache.put_many(_CACHE_KIND, pending)
@@ -148,7 +148,7 @@ def _stored(extractions: Iterable[Extraction], keys: Sequence[str], cache: Resul
 
 @cache
 def _codec() -> Any:
-    """The JSON form of an extraction in the cache."""
+    """Return the encoder and decoder of the JSON form in the cache."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(Extraction)

@@ -1,4 +1,4 @@
-"""Word lists from YAML files, one in each folder that uses some; a file is read once, when its first list is used."""
+"""Word lists from the YAML files ``ingest/FOLDER/FOLDER_words.yaml``. A file is read once, when its first list is used."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _ROOT = Path(__file__).parent
 
 
 def word_list(folder: str, name: str) -> frozenset[str]:
-    """The words of one list of ``ingest/FOLDER/FOLDER_words.yaml``."""
+    """Return the words of one list; raise KeyError for an unknown list."""
     return frozenset(_lists(folder)[name].split())
 
 
 def word_groups(folder: str, name: str) -> dict[str, frozenset[str]]:
-    """The words of a list in groups, by the name of the group."""
+    """Return a map from group name to the words of the group; raise KeyError for an unknown list."""
     return {group: frozenset(words.split()) for group, words in _lists(folder)[name].items()}
 
 
 def word_sets(folder: str, name: str) -> list[frozenset[str]]:
-    """The words of a list in groups without names."""
+    """Return the word sets of a list whose groups have no names; raise KeyError for an unknown list."""
     return [frozenset(words.split()) for words in _lists(folder)[name]]
 
 

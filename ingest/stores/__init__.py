@@ -1,4 +1,4 @@
-"""Where a ToolGraph may also be kept: in memory, in the embedded graph database Ladybug, in a Neo4j."""
+"""Graph stores for a ToolGraph: in memory, in the embedded graph database Ladybug, in a Neo4j database."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ontology.errors import InvalidArgumentError
 __all__ = ["STORES", "Counts", "GraphStore", "LadybugStore", "MemoryStore", "Neo4jStore", "open_store"]
 
 STORES = ("memory", "ladybug:PATH", "neo4j:bolt://user:password@host:port")
-"""The addresses that :func:`open_store` knows."""
+"""The address formats that :func:`open_store` accepts."""
 
 
 def open_store(address: str) -> GraphStore:
-    """The store at an address.
+    """Return the store at an address.
 
     :param address: ``memory``, ``ladybug:PATH`` or ``neo4j:bolt://user:password@host:port``.
-    :raises InvalidArgumentError: for any other.
+    :raises InvalidArgumentError: for any other address.
     :raises MissingExtraError: when the store's package is not installed.
     """
     kind, _, rest = address.partition(":")
@@ -33,7 +33,7 @@ def open_store(address: str) -> GraphStore:
         return MemoryStore()
     if kind in known and rest:
         return known[kind]()
-    # Only the kind is repeated: what follows may hold a password.
+    # The error shows only the kind, because the rest of the address may contain a password.
     raise InvalidArgumentError(
         f"the store {kind!r} is not known" if kind not in known else f"the store {kind!r} needs an address",
         subject="store",

@@ -1,4 +1,4 @@
-"""The seam ``GraphStore``: where a ToolGraph may be kept beside the snapshot."""
+"""The interface ``GraphStore``: storage for a ToolGraph in addition to the snapshot."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ __all__ = ["Counts", "GraphStore", "check_counts", "counts_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How many nodes and edges."""
+    """The number of nodes and of edges."""
 
     nodes: int
     edges: int
 
 
 class GraphStore(Protocol):
-    """Keeps one ToolGraph."""
+    """Storage of one ToolGraph."""
 
     @property
     def name(self) -> str:
         """Versioned name, ``memory.v1``."""
 
     def write(self, graph: nx.MultiDiGraph[str]) -> Counts:
-        """Put the graph in the place of what the store held, and count what it holds then.
+        """Replace the content of the store by the graph, and return the counts read from the store.
 
-        :raises StorageError: when it cannot be written, or holds another number of nodes or edges afterwards.
+        :raises StorageError: when writing fails, or the counts differ from those of the graph.
         """
 
     def counts(self) -> Counts:
-        """How much the store holds; nothing before the first write.
+        """Return the number of nodes and edges in the store; zero before the first write.
 
-        :raises StorageError: when it cannot be asked.
+        :raises StorageError: when the store cannot be read.
         """
 
 
 def counts_of(graph: nx.MultiDiGraph[str]) -> Counts:
-    """How many nodes and edges a graph has."""
+    """Return the number of nodes and edges of a graph."""
     return Counts(nodes=graph.number_of_nodes(), edges=graph.number_of_edges())
 
 
 def check_counts(expected: Counts, found: Counts, *, subject: str) -> Counts:
-    """``found``, when it is what was written.
+    """Return ``found`` when it equals ``expected``.
 
-    :raises StorageError: when it is not.
+    :raises StorageError: when it differs.
     """
     if expected != found:
         raise StorageError(

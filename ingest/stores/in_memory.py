@@ -1,4 +1,4 @@
-"""The graph store in memory: NetworkX itself."""
+"""The graph store in memory: a NetworkX graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["MemoryStore"]
 
 
 class MemoryStore:
-    """Keeps a copy of the graph for the life of the process."""
+    """Storage of a copy of the graph, for the lifetime of the process."""
 
     name = "memory.v1"
 
@@ -21,10 +21,10 @@ class MemoryStore:
         self.graph: nx.MultiDiGraph[str] | None = None
 
     def write(self, graph: nx.MultiDiGraph[str]) -> Counts:
-        """Keep a copy of the graph."""
+        """Store a copy of the graph, and return its counts."""
         self.graph = graph.copy()
         return check_counts(counts_of(graph), self.counts(), subject="memory")
 
     def counts(self) -> Counts:
-        """How much is kept."""
+        """Return the number of nodes and edges of the stored graph; zero before the first write."""
         return Counts(nodes=0, edges=0) if self.graph is None else counts_of(self.graph)

@@ -1,6 +1,6 @@
-"""The graph store Ladybug: an embedded graph database that speaks Cypher, in one file.
+"""The graph store Ladybug: an embedded graph database with Cypher queries, in one file.
 
-A database is built aside and takes the place of the old one when it is complete and its counts are right.
+A new database is built in a temporary file. It replaces the old one when it is complete and its counts are correct.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TYPES = {str: "STRING", int: "INT64", float: "DOUBLE"}
 
 
 class LadybugStore:
-    """Keeps the graph in a Ladybug database file: nodes in one table, edges in one table for each predicate."""
+    """Storage in a Ladybug database file: nodes in one table, edges in one for each predicate. Needs the extra ``ladybug``."""
 
     name = "ladybug.v1"
 
@@ -42,36 +42,36 @@ class LadybugStore:
         return f"LadybugStore({str(self.path)!r})"
 
     def write(self, graph: nx.MultiDiGraph[str]) -> Counts:
-        """Build the database aside, count it, and put it in the place of the old one."""
-        aside = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
-        rows_file = aside.with_name(f"{aside.name}.csv")
+        """Build the database in a temporary file, check its counts, and replace the old database."""
+        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        rows_file = temporary.with_name(f"{temporary.name}.csv")
         try:
-            with self._trouble("written"):
-                with _connection(aside) as connection:
+            with self._storage_errors("written"):
+                with _connection(temporary) as connection:
                     _fill(connection, graph, rows_file)
                     found = _counts(connection)
                 check_counts(counts_of(graph), found, subject=str(self.path))
-                _sync(aside)
-                _remove(_beside(self.path))
-                aside.replace(self.path)
+                _sync(temporary)
+                _remove(_auxiliary_files(self.path))
+                temporary.replace(self.path)
         finally:
-            _remove([aside, rows_file, *_beside(aside)])
+            _remove([temporary, rows_file, *_auxiliary_files(temporary)])
         return found
 
     def counts(self) -> Counts:
-        """How much the database holds."""
+        """Return the number of nodes and edges in the database; zero when the file does not exist."""
         if not self.path.exists():
             return Counts(nodes=0, edges=0)
-        with self._trouble("read"), _connection(self.path, read_only=True) as connection:
+        with self._storage_errors("read"), _connection(self.path, read_only=True) as connection:
             return _counts(connection)
 
     @contextlib.contextmanager
-    def _trouble(self, what: str) -> Iterator[None]:
+    def _storage_errors(self, verb: str) -> Iterator[None]:
         try:
             yield
         except (OSError, RuntimeError) as error:
             raise StorageError(
-                f"the Ladybug database cannot be {what}: {str(error).strip().rstrip('.')}",
+                f"the Ladybug database cannot be {verb}: {str(error).strip().rstrip('.')}",
                 subject=str(self.path),
                 remedy="Check that its folder exists, is writable and has room, and that no other process holds it open",
             ) from error
@@ -106,7 +106,7 @@ def _columns(columns: dict[str, type]) -> str:
 
 
 def _copy(connection: Any, table: str, rows: Iterable[dict[str, Any]], columns: list[str], rows_file: Path) -> None:
-    """Bulk load from a file: a hundred times as fast as CREATE, and one COPY a table, since a second one of a parameter crashed."""
+    """Load rows in bulk from a CSV file: a hundred times faster than CREATE. One COPY for each table: a second one crashed."""
     with rows_file.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n")
         written = 0
@@ -114,8 +114,8 @@ def _copy(connection: Any, table: str, rows: Iterable[dict[str, Any]], columns: 
             writer.writerow([row[column] for column in columns])
             written += 1
     if written:
-        place = str(rows_file).replace("\\", "\\\\").replace("'", "\\'")
-        connection.execute(f"COPY {table} FROM '{place}' ({_CSV})")
+        escaped_path = str(rows_file).replace("\\", "\\\\").replace("'", "\\'")
+        connection.execute(f"COPY {table} FROM '{escaped_path}' ({_CSV})")
 
 
 def _counts(connection: Any) -> Counts:
@@ -125,8 +125,8 @@ def _counts(connection: Any) -> Counts:
     return Counts(nodes=int(nodes), edges=int(edges))
 
 
-def _beside(path: Path) -> list[Path]:
-    """The files that the database keeps beside its own: the log of writes not yet in it."""
+def _auxiliary_files(path: Path) -> list[Path]:
+    """Return the paths of the database's auxiliary files, for example its write-ahead log."""
     return [path.with_name(f"{path.name}{suffix}") for suffix in (".wal", ".shadow", ".tmp")]
 
 

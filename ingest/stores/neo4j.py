@@ -1,7 +1,7 @@
 """The graph store Neo4j, over Bolt.
 
-Everything is merged under the mark of this build first and what carries another mark is removed last, so that a reader
-meets the old graph or more, never less.
+First all nodes and edges are merged with the id of this build. Then those with another build id are removed. So during a
+write a reader sees at least the old graph.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _TIMEOUT_S = 10.0
 
 
 class Neo4jStore:
-    """Keeps the graph in a Neo4j: every node has the label ``EgotoolsNode``, every edge its predicate as type.
+    """Storage in a Neo4j database: every node has the label ``EgotoolsNode``, every edge its predicate as type.
 
-    :param url: ``bolt://user:password@host:port/database``; the password is never shown.
+    :param url: ``bolt://user:password@host:port/database``; errors and logs never show the password.
     """
 
     name = "neo4j.v1"
@@ -61,8 +61,8 @@ class Neo4jStore:
         return f"Neo4jStore({self.address!r})"
 
     def write(self, graph: nx.MultiDiGraph[str]) -> Counts:
-        """Merge the graph in batches, remove what is not of it, and count."""
-        build = _mark(graph)
+        """Merge the graph in batches, remove nodes and edges of other builds, and return the counts."""
+        build = _build_id(graph)
         with self._session() as session:
             session.run(
                 f"CREATE CONSTRAINT egotools_node_key IF NOT EXISTS FOR (n:{NODE_LABEL}) REQUIRE n.key IS UNIQUE"
@@ -74,7 +74,7 @@ class Neo4jStore:
         return check_counts(counts_of(graph), found, subject=self.address)
 
     def counts(self) -> Counts:
-        """How much the database holds of ours."""
+        """Return the number of nodes with the label ``EgotoolsNode`` and of edges between them."""
         with self._session() as session:
             return _counts(session)
 
@@ -91,7 +91,7 @@ class Neo4jStore:
                 ) as driver,
                 driver.session(database=self._database) as session,
             ):
-                driver.verify_connectivity()  # a dead server is said at once, not after all retries
+                driver.verify_connectivity()  # fail at once when the server is down, not after all retries
                 yield session
         except (DriverError, Neo4jError, OSError, ValueError) as error:
             problem = str(error).split("\n", 1)[0].strip().rstrip(".") or type(error).__name__
@@ -126,7 +126,7 @@ def _merge_edges(session: Any, graph: nx.MultiDiGraph[str], build: str) -> None:
 
 
 def _remove_others(session: Any, build: str) -> None:
-    """Remove the edges and nodes of other builds, some thousands at a time."""
+    """Remove the edges and nodes of other builds, at most 10,000 in one transaction."""
     for statement in (
         f"MATCH (:{NODE_LABEL})-[e]->(:{NODE_LABEL}) WHERE e.build <> $build WITH e LIMIT 10000 DELETE e RETURN count(e) AS removed",
         f"MATCH (n:{NODE_LABEL}) WHERE n.build <> $build WITH n LIMIT 10000 DETACH DELETE n RETURN count(n) AS removed",
@@ -153,8 +153,8 @@ def _counts(session: Any) -> Counts:
     return Counts(nodes=nodes, edges=edges)
 
 
-def _mark(graph: nx.MultiDiGraph[str]) -> str:
-    """The mark of this build: a hash of the whole graph, so that the same graph written again removes nothing."""
+def _build_id(graph: nx.MultiDiGraph[str]) -> str:
+    """Return a hash of the whole graph. To write the same graph again removes nothing."""
     digest = hashlib.sha256()
     for rows in (node_rows(graph), edge_rows(graph)):
         for row in rows:

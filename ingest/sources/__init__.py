@@ -1,7 +1,7 @@
-"""Tool documents to tools: one reader for each format behind the seam :class:`Source`, and the catalogue of all documents.
+"""Read tools from documents: one reader for each format, all with the interface :class:`Source`, and the catalogue of all tools.
 
-:func:`read_catalog` takes files, folders, patterns and live addresses, finds the reader of each document, and returns the tools
-under unique ids, with a record of everything that was rejected and why.
+:func:`read_catalog` takes files, folders, patterns and live addresses and finds the reader of each document. It returns the
+tools with unique ids, and a record with the reason for everything that was rejected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the addresses that the user names to documents: files, folders, globs and live addresses."""
+"""Find the documents of the addresses that the user gives: files, folders, globs and live addresses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ingest.sources.source import RejectedRecord
 
 __all__ = ["find_documents"]
 
-# Written between a name and its ending: ``orders.openapi.yaml`` has the namespace ``orders``.
+# Second file endings, removed from the namespace: ``orders.openapi.yaml`` has the namespace ``orders``.
 _KINDS = (".openapi", ".swagger", ".odata", ".mcp", ".tools", ".functions")
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 _MAX_COMMAND_CHARS = 60
@@ -27,8 +27,8 @@ class Found(NamedTuple):
     """The documents of some addresses.
 
     :param documents: each file once, sorted by address, with unique namespaces.
-    :param rejected: a record for each thing that cannot be opened: a missing path, an unreadable folder, a pattern that
-        matches nothing.
+    :param rejected: a record for each address that cannot be opened: a missing path, an unreadable folder, a pattern
+        without a match.
     """
 
     documents: list[Document]
@@ -36,7 +36,7 @@ class Found(NamedTuple):
 
 
 def find_documents(addresses: Sequence[str]) -> Found:
-    """The documents that the addresses name."""
+    """Return the documents of the addresses: files, folders, glob patterns or live addresses."""
     by_identity: dict[str, Document] = {}
     rejected: list[RejectedRecord] = []
     for address in sorted(set(addresses)):
@@ -47,7 +47,7 @@ def find_documents(addresses: Sequence[str]) -> Found:
                 identity = os.path.realpath(item.path) if item.path is not None else item.url or item.address
                 by_identity.setdefault(identity, item)
     documents = sorted(by_identity.values(), key=lambda document: document.address)
-    _give_namespaces(documents)
+    _assign_namespaces(documents)
     return Found(documents, rejected)
 
 
@@ -69,14 +69,14 @@ def _expand(address: str) -> Iterator[Document | RejectedRecord]:
 
 
 def _fixed_part(pattern: str) -> Path:
-    """The folder of a pattern before its first part with a wildcard."""
+    """Return the path of a pattern before its first part with a wildcard."""
     parts = Path(pattern).parent.parts
     fixed = next((index for index, part in enumerate(parts) if glob.has_magic(part)), len(parts))
     return Path(*parts[:fixed])
 
 
 def _expand_path(path: Path, seen: set[str], *, root: Path) -> Iterator[Document | RejectedRecord]:
-    """A file, or all files of a folder and of its folders; ``seen`` holds the folders already read, so a loop of links ends."""
+    """Yield a file, or all files below a folder; ``seen`` has the folders already read, so that cyclic links end."""
     subject = path.as_posix()
     try:
         is_folder = path.is_dir()
@@ -107,8 +107,8 @@ def _expand_folder(path: Path, seen: set[str], *, root: Path) -> Iterator[Docume
             yield from _expand_path(path / name, seen, root=root)
 
 
-def _give_namespaces(documents: Sequence[Document]) -> None:
-    """The stem of the file; where several share it, with the parent folder, then with the ending, then with a number."""
+def _assign_namespaces(documents: Sequence[Document]) -> None:
+    """Use the file's stem; where several files share it, add the parent folder, then the ending, then a number."""
     forms = [_namespace_forms(document) for document in documents]
     chosen = [form[0] for form in forms]
     for depth in (1, 2):
@@ -117,7 +117,7 @@ def _give_namespaces(documents: Sequence[Document]) -> None:
     taken: set[str] = set()
     for document, name in zip(documents, chosen, strict=True):
         unique, number = name, 2
-        shared = document.address.startswith("python:")  # the functions of one module are one source
+        shared = document.address.startswith("python:")  # all functions of one module have one namespace
         while unique in taken and not shared:
             unique, number = f"{name}-{number}", number + 1
         taken.add(unique)
@@ -126,7 +126,7 @@ def _give_namespaces(documents: Sequence[Document]) -> None:
 
 def _namespace_forms(document: Document) -> tuple[str, str, str]:
     if document.path is None:
-        name = _live_name(document.address)
+        name = _live_namespace(document.address)
         return name, name, name
     file = Path(document.path.name.removesuffix(".gz"))
     stem, suffix = file.stem, file.suffix.lstrip(".")
@@ -135,7 +135,7 @@ def _namespace_forms(document: Document) -> tuple[str, str, str]:
     return _slug(stem), _slug(f"{parent}-{stem}"), _slug(f"{parent}-{stem}-{suffix}")
 
 
-def _live_name(address: str) -> str:
+def _live_namespace(address: str) -> str:
     scheme, _, rest = address.partition(":")
     if rest.startswith("//"):
         parts = urlsplit(address)
@@ -148,5 +148,5 @@ def _live_name(address: str) -> str:
 
 
 def _slug(text: str) -> str:
-    """Lower case, with a hyphen for anything but letters, digits, ``_`` and ``.``."""
+    """Return the text in lower case; other characters than letters, digits, ``_`` and ``.`` become a hyphen."""
     return re.sub(r"[^\w.]+", "-", text.strip().lower()).strip("-.") or "document"

@@ -1,4 +1,4 @@
-"""The Catalog: the tools of all documents, under unique ids, and a record of everything that was rejected."""
+"""The Catalog: the tools of all documents with unique ids, and a record of everything that was rejected."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from ingest.sources.addresses import find_documents
 from ingest.sources.detect import source_for
 from ingest.sources.document import Document
 from ingest.sources.naming import DocumentRead, assign_ids
+from ingest.sources.sanitize import sanitize_tool
 from ingest.sources.source import RejectedRecord
-from ingest.sources.tidy import tidy
 from ontology.errors import CatalogError, DocumentError
 from ontology.tool import Tool
 from ontology.urls import redacted_url
 
 __all__ = ["Catalog", "DocumentReport", "read_catalog"]
 
-_SHOWN = 20
+_MAX_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentReport:
-    """What was read from one document.
+    """The counts of one document.
 
-    :param format: name of the reader (``openapi.v1``), or empty where none knew it.
-    :param tools: number of tools taken.
+    :param format: name of the reader (``openapi.v1``), or empty for an unknown format.
+    :param tools: number of tools read.
     :param rejected: number of rejected records.
     """
 
@@ -40,7 +40,7 @@ class DocumentReport:
 class Catalog:
     """All tools, in document order.
 
-    :param renamed: ``(id as given, id in the catalogue)`` of tools whose ids two documents share.
+    :param renamed: ``(original id, id in the catalogue)`` of each tool whose id several documents have.
     """
 
     tools: tuple[Tool, ...]
@@ -49,7 +49,7 @@ class Catalog:
     renamed: tuple[tuple[str, str], ...] = ()
 
     def rejected_by_reason(self) -> dict[str, int]:
-        """Number of rejected records of each reason, the most frequent first."""
+        """Return a map from reason to the number of rejected records, the most frequent first."""
         counts = Counter(record.reason for record in self.rejected)
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
@@ -61,9 +61,9 @@ def read_catalog(
 
     :param addresses: paths, patterns, ``python:module:name``, ``mcp:COMMAND``, ``mcp+http(s)://…``, ``http(s)://…``,
         ``aws:SERVICE``, ``google-discovery:NAME``.
-    :param strict: fail when anything was rejected.
+    :param strict: whether a rejected record is an error.
     :param progress: called with each document's address before it is read.
-    :raises CatalogError: when no tool could be read at all, or under ``strict`` when anything was rejected.
+    :raises CatalogError: when no tool could be read, or when ``strict`` is true and a record was rejected.
     """
     documents, missing = find_documents(addresses)
     reads: list[DocumentRead] = []
@@ -71,7 +71,7 @@ def read_catalog(
         if progress is not None:
             progress(document.address)
         reads.append(_read(document))
-        document.forget()  # a catalogue of many documents must not hold them all in memory
+        document.release()  # keep at most one document in memory
     _drop_referenced(reads)
     renamed = assign_ids(reads)
     catalog = Catalog(
@@ -91,7 +91,7 @@ def read_catalog(
 
 
 def _read(document: Document) -> DocumentRead:
-    """All tools of a document; one that cannot be read gives a rejected record instead."""
+    """Read all tools of a document; a document that cannot be read gives a rejected record."""
     read = DocumentRead(document=document)
     try:
         source = source_for(document)
@@ -100,7 +100,7 @@ def _read(document: Document) -> DocumentRead:
             if isinstance(item, RejectedRecord):
                 read.rejected.append(item)
             else:
-                read.tools.append(tidy(item))
+                read.tools.append(sanitize_tool(item))
     except DocumentError as error:
         remedy = f" {error.remedy}." if error.remedy else ""
         detail = f"{error.problem}.{remedy}"
@@ -111,7 +111,7 @@ def _read(document: Document) -> DocumentRead:
 
 
 def _drop_referenced(reads: Sequence[DocumentRead]) -> None:
-    """A file that another document refers to (schemas in ``common.yaml``) is part of that one, not an unknown format."""
+    """Remove the record of an unknown format for files that another document references (schemas in ``common.yaml``)."""
     referenced = {path for read in reads for path in read.document.references}
     for read in reads:
         path = read.document.path
@@ -139,5 +139,5 @@ def _check(catalog: Catalog, addresses: Sequence[str], *, strict: bool) -> None:
 
 
 def _listed(texts: Sequence[str], separator: str) -> str:
-    more = [f"and {len(texts) - _SHOWN} more"] if len(texts) > _SHOWN else []
-    return separator.join([*texts[:_SHOWN], *more])
+    more = [f"and {len(texts) - _MAX_LISTED} more"] if len(texts) > _MAX_LISTED else []
+    return separator.join([*texts[:_MAX_LISTED], *more])

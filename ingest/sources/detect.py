@@ -1,4 +1,4 @@
-"""Which reader knows a document."""
+"""Find the reader of a document's format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ontology.errors import DocumentError, UnknownFormatError
 
 __all__ = ["LIVE_PREFIXES", "SOURCES", "source_for"]
 
-#: All readers, in the order in which they are asked: the most specific formats first, tables (any list with names) last.
+#: All readers, in the order in which they are tried: the most specific formats first, tables (any list with names) last.
 SOURCES: tuple[Source, ...] = (
     OpenApiSource(),
     ODataSource(),
@@ -33,10 +33,10 @@ LIVE_PREFIXES = ("http://", "https://", *(prefix for source in SOURCES for prefi
 
 
 def source_for(document: Document) -> Source:
-    """The reader of a document.
+    """Return the reader of a document: the first in :data:`SOURCES` that accepts it.
 
-    :raises DocumentError: when it is empty, not UTF-8, or not the JSON or YAML that its ending announces.
-    :raises UnknownFormatError: when it can be read but no reader knows it.
+    :raises DocumentError: when it is empty, not UTF-8, or not valid JSON or YAML although its ending is that of one.
+    :raises UnknownFormatError: when it can be read but no reader accepts it.
     """
     if document.has_content and not document.head.strip("\0 \t\r\n"):
         raise DocumentError("the file is empty", subject=document.address, reason="empty")
@@ -44,7 +44,7 @@ def source_for(document: Document) -> Source:
         if source.accepts(document):
             return source
     if document.suffix in {".json", ".yaml", ".yml"}:
-        document.data  # noqa: B018 - an error in the text is more useful than "unknown"
+        document.data  # noqa: B018 - a syntax error is more useful than "unknown format"
     raise UnknownFormatError(
         "no reader knows this document",
         subject=document.address,

@@ -1,4 +1,4 @@
-"""The Document: one file or live address to read tools from, opened at most once."""
+"""The Document: one file or live address to read tools from; its content is read once and cached."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ontology.urls import redacted_url
 
 __all__ = ["MAX_BYTES", "Document"]
 
-#: The largest document that is read whole, unpacked; JSONL is streamed and has no such limit.
+#: Maximum size of a document after unpacking, in bytes. JSONL is streamed and has no limit.
 MAX_BYTES = 512 * 2**20
 
 _HEAD_BYTES = 4096
@@ -26,23 +26,23 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 class Document:
     """One file, or one live address, to read tools from.
 
-    :param address: what the user named: a path, ``python:module:name``, ``aws:SERVICE``, ``google-discovery:API``,
+    :param address: as the user gave it: a path, ``python:module:name``, ``aws:SERVICE``, ``google-discovery:API``,
         ``mcp:COMMAND …``, ``mcp+http(s)://…``, ``http(s)://…``.
     :param path: the file, or None for a live address.
     :param namespace: the first part of the ids of its tools.
-    :param root: the folder that references to other files may not leave: the one the user named, else the file's own.
+    :param root: references to files outside this folder are rejected; the user's folder, else the file's own folder.
     """
 
     def __init__(
         self, address: str, *, path: Path | None = None, namespace: str = "", root: Path | None = None
     ) -> None:
-        #: Where the content is fetched from; it may hold credentials and must not be shown.
+        #: The URL of the content; it may contain credentials and must not be shown.
         self.url = address if address.startswith(("http://", "https://")) else ""
         self.address = redacted_url(address) if self.url else address
         self.path = path
         self.root = root if root is not None or path is None else path.parent
         self.namespace = namespace
-        #: Files that this document's reader has read beside it (``$ref`` to another file), resolved.
+        #: Resolved paths of other files that the reader of this document has read (``$ref`` to another file).
         self.references: set[Path] = set()
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ class Document:
 
     @property
     def has_content(self) -> bool:
-        """Whether there is content to look at: a file or a URL, not a live server or a module."""
+        """Whether it has content: a file or a URL has, a live server or a Python module has not."""
         return self.path is not None or self.is_url
 
     @property
@@ -70,7 +70,7 @@ class Document:
     def content(self) -> bytes:
         """The bytes, unpacked when gzipped.
 
-        :raises DocumentError: when the file is missing, unreadable, larger than :data:`MAX_BYTES`, or a torn gzip.
+        :raises DocumentError: when the file is missing, unreadable, larger than :data:`MAX_BYTES`, or a damaged gzip.
         """
         if self.is_url:
             return fetch(self.url)
@@ -89,9 +89,9 @@ class Document:
         return content
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """The lines with their numbers from 1, streamed from the file; a byte order mark is dropped.
+        """Yield ``(number, line)``, numbers from 1, streamed from the file; a byte order mark is removed.
 
-        :raises DocumentError: when the file is missing, unreadable, or a torn gzip.
+        :raises DocumentError: when the file is missing, unreadable, or a damaged gzip.
         """
         if self.is_url:
             yield from enumerate(self.content.removeprefix(_UTF8_MARK).splitlines(), 1)
@@ -105,9 +105,9 @@ class Document:
 
     @cached_property
     def text(self) -> str:
-        """The content as UTF-8 text (a byte order mark is dropped).
+        """The content as UTF-8 text; a byte order mark is removed.
 
-        :raises DocumentError: when it is empty or not UTF-8, with the offset of the first bad byte.
+        :raises DocumentError: when it is empty or not UTF-8, with the offset of the first invalid byte.
         """
         try:
             text = self.content.decode("utf-8-sig")
@@ -125,7 +125,7 @@ class Document:
 
     @cached_property
     def head(self) -> str:
-        """The first 4 KiB as text, for detection; wrong bytes are replaced, never raised."""
+        """The first 4 KiB as text, to detect the format; invalid bytes are replaced, an unreadable file raises DocumentError."""
         if "content" in self.__dict__ or self.path is None:
             raw = self.content[:_HEAD_BYTES]
         else:
@@ -138,7 +138,7 @@ class Document:
 
     @property
     def data(self) -> Any:
-        """The content parsed as JSON, or as YAML where the ending or the first character says so.
+        """The parsed content: JSON when the text begins with ``{`` or ``[`` and the ending is not YAML's, else YAML.
 
         :raises DocumentError: with the line of the fault.
         """
@@ -148,12 +148,12 @@ class Document:
 
     @property
     def data_or_none(self) -> Any:
-        """As :attr:`data`, but None where it cannot be parsed: for detection."""
+        """As :attr:`data`, but None where it cannot be parsed; used to detect the format."""
         return None if isinstance(self._parsed, DocumentError) else self._parsed
 
     @cached_property
     def _parsed(self) -> Any:
-        """The data, or its error: every reader asks for it, and a damaged document is parsed only once."""
+        """The data, or the error. The error is cached too, so a damaged document is parsed only once."""
         try:
             if self.suffix in {".yaml", ".yml"} or self.text.lstrip()[:1] not in "{[":
                 return parse_yaml(self.text, subject=self.address)
@@ -161,8 +161,8 @@ class Document:
         except DocumentError as error:
             return error
 
-    def forget(self) -> None:
-        """Release the content; it would be read again when used."""
+    def release(self) -> None:
+        """Remove the content from memory; the next use reads it again."""
         for cached in ("content", "text", "head", "_parsed"):
             self.__dict__.pop(cached, None)
 

@@ -1,4 +1,4 @@
-"""Fetch a document over HTTP: bounded in size and in total time, and by no other protocol."""
+"""Fetch a document over HTTP or HTTPS, with limits on its size and on the total time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_FETCH_BYTES = 64 * 2**20
 
 _TIMEOUT_S = 30.0
 _MAX_REDIRECTS = 10
-# No content encoding: the limit counts the bytes that are sent, and a gzipped file stays as it is until then.
+# No content encoding, so that the limit counts the bytes sent by the server, also of a gzipped file.
 _HEADERS = {
     "Accept": "application/json, application/yaml, */*;q=0.5",
     "Accept-Encoding": "identity",
@@ -26,12 +26,12 @@ _HEADERS = {
 
 
 def fetch(url: str, *, limit: int = MAX_FETCH_BYTES, timeout_s: float = _TIMEOUT_S) -> bytes:
-    """The body of a GET, unpacked when gzipped.
+    """Return the body of a GET request, unpacked when gzipped.
 
-    :param limit: most bytes taken, before and after unpacking.
-    :param timeout_s: seconds for all of it, redirects included.
-    :raises DocumentError: when the server cannot be reached, is too slow, answers other than 2xx, redirects to another
-        protocol, or sends more than ``limit``.
+    :param limit: maximum number of bytes, before and after unpacking.
+    :param timeout_s: seconds for the whole request, including redirects.
+    :raises DocumentError: when the server cannot be reached, is too slow, answers with another status than 2xx,
+        redirects to another protocol, or sends more than ``limit``.
     """
     import httpx
 
@@ -57,7 +57,7 @@ def fetch(url: str, *, limit: int = MAX_FETCH_BYTES, timeout_s: float = _TIMEOUT
 
 
 async def _get(url: str, limit: int, timeout_s: float) -> bytes:
-    """At most ``limit`` bytes of the body, and a few more when there are more."""
+    """Return the body; reading stops after the first chunk that exceeds ``limit`` bytes."""
     import asyncio
 
     import httpx

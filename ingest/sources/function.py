@@ -21,8 +21,8 @@ __all__ = ["FunctionSource"]
 _LISTS = ("tools", "functions", "function_declarations", "functionDeclarations")
 _INPUTS = ("parameters", "input_schema", "args_schema", "inputSchema")
 _OUTPUTS = ("returns", "output_schema", "outputSchema", "response", "responses")
-_OWN = frozenset({"name", "description", "type", "function", "args", "metadata", "strict", *_INPUTS, *_OUTPUTS})
-_PEEKED = 20
+_KEYS = frozenset({"name", "description", "type", "function", "args", "metadata", "strict", *_INPUTS, *_OUTPUTS})
+_SAMPLED = 20  # definitions read to detect the format
 
 
 class FunctionSource(Source):
@@ -36,9 +36,9 @@ class FunctionSource(Source):
             return False
         try:
             if document.suffix in LINE_SUFFIXES:
-                rows = [value for row in islice(json_lines(document), _PEEKED) for value in _definitions(row.value)]
+                rows = [value for row in islice(json_lines(document), _SAMPLED) for value in _definitions(row.value)]
             elif document.suffix in DATA_SUFFIXES:
-                rows = _definitions(document.data)[:_PEEKED]
+                rows = _definitions(document.data)[:_SAMPLED]
             else:
                 return False
         except DocumentError:
@@ -46,26 +46,26 @@ class FunctionSource(Source):
         return any(isinstance(row, Mapping) and _is_definition(row) for row in rows)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Read the definitions; a bad one is rejected with its line (its index, in a JSON list)."""
-        for place, value in _rows(document):
-            yield value if isinstance(value, RejectedRecord) else _tool(place, value)
+        """Yield one tool for each definition; an invalid one is rejected with its line (in a JSON list: its index)."""
+        for location, value in _rows(document):
+            yield value if isinstance(value, RejectedRecord) else _tool(location, value)
 
 
 def _rows(document: Document) -> Iterator[Row]:
     if document.suffix in LINE_SUFFIXES:
-        for place, value in json_lines(document):
+        for location, value in json_lines(document):
             values = [value] if isinstance(value, RejectedRecord) else _definitions(value)
-            yield from (Row(place, each) for each in values)
+            yield from (Row(location, each) for each in values)
     else:
         for index, value in enumerate(_definitions(document.data), 1):
             yield Row(f"{document.address}#{index}", value)
 
 
 def _definitions(data: Any) -> list[Any]:
-    """The definitions of a document: a list, an object that holds one, or a single definition."""
+    """Return the definitions of a document: a list, an object that contains a list, or a single definition."""
     if isinstance(data, Mapping):
-        held = next((data[key] for key in _LISTS if isinstance(data.get(key), list)), None)
-        return [data] if held is None else _definitions(held)
+        listed = next((data[key] for key in _LISTS if isinstance(data.get(key), list)), None)
+        return [data] if listed is None else _definitions(listed)
     rows: list[Any] = []
     for row in data if isinstance(data, list) else ():  # Gemini groups its declarations
         grouped = isinstance(row, Mapping) and any(isinstance(row.get(key), list) for key in _LISTS)
@@ -87,21 +87,21 @@ def _body(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return row
 
 
-def _tool(place: str, row: Any) -> Tool | RejectedRecord:
+def _tool(location: str, row: Any) -> Tool | RejectedRecord:
     if not isinstance(row, Mapping):
-        return RejectedRecord(place, "wrong-type", "A function definition must be an object.")
+        return RejectedRecord(location, "wrong-type", "A function definition must be an object.")
     body = _body(row)
     name = as_text(body.get("name")).strip()
     if not name:
-        return RejectedRecord(place, "no-name", "The function has no name; give it one.")
+        return RejectedRecord(location, "no-name", "The function has no name; give it one.")
     try:
         inputs = flatten(_input_schema(body))
         outputs = flatten(_schema(body, _OUTPUTS), output=True)
     except DocumentError as error:
-        return RejectedRecord(place, error.reason, f"{body['name']}: {error.problem}.")
+        return RejectedRecord(location, error.reason, f"{body['name']}: {error.problem}.")
     metadata = dict(as_mapping(body.get("metadata")))
     for key, value in body.items():
-        if key not in _OWN and isinstance(value, (str, int, float, list)) and value != "":
+        if key not in _KEYS and isinstance(value, (str, int, float, list)) and value != "":
             metadata.setdefault(key, value)
     if inputs.cut or outputs.cut:
         metadata["cut"] = ["only the first fields of a large or deep schema are kept"]
@@ -125,7 +125,7 @@ def _input_schema(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _schema(body: Mapping[str, Any], keys: tuple[str, ...]) -> Mapping[str, Any]:
-    """The first schema of the body under one of the keys; some exports write it as a text of JSON.
+    """Return the first schema of the body under one of the keys; some exports write it as JSON in a string.
 
     :raises DocumentError: when the value is no schema.
     """

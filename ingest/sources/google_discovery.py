@@ -23,7 +23,7 @@ __all__ = ["GoogleDiscoverySource"]
 _LIVE = "google-discovery:"
 _KIND_NAME = "discovery#restDescription"
 _KIND = re.compile(rf'"kind"\s*:\s*"{_KIND_NAME}"')
-# The kind may come after a long list of scopes or after all schemas; then one of these comes before.
+# The key "kind" may follow a long list of scopes or all schemas; then one of these keys is near the start.
 _HINT = re.compile(r'"(?:discoveryVersion|auth|batchPath|rootUrl|servicePath|ownerName|documentationLink)"\s*:')
 _STABLE = re.compile(r"v(\d+)(?:\.(\d+))?")
 _DESCRIPTION_CHARS = 600
@@ -37,7 +37,7 @@ class GoogleDiscoverySource(Source):
     live_prefixes = (_LIVE,)
 
     def accepts(self, document: Document) -> bool:
-        """A ``google-discovery:`` address, or JSON of the kind ``discovery#restDescription``."""
+        """Whether it is a ``google-discovery:`` address, or JSON of the kind ``discovery#restDescription``."""
         if not document.has_content:
             return document.address.startswith(self.live_prefixes)
         if document.suffix not in {".json", ""}:
@@ -47,13 +47,13 @@ class GoogleDiscoverySource(Source):
         return bool(_HINT.search(document.head)) and as_mapping(document.data_or_none).get("kind") == _KIND_NAME
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Read the methods of all resources; ids are those of the methods.
+        """Yield one tool for each method of all resources; its id is the id of the method.
 
-        For ``*``, one API after the other; a version that is not the API's newest stable one has its name put into the ids
-        (``compute.beta.instances.list``).
+        ``*`` reads all APIs. For a version that is not the newest stable version of its API, the ids contain the name of the
+        version (``compute.beta.instances.list``).
 
-        :raises DocumentError: for a document without methods, an unknown API.
-        :raises MissingExtraError: for an address without the extra ``google``.
+        :raises DocumentError: for a document without methods, or an unknown API.
+        :raises MissingExtraError: for a live address when google-api-python-client is not installed.
         """
         if document.has_content:
             yield from _read_api(document.data, document.address)
@@ -73,7 +73,7 @@ class GoogleDiscoverySource(Source):
 
 
 def _distinct(tool: Tool, api: str, seen: set[str]) -> Tool:
-    """Two APIs may give one id to their methods (an API and the one that replaces it): the later has its API's name before it."""
+    """Prefix the id with the API's name when an earlier API has a method with the same id (an API and its successor)."""
     if tool.id in seen:
         tool = replace(tool, id=f"{api}.{tool.id}", name=f"{api}.{tool.id}")
     seen.add(tool.id)
@@ -81,14 +81,14 @@ def _distinct(tool: Tool, api: str, seen: set[str]) -> Tool:
 
 
 class _File(NamedTuple):
-    """The document of one version of an API, and the version to put into its ids, or empty."""
+    """The document of one version of an API, and the version that its ids contain, or empty."""
 
     path: Path
     version: str = ""
 
 
 def _installed(address: str) -> list[_File]:
-    """The files that an address names."""
+    """Return the installed discovery documents of an address."""
     try:
         from googleapiclient import discovery_cache
     except ImportError as error:
@@ -98,7 +98,7 @@ def _installed(address: str) -> list[_File]:
     apis: dict[str, list[Path]] = {}
     for file in sorted(folder.glob("*.json")):
         api, dot, _ = file.stem.partition(".")
-        if dot:  # index.json lists the others
+        if dot:  # index.json is no discovery document
             apis.setdefault(api, []).append(file)
     if wanted == "*":
         return [
@@ -124,7 +124,7 @@ def _version(file: Path) -> str:
 
 
 def _rank(file: Path) -> tuple[bool, tuple[int, ...], str]:
-    """Stable versions over others, then the higher number."""
+    """Return the sort key of a version: stable versions are higher than others, then the higher number."""
     version = _version(file)
     stable = _STABLE.fullmatch(version)
     return bool(stable), tuple(int(part) for part in re.findall(r"\d+", version)), version
@@ -132,7 +132,7 @@ def _rank(file: Path) -> tuple[bool, tuple[int, ...], str]:
 
 @dataclass(frozen=True, slots=True)
 class _Method:
-    """A method, with the names of the resources that lead to it."""
+    """A method, with the names of the nested resources that contain it."""
 
     resource: tuple[str, ...]
     name: str
@@ -160,12 +160,12 @@ def _read_api(data: Any, address: str, version: str = "") -> Iterator[Tool | Rej
 
 
 def _methods(node: Mapping[str, Any], resource: tuple[str, ...]) -> Iterator[_Method]:
-    """The methods of a resource and of the resources inside it."""
+    """Yield the methods of a resource and of its nested resources."""
     for name, method in as_mapping(node.get("methods")).items():
         yield _Method(resource, str(name), method)
-    for name, below in as_mapping(node.get("resources")).items():
-        if isinstance(below, Mapping):
-            yield from _methods(below, (*resource, str(name)))
+    for name, nested in as_mapping(node.get("resources")).items():
+        if isinstance(nested, Mapping):
+            yield from _methods(nested, (*resource, str(name)))
 
 
 class _Api:
@@ -178,17 +178,17 @@ class _Api:
         self._known: dict[tuple[str, bool], Fields] = {}
 
     def tool(self, method: _Method) -> Tool:
-        """A method as a tool.
+        """Convert a method to a tool.
 
-        :raises DocumentError: when a reference leads nowhere.
+        :raises DocumentError: when a reference cannot be resolved.
         """
         body = method.body
-        own = as_text(body.get("id")) or f"{self.root.get('name', 'api')}.{method.path}"
-        first, _, rest = own.partition(".")
-        id_ = f"{first}.{self._version}.{rest}" if self._version else own
+        method_id = as_text(body.get("id")) or f"{self.root.get('name', 'api')}.{method.path}"
+        first, _, rest = method_id.partition(".")
+        id_ = f"{first}.{self._version}.{rest}" if self._version else method_id
         request = self._fields(body.get("request"), output=False)
         response = self._fields(body.get("response"), output=True)
-        required = self._required(body.get("request"), own)
+        required = self._required(body.get("request"), method_id)
         url = tuple(self._url_parameters(body))
         taken = {parameter.name for parameter in url}
         return Tool(
@@ -208,7 +208,7 @@ class _Api:
         )
 
     def _fields(self, reference: Any, *, output: bool) -> Fields:
-        """The fields of a request or a response."""
+        """Return the fields of a request or a response."""
         name = as_mapping(reference).get("$ref")
         if not isinstance(name, str):
             return Fields()
@@ -221,7 +221,7 @@ class _Api:
         return self._known[key]
 
     def _required(self, reference: Any, method: str) -> set[str]:
-        """Names of the fields of a request that are annotated as required by a method."""
+        """Return the names of the request fields that are annotated as required by a method."""
         schema = as_mapping(self._schemas.get(as_text(as_mapping(reference).get("$ref"))))
         return {
             name
@@ -236,7 +236,7 @@ class _Api:
         return schema
 
     def _url_parameters(self, body: Mapping[str, Any]) -> Iterator[Parameter]:
-        """The parameters of path and query, those that have an order first."""
+        """Yield the path and query parameters, first those in ``parameterOrder``."""
         parameters = as_mapping(body.get("parameters"))
         ordered = [name for name in as_list(body.get("parameterOrder")) if isinstance(name, str) and name in parameters]
         for name in dict.fromkeys((*ordered, *parameters)):
@@ -268,7 +268,7 @@ class _Api:
         }
         if body.get("deprecated") is True:
             metadata["deprecated"] = True
-        cut = [where for where, part in fields.items() if part.cut]
+        cut = [name for name, part in fields.items() if part.cut]
         if cut:
             metadata["cut"] = cut
         return metadata

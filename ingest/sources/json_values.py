@@ -1,4 +1,4 @@
-"""Values of parsed JSON by their type: a value of another type counts as absent."""
+"""Access to parsed JSON by type: a value of another type is treated as missing."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ __all__ = ["as_list", "as_mapping", "as_text"]
 
 
 def as_mapping(value: Any) -> Mapping[str, Any]:
-    """The value, or an empty mapping when it is no object."""
+    """Return the value, or an empty mapping when it is no mapping."""
     return value if isinstance(value, Mapping) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """The value, or an empty list when it is no list."""
+    """Return the value, or an empty list when it is no list."""
     return value if isinstance(value, list) else []
 
 
 def as_text(value: Any) -> str:
-    """The value, or an empty text when it is no text."""
+    """Return the value, or an empty string when it is no string."""
     return value if isinstance(value, str) else ""

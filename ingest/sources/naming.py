@@ -1,4 +1,4 @@
-"""Ids for the whole catalogue: ``namespace/id``, never the same for two tools; dependencies are renamed with them."""
+"""Assign unique ids in the catalogue, ``namespace/id``, and update the dependencies to the new ids."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["DocumentRead", "assign_ids"]
 
 @dataclass(slots=True, kw_only=True)
 class DocumentRead:
-    """What a reader took from one document.
+    """The tools and the rejected records of one document.
 
-    :param format: name of the reader, or empty where none knew the document.
-    :param keeps_ids: whether the tools' ids are final, not local to the document.
-    :param counted: whether it is listed in the report; False for a part of another document.
+    :param format: name of the reader, or empty for an unknown format.
+    :param keeps_ids: whether the tools' ids are final; else they get the document's namespace.
+    :param counted: whether the report lists the document; False for a part of another document.
     """
 
     document: Document
@@ -31,9 +31,9 @@ class DocumentRead:
 
 
 def assign_ids(reads: Sequence[DocumentRead]) -> list[tuple[str, str]]:
-    """Give each tool its id in the catalogue, in place.
+    """Set the id of each tool in the catalogue, in place.
 
-    :returns: ``(id as given, id in the catalogue)`` of the tools whose ids two documents share.
+    :returns: ``(original id, id in the catalogue)`` of each tool whose id several documents have.
     """
     for read in reads:
         _drop_repeated_ids(read)
@@ -60,7 +60,7 @@ def _drop_repeated_ids(read: DocumentRead) -> None:
 
 
 def _distinct(ids: Sequence[Sequence[str]], namespaces: Sequence[str]) -> list[list[str]]:
-    """Put the namespace before each id that two documents share, as often as needed to make it unique."""
+    """Prefix each id that several documents have with the namespace, repeatedly until it is unique."""
     counts = Counter(id_ for group in ids for id_ in group)
     taken = {id_ for id_, count in counts.items() if count == 1}
     distinct: list[list[str]] = []
@@ -78,7 +78,7 @@ def _distinct(ids: Sequence[Sequence[str]], namespaces: Sequence[str]) -> list[l
 
 
 def _renamed(read: DocumentRead, ids: Sequence[str], known: set[str]) -> list[Tool]:
-    """The tools under their final ids, with their dependencies; one on a tool that does not exist is rejected."""
+    """Return the tools with their final ids and dependencies; a dependency on an unknown tool is rejected."""
     by_local = {tool.id: id_ for tool, id_ in zip(read.tools, ids, strict=True)}
     by_name = {tool.name: id_ for tool, id_ in reversed(list(zip(read.tools, ids, strict=True)))}
     renamed: list[Tool] = []

@@ -1,6 +1,6 @@
-"""Fields inside the values of named types, by dotted path: for formats that name their types (AWS shapes, OData types).
+"""Flatten the fields of named types to dotted paths, for formats with named types (AWS shapes, OData types).
 
-What lies too deep or beyond the limit of fields is left out, the outer fields staying. A type inside itself is not opened again.
+Fields beyond the limits of depth and number are left out, the deepest first. A recursive type is not opened inside itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["Member", "NestedFields"]
 
 
 class Member(NamedTuple):
-    """A member of a type, and the name of its own type."""
+    """A member of a structured type, and the name of the member's type."""
 
     parameter: Parameter
     type: str
@@ -29,46 +29,46 @@ _Inner = tuple[Parameter, ...]
 class NestedFields:
     """The types of one document.
 
-    :param members: the members of a structured type.
-    :param core: through lists and maps to what a type holds: the path there (``[]``, ``.*``, or empty) and the name of the
-        structured type, or None where it holds no fields.
-    :param max_depth: levels that are opened below the top.
-    :param max_fields: fields taken in all.
-    :param max_breadth: members taken of one inner type; None for all.
+    :param members: returns the members of a structured type.
+    :param element_type: returns the structured type inside the lists and maps of a type: the path to it (``[]``, ``.*``, or empty)
+        and its name, or None where there is no structured type.
+    :param max_depth: maximum number of levels below the first.
+    :param max_fields: maximum number of fields in total.
+    :param max_breadth: maximum number of members of one nested type; None for all.
     """
 
     members: Callable[[str], Sequence[Member]]
-    core: Callable[[str], tuple[str, str] | None]
+    element_type: Callable[[str], tuple[str, str] | None]
     max_depth: int
     max_fields: int
     max_breadth: int | None = None
     _known: dict[tuple[str, str, int, frozenset[str]], _Inner] = field(default_factory=dict)
 
-    def flatten(self, tops: Sequence[Member], opened: frozenset[str] = frozenset()) -> Iterator[Parameter]:
-        """Members and the fields inside them, the members first in line for the limit.
+    def flatten(self, members: Sequence[Member], opened: frozenset[str] = frozenset()) -> Iterator[Parameter]:
+        """Yield members and their nested fields; the limit cuts nested fields before members.
 
         :param opened: types that are not opened again.
         """
-        room = max(0, self.max_fields - len(tops))
-        for top, type_ in tops[: self.max_fields]:
-            inner = self._inside(type_, 1, opened)[:room]
-            room -= len(inner)
-            yield top
-            yield from (replace(each, name=f"{top.name}{each.name}", location=top.location) for each in inner)
+        remaining = max(0, self.max_fields - len(members))
+        for member, type_ in members[: self.max_fields]:
+            nested = self._inside(type_, 1, opened)[:remaining]
+            remaining -= len(nested)
+            yield member
+            yield from (replace(field, name=f"{member.name}{field.name}", location=member.location) for field in nested)
 
     def _inside(self, type_: str, depth: int, opened: frozenset[str]) -> _Inner:
-        """The fields inside a value of a type, their names beginning with ``.``, ``[]`` or ``.*``."""
-        core = self.core(type_)
-        if core is None or core[1] in opened or depth > self.max_depth:
+        """Return the fields inside a value of a type; their names begin with ``.``, ``[]`` or ``.*``."""
+        element_type = self.element_type(type_)
+        if element_type is None or element_type[1] in opened or depth > self.max_depth:
             return ()
-        key = (*core, depth, opened)
+        key = (*element_type, depth, opened)
         if key not in self._known:
-            self._known[key] = tuple(islice(self._walk(*core, depth, opened), self.max_fields))
+            self._known[key] = tuple(islice(self._walk(*element_type, depth, opened), self.max_fields))
         return self._known[key]
 
-    def _walk(self, step: str, name: str, depth: int, opened: frozenset[str]) -> Iterator[Parameter]:
+    def _walk(self, prefix: str, name: str, depth: int, opened: frozenset[str]) -> Iterator[Parameter]:
         for member, type_ in self.members(name)[: self.max_breadth]:
-            at = f"{step}.{member.name}"
-            yield replace(member, name=at, location="", required=False)
+            path = f"{prefix}.{member.name}"
+            yield replace(member, name=path, location="", required=False)
             for inner in self._inside(type_, depth + 1, opened | {name}):
-                yield replace(inner, name=f"{at}{inner.name}")
+                yield replace(inner, name=f"{path}{inner.name}")

@@ -1,7 +1,7 @@
-"""JSON and YAML to data; the errors of both are DocumentErrors with the line.
+"""Parse JSON and YAML; syntax errors become DocumentErrors with the line.
 
-YAML is read by the rules that OpenAPI asks for (the JSON schema of YAML 1.2): ``no`` and ``2026-01-01`` stay text, keys are text,
-and aliases may not blow up: a document whose aliases expand to more than :data:`MAX_EXPANDED_NODES` nodes is rejected.
+YAML is parsed as OpenAPI requires (the JSON schema of YAML 1.2): ``no`` and ``2026-01-01`` are text, and keys are text. A document
+whose aliases expand to more than :data:`MAX_EXPANDED_NODES` nodes is rejected.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ _METHODS = frozenset({"get", "put", "post", "delete", "patch", "head", "options"
 
 
 def parse_json(text: str | bytes, *, subject: str, line: int = 1, whole: bool = False) -> Any:
-    """Parse JSON; ``NaN`` and the infinities, which Python writers leave for an empty cell, are read as null.
+    """Parse JSON; ``NaN`` and the infinities, which Python programs write for empty cells, become null.
 
     :param line: number of the text's first line in the document.
-    :param whole: whether this is a whole document, in which a path or method that is repeated would lose operations.
+    :param whole: whether this is a whole document; a repeated path or method is then an error, because it hides operations.
     :raises DocumentError: with the line of the fault.
     """
     try:
         return json.loads(text, parse_constant=_null, object_pairs_hook=_object if whole else None)
     except json.JSONDecodeError as error:
-        where = f"{subject}:{line + error.lineno - 1}"
+        location = f"{subject}:{line + error.lineno - 1}"
         fault = f"{error.msg} (column {error.colno})"
         raise DocumentError(
-            f"invalid JSON: {fault}", subject=where, remedy="Correct the JSON", reason="invalid-json"
+            f"invalid JSON: {fault}", subject=location, remedy="Correct the JSON", reason="invalid-json"
         ) from error
     except UnicodeDecodeError as error:
         raise DocumentError(
             f"not UTF-8 (byte {error.start})", subject=f"{subject}:{line}", remedy="Save it as UTF-8", reason="not-utf8"
         ) from error
-    except (RecursionError, ValueError) as error:  # also a repeated key, an integer of more digits than Python converts
+    except (RecursionError, ValueError) as error:  # also a repeated key, or an integer with too many digits for Python
         fault = _TOO_DEEP if isinstance(error, RecursionError) else str(error)
         raise DocumentError(f"invalid JSON: {fault}", subject=f"{subject}:{line}", reason="invalid-json") from error
 
@@ -52,7 +52,7 @@ def parse_json(text: str | bytes, *, subject: str, line: int = 1, whole: bool = 
 def parse_yaml(text: str, *, subject: str) -> Any:
     """Parse one YAML document.
 
-    :raises DocumentError: with the line of the fault; also for aliases that contain themselves or expand beyond measure.
+    :raises DocumentError: with the line of the fault; also for aliases that contain themselves or expand beyond the limit.
     """
     try:
         data = yaml.load(text, Loader=_Loader)
@@ -74,9 +74,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next((name for name in mapping if names.count(name) > 1 and _holds_operations(name)), None)
-        if twice is not None:
-            raise ValueError(f"the key {twice!r} is repeated in one object")
+        repeated = next((name for name in mapping if names.count(name) > 1 and _holds_operations(name)), None)
+        if repeated is not None:
+            raise ValueError(f"the key {repeated!r} is repeated in one object")
     return mapping
 
 
@@ -93,7 +93,7 @@ def _one_line(error: Exception) -> str:
 
 
 def _check_expansion(data: Any, subject: str) -> None:
-    """Aliases share their node, so the tree is small in memory; a walk over it would visit every copy."""
+    """Reject too many alias copies. Aliases share one node in memory, but a walk over the tree visits every copy."""
     try:
         size = _expanded_size(data, {}, set())
     except RecursionError as error:
@@ -106,7 +106,7 @@ def _check_expansion(data: Any, subject: str) -> None:
 
 
 def _expanded_size(node: Any, sizes: dict[int, int], open_: set[int]) -> int | None:
-    """How many nodes the tree has with every alias written out, or None when it has no end."""
+    """Return the number of nodes with every alias expanded, or None for an alias that contains itself."""
     if not isinstance(node, (dict, list)):
         return 1
     key = id(node)
@@ -140,7 +140,7 @@ def _construct_mapping(loader: Any, node: yaml.MappingNode, deep: bool = False) 
 
 
 def _check_repeats(keys: list[yaml.ScalarNode]) -> None:
-    """Before merge keys are written out: those may be overridden, a path or method that is repeated may not."""
+    """Reject a repeated path or method. Called before merge keys are expanded, because those may be overridden."""
     counts = Counter(key.value for key in keys)
     for key in keys:
         if counts[key.value] > 1 and _holds_operations(key.value):
@@ -149,7 +149,7 @@ def _check_repeats(keys: list[yaml.ScalarNode]) -> None:
 
 
 def _descend(loader: Any, _current: Any, _index: Any) -> None:
-    """Called on the way into each node. The C composer recurses on the C stack, so without a bound depth is a crash."""
+    """Count the depth at the start of each node. Without a limit, deep nesting overflows the C stack of the composer."""
     loader.depth += 1
     if loader.depth > _MAX_YAML_DEPTH:
         raise yaml.YAMLError(_TOO_DEEP)

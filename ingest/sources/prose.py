@@ -1,4 +1,4 @@
-"""Texts of documents as plain prose: markup removed, long texts cut, names written as words."""
+"""Convert texts of documents to plain prose: remove markup, cut long texts, split names into words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 __all__ = ["brief", "name_words", "plain", "sentences", "title_of", "with_article"]
 
-# Every repetition is bounded: a description may be megabytes of anything.
+# Every repetition has a limit, because a description may have megabytes of any text.
 _TAG = re.compile(
     r"</?(?:a|abbr|b|blockquote|br|code|dd|div|dl|dt|em|h[1-6]|hr|i|img|li|note|ol|p|pre|s|small|span|strong|sub|sup|"
     r"table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var)\b[^<>]{0,500}>|<!--[^<>]{0,500}-->",
@@ -25,7 +25,7 @@ _NAME_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z]|\b|_|\d)|[A-Z]?[a-z]+|[A-Z]+|\d+|[
 
 
 def plain(text: str) -> str:
-    """The text without the markup of HTML and Markdown, on one line; unknown tags like ``<id>`` are words and stay."""
+    """Return the text on one line without HTML and Markdown markup; unknown tags like ``<id>`` are kept as words."""
     if not text:
         return ""
     if "<" in text:
@@ -44,40 +44,40 @@ def plain(text: str) -> str:
 
 
 def sentences(*texts: str) -> str:
-    """Texts as one, each ended by a full stop, without those that a later one repeats."""
+    """Join texts, each with a full stop at its end; leave out a text that a later one begins with."""
     kept: list[str] = []
     cleaned = [text for text in map(plain, texts) if text]
     for index, text in enumerate(cleaned):
-        bare = text.rstrip(" .").casefold()
-        if any(later.casefold().startswith(bare) for later in cleaned[index + 1 :]):
+        prefix = text.rstrip(" .").casefold()
+        if any(later.casefold().startswith(prefix) for later in cleaned[index + 1 :]):
             continue
         kept.append(text)
     return " ".join(text if text[-1] in ".!?:" or text is kept[-1] else f"{text}." for text in kept)
 
 
-def brief(text: str, most: int) -> str:
-    """The text up to the last sentence that ends within ``most`` characters; else up to the last word, with an ellipsis."""
-    if len(text) <= most:
+def brief(text: str, max_chars: int) -> str:
+    """Cut the text after the last sentence within ``max_chars`` characters; else after the last word, with an ellipsis."""
+    if len(text) <= max_chars:
         return text
-    end = max((match.end() for match in _SENTENCE_END.finditer(text, 0, most + 1)), default=0)
-    if end > most // 4:
+    end = max((match.end() for match in _SENTENCE_END.finditer(text, 0, max_chars + 1)), default=0)
+    if end > max_chars // 4:
         return text[:end]
-    return text[: most - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+    return text[: max_chars - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
 
 def name_words(name: str) -> str:
-    """``A_PurchaseOrderItem`` as *purchase order item*; acronyms keep their capitals."""
+    """Split a name into words: *purchase order item* for ``A_PurchaseOrderItem``; acronyms keep their capitals."""
     name = re.sub(r"^[A-Z]_", "", name.rpartition(".")[2])
     parts = _NAME_WORD.findall(name)
     return " ".join(part if len(part) > 1 and part.isupper() else part.lower() for part in parts) or name
 
 
 def title_of(name: str) -> str:
-    """``listBuckets`` as *List buckets*."""
+    """Return a name as a title: *List buckets* for ``listBuckets``."""
     words = name_words(name)
     return words[:1].upper() + words[1:]
 
 
 def with_article(noun: str) -> str:
-    """The noun with its indefinite article."""
+    """Return the noun with its indefinite article."""
     return f"{'an' if _VOWEL.match(noun) else 'a'} {noun}"

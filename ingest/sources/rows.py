@@ -1,4 +1,4 @@
-"""The rows of a document: the lines of a JSONL file."""
+"""The rows of a JSONL document."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from ontology.errors import DocumentError
 __all__ = ["DATA_SUFFIXES", "LINE_SUFFIXES", "Row", "json_lines"]
 
 LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
-"""Endings of files with one JSON value a line."""
+"""Endings of files with one JSON value per line."""
 DATA_SUFFIXES = frozenset({".json", ".yaml", ".yml", ""})
-"""Endings of files that are one JSON or YAML value."""
+"""Endings of files with one JSON or YAML value."""
 
 
 class Row(NamedTuple):
     """One row.
 
-    :param place: ``address:line``, or ``address#number`` in a list.
-    :param value: what was parsed, or a RejectedRecord where it could not be.
+    :param location: ``address:line``, or ``address#number`` in a list; numbers from 1.
+    :param value: the parsed value, or a RejectedRecord where parsing failed.
     """
 
-    place: str
+    location: str
     value: Any
 
 
 def json_lines(document: Document) -> Iterator[Row]:
-    """The lines of a document that are not blank, streamed.
+    """Yield one row for each line that is not blank, streamed.
 
-    :raises DocumentError: when the file cannot be read, or has no such line.
+    :raises DocumentError: when the file cannot be read, or has only blank lines.
     """
     empty = True
     for number, line in document.lines():
         if line.strip():
             empty = False
-            place = f"{document.address}:{number}"
+            location = f"{document.address}:{number}"
             try:
-                yield Row(place, parse_json(line, subject=document.address, line=number))
+                yield Row(location, parse_json(line, subject=document.address, line=number))
             except DocumentError as error:
-                yield Row(place, RejectedRecord.of_error(place, error))
+                yield Row(location, RejectedRecord.of_error(location, error))
     if empty:
         raise DocumentError("the file is empty", subject=document.address, reason="empty")

@@ -1,4 +1,4 @@
-"""Run a coroutine from a plain function."""
+"""Run a coroutine from a synchronous function."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 
 __all__ = ["run_async"]
 
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 
 
-def run_async(work: Coroutine[Any, Any, _Answer]) -> _Answer:
-    """Run to the end, also where the caller's thread already has a running loop."""
+def run_async(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
+    """Run a coroutine and return its result; in a new thread when the caller's thread has a running event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
+        return asyncio.run(coroutine)
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
+        return pool.submit(asyncio.run, coroutine).result()

@@ -1,7 +1,7 @@
-"""The seam ``Source``: the reader of one document format.
+"""The interface ``Source``: the reader of one document format.
 
 A reader yields one :class:`~ontology.tool.Tool` for each operation that it can read and one :class:`RejectedRecord` for each
-that it cannot. Tool ids are local to the document; :mod:`ingest.sources.naming` makes them unique in the catalogue.
+that it cannot. Tool ids are unique in the document; :mod:`ingest.sources.naming` makes them unique in the catalogue.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["RejectedRecord", "Source"]
 class RejectedRecord:
     """A part of a document that is not in the catalogue.
 
-    :param subject: where: ``path``, ``path:line`` or ``path#operation``.
-    :param reason: the kind of the problem, for counts: ``no-name``, ``duplicate-id``, ``dangling-ref``, ``invalid-json``, …
-    :param detail: what is wrong and what to do, one sentence.
+    :param subject: its location: ``path``, ``path:line`` or ``path#operation``.
+    :param reason: the kind of problem, for counts: ``no-name``, ``duplicate-id``, ``dangling-ref``, ``invalid-json``, …
+    :param detail: the problem and its remedy, one sentence.
     """
 
     subject: str
@@ -32,7 +32,7 @@ class RejectedRecord:
 
     @classmethod
     def of_error(cls, subject: str, error: DocumentError) -> RejectedRecord:
-        """The record of a part that an error makes unusable."""
+        """Return the record of a part that cannot be read because of an error."""
         return cls(subject, error.reason, f"{error.problem}.")
 
 
@@ -41,16 +41,15 @@ class Source(Protocol):
 
     #: Versioned name, ``openapi.v1``.
     name: ClassVar[str]
-    #: How the live addresses begin that this reader opens by itself (``mcp:``); none for a format of files.
+    #: Prefixes of the live addresses that this reader opens (``mcp:``); empty for a file format.
     live_prefixes: ClassVar[tuple[str, ...]] = ()
-    #: Whether the ids of its tools are final, not local to the document.
+    #: Whether the ids of its tools are final; else they get the document's namespace.
     keeps_ids: ClassVar[bool] = False
 
     def accepts(self, document: Document) -> bool:
-        """Whether this reader knows the document; cheap, and never raises for a readable file."""
+        """Whether this reader can read the document's format; fast, and raises no error for a readable file."""
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Read the tools, in the document's order.
-
+        """Yield the tools and the rejected records, in the document's order.
         :raises DocumentError: when the document as a whole cannot be read.
         """

@@ -1,4 +1,4 @@
-"""The document format of AWS service models, as botocore ships them."""
+"""Reader of AWS service models, in the format of botocore."""
 
 from ingest.sources.aws.source import AwsSource
 

@@ -1,4 +1,4 @@
-"""Shapes of an AWS service model as parameters."""
+"""Convert the shapes of an AWS service model to parameters."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ontology.tool import Parameter
 
 __all__ = ["Shapes", "plain_documentation"]
 
-#: Levels of structures that are opened; ``A.B[].C`` is three deep.
+#: Maximum nesting of structures; ``A.B[].C`` has three levels.
 MAX_DEPTH = 3
-#: Members taken of one structure below the first level.
+#: Maximum number of members read from one structure below the first level.
 MAX_BREADTH = 30
-#: Fields taken of one input or output.
+#: Maximum number of fields read from one input or output.
 MAX_FIELDS = 120
 
 _MEMBER_CHARS = 300
@@ -49,13 +49,13 @@ _TYPES = {
 }
 
 
-def plain_documentation(documentation: Any, most: int) -> str:
-    """HTML documentation as plain text of at most ``most`` characters, cut after a sentence."""
+def plain_documentation(documentation: Any, max_chars: int) -> str:
+    """Return HTML documentation as plain text of at most ``max_chars`` characters, cut after a sentence."""
     if not isinstance(documentation, str) or not documentation:
         return ""
-    documentation = documentation[: 20 * most]  # the rest is cut anyway and need not be cleaned
+    documentation = documentation[: 20 * max_chars]  # the rest is cut later and need not be cleaned
     bare = html.unescape(_INLINE.sub("", _BLOCK.sub(" ", documentation)))
-    return brief(" ".join(bare.split()), most)
+    return brief(" ".join(bare.split()), max_chars)
 
 
 class Shapes:
@@ -66,22 +66,22 @@ class Shapes:
         self._known: dict[str, tuple[Member, ...]] = {}
         self._nested = NestedFields(
             members=self._members,
-            core=self._core,
+            element_type=self._element_type,
             max_depth=MAX_DEPTH - 1,
             max_fields=MAX_FIELDS,
             max_breadth=MAX_BREADTH,
         )
 
     def fields(self, name: str, *, inputs: bool = False) -> tuple[Parameter, ...]:
-        """The fields of an operation's input or output; those of the first level come first within the limits.
+        """Return the fields of an operation's input or output; the limits cut nested fields before those of the first level.
 
-        :param inputs: whether they carry a location and may be required.
+        :param inputs: whether the fields keep their location and may be required.
         :raises DocumentError: when a shape is not defined.
         """
-        tops = self._members(name)
+        members = self._members(name)
         if not inputs:
-            tops = tuple(Member(replace(top, location="", required=False), shape) for top, shape in tops)
-        return tuple(self._nested.flatten(tops, frozenset({name})))
+            members = tuple(Member(replace(field, location="", required=False), shape) for field, shape in members)
+        return tuple(self._nested.flatten(members, frozenset({name})))
 
     def _shape(self, name: str) -> Mapping[str, Any]:
         shape = self._shapes.get(name)
@@ -106,28 +106,28 @@ class Shapes:
         type_, format_ = _TYPES.get(str(shape.get("type")), ("string", ""))
         if shape.get("document") is True:
             type_, format_ = "any", ""
-        valued = self._shape(str(shape["member"].get("shape"))) if _is_list(shape) else shape
+        enum_shape = self._shape(str(shape["member"].get("shape"))) if _is_list(shape) else shape
         documentation = member.get("documentation") or shape.get("documentation")
         return Parameter(
             name=name,
             type=type_,
             description=plain_documentation(documentation, _MEMBER_CHARS),
             required=required,
-            enum=tuple(map(str, as_list(valued.get("enum")))),
+            enum=tuple(map(str, as_list(enum_shape.get("enum")))),
             location=_LOCATIONS.get(str(member.get("location", "")), "body"),
             format=format_,
         )
 
-    def _core(self, name: str) -> tuple[str, str] | None:
-        step, seen = "", {name}
+    def _element_type(self, name: str) -> tuple[str, str] | None:
+        path, seen = "", {name}
         while True:
             shape = self._shape(name)
             type_ = shape.get("type")
-            held = shape.get("member") if _is_list(shape) else shape.get("value")
-            if type_ not in {"list", "map"} or not isinstance(held, Mapping):
-                return (step, name) if type_ == "structure" else None
-            step += "[]" if type_ == "list" else ".*"
-            name = str(held.get("shape"))
+            element = shape.get("member") if _is_list(shape) else shape.get("value")
+            if type_ not in {"list", "map"} or not isinstance(element, Mapping):
+                return (path, name) if type_ == "structure" else None
+            path += "[]" if type_ == "list" else ".*"
+            name = str(element.get("shape"))
             if name in seen:
                 return None
             seen.add(name)

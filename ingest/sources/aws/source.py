@@ -1,4 +1,4 @@
-"""The source ``aws.v1``: service models in the form that botocore ships, from a file or from the installed botocore."""
+"""The source ``aws.v1``: service models in the format of botocore, from a file or from the installed botocore."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AwsSource(Source):
     live_prefixes = (_LIVE,)
 
     def accepts(self, document: Document) -> bool:
-        """An ``aws:`` address, or JSON with metadata of a service, operations and shapes."""
+        """Whether it is an ``aws:`` address, or JSON with the metadata, operations and shapes of a service."""
         if not document.has_content:
             return document.address.startswith(self.live_prefixes)
         head = document.head if document.suffix == ".json" else ""
@@ -39,10 +39,10 @@ class AwsSource(Source):
         return isinstance(data, Mapping) and {"metadata", "operations", "shapes"} <= data.keys()
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Read the operations; for ``aws:*`` those of one service after the other, called ``service.Operation``.
+        """Yield one tool for each operation; for ``aws:*`` of all services, with the name ``service.Operation``.
 
-        :raises DocumentError: for a model without operations, an unknown service.
-        :raises MissingExtraError: for an address without the extra ``aws``.
+        :raises DocumentError: for a model without operations, or an unknown service.
+        :raises MissingExtraError: for an ``aws:`` address when botocore is not installed.
         """
         service = document.address.removeprefix(_LIVE)
         if document.has_content:
@@ -66,7 +66,7 @@ def _loader(address: str) -> Any:
 
 
 def _installed(service: str, address: str) -> Any:
-    """The newest model of a service; with a loader of its own, since a loader keeps all that it has loaded."""
+    """Return the newest model of a service. Each call has a new loader, because a loader caches everything it loads."""
     loader = _loader(address)
     from botocore.exceptions import DataNotFoundError
 

@@ -1,1 +1,1 @@
-"""JSON Schema as flat parameters: references, combinations, nested fields."""
+"""Convert JSON Schema to flat parameters: references, combinations, nested fields."""

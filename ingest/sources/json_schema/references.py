@@ -1,7 +1,7 @@
-"""Resolve a ``$ref`` in the same document or in a file beside it, with the ``referencing`` library.
+"""Resolve a ``$ref`` in the same document or in another file, with the ``referencing`` library.
 
-Only files are read, and only inside the folder that the user named: a document can neither make egotools fetch from the network
-nor read files elsewhere on the disk.
+Only files inside the folder that the user gave are read. So a document cannot make egotools fetch from the network or read other
+files of the disk.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["References"]
 
 
 class References:
-    """The references of one document.
+    """Resolver of the references of one document.
 
-    :meth:`lookup` takes the text of a ``$ref`` and gives what it stands for; each file is read once.
+    :meth:`lookup` takes the text of a ``$ref`` and returns its target; each file is read once.
     """
 
     def __init__(self, document: Document) -> None:
@@ -38,10 +38,10 @@ class References:
         self._resolver = registry.with_resource(self._base, own).resolver(base_uri=self._base)
 
     def lookup(self, ref: str) -> Mapping[str, Any]:
-        """What ``ref`` stands for.
+        """Return the object that ``ref`` refers to.
 
-        :raises DocumentError: when it leads nowhere, to something that is no object, or out of the folder; the subject has
-            the line where it is written.
+        :raises DocumentError: when the target does not exist, is no object, or is outside the folder; the subject has
+            the line of the reference.
         """
         found = self._found.get(ref)
         if found is None:
@@ -50,14 +50,14 @@ class References:
             except (Unresolvable, NoSuchResource, Unretrievable, ValueError) as error:
                 raise self._dangling(ref, _cause(error)) from error
             if not isinstance(contents, Mapping):
-                raise self._dangling(ref, "what it names is no object")
+                raise self._dangling(ref, "its target is no object")
             found = self._found[ref] = contents
         return found
 
     def resolve(self, node: Any) -> Mapping[str, Any]:
-        """``node`` itself, or what it refers to when it is a reference; an empty object for anything else.
+        """Return ``node``, or its target when it is a reference; an empty object when that is no object.
 
-        :raises DocumentError: as :meth:`lookup`, and for references that go round in a circle.
+        :raises DocumentError: as :meth:`lookup`, and for cyclic references.
         """
         seen: set[str] = set()
         while isinstance(node, Mapping) and isinstance(ref := node.get("$ref"), str):
@@ -74,8 +74,8 @@ class References:
 
     def _line_of(self, ref: str) -> str:
         text = self._document.text
-        at = text.find(ref)
-        return f"{self._document.address}:{text.count(chr(10), 0, at) + 1}" if at >= 0 else self._document.address
+        start = text.find(ref)
+        return f"{self._document.address}:{text.count(chr(10), 0, start) + 1}" if start >= 0 else self._document.address
 
     def _retrieve(self, uri: str) -> Resource[Any]:
         if uri not in self._files:
@@ -99,7 +99,7 @@ class References:
 
 
 def _cause(error: BaseException) -> str:
-    """The sentence of the DocumentError at the bottom of a chain of library errors, or empty."""
+    """Return the problem of the first DocumentError in a chain of causes, or an empty text."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, DocumentError):
@@ -109,7 +109,7 @@ def _cause(error: BaseException) -> str:
 
 
 def _with_absolute_references(node: Any, base: str, done: set[int]) -> Any:
-    """Write the references of another file in full, so that they mean the same wherever its schemas are looked at."""
+    """Make the references in another file absolute, so that they resolve from every document."""
     if id(node) in done:
         return node
     done.add(id(node))

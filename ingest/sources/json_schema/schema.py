@@ -1,8 +1,8 @@
-"""JSON Schema to parameters: nested fields by dotted path, a list's items with ``[]``, a map's values with ``*``.
+"""Flatten a JSON Schema to parameters: nested fields by dotted path, a list's items with ``[]``, a map's values with ``*``.
 
-One set of functions for every format that describes values by JSON Schema (OpenAPI, MCP, function definitions, discovery
-documents). Cycles are cut where they close; what lies deeper than :data:`MAX_DEPTH` or beyond :data:`MAX_FIELDS` is left out,
-the shallow fields staying.
+All formats with JSON Schema use these functions (OpenAPI, MCP, function definitions, discovery documents). A recursive type is
+not opened inside itself. Fields deeper than :data:`MAX_DEPTH` are left out, and the deepest first when there are more than
+:data:`MAX_FIELDS`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ontology.tool import Parameter
 
 __all__ = ["MAX_BREADTH", "MAX_DEPTH", "MAX_FIELDS", "Fields", "flatten", "flatten_schema", "local_lookup"]
 
-#: Levels of nesting that are followed; ``a.b[].c.d`` is four deep.
+#: Maximum nesting; ``a.b[].c.d`` has four levels.
 MAX_DEPTH = 4
-#: Fields taken from one object.
+#: Maximum number of fields of one object.
 MAX_BREADTH = 60
-#: Fields taken from one body or answer.
+#: Maximum number of fields of one input or output schema.
 MAX_FIELDS = 120
 
 _MAX_VISITS = 5_000
@@ -32,7 +32,7 @@ _MAX_VISITS = 5_000
 class Fields:
     """The fields of a schema.
 
-    :param cut: whether the limits left some out.
+    :param cut: whether fields are missing because of the limits.
     """
 
     parameters: tuple[Parameter, ...] = ()
@@ -40,8 +40,8 @@ class Fields:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A field waiting to be written: where it is, its schema, and the ``$ref``s that led there."""
+class _PendingField:
+    """A field in the queue: its position, name and schema, and the ``$ref``s on the path to it."""
 
     order: tuple[int, ...]
     name: str
@@ -57,12 +57,12 @@ def flatten_schema(
     location: str = "",
     output: bool = False,
 ) -> tuple[Parameter, ...]:
-    """The fields of a schema as parameters, in the schema's order.
+    """Return the fields of a schema as parameters, in the schema's order.
 
-    :param lookup: what a ``$ref`` stands for; without one, references into ``schema`` itself (``#/$defs/…``) are followed.
-    :param location: where an HTTP request carries the fields.
+    :param lookup: returns the target of a ``$ref``; without one, references into ``schema`` itself (``#/$defs/…``) are resolved.
+    :param location: location of the fields in an HTTP request.
     :param output: whether these are outputs (``writeOnly`` is left out) or inputs (``readOnly`` is left out).
-    :raises DocumentError: when a reference leads nowhere.
+    :raises DocumentError: when a reference cannot be resolved.
     """
     return flatten(schema, lookup=lookup, location=location, output=output).parameters
 
@@ -76,42 +76,42 @@ def flatten(
     required: bool = True,
     root: str = "",
 ) -> Fields:
-    """As :func:`flatten_schema`, saying also whether anything was cut.
+    """As :func:`flatten_schema`, but also return whether fields were cut.
 
-    :param required: whether the value as a whole must be given.
-    :param root: name of a value that is no object (``result`` or ``body`` unless given).
+    :param required: whether the caller must give the whole value.
+    :param root: name of a value that is no object; by default ``result`` for an output, ``body`` for an input.
     """
     lookup = lookup or local_lookup(schema)
     required = required and not output  # no caller has to give an output
     top = view_of(schema, lookup)
-    queue: deque[_Place] = deque()
+    queue: deque[_PendingField] = deque()
     cut = False
     done: list[tuple[tuple[int, ...], Parameter]] = []
     if top.properties or top.values is not None or top.type in {"object", "any", "null"}:
-        cut = _descend(queue, _Place((), "", schema, required, frozenset()), top, lookup, output=output)
+        cut = _descend(queue, _PendingField((), "", schema, required, frozenset()), top, lookup, output=output)
     elif top.is_list and _item_view(top, lookup).properties:
-        cut = _descend(queue, _Place((), "", schema, required, frozenset()), top, lookup, output=output)
+        cut = _descend(queue, _PendingField((), "", schema, required, frozenset()), top, lookup, output=output)
     else:
-        queue.append(_Place((0,), root or ("result" if output else "body"), schema, required, frozenset()))
+        queue.append(_PendingField((0,), root or ("result" if output else "body"), schema, required, frozenset()))
     visits = 0
     while queue and len(done) < MAX_FIELDS and visits < _MAX_VISITS:
-        place = queue.popleft()
+        pending = queue.popleft()
         visits += 1
-        view = view_of(place.schema, lookup)
+        view = view_of(pending.schema, lookup)
         if (view.write_only if output else view.read_only) or view.type == "null":
             continue
-        done.append((place.order, _parameter(place, view, lookup, location)))
-        if place.refs & view.refs:  # the type holds itself: it is named once and not opened again
+        done.append((pending.order, _parameter(pending, view, lookup, location)))
+        if pending.refs & view.refs:  # a recursive type: it is listed once and not opened again
             continue
-        cut |= _descend(queue, place, view, lookup, output=output)
+        cut |= _descend(queue, pending, view, lookup, output=output)
     done.sort(key=lambda pair: pair[0])
     return Fields(parameters=tuple(parameter for _, parameter in done), cut=cut or bool(queue))
 
 
 def local_lookup(schema: Any) -> Lookup:
-    """Follow ``#/…`` references inside one schema.
+    """Return a function that resolves ``#/…`` references inside one schema.
 
-    :raises DocumentError: (the returned function) when a reference leads nowhere or out of the schema.
+    It raises DocumentError when a reference cannot be resolved or points outside the schema.
     """
 
     def lookup(ref: str) -> Mapping[str, Any]:
@@ -126,44 +126,44 @@ def local_lookup(schema: Any) -> Lookup:
     return lookup
 
 
-def _descend(queue: deque[_Place], place: _Place, view: View, lookup: Lookup, *, output: bool) -> bool:
-    """Queue the fields inside a field; True when some had to be left out."""
-    prefix, refs = place.name, place.refs | view.refs
+def _descend(queue: deque[_PendingField], pending: _PendingField, view: View, lookup: Lookup, *, output: bool) -> bool:
+    """Add the nested fields of a field to the queue; return whether some were left out."""
+    prefix, refs = pending.name, pending.refs | view.refs
     while view.is_list or (view.values is not None and not view.properties):
         prefix += "[]" if view.is_list else f"{'.' if prefix else ''}*"
         view = _item_view(view, lookup) if view.is_list else view_of(view.values, lookup)
         if refs & view.refs:
             return False
         refs |= view.refs
-    children = list(_children(view, prefix, place))
+    children = list(_children(view, prefix, pending))
     if not children:
         return False
-    depth = len(place.order) + 1
+    depth = len(pending.order) + 1
     if depth > MAX_DEPTH:
         return True
     for index, (name, schema, required) in enumerate(children[:MAX_BREADTH]):
-        queue.append(_Place((*place.order, index), name, schema, required, refs))
+        queue.append(_PendingField((*pending.order, index), name, schema, required, refs))
     return len(children) > MAX_BREADTH
 
 
-def _children(view: View, prefix: str, place: _Place) -> Iterator[tuple[str, Any, bool]]:
+def _children(view: View, prefix: str, pending: _PendingField) -> Iterator[tuple[str, Any, bool]]:
     dot = f"{prefix}." if prefix else ""
     for name, schema in view.properties.items():
         if name.strip():
-            yield f"{dot}{name}", schema, place.required and name in view.required and "*" not in prefix
+            yield f"{dot}{name}", schema, pending.required and name in view.required and "*" not in prefix
 
 
 def _item_view(view: View, lookup: Lookup) -> View:
     return view_of(view.items if view.items is not None else {}, lookup)
 
 
-def _parameter(place: _Place, view: View, lookup: Lookup, location: str) -> Parameter:
+def _parameter(pending: _PendingField, view: View, lookup: Lookup, location: str) -> Parameter:
     item = _item_view(view, lookup) if view.is_list else view
     return Parameter(
-        name=place.name,
+        name=pending.name,
         type=view.type,
         description=plain(view.description or item.description if view.is_list else view.description),
-        required=place.required,
+        required=pending.required,
         enum=view.enum or (item.enum if view.is_list else ()),
         location=location,
         format=view.format,

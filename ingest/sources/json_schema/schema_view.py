@@ -1,4 +1,4 @@
-"""One level of a JSON Schema, with its references followed and its ``allOf``, ``oneOf`` and ``anyOf`` merged into it."""
+"""One level of a JSON Schema, with its references resolved and its ``allOf``, ``oneOf`` and ``anyOf`` merged."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _MAX_PARTS = 500
 
 @dataclass(slots=True, kw_only=True)
 class View:
-    """What a schema states about its value, one level deep.
+    """The statements of a schema about its value, on one level.
 
-    :param types: ``string``, ``integer``, …; empty where the schema states none.
-    :param properties: schema by field name, in the schema's order.
+    :param types: ``string``, ``integer``, …; empty where the schema has none.
+    :param properties: map from field name to schema, in the schema's order.
     :param items: schema of a list's items, or None.
     :param values: schema of a map's values, or None.
-    :param refs: the ``$ref``s that name what this is (not those of the several types that an ``allOf`` extends).
+    :param refs: the ``$ref``s of this type; not those of several types that an ``allOf`` combines.
     """
 
     types: list[str] = field(default_factory=list)
@@ -42,12 +42,12 @@ class View:
 
     @property
     def is_list(self) -> bool:
-        """Whether the value is a list (and nothing else that has fields)."""
+        """Whether the value is a list without fields of its own."""
         return not self.properties and (self.items is not None or self.types == ["array"])
 
     @property
     def type(self) -> str:
-        """The type in one word; several are joined by ``|`` (without ``null``), ``any`` where none is stated."""
+        """The type; several types are joined by ``|`` (without ``null``); ``any`` where the schema has none."""
         named = [type_ for type_ in self.types if type_ != "null"]
         if named:
             return "|".join(named)
@@ -61,28 +61,28 @@ class View:
 
 
 def view_of(schema: Any, lookup: Lookup) -> View:
-    """The view of a schema.
+    """Return the view of a schema.
 
-    :raises DocumentError: when a reference leads nowhere, or the schema is merged from more than 500 parts.
+    :raises DocumentError: when a reference cannot be resolved, or the schema is merged from more than 500 parts.
     """
     return _Merger(lookup).view(schema, frozenset())
 
 
 def dangling_reference(ref: str, *, subject: str, why: str = "") -> DocumentError:
-    """The error for a ``$ref`` that leads nowhere.
+    """Return the error for a ``$ref`` that cannot be resolved.
 
     :param why: the cause, or empty.
     """
     return DocumentError(
-        f"the reference {ref!r} leads nowhere" + (f" ({why})" if why else ""),
+        f"the reference {ref!r} cannot be resolved" + (f" ({why})" if why else ""),
         subject=subject,
-        remedy="Define what it names, or correct it",
+        remedy="Define its target, or correct it",
         reason="dangling-ref",
     )
 
 
 class _Merger:
-    """Merges the parts of one schema and counts them."""
+    """Merger of the parts of one schema; it counts them."""
 
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
@@ -103,7 +103,7 @@ class _Merger:
         parts = as_list(schema.get("allOf"))
         for part in parts:
             inner = self.view(part, refs)
-            if len(parts) > 1:  # what extends a type is not that type: it may be opened inside it
+            if len(parts) > 1:  # a combined type is another type than its parts, so it may be opened inside them
                 inner.refs = refs
             _merge_all(view, inner)
         branches = [self.view(part, refs) for key in ("oneOf", "anyOf") for part in as_list(schema.get(key))]
@@ -112,7 +112,7 @@ class _Merger:
 
 
 def _own(schema: Mapping[str, Any], refs: frozenset[str]) -> View:
-    """What the schema itself states, without its references and parts."""
+    """Return the view of the schema without its references and parts."""
     type_ = schema.get("type")
     items = schema.get("items")
     if items is None and as_list(schema.get("prefixItems")):
@@ -145,19 +145,19 @@ def _enum(schema: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _merge_all(view: View, part: View) -> None:
-    """``allOf``: the part holds too; what the view states itself comes first."""
+    """Merge a part of ``allOf`` into the view; the view's own statements have priority."""
     view.types = view.types or part.types
     _merge_scalars(view, part)
     for name, schema in part.properties.items():
-        mine = view.properties.get(name)
-        view.properties[name] = schema if mine is None or mine == schema else {"allOf": [mine, schema]}
+        existing = view.properties.get(name)
+        view.properties[name] = schema if existing is None or existing == schema else {"allOf": [existing, schema]}
     view.required |= part.required
     view.read_only |= part.read_only
     view.write_only |= part.write_only
 
 
 def _merge_any(view: View, branches: list[View]) -> None:
-    """``oneOf``, ``anyOf``: the union of the branches' fields; only fields that each branch requires are required."""
+    """Merge ``oneOf`` or ``anyOf``: all fields of all branches; a field is required when each branch requires it."""
     if not branches:
         return
     types = [type_ for branch in branches for type_ in ([branch.type] if branch.type != "any" else [])]
@@ -165,8 +165,8 @@ def _merge_any(view: View, branches: list[View]) -> None:
         view.types = list(dict.fromkeys(name for type_ in types for name in type_.split("|")))
     for branch in branches:
         for name, schema in branch.properties.items():
-            mine = view.properties.get(name)
-            view.properties[name] = schema if mine is None or mine == schema else {"anyOf": [mine, schema]}
+            existing = view.properties.get(name)
+            view.properties[name] = schema if existing is None or existing == schema else {"anyOf": [existing, schema]}
     if all(branch.enum for branch in branches):
         view.enum = view.enum or tuple(dict.fromkeys(value for branch in branches for value in branch.enum))
     for branch in branches:

@@ -1,4 +1,4 @@
-"""The document format of the Model Context Protocol: a saved list of tools, or a live server."""
+"""Reader of tools of the Model Context Protocol: a saved list of tools, or a live server."""
 
 from ingest.sources.mcp.source import McpSource
 

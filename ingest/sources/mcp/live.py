@@ -1,4 +1,4 @@
-"""Ask a live MCP server for its tools, over stdio or streamable HTTP, through the official SDK (extra ``mcp``)."""
+"""List the tools of a live MCP server over stdio or streamable HTTP, with the official SDK (extra ``mcp``)."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from ontology.errors import DocumentError, MissingExtraError
 
 __all__ = ["MAX_PAGES", "TIMEOUT_S", "list_tools"]
 
-#: Seconds that a server has to start and to list all its tools.
+#: Timeout in seconds to start a server and to list all its tools.
 TIMEOUT_S = 60.0
-#: Pages that are asked for; a server that has more is taken to go in circles.
+#: Maximum number of pages; a server with more is assumed to repeat its pages without end.
 MAX_PAGES = 1_000
 
 
 class ListedTools(NamedTuple):
-    """What a server lists: its name, or empty, and its tools as the protocol writes them."""
+    """The name of a server, or empty, and its tools in the JSON form of the protocol."""
 
     server: str
     tools: list[dict[str, Any]]
 
 
 def list_tools(address: str, *, timeout_s: float = TIMEOUT_S) -> ListedTools:
-    """The tools of the server at ``mcp:COMMAND …`` or ``mcp+http(s)://…``.
+    """Return the tools of the server at ``mcp:COMMAND …`` or ``mcp+http(s)://…``.
 
     :param timeout_s: seconds for the whole exchange.
     :raises DocumentError: when the server cannot be started or reached, fails, is too slow, or gives no valid answer.
     :raises MissingExtraError: when the SDK is not installed, or is older than the high-level client.
     """
     try:
-        from mcp import Client  # noqa: F401 - to see whether it is installed
+        from mcp import Client  # noqa: F401 - to check that it is installed
     except ImportError as error:
         raise MissingExtraError(address, extra="mcp") from error
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
@@ -41,7 +41,7 @@ def list_tools(address: str, *, timeout_s: float = TIMEOUT_S) -> ListedTools:
             return run_async(_list(address, log, timeout_s))
         except DocumentError:
             raise
-        except Exception as error:  # the SDK, its HTTP client and the process each raise errors of their own
+        except Exception as error:  # the SDK, its HTTP client and the process raise errors of different classes
             raise _failure(address, error, log, timeout_s) from error
 
 
@@ -67,7 +67,7 @@ async def _list(address: str, log: IO[str], timeout_s: float) -> ListedTools:
 
 
 def _server(address: str, log: IO[str]) -> Any:
-    """What the SDK's client connects to; the standard error of a server on stdio goes to ``log``."""
+    """Return the connection argument of the SDK's client; a stdio server writes its standard error to ``log``."""
     if address.startswith(("mcp+http://", "mcp+https://")):
         return address.removeprefix("mcp+")
     from mcp import StdioServerParameters, stdio_client
@@ -88,14 +88,14 @@ def _failure(address: str, error: Exception, log: IO[str], timeout_s: float) -> 
     while isinstance(cause, BaseExceptionGroup):
         cause = cause.exceptions[0]
     log.seek(0)
-    words = [line.strip() for line in log if line.strip()]
-    said = f"; it wrote: {words[-1][:300]}" if words else ""
+    lines = [line.strip() for line in log if line.strip()]
+    server_output = f"; it wrote: {lines[-1][:300]}" if lines else ""
     if isinstance(cause, TimeoutError):
-        problem = f"the MCP server did not list its tools within {timeout_s:g} s{said}"
+        problem = f"the MCP server did not list its tools within {timeout_s:g} s{server_output}"
     elif isinstance(cause, FileNotFoundError):
         problem = "the MCP server cannot be started: there is no such command"
     else:
-        problem = f"the MCP server cannot be asked for its tools: {_one_line(cause)}{said}"
+        problem = f"the MCP server cannot list its tools: {_one_line(cause)}{server_output}"
     return DocumentError(problem, subject=address, remedy="Start it by hand and read its output")
 
 

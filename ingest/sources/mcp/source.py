@@ -18,7 +18,7 @@ from ontology.tool import Tool
 __all__ = ["McpSource"]
 
 _SCHEMA = re.compile(r"""["']?inputSchema["']?\s*:""")
-_MAYBE = re.compile(r"""["']?(?:tools|jsonrpc|name)["']?\s*:""")
+_POSSIBLE_KEY = re.compile(r"""["']?(?:tools|jsonrpc|name)["']?\s*:""")
 _HINTS = {
     "readOnlyHint": "read_only",
     "destructiveHint": "destructive",
@@ -34,43 +34,43 @@ class McpSource(Source):
     live_prefixes = ("mcp:", "mcp+http://", "mcp+https://")
 
     def accepts(self, document: Document) -> bool:
-        """A live address, or JSON (YAML, JSONL) with tools that have an ``inputSchema``, also wrapped in JSON-RPC answers."""
+        """Whether it is a live address, or JSON (YAML, JSONL) of tools with an ``inputSchema``, also inside JSON-RPC responses."""
         if not document.has_content:
             return document.address.startswith(self.live_prefixes)
         if document.suffix in LINE_SUFFIXES:
             return bool(_SCHEMA.search(document.head)) or '"jsonrpc"' in document.head
-        if document.suffix not in DATA_SUFFIXES or not _MAYBE.search(document.head):
+        if document.suffix not in DATA_SUFFIXES or not _POSSIBLE_KEY.search(document.head):
             return False
         data = document.data_or_none
         rows = _page(data, None).tools
-        if not rows:  # an empty list tells no format unless its envelope does
+        if not rows:  # an empty list is of this format only inside a JSON-RPC response
             return rows is not None and isinstance(data, Mapping) and "result" in data
         return any(isinstance(row, Mapping) and "inputSchema" in row for row in rows)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Read the tools, in the server's order.
+        """Yield the tools in the server's order.
 
         :raises DocumentError: when the file cannot be parsed, or the server cannot be started or reached, fails or is too slow.
-        :raises MissingExtraError: for a live server without the extra ``mcp``.
+        :raises MissingExtraError: for a live server when the SDK is not installed.
         """
         service, pages = _pages(document)
         cursor: Any = None
-        for place, page in pages:
+        for location, page in pages:
             if isinstance(page, RejectedRecord):
                 yield page
                 continue
             rows, cursor = _page(page, cursor)
             if rows is None:
-                yield _unusable(place, page)
+                yield _unusable(location, page)
             for index, row in enumerate(rows or ()):
-                yield _tool(row, f"{place}#{index + 1}", service)
+                yield _tool(row, f"{location}#{index + 1}", service)
         if cursor:
             detail = "The list goes on after its last page (nextCursor); save the following pages too."
             yield RejectedRecord(document.address, "missing-page", detail)
 
 
 def _pages(document: Document) -> tuple[str, Iterable[Row]]:
-    """The name of the server where it is known, and the answers to ``tools/list``."""
+    """Return the name of the server, or empty, and the responses to ``tools/list``."""
     if not document.has_content:
         from ingest.sources.mcp.live import list_tools
 
@@ -82,14 +82,14 @@ def _pages(document: Document) -> tuple[str, Iterable[Row]]:
 
 
 class _Page(NamedTuple):
-    """The tools of a page (None when it has no place for them) and the cursor of the page after it."""
+    """The tools of a page (None when it is no page of tools) and the cursor of the next page."""
 
     tools: list[Any] | None
     cursor: Any
 
 
 def _page(page: Any, cursor: Any) -> _Page:
-    """Read a page; it may also be a list of pages, as JSON-RPC batches them."""
+    """Parse a page, or a list of pages (a JSON-RPC batch)."""
     if isinstance(page, list):
         if not any(isinstance(part, Mapping) and ("result" in part or "tools" in part) for part in page):
             return _Page(page, cursor)
@@ -109,28 +109,28 @@ def _page(page: Any, cursor: Any) -> _Page:
     return _Page([] if "method" in page else None, cursor)  # requests and notifications in a recorded exchange
 
 
-def _unusable(place: str, page: Any) -> RejectedRecord:
+def _unusable(location: str, page: Any) -> RejectedRecord:
     error = as_mapping(page).get("error")
     if isinstance(error, Mapping):
-        return RejectedRecord(place, "rpc-error", f"The server answered: {error.get('message')}.")
-    return RejectedRecord(place, "wrong-type", "It is neither a tool nor an answer to tools/list.")
+        return RejectedRecord(location, "rpc-error", f"The server answered: {error.get('message')}.")
+    return RejectedRecord(location, "wrong-type", "It is neither a tool nor an answer to tools/list.")
 
 
-def _tool(row: Any, place: str, service: str) -> Tool | RejectedRecord:
+def _tool(row: Any, location: str, service: str) -> Tool | RejectedRecord:
     if not isinstance(row, Mapping):
-        return RejectedRecord(place, "wrong-type", "A tool must be an object.")
+        return RejectedRecord(location, "wrong-type", "A tool must be an object.")
     name = as_text(row.get("name")).strip()
     if not name:
-        return RejectedRecord(place, "no-name", "The tool has no name; give it one.")
-    place = f"{place.rpartition('#')[0]}#{name}"
+        return RejectedRecord(location, "no-name", "The tool has no name; give it one.")
+    location = f"{location.rpartition('#')[0]}#{name}"
     for key in ("inputSchema", "outputSchema"):
         if not isinstance(row.get(key, {}), (Mapping, type(None))):
-            return RejectedRecord(place, "wrong-type", f"Its {key} must be an object.")
+            return RejectedRecord(location, "wrong-type", f"Its {key} must be an object.")
     try:
         inputs = flatten(row["inputSchema"]) if row.get("inputSchema") else Fields()
         outputs = flatten(row["outputSchema"], output=True) if row.get("outputSchema") else Fields()
     except DocumentError as error:
-        return RejectedRecord.of_error(place, error)
+        return RejectedRecord.of_error(location, error)
     cut = [field for field, fields in (("parameters", inputs), ("returns", outputs)) if fields.cut]
     return Tool(
         id=name,
@@ -143,17 +143,17 @@ def _tool(row: Any, place: str, service: str) -> Tool | RejectedRecord:
 
 
 def _metadata(row: Mapping[str, Any], service: str) -> dict[str, Any]:
-    """Title and hints; a hint that is not given is not guessed."""
+    """Return title and hints; a hint that is missing gets no default value."""
     annotations = as_mapping(row.get("annotations"))
     metadata: dict[str, Any] = {
-        word: annotations[hint] for hint, word in _HINTS.items() if isinstance(annotations.get(hint), bool)
+        key: annotations[hint] for hint, key in _HINTS.items() if isinstance(annotations.get(hint), bool)
     }
     title = as_text(row.get("title")).strip() or as_text(annotations.get("title")).strip()
     if title:
         metadata["title"] = title
     if service:
         metadata["service"] = service
-    # `_meta` is the protocol's place for additions of a server: its plain values are metadata like any other.
+    # `_meta` has extensions of the server; its texts, numbers and booleans are metadata too.
     for key, value in as_mapping(row.get("_meta")).items():
         if isinstance(value, (str, int, float, bool)) and "/" not in str(key):
             metadata.setdefault(str(key), value)

@@ -1,4 +1,4 @@
-"""The document format of OData v2 and v4 services: EDMX and CSDL."""
+"""Reader of OData v2 and v4 services: EDMX and CSDL documents."""
 
 from ingest.sources.odata.source import ODataSource
 

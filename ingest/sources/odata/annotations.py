@@ -1,4 +1,4 @@
-"""Annotations of CSDL (terms of vocabularies on types, properties, sets and operations) as plain JSON-like values."""
+"""Parse CSDL annotations (vocabulary terms on types, properties, sets and operations) to JSON-like values."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 from xml.etree.ElementTree import Element
 
-__all__ = ["Notes", "annotate", "inline_notes", "tag_of", "vocabularies"]
+__all__ = ["Annotations", "inline_annotations", "tag_of", "target_annotations", "vocabularies"]
 
-Notes: TypeAlias = Mapping[str, Any]
-"""Value by term, the term as vocabulary and name: ``Core.Description``, ``Capabilities.InsertRestrictions``."""
+Annotations: TypeAlias = Mapping[str, Any]
+"""Map from term to value; a term is vocabulary and name: ``Core.Description``, ``Capabilities.InsertRestrictions``."""
 
 _VERSION = re.compile(r"[vV]\d+")
 _TEXTS = ("String", "PropertyPath", "NavigationPropertyPath", "Path", "EnumMember", "Int", "Decimal", "AnnotationPath")
 
 
 def tag_of(element: Element) -> str:
-    """The tag without its namespace; empty for a comment."""
+    """Return the tag without its namespace; empty for a comment."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def vocabularies(root: Element) -> dict[str, str]:
-    """The vocabulary namespace by the alias that the document gives it (``<edmx:Include Alias=…>``)."""
+    """Map from alias to vocabulary namespace (``<edmx:Include Alias=… Namespace=…>``)."""
     return {
         element.get("Alias", ""): element.get("Namespace", "")
         for element in root.iter()
@@ -31,21 +31,21 @@ def vocabularies(root: Element) -> dict[str, str]:
     }
 
 
-def annotate(
+def target_annotations(
     schemas: Iterable[Element], qualify: Callable[[str], str], aliases: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
-    """The annotations that are written apart from their targets, by qualified target."""
+    """Map from qualified target to the annotations in ``Annotations`` elements, which are outside their targets."""
     found: dict[str, dict[str, Any]] = {}
     for schema in schemas:
         for group in schema:
             if tag_of(group) == "Annotations" and not group.get("Qualifier"):
                 target = _target(group.get("Target", ""), qualify)
-                found.setdefault(target, {}).update(inline_notes(group, aliases))
+                found.setdefault(target, {}).update(inline_annotations(group, aliases))
     return found
 
 
-def inline_notes(element: Element, aliases: Mapping[str, str]) -> dict[str, Any]:
-    """The annotations inside an element; those with a qualifier are for special clients and left out."""
+def inline_annotations(element: Element, aliases: Mapping[str, str]) -> dict[str, Any]:
+    """Map from term to value of the annotations inside an element; those with a qualifier, for special clients, are left out."""
     return {
         _term(child.get("Term", ""), aliases): _value(child)
         for child in element
@@ -54,7 +54,7 @@ def inline_notes(element: Element, aliases: Mapping[str, str]) -> dict[str, Any]
 
 
 def _target(target: str, qualify: Callable[[str], str]) -> str:
-    """``alias.op(alias.T, Edm.String)/p`` with every alias resolved and one space after each comma."""
+    """Return ``alias.op(alias.T, Edm.String)/p`` with every alias resolved and one space after each comma."""
     head, bracket, rest = target.partition("(")
     if not bracket:
         first, slash, path = target.partition("/")
@@ -65,14 +65,14 @@ def _target(target: str, qualify: Callable[[str], str]) -> str:
 
 
 def _term(term: str, aliases: Mapping[str, str]) -> str:
-    """``Org.OData.Core.V1.Description`` and ``Core.Description`` are both ``Core.Description``."""
+    """Return the short form of a term: ``Core.Description`` for ``Org.OData.Core.V1.Description``."""
     prefix, _, name = term.rpartition(".")
     parts = [part for part in aliases.get(prefix, prefix).split(".") if not _VERSION.fullmatch(part)]
     return f"{parts[-1]}.{name}" if parts else name
 
 
 def _value(element: Element) -> Any:
-    """The value of an annotation or a property of a record; a bare annotation is a tag: true."""
+    """Return the value of an annotation or of a record's property; true for an annotation without a value."""
     for name in _TEXTS:
         if (text := element.get(name)) is not None:
             return text

@@ -1,4 +1,4 @@
-"""Associations of OData v2: what the other end of a navigation property is, and in which set it is found."""
+"""Associations of OData v2: the target type and the target entity set of a navigation property."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Associations:
         self._types = _by_name(schemas, "EntityType")
 
     def navigation(self, element: Element) -> Navigation | None:
-        """A navigation property by its association, without its name; None where it has none (v4)."""
+        """Return a navigation property without its name; None where it has no association (v4)."""
         association = self._associations.get(self._qualify(element.get("Relationship", "")))
         if association is None:
             return None
@@ -43,7 +43,7 @@ class Associations:
         )
 
     def target_sets(self, container: Element) -> dict[str, dict[str, str]]:
-        """Entity set → navigation property → the set that it leads to."""
+        """Map from entity set and navigation property to the target entity set."""
         targets: dict[tuple[str, str, str], str] = {}
         for element in children_of(container, "AssociationSet"):
             name = self._qualify(element.get("Association", ""))
@@ -61,7 +61,7 @@ class Associations:
         return found
 
     def _lineage(self, name: str) -> Iterator[Element]:
-        """The type and those it inherits from; a cycle is cut."""
+        """Yield the type and its base types; a cycle ends the list."""
         seen: set[str] = set()
         while name in self._types and name not in seen:
             seen.add(name)

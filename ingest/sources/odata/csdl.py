@@ -1,11 +1,11 @@
-"""What an OData service says of itself, as small values: types, sets, operations."""
+"""The data model of an OData service description: types, entity sets, operations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ingest.sources.odata.annotations import Notes
+from ingest.sources.odata.annotations import Annotations
 
 __all__ = ["EntitySet", "Navigation", "Operation", "Property", "Service", "StructuredType"]
 
@@ -15,7 +15,7 @@ class Property:
     """A property of a type, or a parameter of an operation.
 
     :param type: qualified, ``Edm.String``, ``Collection(NS.Address)``.
-    :param required: whether a value must be given when it is created or called.
+    :param required: whether creation of the entity, or the call, needs a value.
     """
 
     name: str
@@ -29,12 +29,12 @@ class Property:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Navigation:
-    """A navigation property: the road from one entity to another.
+    """A navigation property: a link from one entity to another.
 
-    :param type: qualified name of the type it leads to.
-    :param many: whether it leads to a collection.
-    :param contained: whether its entities live under this one and nowhere else.
-    :param pairs: (own property, property of the other end) that the referential constraint makes equal.
+    :param type: qualified name of the target type.
+    :param many: whether the target is a collection.
+    :param contained: whether the target entities exist only inside this entity (``ContainsTarget``).
+    :param pairs: (own property, property of the target) that the referential constraint makes equal.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Navigation:
     many: bool = False
     contained: bool = False
     pairs: tuple[tuple[str, str], ...] = ()
-    notes: Notes = field(default_factory=dict)
+    annotations: Annotations = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructuredType:
-    """An entity type or a complex type, as written: what it inherits is not in it."""
+    """An entity type or a complex type, without inherited members."""
 
     name: str
     base: str = ""
@@ -56,14 +56,14 @@ class StructuredType:
     navigations: tuple[Navigation, ...] = ()
     label: str = ""
     description: str = ""
-    notes: Notes = field(default_factory=dict)
+    annotations: Annotations = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntitySet:
     """An entity set or a singleton.
 
-    :param bindings: target set by the name of a navigation property.
+    :param bindings: map from navigation property to its target set.
     """
 
     name: str
@@ -72,15 +72,15 @@ class EntitySet:
     label: str = ""
     description: str = ""
     bindings: Mapping[str, str] = field(default_factory=dict)
-    notes: Notes = field(default_factory=dict)
+    annotations: Annotations = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """A function import, a function or an action.
 
-    :param binding: type of the first parameter of a bound operation, or empty.
-    :param returns: type of the answer, or empty.
+    :param binding: type of the binding parameter (the first) of a bound operation, or empty.
+    :param returns: return type, or empty.
     """
 
     name: str
@@ -93,12 +93,12 @@ class Operation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """All that one EDMX document says.
+    """The content of one EDMX document.
 
     :param namespace: of the schema that has the entity container, else of the first schema.
-    :param enums: member names by qualified enum type.
-    :param aliases: underlying type by qualified type definition.
-    :param nameless: how many elements were passed over because they have no ``Name``.
+    :param enums: map from qualified enum type to its member names.
+    :param aliases: map from qualified type definition to its underlying type.
+    :param nameless: number of elements that are left out because they have no ``Name``.
     """
 
     namespace: str

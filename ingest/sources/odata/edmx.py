@@ -1,7 +1,7 @@
-"""EDMX/CSDL, OData's description of a service (v2 and v4), parsed into one :class:`~ingest.sources.odata.csdl.Service`.
+"""Parse EDMX/CSDL, the service description of OData v2 and v4, to a :class:`~ingest.sources.odata.csdl.Service`.
 
-The versions write the same things in different places (v2: associations, ``sap:`` attributes, function imports; v4: bindings,
-annotations, actions).
+The two versions describe the same facts by different elements (v2: associations, ``sap:`` attributes, function imports; v4:
+bindings, annotations, actions).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from ingest.sources.document import Document
-from ingest.sources.odata.annotations import Notes, annotate, inline_notes, tag_of, vocabularies
+from ingest.sources.odata.annotations import Annotations, inline_annotations, tag_of, target_annotations, vocabularies
 from ingest.sources.odata.associations import Associations
 from ingest.sources.odata.csdl import EntitySet, Navigation, Operation, Property, Service, StructuredType
 from ingest.sources.odata.fields import is_collection, item_type
@@ -35,7 +35,7 @@ __all__ = ["parse_edmx"]
 def parse_edmx(document: Document) -> Service:
     """Parse an EDMX or CSDL document.
 
-    :raises DocumentError: invalid XML (with its line), entity declarations, no schema in it.
+    :raises DocumentError: for invalid XML (with its line), a DOCTYPE or entity declaration, or a document without a schema.
     """
     if not document.content.strip():
         raise DocumentError("the file is empty", subject=document.address, reason="empty")
@@ -61,7 +61,7 @@ def _invalid_xml(fault: str, subject: str, remedy: str = "") -> DocumentError:
 
 
 class _Parser:
-    """Builds a Service out of the schemas; it lives for one call of :func:`parse_edmx`."""
+    """Parser of the schemas of one document."""
 
     def __init__(self, root: Element, schemas: list[Element]) -> None:
         self.schemas = schemas
@@ -69,11 +69,11 @@ class _Parser:
         self.namespaces = {schema.get("Alias", ""): schema.get("Namespace", "") for schema in schemas}
         self.namespaces.pop("", None)
         self.vocabularies = vocabularies(root)
-        self.notes = annotate(schemas, self.qualify, self.vocabularies)
+        self.annotations = target_annotations(schemas, self.qualify, self.vocabularies)
         self.associations = Associations(schemas, self.qualify)
 
     def qualify(self, name: str) -> str:
-        """A name with its schema alias replaced by the namespace, also inside ``Collection(…)``."""
+        """Return a name with its schema alias replaced by the namespace, also inside ``Collection(…)``."""
         if name.startswith("Collection(") and name.endswith(")"):
             return f"Collection({self.qualify(name[11:-1].strip())})"
         prefix, dot, last = name.rpartition(".")
@@ -94,7 +94,7 @@ class _Parser:
             for element, full in self._qualified(schema, "Function", "Action"):
                 operations.setdefault(full, []).append(element)
         containers = [(s, c) for s in self.schemas for c in children_of(s, "EntityContainer")]
-        home = containers[0][0] if containers else self.schemas[0]
+        main_schema = containers[0][0] if containers else self.schemas[0]
         bound = [
             self._operation(element, full)
             for full, overloads in operations.items()
@@ -103,7 +103,7 @@ class _Parser:
         ]
         imports = [i for schema, c in containers for i in self._imports(c, schema, operations)]
         return Service(
-            namespace=home.get("Namespace", ""),
+            namespace=main_schema.get("Namespace", ""),
             types=types,
             enums=enums,
             aliases=aliases,
@@ -113,7 +113,7 @@ class _Parser:
         )
 
     def _qualified(self, schema: Element, *tags: str) -> Iterator[tuple[Element, str]]:
-        """The elements of a schema with their qualified names."""
+        """Return the elements of a schema with their qualified names."""
         namespace = schema.get("Namespace", "")
         return ((element, f"{namespace}.{name}") for element, name in self._named(schema, *tags))
 
@@ -125,11 +125,11 @@ class _Parser:
             else:
                 self.nameless += 1
 
-    def _notes(self, element: Element, target: str) -> Notes:
-        return {**self.notes.get(target, {}), **inline_notes(element, self.vocabularies)}
+    def _annotations(self, element: Element, target: str) -> Annotations:
+        return {**self.annotations.get(target, {}), **inline_annotations(element, self.vocabularies)}
 
     def _type(self, element: Element, full: str) -> StructuredType:
-        notes = self._notes(element, full)
+        annotations = self._annotations(element, full)
         keys = (ref.get("Name", "") for key in children_of(element, "Key") for ref in children_of(key, "PropertyRef"))
         return StructuredType(
             name=full,
@@ -139,16 +139,16 @@ class _Parser:
             navigations=tuple(
                 self._navigation(e, f"{full}/{n}") for e, n in self._named(element, "NavigationProperty")
             ),
-            label=label_of(element, notes),
-            description=describe(element, notes),
-            notes=notes,
+            label=label_of(element, annotations),
+            description=describe(element, annotations),
+            annotations=annotations,
         )
 
     def _property(self, element: Element, target: str) -> Property:
-        notes = self._notes(element, target)
-        permissions = str(notes.get("Core.Permissions", ""))
-        fixed = notes.get("Core.Computed") is True or permissions.endswith(("/Read", "/None"))
-        label, description = label_of(element, notes), describe(element, notes)
+        annotations = self._annotations(element, target)
+        permissions = str(annotations.get("Core.Permissions", ""))
+        fixed = annotations.get("Core.Computed") is True or permissions.endswith(("/Read", "/None"))
+        label, description = label_of(element, annotations), describe(element, annotations)
         if description.lower().startswith(label.lower()):
             label = ""
         return Property(
@@ -157,15 +157,15 @@ class _Parser:
             required=not flag_of(element, "Nullable") and element.get("DefaultValue") is None and not fixed,
             description=": ".join(text for text in (label, description) if text),
             creatable=sap_flag(element, "creatable") and not fixed,
-            updatable=sap_flag(element, "updatable") and not fixed and notes.get("Core.Immutable") is not True,
+            updatable=sap_flag(element, "updatable") and not fixed and annotations.get("Core.Immutable") is not True,
             filterable=sap_flag(element, "filterable"),
         )
 
     def _navigation(self, element: Element, target: str) -> Navigation:
-        name, notes = target.rpartition("/")[2], self._notes(element, target)
+        name, annotations = target.rpartition("/")[2], self._annotations(element, target)
         associated = self.associations.navigation(element)
         if associated is not None:
-            return replace(associated, name=name, notes=notes)
+            return replace(associated, name=name, annotations=annotations)
         type_ = self.qualify(element.get("Type", ""))
         pairs = (
             (constraint.get("Property", ""), constraint.get("ReferencedProperty", ""))
@@ -177,14 +177,14 @@ class _Parser:
             many=is_collection(type_),
             contained=flag_of(element, "ContainsTarget", default=False),
             pairs=tuple(pair for pair in pairs if all(pair)),
-            notes=notes,
+            annotations=annotations,
         )
 
     def _sets(self, container: Element, schema: Element) -> Iterator[EntitySet]:
-        joined = self.associations.target_sets(container)
+        target_sets = self.associations.target_sets(container)
         for element, name in self._named(container, "EntitySet", "Singleton"):
             type_ = self.qualify(element.get("EntityType") or element.get("Type") or "")
-            notes = self._notes(element, f"{schema.get('Namespace')}.{container.get('Name')}/{name}")
+            annotations = self._annotations(element, f"{schema.get('Namespace')}.{container.get('Name')}/{name}")
             bindings = {
                 b.get("Path", ""): b.get("Target", "") for b in children_of(element, "NavigationPropertyBinding")
             }
@@ -192,41 +192,41 @@ class _Parser:
                 name=name,
                 type=type_,
                 singleton=tag_of(element) == "Singleton",
-                label=label_of(element, notes),
-                description=describe(element, notes),
-                bindings={**joined.get(name, {}), **bindings},
-                notes={**notes, **sap_restrictions(element)},
+                label=label_of(element, annotations),
+                description=describe(element, annotations),
+                bindings={**target_sets.get(name, {}), **bindings},
+                annotations={**annotations, **sap_restrictions(element)},
             )
 
     def _operation(self, element: Element, full: str, name: str = "") -> Operation:
         parameters = list(self._named(element, "Parameter"))
         bound = flag_of(element, "IsBound", default=False) and bool(parameters)
         types = ", ".join(self.qualify(p.get("Type", "")) for p, _ in parameters)
-        notes = self._notes(element, f"{full}({types})") or self.notes.get(full, {})
+        annotations = self._annotations(element, f"{full}({types})") or self.annotations.get(full, {})
         function = tag_of(element) == "Function"
         return Operation(
             name=name or full.rpartition(".")[2],
             method="GET" if function else "POST",
             parameters=tuple(
-                self._argument(p, n, by_default=function, target=f"{full}({types})/{n}") for p, n in parameters[bound:]
+                self._argument(p, n, required=function, target=f"{full}({types})/{n}") for p, n in parameters[bound:]
             ),
             binding=self.qualify(parameters[0][0].get("Type", "")) if bound else "",
-            returns=self._returned(element),
-            description=describe(element, notes) or label_of(element, notes),
+            returns=self._return_type(element),
+            description=describe(element, annotations) or label_of(element, annotations),
         )
 
-    def _returned(self, element: Element) -> str:
-        return next((self.qualify(each.get("Type", "")) for each in children_of(element, "ReturnType")), "")
+    def _return_type(self, element: Element) -> str:
+        return next((self.qualify(child.get("Type", "")) for child in children_of(element, "ReturnType")), "")
 
-    def _argument(self, element: Element, name: str, *, by_default: bool, target: str) -> Property:
-        """A parameter; ``by_default``: whether one that may be null is required too."""
-        notes = self._notes(element, target)
-        needed = by_default or not flag_of(element, "Nullable")
+    def _argument(self, element: Element, name: str, *, required: bool, target: str) -> Property:
+        """Return a parameter; ``required``: whether it is required even when it may be null."""
+        annotations = self._annotations(element, target)
+        required = required or not flag_of(element, "Nullable")
         return Property(
             name=name,
             type=self.qualify(element.get("Type", "Edm.String")),
-            required=needed and "Core.OptionalParameter" not in notes,
-            description=describe(element, notes) or label_of(element, notes),
+            required=required and "Core.OptionalParameter" not in annotations,
+            description=describe(element, annotations) or label_of(element, annotations),
         )
 
     def _imports(
@@ -235,18 +235,17 @@ class _Parser:
         for element, name in self._named(container, "FunctionImport", "ActionImport"):
             target = self.qualify(element.get("Function") or element.get("Action") or "")
             if target:
-                yield from (self._operation(each, target, name) for each in operations.get(target, ()))
+                yield from (self._operation(overload, target, name) for overload in operations.get(target, ()))
                 continue
             full = f"{schema.get('Namespace')}.{container.get('Name')}/{name}"
-            notes = self._notes(element, full)
+            annotations = self._annotations(element, full)
             inputs = [p for p in self._named(element, "Parameter") if p[0].get("Mode", "In") != "Out"]
             yield Operation(
                 name=name,
                 method=local_attribute(element, "HttpMethod") or "GET",
                 parameters=tuple(
-                    self._argument(p, n, by_default=p.get("Nullable") != "true", target=f"{full}/{n}")
-                    for p, n in inputs
+                    self._argument(p, n, required=p.get("Nullable") != "true", target=f"{full}/{n}") for p, n in inputs
                 ),
-                returns=self.qualify(element.get("ReturnType", "")) or self._returned(element),
-                description=describe(element, notes) or label_of(element, notes),
+                returns=self.qualify(element.get("ReturnType", "")) or self._return_type(element),
+                description=describe(element, annotations) or label_of(element, annotations),
             )

@@ -1,4 +1,4 @@
-"""Properties of OData types as parameters."""
+"""Convert properties of OData types to parameters."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ontology.tool import Parameter
 
 __all__ = ["MAX_FIELDS", "ServiceTypes", "is_collection", "item_type", "key_parameter"]
 
-#: Fields taken of one answer or one body.
+#: Maximum number of fields of one input or output.
 MAX_FIELDS = 150
-#: Levels of complex types below an entity's own properties that are opened.
+#: Maximum nesting of complex types below an entity's own properties.
 MAX_DEPTH = 3
 
 _PRIMITIVES = {
@@ -44,7 +44,7 @@ _OPEN = frozenset({"Edm.ComplexType", "Edm.EntityType", "Edm.Untyped", "Edm.Prim
 
 
 def item_type(name: str) -> str:
-    """``Collection(X)`` as ``X``."""
+    """Return the item type of a collection type: ``X`` for ``Collection(X)``; another type is returned unchanged."""
     return name.removeprefix("Collection(").removesuffix(")").strip()
 
 
@@ -54,9 +54,9 @@ def is_collection(name: str) -> bool:
 
 
 class ServiceTypes:
-    """The types of one service: what they inherit, their keys, and their fields by dotted path.
+    """The types of one service: base types, keys, and fields by dotted path.
 
-    Every method that looks up a type raises DocumentError when it is not defined.
+    Every method that looks up a type raises DocumentError when the type is not defined.
     """
 
     def __init__(self, service: Service) -> None:
@@ -64,34 +64,34 @@ class ServiceTypes:
         self._lineages: dict[str, tuple[StructuredType, ...]] = {}
         self._nested = NestedFields(
             members=lambda name: self._members(self.properties(name)),
-            core=self._core,
+            element_type=self._element_type,
             max_depth=MAX_DEPTH,
             max_fields=MAX_FIELDS,
         )
 
     def lineage(self, name: str) -> tuple[StructuredType, ...]:
-        """The type and all that it inherits from, itself first; a cycle is cut."""
+        """Return the type and its base types, the type first; a cycle ends the list."""
         if name not in self._lineages:
             found: dict[str, StructuredType] = {}
-            at = name
-            while (at or not found) and at not in found and at not in _OPEN:
-                if at not in self.service.types:
-                    raise _undefined(at)
-                found[at] = self.service.types[at]
-                at = found[at].base
+            current = name
+            while (current or not found) and current not in found and current not in _OPEN:
+                if current not in self.service.types:
+                    raise _undefined(current)
+                found[current] = self.service.types[current]
+                current = found[current].base
             self._lineages[name] = tuple(found.values())
         return self._lineages[name]
 
     def properties(self, name: str) -> list[Property]:
-        """All properties, inherited ones first; a later one of the same name replaces the earlier."""
+        """Return all properties, inherited ones first; a later property replaces an earlier one of the same name."""
         return list({p.name: p for type_ in reversed(self.lineage(name)) for p in type_.properties}.values())
 
     def navigations(self, name: str) -> list[Navigation]:
-        """All navigation properties, inherited ones first."""
+        """Return all navigation properties, inherited ones first."""
         return list({n.name: n for type_ in reversed(self.lineage(name)) for n in type_.navigations}.values())
 
     def keys(self, name: str) -> list[Property]:
-        """The key properties; in v4 they may be paths into complex properties, which are then taken as text."""
+        """Return the key properties; a v4 key that is a path into a complex property has the type ``Edm.String``."""
         names = next((type_.keys for type_ in self.lineage(name) if type_.keys), ())
         known = {p.name: p for p in self.properties(name)}
         return [known.get(key) or Property(name=key, type="Edm.String", required=True) for key in names]
@@ -99,17 +99,17 @@ class ServiceTypes:
     def parameters(
         self, properties: Sequence[Property], *, prefix: str = "", location: str = "", required: bool = False
     ) -> tuple[Parameter, ...]:
-        """Properties and the fields inside them, at most :data:`MAX_FIELDS`; the properties come first within the limit.
+        """Return properties and their nested fields, at most :data:`MAX_FIELDS`; the limit cuts nested fields first.
 
         :param required: whether properties that must not be null are required.
         """
-        tops = self._members(properties, prefix=prefix, location=location, required=required)
-        return tuple(self._nested.flatten(tops))
+        members = self._members(properties, prefix=prefix, location=location, required=required)
+        return tuple(self._nested.flatten(members))
 
     def parameter(
         self, property_: Property, *, prefix: str = "", location: str = "", required: bool = False
     ) -> Parameter:
-        """One property without the fields inside it."""
+        """Return one property without its nested fields."""
         many = is_collection(property_.type)
         type_, format_, enum = self._json_type(item_type(property_.type))
         return Parameter(
@@ -133,12 +133,12 @@ class ServiceTypes:
             Member(self.parameter(p, prefix=prefix, location=location, required=required), p.type) for p in properties
         ]
 
-    def _core(self, type_: str) -> tuple[str, str] | None:
+    def _element_type(self, type_: str) -> tuple[str, str] | None:
         name = item_type(type_)
         return ("[]" if is_collection(type_) else "", name) if name in self.service.types else None
 
     def _json_type(self, name: str) -> tuple[str, str, tuple[str, ...]]:
-        """JSON type, format and allowed values of a type that is no collection."""
+        """Return JSON type, format and allowed values of a type that is no collection."""
         if name in self.service.enums:
             return "string", "", self.service.enums[name]
         if name in self.service.aliases:
@@ -155,10 +155,10 @@ class ServiceTypes:
 
 
 def key_parameter(types: ServiceTypes, key: Property, name: str, noun: str) -> Parameter:
-    """A key of an entity as an input in the path.
+    """Return a key of an entity as an input in the path.
 
     :param name: the name of the input.
-    :param noun: what the entity is called, for keys without a description.
+    :param noun: name of the entity, used to describe a key without a description.
     """
     parameter = types.parameter(replace(key, required=True), location="path", required=True)
     return replace(parameter, name=name, description=parameter.description or f"{key.name} of the {noun}")

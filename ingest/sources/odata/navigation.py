@@ -1,4 +1,4 @@
-"""Navigation properties and referential constraints of an OData service as declared dependencies of its tools."""
+"""Convert navigation properties and referential constraints of an OData service to declared dependencies of its tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ontology.tool import Dependency, Tool
 __all__ = ["declared_dependencies"]
 
 
-class _Needed(NamedTuple):
+class _DependencyOf(NamedTuple):
     """A dependency and the id of the tool that has it."""
 
     tool: str
@@ -25,11 +25,11 @@ class _Needed(NamedTuple):
 def declared_dependencies(
     types: ServiceTypes, resources: Sequence[Resource], tools: Sequence[Tool]
 ) -> dict[str, tuple[Dependency, ...]]:
-    """The dependencies of each tool by its id: its own, then those that follow from navigation; only on tools that exist.
+    """Map from tool id to dependencies: the tool's own, then those from navigation properties; only on existing tools.
 
-    The tool that reads A depends on the one that reads B where A has a navigation property to B; a resource that A contains
-    already depends on A. A tool that creates the dependent end of a referential constraint needs the key of the other end,
-    which the query of that one finds.
+    The tool that reads A depends on the tool that reads B when A has a navigation property to B. Contained resources are left out:
+    they already depend on their owner. A tool that creates the dependent end of a referential constraint needs the key of the
+    principal end, so it depends on the query tool of that end.
     """
     known = {tool.id: tool for tool in tools}
     by_id = {resource.id: resource for resource in resources}
@@ -41,7 +41,7 @@ def declared_dependencies(
         for navigation in _navigations(types, resource):
             target = None if navigation.contained else _target(resource, navigation, by_id, only_sets)
             if target is not None:
-                for tool, dependency in _needed(resource, navigation, target, known):
+                for tool, dependency in _dependencies(resource, navigation, target, known):
                     found[tool].append(dependency)
     return {
         id_: tuple(dict.fromkeys(one for one in dependencies if one.tool in known and one.tool != id_))
@@ -62,7 +62,7 @@ def _target(
     by_id: Mapping[str, Resource],
     only_sets: Mapping[str, Resource],
 ) -> Resource | None:
-    """The resource that a navigation leads to: the one it is bound to, else the only set of that type."""
+    """Return the target resource of a navigation property: the bound one, else the only set of that type, else None."""
     bound = resource.bindings.get(navigation.name)
     if not bound:
         return only_sets.get(navigation.type)
@@ -71,25 +71,25 @@ def _target(
     return next((by_id[id_] for id_ in ids if id_ in by_id), None)
 
 
-def _needed(
+def _dependencies(
     resource: Resource, navigation: Navigation, target: Resource, known: Mapping[str, Tool]
-) -> Iterator[_Needed]:
+) -> Iterator[_DependencyOf]:
     reason = f"navigation {navigation.name}"
-    here, there = _reader(resource, known), _reader(target, known)
-    if here is not None and there is not None:
-        inputs = {parameter.name for parameter in here.parameters if parameter.required}
-        outputs = {output.name.removeprefix("value[]."): output.name for output in there.returns}
+    consumer, producer = _reader(resource, known), _reader(target, known)
+    if consumer is not None and producer is not None:
+        inputs = {parameter.name for parameter in consumer.parameters if parameter.required}
+        outputs = {output.name.removeprefix("value[]."): output.name for output in producer.returns}
         pairs = [(own, outputs[other]) for own, other in navigation.pairs if own in inputs and other in outputs]
         for own, output in pairs or [("", "")]:
-            yield _Needed(here.id, Dependency(tool=there.id, parameter=own, output=output, reason=reason))
+            yield _DependencyOf(consumer.id, Dependency(tool=producer.id, parameter=own, output=output, reason=reason))
     dependent, principal = (target, resource) if navigation.many else (resource, target)
     creation = known.get(f"create_{dependent.id}")
     fields = {parameter.name for parameter in creation.parameters} if creation else set()
     for pair in navigation.pairs:
         own, key = reversed(pair) if navigation.many else pair
         if creation is not None and own in fields:
-            query, output = f"query_{principal.id}", f"value[].{key}"
-            yield _Needed(creation.id, Dependency(tool=query, parameter=own, output=output, reason=reason))
+            dependency = Dependency(tool=f"query_{principal.id}", parameter=own, output=f"value[].{key}", reason=reason)
+            yield _DependencyOf(creation.id, dependency)
 
 
 def _reader(resource: Resource, known: Mapping[str, Tool]) -> Tool | None:

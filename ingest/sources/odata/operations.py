@@ -1,4 +1,4 @@
-"""Function imports, functions and actions of an OData service as tools."""
+"""Convert function imports, functions and actions of an OData service to tools."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["operation_tools"]
 def operation_tools(
     types: ServiceTypes, resources: Sequence[Resource], address: str
 ) -> Iterator[Tool | RejectedRecord]:
-    """One tool for each operation; overloads with the same binding are one tool that takes the inputs of all.
+    """Yield one tool for each operation; overloads with the same binding are one tool with the inputs of all.
 
-    A bound operation is called after the entity that it works on, ``message.reply``.
+    The id of a bound operation begins with its entity: ``message.reply``.
     """
     collections = _collections(resources)
     for id_, overloads in _overloads(types).items():
@@ -33,7 +33,7 @@ def operation_tools(
 
 
 def _short_names(types: ServiceTypes) -> dict[str, str]:
-    """Short name by qualified type; types of one short name keep the part of their namespaces that differs."""
+    """Map from qualified type to short name; types with the same short name keep the different part of their namespaces."""
     names = types.service.types
     counts = Counter(name.rpartition(".")[2] for name in names)
     namespaces = [name.split(".")[:-1] for name in names]
@@ -48,7 +48,7 @@ def _short_names(types: ServiceTypes) -> dict[str, str]:
 
 
 def _overloads(types: ServiceTypes) -> dict[str, list[Operation]]:
-    """The operations by the id of their tool."""
+    """Map from tool id to the overloads of the operation."""
     operations, short_names = types.service.operations, _short_names(types)
     single = {(o.binding, o.name) for o in operations if not is_collection(o.binding)}
     found: dict[str, list[Operation]] = {}
@@ -62,7 +62,7 @@ def _overloads(types: ServiceTypes) -> dict[str, list[Operation]]:
 
 
 def _collections(resources: Sequence[Resource]) -> dict[str, Resource]:
-    """The one collection where entities of a type are found: among the sets, else among the contained ones."""
+    """Map from type to the only collection of its entities: the only entity set, else the only contained collection."""
     found: dict[str, Resource] = {}
     for contained in (False, True):
         candidates = [r for r in resources if bool(r.owner) is contained and not r.single]
@@ -104,7 +104,7 @@ def _tool(types: ServiceTypes, id_: str, overloads: Sequence[Operation], collect
 
 
 def _inputs(overloads: Sequence[Operation]) -> list[Property]:
-    """The inputs of all overloads; one is required when each overload requires it."""
+    """Return the inputs of all overloads; an input is required when each overload requires it."""
     found: dict[str, Property] = {}
     for parameter in (p for operation in overloads for p in operation.parameters):
         found.setdefault(parameter.name, parameter)

@@ -1,8 +1,8 @@
 """The source ``odata.v1``: EDMX/CSDL documents of OData v2 and v4 services.
 
-An entity set gives ``query_S``, ``read_S``, ``create_S``, ``update_S`` and ``delete_S`` as its capabilities allow, a singleton
-``read_S`` and ``update_S``, and what these contain one level below the same as ``query_S_N``, …; operations give tools of their own
-(:mod:`ingest.sources.odata.operations`), navigation properties give dependencies (:mod:`ingest.sources.odata.navigation`).
+An entity set S has the tools ``query_S``, ``read_S``, ``create_S``, ``update_S`` and ``delete_S``, if its capabilities allow them; a
+singleton has ``read_S`` and ``update_S``; a contained collection N has ``query_S_N``, …. Operations are tools too
+(:mod:`ingest.sources.odata.operations`). Navigation properties become dependencies (:mod:`ingest.sources.odata.navigation`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ontology.tool import Parameter, Tool
 
 __all__ = ["ODataSource"]
 
-#: Properties by which a query tool offers to filter.
+#: Maximum number of properties that a query tool can filter by.
 MAX_FILTERS = 40
 
 _ROOT = re.compile(r"<(?:[\w.-]+:)?Edmx\b|<Schema\b[^>]*(?:schemas\.microsoft\.com/ado|docs\.oasis-open\.org/odata)")
@@ -37,19 +37,19 @@ class ODataSource(Source):
     name = "odata.v1"
 
     def accepts(self, document: Document) -> bool:
-        """A file ending in ``.edmx`` or ``.csdl``, or one that begins with an Edmx or an OData Schema element."""
+        """Whether the ending is ``.edmx`` or ``.csdl``, or the file begins with an Edmx or an OData Schema element."""
         if not document.has_content:
             return False
         return document.suffix in {".edmx", ".csdl"} or bool(_ROOT.search(document.head.replace("\0", "")))
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Read the tools of all sets, then those of the operations.
+        """Yield the tools of all entity sets, then those of the operations, then the rejected records of elements left out.
 
         :raises DocumentError: for XML that is invalid or declares entities, and XML without a schema.
         """
         service = parse_edmx(document)
         types = ServiceTypes(service)
-        resources, beyond = find_resources(types)
+        resources, left_out = find_resources(types)
         items: list[Tool | RejectedRecord] = []
         for resource in resources:
             items += _tools(types, resource, document.address)
@@ -60,7 +60,7 @@ class ODataSource(Source):
                 metadata = {**item.metadata, "service": service.namespace}
                 item = replace(item, depends_on=depends_on[item.id], metadata=metadata)
             yield item
-        for id_ in beyond:
+        for id_ in left_out:
             detail = "The document contains more nested collections than are read; this one has no tools."
             yield RejectedRecord(f"{document.address}#{id_}", "too-many-contained", detail)
         nameless = RejectedRecord(document.address, "no-name", "An element has no Name; it is left out.")
@@ -79,7 +79,7 @@ def _tools(types: ServiceTypes, resource: Resource, address: str) -> Iterator[To
 
 
 def _verbs(resource: Resource) -> Iterator[tuple[str, Callable[[ServiceTypes, Resource], Tool]]]:
-    """The operations that the capabilities of a resource allow."""
+    """Yield the verbs that the capabilities of a resource allow, with the functions that make their tools."""
     readable = resource.allows("ReadRestrictions", "Readable")
     by_key = resource.capability("ReadRestrictions", "ReadByKeyRestrictions")
     if readable and not resource.single:
@@ -111,7 +111,7 @@ def _read(types: ServiceTypes, resource: Resource) -> Tool:
         resource,
         "read",
         f"Read {one}{_of(resource)}",
-        parameters=(*resource.inputs, *_keys(types, resource), *_shape(types, resource)),
+        parameters=(*resource.inputs, *_keys(types, resource), *_projection_options(types, resource)),
         returns=types.parameters(types.properties(resource.type)),
     )
 
@@ -120,7 +120,7 @@ def _create(types: ServiceTypes, resource: Resource) -> Tool:
     properties = types.properties(resource.type)
     keys = [key.name for key in types.keys(resource.type)]
     body = [
-        # A single key is usually assigned by the server (a number, a GUID): it is optional.
+        # The server usually assigns a single key (a number, a GUID), so it is optional.
         replace(p, required=p.required and keys != [p.name])
         for p in properties
         if p.creatable
@@ -165,10 +165,10 @@ def _tool(
 ) -> Tool:
     subject = name_words(resource.name) if verb == "query" else _one(resource)
     label = "" if name_words(resource.label).lower() in text.lower() else resource.label
-    place = resource.path
+    path = resource.path
     if verb not in {"query", "create"} and not resource.single:
         keys = [p.name for p in parameters[len(resource.inputs) :] if p.location == "path"]
-        place += "(" + (f"{{{keys[0]}}}" if len(keys) == 1 else ",".join(f"{k}={{{k}}}" for k in keys)) + ")"
+        path += "(" + (f"{{{keys[0]}}}" if len(keys) == 1 else ",".join(f"{k}={{{k}}}" for k in keys)) + ")"
     return Tool(
         id="",
         name="",
@@ -181,23 +181,23 @@ def _tool(
             "entity_set": resource.id,
             "entity_type": resource.type,
             "method": _METHODS[verb],
-            "path": place,
+            "path": path,
             "tags": [resource.noun, *([resource.owner] if resource.owner else [])],
         },
     )
 
 
 def _plural(resource: Resource) -> str:
-    place = name_words(resource.name)
-    return f"{place} records" if place == resource.noun else place
+    name = name_words(resource.name)
+    return f"{name} records" if name == resource.noun else name
 
 
 def _one(resource: Resource) -> str:
-    """One entity, with its collection where the two have different names (*event of calendar view*)."""
-    noun, place = resource.noun, name_words(resource.name)
+    """Return the name of one entity, with its collection where the names differ (*event of calendar view*)."""
+    noun, name = resource.noun, name_words(resource.name)
     if resource.single:
-        return place
-    return noun if place.lower().startswith(noun.lower()[:-1]) else f"{noun} of {place}"
+        return name
+    return noun if name.lower().startswith(noun.lower()[:-1]) else f"{noun} of {name}"
 
 
 def _of(resource: Resource) -> str:
@@ -207,7 +207,7 @@ def _of(resource: Resource) -> str:
 
 
 def _without_taken(inputs: tuple[Parameter, ...], body: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
-    """Path inputs and body fields; of two with one name only that of the path."""
+    """Return path inputs and body fields, without body fields that have the name of a path input."""
     taken = {parameter.name for parameter in inputs}
     return (*inputs, *(parameter for parameter in body if parameter.name not in taken))
 
@@ -219,8 +219,8 @@ def _keys(types: ServiceTypes, resource: Resource) -> tuple[Parameter, ...]:
     return tuple(types.parameter(key, location="path", required=True) for key in keys)
 
 
-def _shape(types: ServiceTypes, resource: Resource) -> Iterator[Parameter]:
-    """The options that choose the properties and related entities of the answer."""
+def _projection_options(types: ServiceTypes, resource: Resource) -> Iterator[Parameter]:
+    """Yield the options that select the properties and related entities of the response."""
     if resource.allows("SelectSupport", "Supported"):
         yield _option("$select", "Properties to return, separated by commas")
     related = [navigation.name for navigation in types.navigations(resource.type)][:MAX_FILTERS]
@@ -240,7 +240,7 @@ def _options(types: ServiceTypes, resource: Resource, properties: list[Property]
         yield _option("$top", "How many records to return at most", "integer")
     if resource.capability("SkipSupported") is not False:
         yield _option("$skip", "How many records to pass over", "integer")
-    yield from _shape(types, resource)
+    yield from _projection_options(types, resource)
 
 
 def _option(name: str, description: str, type_: str = "string") -> Parameter:
@@ -248,7 +248,7 @@ def _option(name: str, description: str, type_: str = "string") -> Parameter:
 
 
 def _filterable(types: ServiceTypes, resource: Resource, properties: list[Property]) -> list[Property]:
-    """The plain properties that a filter may use."""
+    """Return the primitive properties that a filter may use."""
     if not resource.allows("FilterRestrictions", "Filterable"):
         return []
     excluded = resource.capability("FilterRestrictions", "NonFilterableProperties") or ()

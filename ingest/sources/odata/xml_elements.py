@@ -1,4 +1,4 @@
-"""Elements of an EDMX document, read by local names: the namespaces differ between versions of OData."""
+"""Access to elements of an EDMX document by local names, because OData versions have different XML namespaces."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from ingest.sources.odata.annotations import Notes, tag_of
+from ingest.sources.odata.annotations import Annotations, tag_of
 
 __all__ = ["children_of", "describe", "flag_of", "label_of", "local_attribute", "sap_flag", "sap_restrictions"]
 
@@ -21,38 +21,38 @@ _RESTRICTIONS = {
 
 
 def children_of(element: Element, *tags: str) -> Iterator[Element]:
-    """The child elements with one of the tags."""
+    """Yield the child elements with one of the tags."""
     return (child for child in element if tag_of(child) in tags)
 
 
 def flag_of(element: Element, name: str, default: bool = True) -> bool:
-    """A boolean attribute."""
+    """Return a boolean attribute, or ``default`` where it is missing."""
     value = element.get(name)
     return default if value is None else value.strip().lower() == "true"
 
 
 def sap_flag(element: Element, name: str) -> bool:
-    """A boolean attribute of SAP's, true unless it is given."""
+    """Return a boolean SAP attribute, true where it is missing."""
     return flag_of(element, f"{_SAP}{name}")
 
 
 def local_attribute(element: Element, name: str) -> str:
-    """An attribute by its local name, in any namespace (``m:HttpMethod``), or empty."""
+    """Return an attribute by its local name, in any namespace (``m:HttpMethod``), or empty."""
     return next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")
 
 
-def label_of(element: Element, notes: Notes) -> str:
-    """The label for people, or empty."""
-    return str(element.get(f"{_SAP}label") or notes.get("Common.Label") or "").strip()
+def label_of(element: Element, annotations: Annotations) -> str:
+    """Return the label, or empty."""
+    return str(element.get(f"{_SAP}label") or annotations.get("Common.Label") or "").strip()
 
 
-def describe(element: Element, notes: Notes) -> str:
-    """Quick info, descriptions and documentation, each once."""
+def describe(element: Element, annotations: Annotations) -> str:
+    """Join quick info, descriptions and documentation; equal texts appear once."""
     parts = [
         element.get(f"{_SAP}quickinfo"),
-        notes.get("Common.QuickInfo"),
-        notes.get("Core.Description"),
-        notes.get("Core.LongDescription"),
+        annotations.get("Common.QuickInfo"),
+        annotations.get("Core.Description"),
+        annotations.get("Core.LongDescription"),
         _documentation(element),
     ]
     texts = dict.fromkeys(" ".join(part.split()) for part in parts if isinstance(part, str) and part.strip())
@@ -60,7 +60,7 @@ def describe(element: Element, notes: Notes) -> str:
 
 
 def sap_restrictions(element: Element) -> dict[str, Any]:
-    """SAP's v2 attributes of an entity set as the capability annotations of v4."""
+    """Convert the SAP v2 attributes of an entity set to v4 capability annotations."""
     return {
         term: {key: sap_flag(element, attribute)}
         for attribute, (term, key) in _RESTRICTIONS.items()
@@ -69,7 +69,7 @@ def sap_restrictions(element: Element) -> dict[str, Any]:
 
 
 def _documentation(element: Element) -> str:
-    """The text of a v2 or v3 ``Documentation`` child."""
+    """Return the text of a v2 or v3 ``Documentation`` element."""
     texts = [
         " ".join("".join(part.itertext()).split())
         for documentation in children_of(element, "Documentation")

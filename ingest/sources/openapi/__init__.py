@@ -1,4 +1,4 @@
-"""The document format of OpenAPI 3.0 and 3.1 and of Swagger 2.0."""
+"""Reader of OpenAPI 3.x and Swagger 2.0 documents."""
 
 from ingest.sources.openapi.source import OpenApiSource
 

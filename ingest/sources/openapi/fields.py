@@ -16,7 +16,7 @@ from ontology.tool import Parameter
 
 __all__ = ["inputs_of", "outputs_of", "success_responses"]
 
-# Set by the protocol, not by the caller: OpenAPI says to ignore parameters of these names.
+# HTTP headers that the protocol sets, not the caller. OpenAPI requires that parameters with these names are ignored.
 _PROTOCOL_HEADERS = frozenset({"accept", "content-type", "authorization"})
 _LOCATIONS = frozenset({"path", "query", "header", "formData"})
 _JSON = re.compile(r"^application/json\b|\+json\b|^text/json\b", re.IGNORECASE)
@@ -24,9 +24,9 @@ _SUCCESS = re.compile(r"^2(\d\d|XX)$", re.IGNORECASE)
 
 
 def inputs_of(item: Mapping[str, Any], body: Mapping[str, Any], references: References) -> Fields:
-    """Inputs from path, query, header and body; cookies belong to the session, not to the caller.
+    """Return the inputs of path, query, header and body; cookies are left out, because the session sets them.
 
-    :raises DocumentError: when a reference leads nowhere or a parameter has no name.
+    :raises DocumentError: when a reference cannot be resolved or a parameter has no name.
     """
     parts = list(_inputs(item, body, references))
     parameters = dict.fromkeys(parameter for part in parts for parameter in part.parameters)
@@ -53,9 +53,9 @@ def _inputs(item: Mapping[str, Any], body: Mapping[str, Any], references: Refere
 
 
 def outputs_of(body: Mapping[str, Any], references: References) -> Fields:
-    """The fields of the success answer: the first of 200, 201, other 2xx, ``default`` that has a schema.
+    """Return the fields of the first success response (200, 201, other 2xx, ``default``) that has a schema.
 
-    :raises DocumentError: when a reference leads nowhere.
+    :raises DocumentError: when a reference cannot be resolved.
     """
     for _, response in success_responses(body, references):
         schema = response.get("schema") if "schema" in response else _media_schema(response)
@@ -65,9 +65,9 @@ def outputs_of(body: Mapping[str, Any], references: References) -> Fields:
 
 
 def success_responses(body: Mapping[str, Any], references: References) -> list[tuple[str, Mapping[str, Any]]]:
-    """The success answers by status, in the order of the statuses, ``default`` last.
+    """Return ``(status, response)`` of the success responses, sorted by status, ``default`` last.
 
-    :raises DocumentError: when a reference leads nowhere.
+    :raises DocumentError: when a reference cannot be resolved.
     """
     responses = as_mapping(body.get("responses"))
     by_code = {str(code): response for code, response in responses.items()}
@@ -93,14 +93,14 @@ def _parameter(name: str, location: str, parameter: Mapping[str, Any], reference
 
 
 def _without_flag(schema: Any) -> Any:
-    """A Swagger 2.0 parameter is its own schema, but its ``required`` is a flag, not a list of fields."""
+    """Remove the keys that are not of the schema: in Swagger 2.0 a parameter is its own schema, with a boolean ``required``."""
     if isinstance(schema, Mapping) and "in" in schema:
         return {key: value for key, value in schema.items() if key not in {"required", "name", "in"}}
     return schema
 
 
 def _body(schema: Any, holder: Mapping[str, Any], references: References) -> Fields:
-    """The fields of a request body; a body without fields is one input."""
+    """Return the fields of a request body; a body without fields is one input."""
     if not isinstance(schema, Mapping):
         return Fields()
     required = holder.get("required") is True
@@ -113,7 +113,7 @@ def _body(schema: Any, holder: Mapping[str, Any], references: References) -> Fie
 
 
 def _media_schema(holder: Mapping[str, Any]) -> Any:
-    """The schema of the JSON media type, else of the first media type that has one."""
+    """Return the schema of the JSON media type, else of the first media type with a schema, else None."""
     media = [
         (str(name), inner["schema"])
         for name, inner in as_mapping(holder.get("content")).items()

@@ -1,4 +1,4 @@
-"""OpenAPI ``links``: an output of one operation fills an input of another, so the other depends on the one."""
+"""OpenAPI ``links``: an output of one operation fills an input of a second, so the second depends on the first."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ __all__ = ["Links", "declared_links"]
 class Links:
     """The links of a document.
 
-    :param dependencies: id of the operation that has them → its dependencies.
-    :param rejected: the links that lead nowhere.
+    :param dependencies: map from operation id to the dependencies of the operation.
+    :param rejected: the links whose target does not exist.
     """
 
     dependencies: dict[str, list[Dependency]] = field(default_factory=dict)
@@ -32,13 +32,13 @@ class Links:
 
 
 def declared_links(operations: Sequence[Operation], references: References, address: str) -> Links:
-    """The links of all operations."""
+    """Return the links of all operations."""
     found = Links()
     by_id = {operation.id: operation.id for operation in operations}
-    by_place = {(operation.path, operation.method.lower()): operation.id for operation in operations}
+    by_path = {(operation.path, operation.method.lower()): operation.id for operation in operations}
     for operation in operations:
         for name, link in _links(operation, references):
-            target = by_id.get(str(link.get("operationId"))) or by_place.get(_place(link.get("operationRef")))
+            target = by_id.get(str(link.get("operationId"))) or by_path.get(_path_and_method(link.get("operationRef")))
             if target is None:
                 named = link.get("operationId") or link.get("operationRef") or "no operation"
                 problem = f"The link {name!r} names {named}, which this document does not have"
@@ -55,29 +55,29 @@ def _links(operation: Operation, references: References) -> Iterator[tuple[str, 
             for name, link in as_mapping(response.get("links")).items():
                 yield str(name), references.resolve(link)
     except DocumentError:
-        return  # the operation itself is rejected for it
+        return  # the same error rejects the operation
 
 
-def _place(ref: Any) -> tuple[str, str]:
-    """Path and method of an ``operationRef`` into this document (``#/paths/~1orders~1{id}/get``)."""
+def _path_and_method(ref: Any) -> tuple[str, str]:
+    """Parse path and method of an ``operationRef`` in this document (``#/paths/~1orders~1{id}/get``)."""
     match = re.fullmatch(r"#/paths/([^/]+)/([a-z]+)", ref) if isinstance(ref, str) else None
     return (_unescaped(match[1]), match[2]) if match else ("", "")
 
 
-def _dependencies(source: str, name: str, link: Mapping[str, Any]) -> Iterator[Dependency]:
-    reason = f"openapi link {name}"
+def _dependencies(source: str, link_name: str, link: Mapping[str, Any]) -> Iterator[Dependency]:
+    reason = f"openapi link {link_name}"
     filled = dict(as_mapping(link.get("parameters")))
     if isinstance(link.get("requestBody"), str):
         filled["body"] = link["requestBody"]
     if not filled:
         yield Dependency(tool=source, reason=reason)
     for parameter, expression in filled.items():
-        bare = re.sub(r"^(?:path|query|header|cookie)\.", "", str(parameter))
-        yield Dependency(tool=source, parameter=bare, output=_output(expression), reason=reason)
+        name = re.sub(r"^(?:path|query|header|cookie)\.", "", str(parameter))
+        yield Dependency(tool=source, parameter=name, output=_output(expression), reason=reason)
 
 
 def _output(expression: Any) -> str:
-    """The output that a runtime expression names: ``$response.body#/items/0/id`` is ``items[].id``."""
+    """Return the output of a runtime expression: ``items[].id`` for ``$response.body#/items/0/id``."""
     text = expression.strip("{}") if isinstance(expression, str) else ""
     if text.startswith("$response.header."):
         return text.removeprefix("$response.header.")
@@ -93,5 +93,5 @@ def _output(expression: Any) -> str:
 
 
 def _unescaped(part: str) -> str:
-    """One part of a JSON pointer in a URL."""
+    """Decode one part of a JSON pointer in a URL."""
     return unquote(part).replace("~1", "/").replace("~0", "~")

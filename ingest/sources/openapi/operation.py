@@ -11,10 +11,10 @@ __all__ = ["Operation"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One operation, where it stands in the document.
+    """One operation and its path item.
 
     :param method: in upper case.
-    :param item: the path item that holds it, resolved.
+    :param item: the path item that contains it, with references resolved.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""The source ``openapi.v1``: OpenAPI 3.x and Swagger 2.0, as YAML or JSON, from a file or a URL; an operation is a tool."""
+"""The source ``openapi.v1``: OpenAPI 3.x and Swagger 2.0, as YAML or JSON, from a file or a URL. Each operation is a tool."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ontology.tool import Dependency, Parameter, Tool
 __all__ = ["OpenApiSource"]
 
 _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"})
-# A document may hold only what others refer to.
+# A document without paths is valid when it has one of these keys: other documents can refer to it.
 _LIBRARY = ("components", "definitions", "webhooks", "parameters", "responses")
-_SIGN = re.compile(rb"[\"']?(?:openapi|swagger)[\"']?\s*:")
+_VERSION_KEY = re.compile(rb"[\"']?(?:openapi|swagger)[\"']?\s*:")
 _TEMPLATE = re.compile(r"\{([^{}/]+)\}")
 
 
@@ -33,11 +33,11 @@ class OpenApiSource(Source):
     name = "openapi.v1"
 
     def accepts(self, document: Document) -> bool:
-        """Whether the document has the key ``openapi`` or ``swagger`` at its top."""
+        """Whether the document has the top-level key ``openapi`` or ``swagger``."""
         if not document.has_content or not (document.is_url or document.suffix in DATA_SUFFIXES):
             return False
         try:
-            if not _SIGN.search(document.content):
+            if not _VERSION_KEY.search(document.content):
                 return False
         except DocumentError:
             return False
@@ -45,7 +45,7 @@ class OpenApiSource(Source):
         return isinstance(data, Mapping) and ("openapi" in data or "swagger" in data)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Read the operations; one whose references lead nowhere is rejected and the others are kept."""
+        """Yield one tool for each operation; an operation with an unresolved reference is rejected."""
         root: Mapping[str, Any] = document.data
         _check_version(root, document)
         references = References(document)
@@ -83,7 +83,7 @@ def _check_version(root: Mapping[str, Any], document: Document) -> None:
 def _operations(
     root: Mapping[str, Any], document: Document, references: References
 ) -> Iterator[Operation | RejectedRecord]:
-    """The operations in document order."""
+    """Yield the operations in document order."""
     for path, item in (root.get("paths") or {}).items():
         if not str(path).startswith("/"):
             continue
@@ -104,7 +104,7 @@ def _operations(
 
 
 def _id(body: Mapping[str, Any], method: str, path: str) -> str:
-    """The id that is given, else method and path: the two are unique in a document."""
+    """Return the ``operationId``, else method and path, which are unique in a document."""
     return as_text(body.get("operationId")).strip() or re.sub(r"[\W_]+", "_", f"{method.lower()}_{path}").strip("_")
 
 
@@ -135,7 +135,7 @@ def _rejected(subject: str, error: DocumentError) -> RejectedRecord:
 
 
 def _with_path_variables(path: str, parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
-    """Variables of the path that the document does not declare are inputs too."""
+    """Add the variables of the path that the document does not declare as parameters."""
     declared = {parameter.name for parameter in parameters if parameter.location == "path"}
     missing = [name for name in dict.fromkeys(_TEMPLATE.findall(path)) if name not in declared]
     return (*(Parameter(name=name, required=True, location="path") for name in missing), *parameters)
@@ -156,7 +156,7 @@ def _metadata(operation: Operation, root: Mapping[str, Any]) -> dict[str, Any]:
     }
     metadata = {key: value for key, value in metadata.items() if value}
     own_tags = [tag for tag in map(as_mapping, as_list(root.get("tags"))) if tag.get("name") in tags]
-    for holder in (body, operation.item, *own_tags, info, root):  # the nearest counts
+    for holder in (body, operation.item, *own_tags, info, root):  # the innermost value has priority
         for key, value in holder.items():
             if key.startswith("x-") and _is_plain(value):
                 metadata.setdefault(key.removeprefix("x-").replace("-", "_"), value)

@@ -1,4 +1,4 @@
-"""Python callables as tools: type hints and docstrings."""
+"""Reader of Python callables: type hints and docstrings."""
 
 from ingest.sources.python.source import PythonSource
 

@@ -1,7 +1,7 @@
-"""Docstrings in the styles of Google, NumPy and Sphinx: description, parameters and return value.
+"""Parse docstrings in the styles of Google, NumPy and Sphinx: description, parameters and return value.
 
-The library docstring-parser reads 77 of 584 functions of numpy, networkx and others otherwise; most often it loses the text of
-several return values.
+The library docstring-parser gives another result for 77 of 584 functions of numpy, networkx and others; most often it loses the
+text of several return values.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _RETURN_TYPE = re.compile(r"^[\w\[\], .|]{1,80}:\s+(?=\S)")
 
 @dataclass(slots=True, kw_only=True)
 class Docstring:
-    """A docstring taken apart.
+    """A parsed docstring; texts without markup.
 
-    :param description: everything before the first section.
-    :param parameters: description by name.
+    :param description: the text before the first section.
+    :param parameters: map from parameter name to its description.
     """
 
     description: str = ""
@@ -54,13 +54,13 @@ class Docstring:
 
 
 def parse_docstring(text: str | None) -> Docstring:
-    """Take a docstring apart; what has no known section is all description."""
+    """Parse a docstring; without a known section, the whole text is the description."""
     lines = inspect.cleandoc(text or "").splitlines()
     sections = _sections(lines)
     found = Docstring(description=plain("\n".join(sections.pop("", []))))
     for name, body in sections.items():
         if name == ":":
-            _read_sphinx(body, found)
+            _parse_sphinx(body, found)
         elif name in _PARAMETERS:
             found.parameters.update(_items(body))
         elif name in _RETURNS:
@@ -69,7 +69,7 @@ def parse_docstring(text: str | None) -> Docstring:
 
 
 def _sections(lines: list[str]) -> dict[str, list[str]]:
-    """Lines by section; the description under an empty name, Sphinx fields under a colon."""
+    """Map from section to its lines; the description has an empty name, Sphinx fields have the name ``:``."""
     sections: dict[str, list[str]] = {"": []}
     current = ""
     for index, line in enumerate(lines):
@@ -95,18 +95,18 @@ def _heading(line: str, following: str) -> str:
 
 
 def _items(body: list[str]) -> dict[str, str]:
-    """Entries of a section: each begins at the smallest indent, its text goes on deeper."""
+    """Parse the entries of a section: each begins at the smallest indent; deeper lines continue it."""
     filled = [line for line in body if line.strip()]
     indent = min((len(line) - len(line.lstrip()) for line in filled), default=0)
     texts: dict[str, list[str]] = {}
     current: list[str] = []
     for line in filled:
-        bare = line.strip()
+        stripped = line.strip()
         if len(line) - len(line.lstrip()) > indent:
-            current.append(bare)
-        elif google := _GOOGLE_ITEM.match(bare) if indent else None:
+            current.append(stripped)
+        elif google := _GOOGLE_ITEM.match(stripped) if indent else None:
             current = texts.setdefault(google["name"], [google["text"]])
-        elif numpy := _NUMPY_ITEM.match(bare):
+        elif numpy := _NUMPY_ITEM.match(stripped):
             current = []
             for name in numpy["names"].split(","):
                 texts[name.strip().lstrip("*")] = current
@@ -114,14 +114,14 @@ def _items(body: list[str]) -> dict[str, str]:
 
 
 def _returns(body: list[str]) -> str:
-    """The words about the return value; a type before them (a NumPy line of its own, a Google prefix) is left out."""
+    """Return the description of the return value without its type (a separate line in NumPy style, a prefix in Google style)."""
     filled = [line for line in body if line.strip()]
     if len(filled) > 1 and filled[0] == filled[0].lstrip() and filled[1] != filled[1].lstrip():
         filled = filled[1:]
     return plain(_RETURN_TYPE.sub("", "\n".join(line.strip() for line in filled)))
 
 
-def _read_sphinx(body: list[str], found: Docstring) -> None:
+def _parse_sphinx(body: list[str], found: Docstring) -> None:
     fields: list[tuple[str, str, list[str]]] = []
     for line in body:
         match = _SPHINX.match(line)

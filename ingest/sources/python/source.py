@@ -1,4 +1,4 @@
-"""Python callables by ``python:module:name``, or all public functions of ``python:module``."""
+"""The source ``python.v1``: one callable of ``python:module:name``, or all public functions of ``python:module``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 from ingest.sources.document import Document
 from ingest.sources.json_schema.schema import flatten
 from ingest.sources.python.docstrings import Docstring, parse_docstring
-from ingest.sources.python.type_hints import definitions_on_top, schema_of
+from ingest.sources.python.type_hints import schema_of, with_top_level_definitions
 from ingest.sources.source import RejectedRecord, Source
 from ontology.errors import DocumentError
 from ontology.tool import Parameter, Tool
@@ -28,7 +28,7 @@ _VARIABLE = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_K
 
 
 class PythonSource(Source):
-    """Callables of an importable module; importing runs the module, so it is done only for what the user names."""
+    """Callables of an importable module. An import runs the module, so only modules that the user names are imported."""
 
     name = "python.v1"
     live_prefixes = (_SCHEME,)
@@ -38,9 +38,9 @@ class PythonSource(Source):
         return not document.has_content and document.address.startswith(self.live_prefixes)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Read the named callable, or each public function that the module defines.
+        """Yield one tool for the named callable, or for each public function of the module.
 
-        :raises DocumentError: when the module cannot be imported, or has no such callable.
+        :raises DocumentError: when the module cannot be imported, or has no callable of this name.
         """
         module_name, _, name = document.address.removeprefix(_SCHEME).partition(":")
         module = _import(module_name.strip(), document.address)
@@ -57,7 +57,7 @@ def _import(name: str, address: str) -> ModuleType:
     try:
         with _current_folder_importable():
             return importlib.import_module(name)
-    except (Exception, SystemExit) as error:  # importing runs code that may fail in any way
+    except (Exception, SystemExit) as error:  # the imported code may raise any error
         raise DocumentError(
             f"the module cannot be imported: {type(error).__name__}: {' '.join(str(error).split())}",
             subject=address,
@@ -68,7 +68,7 @@ def _import(name: str, address: str) -> ModuleType:
 
 @contextmanager
 def _current_folder_importable() -> Iterator[None]:
-    """As ``python -m`` does; an installed command has its own folder first instead."""
+    """Put the current folder on the import path, as ``python -m`` does; an installed command does not have it there."""
     folder = os.getcwd()
     if folder in sys.path or "" in sys.path:
         yield
@@ -96,7 +96,7 @@ def _named(module: ModuleType, name: str, address: str) -> list[tuple[str, Calla
 
 
 def _public(module: ModuleType) -> list[tuple[str, Callable[..., Any]]]:
-    """The functions of ``__all__``, else those defined in the module whose names have no underscore in front."""
+    """Return the functions of ``__all__``, else the functions defined in the module whose names begin without underscore."""
     declared = getattr(module, "__all__", None)
     names = list(declared) if declared is not None else [name for name in vars(module) if not name.startswith("_")]
     found = [(name, getattr(module, name, None)) for name in names]
@@ -108,19 +108,19 @@ def _public(module: ModuleType) -> list[tuple[str, Callable[..., Any]]]:
 
 
 def _tool(id_: str, function: Callable[..., Any], module: ModuleType) -> Tool:
-    """One callable as a tool.
+    """Convert a callable to a tool.
 
-    :raises ValueError: when it has no signature that Python can tell (some built-in functions).
+    :raises ValueError: when Python cannot determine its signature (some built-in functions).
     """
     signature = inspect.signature(function)
     hints = _hints(function)
-    words = parse_docstring(inspect.getdoc(function))
-    inputs = flatten(definitions_on_top(_input_schema(signature, hints, words)))
-    outputs = _outputs(hints.get("return", signature.return_annotation), words)
+    docstring = parse_docstring(inspect.getdoc(function))
+    inputs = flatten(with_top_level_definitions(_input_schema(signature, hints, docstring)))
+    outputs = _outputs(hints.get("return", signature.return_annotation), docstring)
     return Tool(
         id=id_,
         name=id_.rsplit(".", 1)[-1],
-        description=words.description,
+        description=docstring.description,
         parameters=inputs.parameters,
         returns=outputs,
         metadata={"module": module.__name__},
@@ -132,7 +132,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     target = target.__init__ if inspect.isclass(target) else target
     try:
         return typing.get_type_hints(target, include_extras=True)
-    except Exception:  # a hint may name what exists only while type checking; the others still say something
+    except Exception:  # a hint may use a name that exists only for type checkers; resolve the other hints one by one
         annotations = dict(getattr(target, "__annotations__", {}))
         return {name: _hint(hint, getattr(target, "__globals__", {})) for name, hint in annotations.items()}
 
@@ -145,7 +145,7 @@ def _hint(hint: Any, names: dict[str, Any]) -> Any:
         return hint.strip("'\"") if isinstance(hint, str) else hint
 
 
-def _input_schema(signature: inspect.Signature, hints: dict[str, Any], words: Docstring) -> dict[str, Any]:
+def _input_schema(signature: inspect.Signature, hints: dict[str, Any], docstring: Docstring) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     required: list[str] = []
     for index, (name, parameter) in enumerate(signature.parameters.items()):
@@ -153,8 +153,8 @@ def _input_schema(signature: inspect.Signature, hints: dict[str, Any], words: Do
             continue
         hint = hints.get(name, parameter.annotation)
         schema = schema_of(hint) if hint is not inspect.Parameter.empty else _of_default(parameter.default)
-        if words.parameters.get(name):
-            schema["description"] = words.parameters[name]
+        if docstring.parameters.get(name):
+            schema["description"] = docstring.parameters[name]
         properties[name] = schema
         if parameter.default is inspect.Parameter.empty:
             required.append(name)
@@ -162,19 +162,19 @@ def _input_schema(signature: inspect.Signature, hints: dict[str, Any], words: Do
 
 
 def _of_default(default: Any) -> dict[str, Any]:
-    """Without a hint, the default tells the type."""
+    """Return the schema of the default value's type, for a parameter without a hint."""
     return {} if default is None or default is inspect.Parameter.empty else schema_of(type(default))
 
 
-def _outputs(hint: Any, words: Docstring) -> tuple[Parameter, ...]:
+def _outputs(hint: Any, docstring: Docstring) -> tuple[Parameter, ...]:
     if hint in {None, type(None)}:
         return ()
-    schema = {} if hint is inspect.Signature.empty else definitions_on_top(schema_of(hint))
+    schema = {} if hint is inspect.Signature.empty else with_top_level_definitions(schema_of(hint))
     fields = flatten(schema, output=True).parameters
     if fields and fields[0].name != "result":
         return fields
     if fields:
-        return (replace(fields[0], description=fields[0].description or words.returns), *fields[1:])
-    if not words.returns and not schema:
+        return (replace(fields[0], description=fields[0].description or docstring.returns), *fields[1:])
+    if not docstring.returns and not schema:
         return ()
-    return (Parameter(name="result", type=str(schema.get("type", "any")), description=words.returns),)
+    return (Parameter(name="result", type=str(schema.get("type", "any")), description=docstring.returns),)

@@ -1,6 +1,6 @@
-"""Python type hints as JSON Schema, so that callables are flattened like other formats.
+"""Convert Python type hints to JSON Schema, so that callables are flattened like other formats.
 
-``pydantic.TypeAdapter`` gives another schema for bytes, decimals, named tuples and described hints, and none for iterators,
+``pydantic.TypeAdapter`` gives another schema for bytes, decimals, named tuples and annotated hints, and none for iterators,
 awaitables, classes without fields and, in Python 3.11, the TypedDict of ``typing``.
 """
 
@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["definitions_on_top", "schema_of"]
+__all__ = ["schema_of", "with_top_level_definitions"]
 
 _SCALARS: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
@@ -51,9 +51,9 @@ _WRAPPERS = (
 
 
 def schema_of(hint: Any, open_: frozenset[Any] = frozenset()) -> dict[str, Any]:
-    """The JSON Schema of a type hint; classes that hold themselves are not opened twice.
+    """Return the JSON Schema of a type hint; a recursive class is not opened inside itself.
 
-    :param open_: the classes being described, from the outermost in.
+    :param open_: the enclosing classes, which are not opened again.
     """
     try:
         scalar = _SCALARS.get(hint)
@@ -73,8 +73,8 @@ def schema_of(hint: Any, open_: frozenset[Any] = frozenset()) -> dict[str, Any]:
     return {"type": hint} if isinstance(hint, str) and hint.isidentifier() else {}
 
 
-def definitions_on_top(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with the ``$defs`` of its parts (each pydantic model brings its own) where ``#/$defs/…`` looks for them."""
+def with_top_level_definitions(schema: dict[str, Any]) -> dict[str, Any]:
+    """Move the ``$defs`` of nested schemas (each pydantic model has its own) to the top level, where ``#/$defs/…`` refers to."""
     definitions: dict[str, Any] = {}
 
     def without(node: Any) -> Any:
@@ -111,12 +111,12 @@ def _of_generic(origin: Any, args: tuple[Any, ...], open_: frozenset[Any]) -> di
 
 
 def _annotated(args: tuple[Any, ...], open_: frozenset[Any]) -> dict[str, Any]:
-    """``Annotated[T, "words"]``, or an annotation with a ``description`` of its own."""
+    """Return the schema of ``Annotated[T, "description"]``, or of an annotation with an attribute ``description``."""
     schema = schema_of(args[0], open_)
     for extra in args[1:]:
-        words = extra if isinstance(extra, str) else getattr(extra, "description", None)
-        if isinstance(words, str):
-            schema["description"] = words
+        description = extra if isinstance(extra, str) else getattr(extra, "description", None)
+        if isinstance(description, str):
+            schema["description"] = description
     return schema
 
 
@@ -146,14 +146,14 @@ def _of_fields(hint: Any, open_: frozenset[Any]) -> dict[str, Any]:
         return {"type": "object", "title": hint.__name__}
     try:
         hints = typing.get_type_hints(hint, include_extras=True)
-    except Exception:  # a hint may name what exists only while type checking
+    except Exception:  # a hint may use a name that exists only for type checkers
         hints = dict(getattr(hint, "__annotations__", {}))
     properties = {name: schema_of(inner, open_ | {hint}) for name, inner in hints.items()}
     if dataclasses.is_dataclass(hint):
         fields = [field for field in dataclasses.fields(hint) if field.name in properties]
         for field in fields:
-            if isinstance(words := field.metadata.get("description"), str):
-                properties[field.name].setdefault("description", words)
+            if isinstance(description := field.metadata.get("description"), str):
+                properties[field.name].setdefault("description", description)
         missing = dataclasses.MISSING
         required = [f.name for f in fields if f.default is missing and f.default_factory is missing]
     elif typing.is_typeddict(hint):

@@ -1,4 +1,4 @@
-"""Tables of tools: CSV, TSV, JSONL and lists in JSON."""
+"""Reader of tables of tools: CSV, TSV, JSONL and JSON lists."""
 
 from ingest.sources.table.source import TableSource
 

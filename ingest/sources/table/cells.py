@@ -1,4 +1,4 @@
-"""What people write into the cells of a table: ``name:type:description; …`` and ``enum [High, Medium, Low]``."""
+"""Parse cells of a table: ``name:type:description; …`` and ``enum [High, Medium, Low]``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPEN, _CLOSE = "[({<", "])}>"
 
 
 def enum_of_type(parameter: Parameter) -> Parameter:
-    """Move the values out of a type like ``enum [High, Medium, Low]`` or ``Literal['a', 'b']`` into ``enum``."""
+    """Move the values of a type like ``enum [High, Medium, Low]`` or ``Literal['a', 'b']`` to ``enum``."""
     match = _ENUM.match(parameter.type) or _LITERAL.match(parameter.type)
     if match is None:
         return parameter
@@ -31,12 +31,12 @@ def enum_of_type(parameter: Parameter) -> Parameter:
 
 
 def parameter_rows(cell: str) -> list[dict[str, Any]]:
-    """Parameters from ``name:type:description; …``; type and description may be missing, a ``*`` after the name marks it required."""
+    """Parse parameters ``name:type:description; …``; type and description are optional; ``*`` after the name means required."""
     rows: list[dict[str, Any]] = []
     for part in split_outside(cell, ";\n"):
         if not part.strip():
             continue
-        name, type_, description = (*split_outside(part, ":", most=2), "", "")[:3]
+        name, type_, description = (*split_outside(part, ":", limit=2), "", "")[:3]
         rows.append(
             {
                 "name": name.strip().rstrip("*").strip(),
@@ -48,16 +48,16 @@ def parameter_rows(cell: str) -> list[dict[str, Any]]:
     return rows
 
 
-def split_outside(text: str, separators: str, *, most: int = -1) -> Iterator[str]:
-    """Split at any of the separators that stand outside brackets, at most ``most`` times."""
+def split_outside(text: str, separators: str, *, limit: int = -1) -> Iterator[str]:
+    """Split at the separators that are outside brackets, at most ``limit`` times; -1 for no limit."""
     depth = start = 0
     for index, char in enumerate(text):
         if char in _OPEN:
             depth += 1
         elif char in _CLOSE:
             depth = max(0, depth - 1)
-        elif not depth and most and char in separators:
+        elif not depth and limit and char in separators:
             yield text[start:index]
             start = index + 1
-            most -= 1
+            limit -= 1
     yield text[start:]

@@ -1,4 +1,4 @@
-"""CSV and TSV rows as the objects that a JSONL table would hold."""
+"""Parse CSV and TSV rows to the same objects as rows of a JSONL table."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _LISTS = frozenset({"parameters", "inputs", "returns", "outputs"})
 
 
 def csv_rows(document: Document) -> Iterator[Row]:
-    """The rows that are not empty, each as an object by column.
+    """Yield the rows that are not empty, each as a map from column to value.
 
-    :raises DocumentError: when the header cannot be read or names a column twice.
+    :raises DocumentError: when the header cannot be read or has a column twice.
     """
     csv.field_size_limit(max(csv.field_size_limit(), _MAX_CELL_CHARS))
     # str.splitlines would also split at a line separator inside a cell.
@@ -33,20 +33,20 @@ def csv_rows(document: Document) -> Iterator[Row]:
     columns: list[str] | None = None
     while True:
         line = reader.line_num + 1
-        place = f"{document.address}:{line}"
+        location = f"{document.address}:{line}"
         try:
             cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield Row(place, RejectedRecord(place, "invalid-csv", f"Invalid CSV: {error}."))
+            yield Row(location, RejectedRecord(location, "invalid-csv", f"Invalid CSV: {error}."))
             continue
         if not any(cell.strip() for cell in cells):
             continue
         if columns is None:
-            columns = _columns(cells, place)
+            columns = _columns(cells, location)
         else:
-            yield Row(place, _row(columns, cells, place))
+            yield Row(location, _row(columns, cells, location))
 
 
 def _delimiter(lines: list[str]) -> str:
@@ -54,26 +54,26 @@ def _delimiter(lines: list[str]) -> str:
     return max(",;\t", key=header.count)
 
 
-def _columns(cells: list[str], place: str) -> list[str]:
+def _columns(cells: list[str], location: str) -> list[str]:
     columns = [re.sub(r"\W+", "_", cell.strip().casefold()).strip("_") for cell in cells]
     named = [column for column in columns if column]
     if len(set(named)) < len(named):
-        twice = next(column for column in named if named.count(column) > 1)
-        raise DocumentError(f"the header names the column {twice!r} twice", subject=place, remedy="Rename one")
+        repeated = next(column for column in named if named.count(column) > 1)
+        raise DocumentError(f"the header names the column {repeated!r} twice", subject=location, remedy="Rename one")
     return columns
 
 
-def _row(columns: list[str], cells: list[str], place: str) -> Any:
+def _row(columns: list[str], cells: list[str], location: str) -> Any:
     if any(cell.strip() for cell in cells[len(columns) :]):
         detail = f"The row has {len(cells)} cells and the header {len(columns)}; quote cells that hold the separator."
-        return RejectedRecord(place, "wrong-columns", detail)
+        return RejectedRecord(location, "wrong-columns", detail)
     row: dict[str, Any] = {}
     try:
         for column, cell in zip(columns, cells, strict=False):
             if column and cell.strip():
                 row[column] = _value(column, cell.strip())
     except DocumentError as error:
-        return RejectedRecord(place, error.reason, f"Column {error.subject!r}: {error.problem}.")
+        return RejectedRecord(location, error.reason, f"Column {error.subject!r}: {error.problem}.")
     return row
 
 
@@ -90,6 +90,6 @@ def _value(column: str, cell: str) -> Any:
     if cell.startswith("[") and cell.endswith("]"):
         try:
             return parse_json(cell, subject=column)
-        except DocumentError:  # square brackets in plain words
+        except DocumentError:  # plain text in square brackets
             return cell
     return cell

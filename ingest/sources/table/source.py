@@ -1,7 +1,7 @@
-"""The source ``table.v1``: tables of tools as JSONL, CSV and JSON lists.
+"""The source ``table.v1``: tables of tools as JSONL, CSV, TSV and JSON lists.
 
-A row has ``title`` or ``name``, ``description``, ``parameters`` (name, description, type, enum), perhaps ``returns`` and
-``depends_on``; every other column (``line_of_business``, ``department``, …) is metadata. An ``id`` given by a row is kept as it is.
+A row has ``title`` or ``name``, ``description``, ``parameters`` (name, description, type, enum), optionally ``returns`` and
+``depends_on``; every other column (``line_of_business``, ``department``, …) is metadata. An ``id`` in a row is not changed.
 """
 
 from __future__ import annotations
@@ -22,46 +22,46 @@ from ontology.tool import Tool
 
 __all__ = ["TableSource"]
 
-_SIGNS = frozenset({"name", "title", "description", "parameters"})
+_TOOL_KEYS = frozenset({"name", "title", "description", "parameters"})
 _COLUMNS = frozenset({"id", "name", "title", "description", "parameters", "returns", "depends_on", "metadata"})
 _SYNONYMS = {"inputs": "parameters", "outputs": "returns"}
 _CSV = frozenset({".csv", ".tsv"})
-_PEEKED = 20
+_SAMPLED = 20
 _JSON_TYPES = {dict: "an object", list: "a list", str: "text", bool: "a boolean", int: "a number", float: "a number"}
 
 
 class TableSource(Source):
-    """JSONL, CSV, TSV and JSON lists of tools in egotools' own form."""
+    """JSONL, CSV, TSV and JSON lists of tools in the format of egotools."""
 
     name = "table.v1"
-    #: Ids that a row gives are the user's own and are kept without a namespace.
+    #: Ids in rows are the user's and get no namespace.
     keeps_ids = True
 
     def accepts(self, document: Document) -> bool:
-        """Whether the first row has a column that a tool has."""
+        """Whether one of the first rows has a column of a tool."""
         if not document.has_content:
             return False
         try:
             if document.suffix in _CSV:
                 return _is_header(document.head.split("\n", 1)[0])
             if document.suffix in LINE_SUFFIXES:
-                return _looks_like_rows([row.value for row in islice(json_lines(document), _PEEKED)])
+                return _looks_like_rows([row.value for row in islice(json_lines(document), _SAMPLED)])
         except DocumentError:
             return False
-        # Many configuration files have a name; a file that is not a table by its ending must have more.
-        rows = _items(document.data_or_none)[:_PEEKED] if document.suffix in DATA_SUFFIXES else []
+        # Many configuration files have a name, so JSON and YAML rows need another column of a tool too.
+        rows = _items(document.data_or_none)[:_SAMPLED] if document.suffix in DATA_SUFFIXES else []
         return _looks_like_rows([row for row in rows if not isinstance(row, Mapping) or _describes_a_tool(row)])
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Read the rows; a bad row is rejected with its line (its index, in a JSON list) and the others are kept."""
+        """Yield one tool for each row; an invalid row is rejected with its line (in a JSON list: its index)."""
         seen: dict[str, str] = {}
-        for place, value in _rows(document):
-            item = value if isinstance(value, RejectedRecord) else _tool(place, value, document.namespace)
+        for location, value in _rows(document):
+            item = value if isinstance(value, RejectedRecord) else _tool(location, value, document.namespace)
             if isinstance(item, Tool):
-                first = seen.setdefault(item.id, place)
-                if first is not place:
+                first = seen.setdefault(item.id, location)
+                if first is not location:
                     detail = f"The id {item.id!r} is already taken at {first}."
-                    item = RejectedRecord(place, "duplicate-id", detail)
+                    item = RejectedRecord(location, "duplicate-id", detail)
             yield item
 
 
@@ -74,7 +74,7 @@ def _rows(document: Document) -> Iterator[Row]:
 
 
 def _items(data: Any) -> list[Any]:
-    """The rows of a JSON document: a list, ``{"tools": [...]}``, or one tool."""
+    """Return the rows of a JSON document: a list, ``{"tools": [...]}``, or one tool."""
     if isinstance(data, Mapping):
         inner = data.get("tools")
         return inner if isinstance(inner, list) else [data]
@@ -82,12 +82,12 @@ def _items(data: Any) -> list[Any]:
 
 
 def _looks_like_rows(rows: Sequence[Any]) -> bool:
-    """One row that looks like a tool is enough; a file of nothing but damaged rows is a table too, each row rejected."""
+    """Whether one row looks like a tool, or all rows are damaged (the reader then rejects each of them)."""
     mappings = [row for row in rows if isinstance(row, Mapping)]
     if not mappings:
         return bool(rows) and all(row is None or isinstance(row, RejectedRecord) for row in rows)
     return any(
-        _SIGNS & row.keys() and isinstance(row.get("parameters", []), (list, str, type(None))) for row in mappings
+        _TOOL_KEYS & row.keys() and isinstance(row.get("parameters", []), (list, str, type(None))) for row in mappings
     )
 
 
@@ -100,16 +100,16 @@ def _is_header(line: str) -> bool:
     return bool({"name", "title"} & cells)
 
 
-def _tool(place: str, row: Any, namespace: str) -> Tool | RejectedRecord:
+def _tool(location: str, row: Any, namespace: str) -> Tool | RejectedRecord:
     try:
-        tool = Tool.from_json(_in_own_form(row))
+        tool = Tool.from_json(_split_metadata(row))
     except DocumentError as error:
         field = f"{error.subject}: " if error.subject not in {"", "name", "row"} else ""
         remedy = f" {error.remedy}." if error.remedy else ""
-        return RejectedRecord(place, error.reason, f"{field}{error.problem}.{remedy}")
+        return RejectedRecord(location, error.reason, f"{field}{error.problem}.{remedy}")
     given = row.get("id")
     if isinstance(given, str) and given.strip():
-        tool = replace(tool, id=given) if given != tool.id else tool  # to the letter: others refer to it
+        tool = replace(tool, id=given) if given != tool.id else tool  # unchanged, because other tools refer to it
     elif not given:
         tool = replace(tool, id=f"{namespace}/{tool.name}" if namespace else tool.name)
     if any(_may_hold_enum(parameter.type) for parameter in (*tool.parameters, *tool.returns)):
@@ -119,10 +119,10 @@ def _tool(place: str, row: Any, namespace: str) -> Tool | RejectedRecord:
     return tool
 
 
-def _in_own_form(row: Any) -> dict[str, Any]:
-    """The row with its own columns apart and all others as metadata.
+def _split_metadata(row: Any) -> dict[str, Any]:
+    """Return the row with its unknown columns moved to ``metadata``.
 
-    :raises DocumentError: naming the column whose value has the wrong type.
+    :raises DocumentError: when a value has the wrong type; the subject is its column.
     """
     if not isinstance(row, Mapping):
         raise _wrong_type(f"a tool must be an object, not {_json_type(row)}", "row")
@@ -145,7 +145,7 @@ def _in_own_form(row: Any) -> dict[str, Any]:
 
 
 def _named_output(output: Any) -> Any:
-    """An output needs no name where it is the only one: a function's return value has none."""
+    """Return the output with the name ``result`` when it has none, like the return value of a function."""
     if isinstance(output, Mapping) and not str(output.get("name") or "").strip():
         return {**output, "name": "result"}
     return output
@@ -160,5 +160,5 @@ def _wrong_type(problem: str, column: str) -> DocumentError:
 
 
 def _json_type(value: Any) -> str:
-    """The JSON name of a value's type."""
+    """Return the JSON name of a value's type."""
     return "null" if value is None else _JSON_TYPES.get(type(value), type(value).__name__)

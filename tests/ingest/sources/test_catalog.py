@@ -11,7 +11,7 @@ import pytest
 
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.addresses import find_documents
-from ingest.sources.tidy import MAX_DESCRIPTION_CHARS
+from ingest.sources.sanitize import MAX_DESCRIPTION_CHARS
 from ontology.errors import CatalogError
 
 OPENAPI = {

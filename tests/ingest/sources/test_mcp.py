@@ -291,7 +291,7 @@ def test_a_server_that_never_answers_is_given_up(tmp_path: Path) -> None:
         ("mcp:no-such-command-anywhere --x", "no such command"),
         ("mcp:", "no command is named"),
         ("mcp:'half", "cannot be read"),
-        ("mcp+http://127.0.0.1:9/mcp", "cannot be asked"),
+        ("mcp+http://127.0.0.1:9/mcp", "cannot list its tools"),
     ],
 )
 def test_a_server_that_is_not_there_is_refused(address: str, said: str) -> None:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from ingest.sources import SOURCES, Document, RejectedRecord, Source, read_catalog, source_for
 from ingest.sources.function import FunctionSource
 from ingest.sources.mcp.source import McpSource
+from ingest.sources.sanitize import sanitize_tool
 from ingest.sources.table.source import TableSource
-from ingest.sources.tidy import tidy
 from ontology.errors import UnknownFormatError
 from ontology.tool import Tool
 
@@ -142,7 +142,7 @@ def test_whatever_a_row_holds_it_is_a_tool_or_a_refusal(tmp_path: Path, source: 
         path.write_text(json.dumps(data), encoding="utf-8")
         for item in source.read(Document(path.name, path=path)):
             if isinstance(item, Tool):
-                assert tidy(item).canonical_json().encode("utf-8")
+                assert sanitize_tool(item).canonical_json().encode("utf-8")
             else:
                 assert isinstance(item, RejectedRecord)
 

@@ -1,4 +1,4 @@
-"""Tidy a tool that a reader made: texts of bounded length that any encoder, file format and database can hold."""
+"""Sanitize the texts of a tool: limit their length, and replace characters that encoders, files or databases cannot store."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 from ontology.tool import Dependency, Parameter, Tool
 
-__all__ = ["MAX_DESCRIPTION_CHARS", "MAX_NAME_CHARS", "tidy"]
+__all__ = ["MAX_DESCRIPTION_CHARS", "MAX_NAME_CHARS", "sanitize_tool"]
 
 MAX_DESCRIPTION_CHARS = 100_000
 MAX_NAME_CHARS = 2_000
 
-# Control characters, halves of surrogate pairs and the two non-characters: not in XML, not in UTF-8, not for people.
+# Control characters, lone surrogates and the two non-characters: XML or UTF-8 does not allow them.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
-def tidy(tool: Tool) -> Tool:
-    """The tool with over-long texts cut (said in its metadata under ``cut``) and unprintable characters replaced."""
+def sanitize_tool(tool: Tool) -> Tool:
+    """Cut texts that are too long (listed in the tool's metadata ``cut``), and replace unprintable characters by U+FFFD."""
     cut: list[str] = []
     description = _text(tool.description, MAX_DESCRIPTION_CHARS, "description", cut)
     name = _text(tool.name, MAX_NAME_CHARS, "name", cut)
@@ -41,10 +41,10 @@ def tidy(tool: Tool) -> Tool:
     )
 
 
-def _text(text: str, most: int, field: str, cut: list[str]) -> str:
-    if len(text) > most:
-        cut.append(f"{field}: {len(text)} characters, the first {most} kept")
-        text = text[:most]
+def _text(text: str, max_chars: int, field: str, cut: list[str]) -> str:
+    if len(text) > max_chars:
+        cut.append(f"{field}: {len(text)} characters, the first {max_chars} kept")
+        text = text[:max_chars]
     return _UNPRINTABLE.sub("\ufffd", text) if _UNPRINTABLE.search(text) else text
 
 
@@ -62,14 +62,12 @@ def _parameter(parameter: Parameter, field: str, cut: list[str]) -> Parameter:
     return replace(parameter, name=name, type=type_, description=description, enum=enum)
 
 
-def _dependency(need: Dependency) -> Dependency:
-    return replace(
-        need, tool=_text(need.tool, MAX_NAME_CHARS, "", []), reason=_text(need.reason, MAX_NAME_CHARS, "", [])
-    )
+def _dependency(old: Dependency) -> Dependency:
+    return replace(old, tool=_text(old.tool, MAX_NAME_CHARS, "", []), reason=_text(old.reason, MAX_NAME_CHARS, "", []))
 
 
 def _value(value: Any, field: str, cut: list[str]) -> Any:
-    """A JSON value with its texts tidied; what JSON has no form for (a date) becomes text."""
+    """Sanitize the texts of a JSON value; a type that JSON does not have (a date) becomes text."""
     if isinstance(value, str):
         return _text(value, MAX_DESCRIPTION_CHARS, field, cut)
     if value is None or isinstance(value, (bool, int, float)):

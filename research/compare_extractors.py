@@ -26,7 +26,7 @@ from ingest.extract.extractor import Extractor
 from ingest.extract.llm_extractor import LlmExtractor
 from ingest.extract.rules_extractor import RulesExtractor
 from ingest.extract.structure import structural_triples
-from ingest.extract.triple_rules import finish
+from ingest.extract.triple_rules import apply_triple_rules
 from ingest.extract.triple_validation import validate
 from ingest.sources.catalog import read_catalog
 from ontology import Ontology, Tool, Triple, load_ontology
@@ -101,7 +101,9 @@ def report(
     """The comparison as lines of Markdown."""
     encoder = load_encoder("minilm-l6-int8.v1", workers=2)
     canonical = canonicalize([t for r in readings for t in r.kept], tools, ontology, encoder=encoder)
-    stated = [finish(tool, structural_triples(tool, ontology, "structure"), ontology).triples for tool in tools]
+    stated = [
+        apply_triple_rules(tool, structural_triples(tool, ontology, "structure"), ontology).triples for tool in tools
+    ]
     declared = canonicalize([triple for triples in stated for triple in triples], tools, ontology)
     structure = {triple.key for triple in declared.triples}
     sets = [said(canonical.triples, reading.name) for reading in readings]

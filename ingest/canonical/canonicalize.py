@@ -15,7 +15,7 @@ from ingest.canonical.duplicates import Duplicate, near_duplicates
 from ingest.canonical.merges import Canonicalization, Merge, MergeKind
 from ingest.canonical.predicates import Resolution, Signature, resolve_predicates
 from ingest.canonical.single_type import one_type
-from ingest.extract.extractor import RejectedTriple, Sorted
+from ingest.extract.extractor import Partition, RejectedTriple
 from ingest.graph import node_key
 from ontology.names import canonical_name, expansions, verb_lemma, words
 from ontology.ontology import Ontology
@@ -209,8 +209,8 @@ def _signature(triple: Triple) -> Signature:
 
 def _rewritten(
     raw: Iterable[Triple], names: _Names, nodes: _Nodes, predicates: Mapping[Signature, Resolution]
-) -> Sorted:
-    kept, rejected = result = Sorted([], [])
+) -> Partition:
+    kept, rejected = result = Partition([], [])
     for triple in raw:
         head_surface, tail_surface = names.ends(triple)
         head, tail = nodes.final(names.node(head_surface)), nodes.final(names.node(tail_surface))

@@ -1,1 +1,1 @@
-"""Triple extraction: a tool's document as triples with provenance; a rule-based and an LLM backend behind one seam."""
+"""Extract triples with provenance from a tool's document; a rule-based and an LLM backend with one interface."""

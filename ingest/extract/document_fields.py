@@ -1,4 +1,4 @@
-"""The text of a tool's document, field by field: what provenance points into and what evidence is looked for in."""
+"""The texts of a tool's document by field: provenance refers to them, and evidence is searched in them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["document_texts", "field_texts", "metadata_texts"]
 
 
 def field_texts(tool: Tool, field: str) -> list[str]:
-    """The texts a provenance field may mean; empty when the tool has no such field.
+    """Return the texts of a provenance field; an empty list when the tool has no such field.
 
-    ``parameters.NAME`` and ``returns.NAME`` are the *descriptions* of that input or output: what is read from the name
-    has no span. Several, when two inputs share a name (one in the path, one in the body).
+    ``parameters.NAME`` and ``returns.NAME`` give the *descriptions* of that input or output, because a triple read from
+    the name has no span. There are several texts when two inputs have the same name (one in the path, one in the body).
     """
     kind, _, rest = field.partition(".")
     if field == "name":
@@ -32,7 +32,7 @@ def field_texts(tool: Tool, field: str) -> list[str]:
 
 
 def document_texts(tool: Tool) -> Iterator[str]:
-    """Every text of the document, in the order of its fields."""
+    """Yield every text of the document, in the order of its fields."""
     yield tool.id
     yield tool.name
     yield tool.description
@@ -46,7 +46,7 @@ def document_texts(tool: Tool) -> Iterator[str]:
 
 
 def metadata_texts(value: Any, depth: int = 4) -> list[str]:
-    """The texts inside a JSON value, ``depth`` levels deep."""
+    """Return the texts and numbers inside a JSON value as text, down to ``depth`` levels."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, (int, float)) and not isinstance(value, bool):

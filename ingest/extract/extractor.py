@@ -1,4 +1,4 @@
-"""The seam ``Extractor``: tool documents to raw triples with provenance."""
+"""The interface ``Extractor``: extract raw triples with provenance from tool documents."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import NamedTuple, Protocol
 from ontology.tool import Tool
 from ontology.triple import Triple
 
-__all__ = ["Extraction", "Extractor", "Fault", "RejectedTriple", "Sorted", "sort_out"]
+__all__ = ["Extraction", "Extractor", "Fault", "Partition", "RejectedTriple", "partition"]
 
 
 class Fault(NamedTuple):
-    """What is wrong with a triple.
+    """The reason to reject a triple.
 
-    :param reason: a slug for counts: ``outside-domain``, ``no-evidence``, ``self-loop``, …
+    :param reason: its code, for counts: ``outside-domain``, ``no-evidence``, ``self-loop``, …
     :param detail: one sentence.
     """
 
@@ -25,23 +25,23 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RejectedTriple:
-    """A triple that is not in the graph, with its fault."""
+    """A triple that is not in the graph, and the reason."""
 
     triple: Triple
     reason: str
     detail: str
 
 
-class Sorted(NamedTuple):
-    """Triples of a document that are kept, and those that are rejected, each in their order."""
+class Partition(NamedTuple):
+    """The accepted and the rejected triples of a document, each in their original order."""
 
     kept: list[Triple]
     rejected: list[RejectedTriple]
 
 
-def sort_out(triples: Iterable[Triple], fault_of: Callable[[Triple], Fault | None]) -> Sorted:
-    """Divide triples into those without and those with a fault."""
-    result = Sorted([], [])
+def partition(triples: Iterable[Triple], fault_of: Callable[[Triple], Fault | None]) -> Partition:
+    """Divide triples into those without a fault (``kept``) and those with one (``rejected``)."""
+    result = Partition([], [])
     for triple in triples:
         fault = fault_of(triple)
         if fault is None:
@@ -55,7 +55,7 @@ def sort_out(triples: Iterable[Triple], fault_of: Callable[[Triple], Fault | Non
 class Extraction:
     """The triples of one tool's document.
 
-    :param error: why the tool could not be extracted as a whole, or empty; it then has what its structure declares.
+    :param error: why the extraction from the text failed, or empty; on failure ``triples`` has only those of the structure.
     """
 
     tool_id: str
@@ -65,7 +65,7 @@ class Extraction:
 
 
 class Extractor(Protocol):
-    """Reads triples from tools' documents."""
+    """Extracts triples from tool documents."""
 
     @property
     def name(self) -> str:
@@ -73,11 +73,11 @@ class Extractor(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever the same document could give other triples: name, ontology, model, settings."""
+        """A hash of everything that changes the triples of a document: name, ontology, model, settings."""
 
     def extract(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
-        """One Extraction for each tool, in order, each depending on its tool alone.
+        """Yield one Extraction for each tool, in order; each depends on its tool alone.
 
         :raises ModelError: when a model is needed and unavailable.
-        :raises BudgetExceededError: when the cap is reached; what was yielded before stays good.
+        :raises BudgetExceededError: when the budget is used up; the extractions yielded before are valid.
         """

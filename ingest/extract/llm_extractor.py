@@ -1,7 +1,7 @@
-"""The ``llm`` extractor: triples from the text of a document by a chat model, within the ontology.
+"""The ``llm`` extractor: a chat model extracts triples of the ontology from the text of a document.
 
-Declared structure is not given to the model: it is read by the same rules as in ``rules``. Answers are kept by content hash as they
-arrive, so that a run after a crash, or with some documents changed, calls the model for the rest only.
+The model does not read the declared structure; the same rules as in ``rules`` extract it. Each answer is cached by a hash of its
+document. So a run after a crash, or with some changed documents, calls the model only for the documents without an answer.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from inference.concurrent_map import concurrent_map
 from inference.result_cache import ResultCache
 from inference.structured_chat import FailureBudget, StructuredAnswer, StructuredChat, StructuredRequest
 from ingest.extract.extractor import Extraction
-from ingest.extract.parse_answer import AnswerReader, answer_triples
-from ingest.extract.prompt import PROMPT_VERSION, answer_schema, document, instructions, repair
+from ingest.extract.parse_answer import AnswerParser, answer_triples
+from ingest.extract.prompt import PROMPT_VERSION, answer_schema, document, instructions, repair_prompt
 from ingest.extract.structure import structural_triples
-from ingest.extract.triple_rules import finish
+from ingest.extract.triple_rules import apply_triple_rules
 from ontology.errors import InvalidArgumentError, ModelError
 from ontology.ontology import Ontology
 from ontology.tool import Tool
@@ -36,12 +36,12 @@ _CONCURRENCY = 4
 class LlmExtractor:
     """Extracts triples with a chat model.
 
-    A tool whose answer is unusable twice, or whose call fails, has the triples of its structure and the reason as
-    ``Extraction.error``; the next run calls the model for it again.
+    When two answers for a tool are invalid, or its call fails, the Extraction has only the triples of the structure and the
+    reason in ``error``; the next run calls the model for this tool again.
 
-    :param model: has its own retries and its own budget.
-    :param cache: where answers are kept; None keeps none.
-    :param concurrency: calls under way at once, at least 1.
+    :param model: the chat model; it has its own retries and its own budget.
+    :param cache: cache of the answers; None stores none.
+    :param concurrency: number of parallel calls, at least 1.
     :raises MissingExtraError: when jsonschema is not installed.
     """
 
@@ -59,11 +59,11 @@ class LlmExtractor:
             )
         self._ontology = ontology
         self._model = model
-        self._chat = StructuredChat(model, kind=CACHE_KIND, repair_prompt=repair, cache=cache)
+        self._chat = StructuredChat(model, kind=CACHE_KIND, repair_prompt=repair_prompt, cache=cache)
         self._concurrency = concurrency
         self._schema = answer_schema(ontology)
         self._instructions = instructions(ontology)
-        self._reader = AnswerReader(self._schema)
+        self._parser = AnswerParser(self._schema)
 
     @property
     def name(self) -> str:
@@ -72,16 +72,16 @@ class LlmExtractor:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the ontology, the model, and the prompt."""
+        """SHA-256 (hex) of the ontology, the model name, and the prompt."""
         names = (_NAME, PROMPT_VERSION, self._ontology.digest, self._model.name)
         prompt = (self._instructions, json.dumps(self._schema, sort_keys=True))
         return hashlib.sha256(repr((names, prompt)).encode()).hexdigest()
 
     def extract(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
-        """One Extraction for each tool, in order.
+        """Yield one Extraction for each tool, in order.
 
-        :raises ModelError: when three calls in a row failed for good, or all did.
-        :raises BudgetExceededError: when the cap is reached; what was answered is in the cache.
+        :raises ModelError: when three calls in a row failed after their retries, or all calls failed.
+        :raises BudgetExceededError: when the budget is used up; finished answers are in the cache.
         """
         fingerprint = self.fingerprint
         failures = FailureBudget()
@@ -107,12 +107,12 @@ class LlmExtractor:
             Message(role="user", content=document(tool)),
         )
         request = StructuredRequest(messages=messages, schema=self._schema, schema_name="triples")
-        return self._chat.call(request, hashlib.sha256(content).hexdigest(), self._reader.read)
+        return self._chat.call(request, hashlib.sha256(content).hexdigest(), self._parser.parse)
 
     def _extraction(self, tool: Tool, answer: StructuredAnswer[list[dict[str, str]]]) -> Extraction:
         structure = structural_triples(tool, self._ontology, _NAME)
         answered = answer_triples(answer.value or [], tool, structure, _NAME)
-        finished = finish(tool, [*structure, *answered.kept], self._ontology)
+        finished = apply_triple_rules(tool, [*structure, *answered.kept], self._ontology)
         return Extraction(
             tool_id=tool.id,
             triples=finished.triples,

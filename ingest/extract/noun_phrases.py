@@ -1,4 +1,4 @@
-"""Noun phrases: the objects that a sentence of a tool's document names, without words that name nothing."""
+"""Noun phrases of a sentence in a tool's document, without words that do not name an object."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _MAX_DEPTH = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phrase:
-    """A noun phrase as written, without words that name nothing.
+    """A noun phrase in its original spelling, without words that do not name an object.
 
-    :param name: its words, up to four.
+    :param name: its words, at most four.
     :param core: the nouns at its end (``email reminder`` of ``automated email reminder``); the name where it has no adjective.
-    :param start: first character in the text it was found in.
-    :param end: one past its last character.
-    :param core_start: first character of the core.
+    :param start: index of its first character in the text.
+    :param end: one past the index of its last character.
+    :param core_start: index of the first character of the core.
     """
 
     name: str
@@ -43,15 +43,15 @@ class Phrase:
     end: int
     core_start: int
 
-    def moved(self, by: int) -> Phrase:
-        """The phrase at other positions."""
+    def shifted(self, by: int) -> Phrase:
+        """Return the phrase with its positions shifted by a number of characters."""
         return Phrase(
             name=self.name, core=self.core, start=self.start + by, end=self.end + by, core_start=self.core_start + by
         )
 
 
 class PlainPhrase(NamedTuple):
-    """A noun phrase and its place in the text."""
+    """A noun phrase and its span ``[start, end)`` in the text."""
 
     name: str
     start: int
@@ -59,7 +59,7 @@ class PlainPhrase(NamedTuple):
 
 
 class _Word(NamedTuple):
-    """A word with its hyphenated parts, its place in the text and its tag."""
+    """A word with its hyphenated parts, its span ``[start, end)`` in the text and its part-of-speech tag."""
 
     text: str
     start: int
@@ -67,42 +67,42 @@ class _Word(NamedTuple):
     tag: str
 
 
-def noun_phrases(doc: Any, lead: int) -> dict[int, Phrase]:
-    """Head token → phrase, for a parsed sentence.
+def noun_phrases(doc: Any, prefix_chars: int) -> dict[int, Phrase]:
+    """Map from the index of the head token to its phrase, for a parsed sentence.
 
-    :param doc: a spaCy Doc with tags and a parse.
-    :param lead: characters of the subject that was put before the sentence; its tokens are no phrases.
+    :param doc: a spaCy Doc with tags and a dependency parse.
+    :param prefix_chars: length of the subject inserted before the sentence; its tokens are no phrases.
     """
     found: dict[int, Phrase] = {}
     text = doc.text
     for token in doc:
-        if token.idx < lead or token.tag_ not in _NOUN_TAGS or _inside_compound(token, doc):
+        if token.idx < prefix_chars or token.tag_ not in _NOUN_TAGS or _inside_compound(token, doc):
             continue
         if token.lower_ == "order" and token.dep_ == "pobj" and token.i and doc[token.i - 1].lower_ == "in":
             continue  # "in order to"
         if _quoted(token, text):
             continue
-        phrase = _phrase(doc, text, _leftmost(token, doc, lead), token)
+        phrase = _phrase(doc, text, _leftmost(token, doc, prefix_chars), token)
         if phrase is not None:
             found[token.i] = phrase
     return found
 
 
 def resolve(token: Any, phrases: dict[int, Phrase], depth: int = _MAX_DEPTH) -> Phrase | None:
-    """The phrase that a token heads; for a head that only counts or contains ("a list of orders"), the phrase behind it."""
+    """Return the phrase with this head token; for a container noun ("a list of orders") the phrase after it; else None."""
     if token.i in phrases:
         return phrases[token.i]
     if depth and (noun_lemma(token.lower_) in TRANSPARENT_HEADS or token.lower_ in TRANSPARENT_HEADS):
         for child in token.children:
             if child.dep_ == "prep" and child.lower_ in _ABOUT:
-                for held in child.children:
-                    if held.dep_ == "pobj":
-                        return resolve(held, phrases, depth - 1)
+                for grandchild in child.children:
+                    if grandchild.dep_ == "pobj":
+                        return resolve(grandchild, phrases, depth - 1)
     return None
 
 
 def clean_phrase(tokens: Sequence[str]) -> tuple[int, int]:
-    """The part ``[start, end)`` of a noun phrase's words that names something; ``start == end`` when none does."""
+    """Return the range ``[start, end)`` of a noun phrase's words that name an object; an empty range when none do."""
     start, end = 0, len(tokens)
     while start < end and (tokens[start].lower() in STOP_WORDS or not _is_word(tokens[start])):
         start += 1
@@ -117,7 +117,7 @@ def clean_phrase(tokens: Sequence[str]) -> tuple[int, int]:
 
 
 def plain_phrases(text: str) -> Iterator[PlainPhrase]:
-    """Noun phrases found without a parser: runs of words between stop words and verbs that end in a known noun."""
+    """Yield noun phrases without a parser: sequences of words between stop words and verbs that end in a known noun."""
     for run in _RUN.finditer(text):
         group: list[re.Match[str]] = []
         for word in [*re.finditer(r"\S+", run[0]), None]:
@@ -126,13 +126,13 @@ def plain_phrases(text: str) -> Iterator[PlainPhrase]:
                 continue
             start, end = clean_phrase([member[0] for member in group])
             if end > start and is_noun(noun_lemma(group[end - 1][0].lower())):
-                a, b = run.start() + group[start].start(), run.start() + group[end - 1].end()
-                yield PlainPhrase(text[a:b], a, b)
+                first, last = run.start() + group[start].start(), run.start() + group[end - 1].end()
+                yield PlainPhrase(text[first:last], first, last)
             group = []
 
 
 def _names_nothing(tokens: Sequence[str]) -> bool:
-    """Whether the words name no business object: all are generic, or a single one is neither a known noun nor capitalised."""
+    """Whether the words name no business object: all are generic, or the only word is neither a known noun nor capitalised."""
     words = [token.lower() for token in tokens if token not in _HTTP_METHODS]
     if all(_in(word, GENERIC_HEADS) or word in STOP_WORDS for word in words):
         return True
@@ -145,13 +145,13 @@ def _names_nothing(tokens: Sequence[str]) -> bool:
 
 
 def _quoted(token: Any, text: str) -> bool:
-    """Whether a single word stands in quotes: a literal such as 'JFK', not an object."""
+    """Whether a single word is in quotes: a literal such as 'JFK', not an object."""
     end = token.idx + len(token.text)
     return text[token.idx - 1 : token.idx] in _QUOTES and text[end : end + 1] in _QUOTES
 
 
 def _inside_compound(token: Any, doc: Any) -> bool:
-    """Whether a following noun of the same phrase is the head."""
+    """Whether a later noun of the same phrase is the head."""
     following = token.i + 1
     while following < len(doc) and doc[following].tag_ == "HYPH":
         following += 1
@@ -162,13 +162,13 @@ def _inside_compound(token: Any, doc: Any) -> bool:
     return token.dep_ in ("compound", "nmod", "amod", "nummod", "npadvmod") and token.head.i > token.i
 
 
-def _leftmost(head: Any, doc: Any, lead: int) -> int:
+def _leftmost(head: Any, doc: Any, prefix_chars: int) -> int:
     first: int = head.i
     while first > 0:
         previous = doc[first - 1]
-        if previous.idx < lead:
+        if previous.idx < prefix_chars:
             break
-        if previous.tag_ == "HYPH" and first > 1 and doc[first - 2].idx >= lead:
+        if previous.tag_ == "HYPH" and first > 1 and doc[first - 2].idx >= prefix_chars:
             first -= 2
             continue
         governed = previous.head.i == head.i or first <= previous.head.i < head.i
@@ -180,52 +180,52 @@ def _leftmost(head: Any, doc: Any, lead: int) -> int:
 
 
 def _phrase(doc: Any, text: str, first: int, head: Any) -> Phrase | None:
-    words = _joined(doc, first, head.i)
+    words = _words(doc, first, head.i)
     start, end = clean_phrase([word.text for word in words])
     while end > start and words[end - 1].tag not in _NOUN_TAGS:
-        end -= 1  # "external" of "external identifier records": the rest when the empty heads are removed
+        end -= 1  # "external identifier records" without its empty heads is "external", which is no noun
     if end <= start or _names_nothing([word.text for word in words[start:end]]):
         return None
     if all(_in(word.text.lower(), GENERIC_HEADS) for word in words[start:end] if word.tag in _NOUN_TAGS):
-        return None  # "immediate attention": an adjective makes no object of a word that names none
+        return None  # "immediate attention": a generic noun with an adjective names no object either
     core = end - 1
     while core > start and _in_core(words[core - 1]):
         core -= 1
     core_start, core_end = clean_phrase([word.text for word in words[core:end]])
-    # "open orders" has a core, "live result" none of its own.
+    # "open orders" has the core "orders"; "live result" has no core, because "result" is generic.
     inner = core + core_start if core_end > core_start else start
-    begin, until = words[start].start, words[end - 1].end
+    first_char, end_char = words[start].start, words[end - 1].end
     return Phrase(
-        name=" ".join(text[begin:until].split()),
-        core=" ".join(text[words[inner].start : until].split()),
-        start=begin,
-        end=until,
+        name=" ".join(text[first_char:end_char].split()),
+        core=" ".join(text[words[inner].start : end_char].split()),
+        start=first_char,
+        end=end_char,
         core_start=words[inner].start,
     )
 
 
 def _in_core(word: _Word) -> bool:
-    """Whether a modifier belongs to the name: a noun, or an adjective that is one too (rental service, human agent)."""
+    """Whether a modifier is part of the core: a noun, or an adjective that is also a noun (rental service, human agent)."""
     text = word.text.lower()
     return text not in STOP_WORDS and (word.tag in _NOUN_TAGS or (word.tag == "JJ" and is_noun(text)))
 
 
-def _joined(doc: Any, first: int, last: int) -> list[_Word]:
-    """The words of a phrase, hyphenated ones in one piece."""
-    joined: list[_Word] = []
+def _words(doc: Any, first: int, last: int) -> list[_Word]:
+    """Return the words of a phrase; the parts of a hyphenated word are one word."""
+    words: list[_Word] = []
     for token in doc[first : last + 1]:
-        until = token.idx + len(token.text)
+        end = token.idx + len(token.text)
         hyphen = token.tag_ == "HYPH"
-        before = joined[-1] if joined else None
-        if before is not None and before.end == token.idx and (hyphen or before.text.endswith("-")):
-            tag = before.tag if hyphen else token.tag_
-            joined[-1] = _Word(before.text + token.text, before.start, until, tag)
+        previous = words[-1] if words else None
+        if previous is not None and previous.end == token.idx and (hyphen or previous.text.endswith("-")):
+            tag = previous.tag if hyphen else token.tag_
+            words[-1] = _Word(previous.text + token.text, previous.start, end, tag)
         else:
-            # "to team members": the parser takes "team" for a verb.
+            # "to team members": the parser tags "team" as a verb.
             tag = "NN" if token.dep_ == "compound" else token.tag_
-            joined.append(_Word(token.text, token.idx, until, tag))
-    # "high-priority" is a modifier whatever its last part is.
-    return [word._replace(tag="JJ") if "-" in word.text else word for word in joined[:-1]] + joined[-1:]
+            words.append(_Word(token.text, token.idx, end, tag))
+    # "high-priority" is a modifier, whatever the tag of its last part.
+    return [word._replace(tag="JJ") if "-" in word.text else word for word in words[:-1]] + words[-1:]
 
 
 def _is_word(text: str) -> bool:
@@ -233,7 +233,7 @@ def _is_word(text: str) -> bool:
 
 
 def _in(word: str, words: frozenset[str]) -> bool:
-    """Whether a word is in a list, as it is or in its base form."""
+    """Whether a word or its singular is in a list."""
     return word in words or noun_lemma(word) in words
 
 

@@ -1,8 +1,7 @@
 """Names of parameters in the graph, and the objects that parameters identify.
 
-A tool that needs a person's id depends on one that finds persons by name. So the name of a parameter in the graph says *whose* id
-it is, and what it identifies is read from all the evidence of a document: its name, its place in a path, its description, the
-format of its schema.
+A tool that needs a person's id depends on a tool that finds persons by name. So the name of an id in the graph contains its object.
+The evidence for the object is the parameter's name, its position in the path, its description and the format of its schema.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from ingest.extract.vocabulary import DEPENDENT_NAMES, STOP_WORDS, action, vocab
 from ontology.names import canonical_name, identified_entity, is_noun, noun_lemma, words
 from ontology.tool import Parameter, Tool
 
-__all__ = ["Meaning", "documented_name", "identified", "path_objects", "place", "referred"]
+__all__ = ["Reference", "documented_name", "identified_entities", "path_context", "path_objects", "referenced_entity"]
 
 _IDENTIFIER_NAMES = vocabulary("identifier_names")
 _IN_PATH = _IDENTIFIER_NAMES | vocabulary("path_identifier_names")
@@ -30,7 +29,7 @@ _NOT_OBJECTS = vocabulary("not_objects")
 _NOT_IDENTIFIED = vocabulary("not_identified")
 _WRAPPERS = vocabulary("wrappers")
 _NO_IDENTIFIER_TYPES = frozenset(("boolean", "bool", "object", "number", "float", "double"))
-_HARD_FORMATS = frozenset(("uuid", "guid"))
+_ID_FORMATS = frozenset(("uuid", "guid"))
 _PLACEHOLDER = re.compile(r"[{<:]([\w.$@-]+)[}>]?")
 # "The ID of the movie", "unique identifier for an order".
 _ID_OF = re.compile(
@@ -42,17 +41,17 @@ _OF_ID = re.compile(
     r"(?P<tail>id|ids|identifier|identifiers|uuid|guid|number|code|key)\b",
     re.I,
 )
-_PATH_SHARE, _NAME_STRONG, _NAME_WEAK, _SAID_OF, _SAID_HEAD = 0.85, 0.95, 0.75, 0.8, 0.7
+_PATH_CONFIDENCE, _NAME_STRONG, _NAME_WEAK, _ID_OF_CONFIDENCE, _OF_ID_CONFIDENCE = 0.85, 0.95, 0.75, 0.8, 0.7
 _DESCRIPTION_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
-    """An object that a parameter identifies or refers to.
+class Reference:
+    """An object that a parameter identifies or refers to, with a confidence in [0, 1].
 
-    :param entity: its name, canonical.
-    :param phrase: the words of the evidence, or empty where it is the parameter's name.
-    :param start: first character of the evidence in the parameter's description, or -1 where it lies in the name or path.
+    :param entity: its canonical name.
+    :param phrase: the kind of evidence (``path``, ``identifier of``), or empty for the parameter's name.
+    :param start: first character of the evidence in the parameter's description; -1 for evidence in the name or path.
     """
 
     entity: str
@@ -63,26 +62,26 @@ class Meaning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """The objects that a tool's path and name give to parameters without a name of their own.
+class PathContext:
+    """The objects in a tool's path and name, for parameters whose name contains no object (``id``).
 
-    :param before: placeholder → singular of the static segment before it.
-    :param subject: the object in the lists of the tool's answer, or empty: the last segment of its path that names an object.
-    :param own: the object that the answer itself is, so that an ``id`` at its top identifies it, or empty.
+    :param collections: map from placeholder to the singular of the static segment before it.
+    :param subject: the object of the last path segment that names one (the items of a list in the response), or empty.
+    :param returned: the object that the response represents, so that a top-level ``id`` identifies it, or empty.
     """
 
-    before: Mapping[str, str]
+    collections: Mapping[str, str]
     subject: str = ""
-    own: str = ""
+    returned: str = ""
 
 
-def place(tool: Tool) -> Place:
-    """Read the path of an HTTP tool; without one, the subject is the object in the tool's name."""
+def path_context(tool: Tool) -> PathContext:
+    """Parse the path of an HTTP tool; without a path, the subject is the object in the tool's name."""
     path = tool.metadata.get("path")
     if not isinstance(path, str) or "/" not in path:
         subject = _subject_of_name(tool.name)
-        return Place(before={}, subject=subject, own=subject)
-    before: dict[str, str] = {}
+        return PathContext(collections={}, subject=subject, returned=subject)
+    collections: dict[str, str] = {}
     previous, subject = "", ""
     for segment in path[:2_000].split("/"):
         placeholder = _PLACEHOLDER.fullmatch(segment)
@@ -90,62 +89,59 @@ def place(tool: Tool) -> Place:
             previous = _segment_object(segment)
             subject = previous or subject
         elif previous:
-            before.setdefault(placeholder[1], previous)
-    # GET /movie/{movie_id}/keywords answers with the movie's id; POST /users/{user_id}/playlists with the playlist's.
+            collections.setdefault(placeholder[1], previous)
+    # GET /movie/{movie_id}/keywords returns the movie's id; POST /users/{user_id}/playlists returns the playlist's id.
     ends_in_key = path.rstrip("/").endswith(("}", ">"))
-    own = ends_in_key or "{" not in path or str(tool.metadata.get("method", "")).upper() == "POST"
-    return Place(before=before, subject=subject, own=subject if own else "")
+    returns_subject = ends_in_key or "{" not in path or str(tool.metadata.get("method", "")).upper() == "POST"
+    return PathContext(collections=collections, subject=subject, returned=subject if returns_subject else "")
 
 
-def documented_name(parameter: Parameter, where: Place, *, output: bool = False) -> str:
-    """The name of a parameter in the graph.
+def documented_name(parameter: Parameter, context: PathContext, *, output: bool = False) -> str:
+    """Return the name of a parameter in the graph: the last segment of its dotted path, as documented.
 
-    The last segment of its dotted path as documented. A last segment that means nothing alone gets the object it belongs to
-    (``movie.id`` → ``movie id``); for ``{id}`` in a path that is the segment before it.
-
-    :param output: whether it is an output: an ``id`` at the top of the answer is then that of the object returned.
+    A generic last segment gets its object as prefix (``movie.id`` → ``movie id``). The object of ``{id}`` in a path is the segment
+    before it; for an ``output``, the object of a top-level ``id`` is the object that the response represents.
     """
     segments = [segment.replace("[]", "").strip() for segment in parameter.name.split(".")]
     segments = [segment for segment in segments if segment] or [parameter.name]
     last = segments[-1]
-    bare = words(last)
-    if not bare or not all(word in DEPENDENT_NAMES for word in bare) or len(bare) > 2:
+    tokens = words(last)
+    if not tokens or not all(word in DEPENDENT_NAMES for word in tokens) or len(tokens) > 2:
         return last
     for parent in reversed(segments[:-1]):
         owner = canonical_name(parent)
         if owner and owner not in _WRAPPERS and parent.lower() not in _WRAPPERS:
             return f"{owner} {last}"
-    identifier = bare[-1] in _IN_PATH
-    if identifier and last in where.before:
-        return f"{where.before[last]} {last}"
-    if len(segments) > 1 and bare[-1] in _IDENTIFIER_NAMES | {"name"} and where.subject:
-        return f"{where.subject} {last}"
-    if output and len(segments) == 1 and len(bare) == 1 and bare[0] in _IDENTIFIER_NAMES and where.own:
-        return f"{where.own} {last}"
+    identifier = tokens[-1] in _IN_PATH
+    if identifier and last in context.collections:
+        return f"{context.collections[last]} {last}"
+    if len(segments) > 1 and tokens[-1] in _IDENTIFIER_NAMES | {"name"} and context.subject:
+        return f"{context.subject} {last}"
+    if output and len(segments) == 1 and len(tokens) == 1 and tokens[0] in _IDENTIFIER_NAMES and context.returned:
+        return f"{context.returned} {last}"
     return last
 
 
-def identified(parameter: Parameter, where: Place, name: str, abbreviations: Mapping[str, str]) -> list[Meaning]:
-    """The business objects whose identifier the parameter is, the most confident first, each once.
-
-    :param name: its name in the graph, from :func:`documented_name`.
-    """
+def identified_entities(
+    parameter: Parameter, context: PathContext, name: str, abbreviations: Mapping[str, str]
+) -> list[Reference]:
+    """Return the objects that the parameter identifies, highest confidence first. ``name`` is from :func:`documented_name`."""
     if parameter.type.lower() in _NO_IDENTIFIER_TYPES:
         return []
     found = [
         *_by_name(name, abbreviations),
-        *_by_path(parameter, where, abbreviations),
+        *_by_path(parameter, context, abbreviations),
         *_by_description(parameter, name, abbreviations),
     ]
-    best: dict[str, Meaning] = {}
-    for meaning in found:
-        if meaning.entity not in best or meaning.confidence > best[meaning.entity].confidence:
-            best[meaning.entity] = meaning
-    return sorted(best.values(), key=lambda meaning: (-meaning.confidence, meaning.entity))
+    best: dict[str, Reference] = {}
+    for reference in found:
+        if reference.entity not in best or reference.confidence > best[reference.entity].confidence:
+            best[reference.entity] = reference
+    return sorted(best.values(), key=lambda reference: (-reference.confidence, reference.entity))
 
 
-def referred(parameter: Parameter, name: str, abbreviations: Mapping[str, str]) -> Meaning | None:
-    """The entity that a parameter's name refers to without identifying it: ``supplier_name`` → supplier, ``email`` → none."""
+def referenced_entity(parameter: Parameter, name: str, abbreviations: Mapping[str, str]) -> Reference | None:
+    """Return the object that a parameter's name mentions but does not identify: supplier for ``supplier_name``, None for ``email``."""
     tokens = words(name)
     if parameter.type.lower() in ("boolean", "bool") or not tokens or tokens[0] in ("is", "has", "include", "exclude"):
         return None
@@ -157,10 +153,10 @@ def referred(parameter: Parameter, name: str, abbreviations: Mapping[str, str]) 
     property_ = last in _ATTRIBUTES and not (last in _ALSO_OBJECTS and len(kept) < len(tokens))
     if not entity or property_ or (len(entity) <= 3 and entity not in _SHORT_OBJECTS):
         return None
-    return Meaning(entity, 0.7 if tokens[-1] in ("name", "names", "title") else 0.6)
+    return Reference(entity, 0.7 if tokens[-1] in ("name", "names", "title") else 0.6)
 
 
-def _by_name(name: str, abbreviations: Mapping[str, str]) -> list[Meaning]:
+def _by_name(name: str, abbreviations: Mapping[str, str]) -> list[Reference]:
     tokens = words(name)
     entity = _object(identified_entity(name, abbreviations).split(), {})
     if not entity:
@@ -168,24 +164,24 @@ def _by_name(name: str, abbreviations: Mapping[str, str]) -> list[Meaning]:
     weak = tokens[-1] in _WEAK_TAILS
     if weak and entity.split()[-1] in _NOT_IDENTIFIED:
         return []
-    return [Meaning(entity, _NAME_WEAK if weak else _NAME_STRONG)]
+    return [Reference(entity, _NAME_WEAK if weak else _NAME_STRONG)]
 
 
-def _by_path(parameter: Parameter, where: Place, abbreviations: Mapping[str, str]) -> list[Meaning]:
-    segment = where.before.get(parameter.name, "")
+def _by_path(parameter: Parameter, context: PathContext, abbreviations: Mapping[str, str]) -> list[Reference]:
+    segment = context.collections.get(parameter.name, "")
     tokens = words(parameter.name)
     if not segment or not tokens:
         return []
     named = tokens[-1] in _IN_PATH or canonical_name(parameter.name, abbreviations) == segment
-    return [Meaning(segment, _PATH_SHARE, "path")] if named else []
+    return [Reference(segment, _PATH_CONFIDENCE, "path")] if named else []
 
 
-def _by_description(parameter: Parameter, name: str, abbreviations: Mapping[str, str]) -> Iterator[Meaning]:
+def _by_description(parameter: Parameter, name: str, abbreviations: Mapping[str, str]) -> Iterator[Reference]:
     text = parameter.description[:_DESCRIPTION_CHARS]
     tokens = words(name)
     identifier = tokens and (tokens[-1] in _IDENTIFIER_NAMES or tokens[-1] in _WEAK_TAILS)
-    hard = parameter.format.lower() in _HARD_FORMATS
-    for pattern, sure in ((_ID_OF, _SAID_OF), (_OF_ID, _SAID_HEAD)):
+    has_id_format = parameter.format.lower() in _ID_FORMATS
+    for pattern, base_confidence in ((_ID_OF, _ID_OF_CONFIDENCE), (_OF_ID, _OF_ID_CONFIDENCE)):
         match = pattern.search(text)
         if match is None:
             continue
@@ -193,14 +189,18 @@ def _by_description(parameter: Parameter, name: str, abbreviations: Mapping[str,
         entity = _object(_until_stop(words(match["of"]), head=pattern is _OF_ID), abbreviations)
         if not entity or (weak and (not identifier or entity.split()[-1] in _NOT_IDENTIFIED)):
             continue
-        if not (identifier or hard) and pattern is _OF_ID and match["tail"].lower() not in ("id", "ids", "identifier"):
+        if (
+            not (identifier or has_id_format)
+            and pattern is _OF_ID
+            and match["tail"].lower() not in ("id", "ids", "identifier")
+        ):
             continue
-        confidence = sure + 0.1 if hard else sure if identifier else sure - 0.15
-        yield Meaning(entity, round(confidence, 2), "identifier of", match.start(), match.end())
+        bonus = 0.1 if has_id_format else 0.0 if identifier else -0.15
+        yield Reference(entity, round(base_confidence + bonus, 2), "identifier of", match.start(), match.end())
 
 
 def _until_stop(tokens: list[str], *, head: bool) -> list[str]:
-    """The noun phrase at the front of ``tokens`` (after ID of …) or, for ``head``, all of them."""
+    """Return the noun phrase at the start of ``tokens`` (after "ID of"); for ``head`` all tokens (before "ID")."""
     while tokens and tokens[0] in STOP_WORDS:
         tokens = tokens[1:]
     if head:
@@ -214,15 +214,15 @@ def _until_stop(tokens: list[str], *, head: bool) -> list[str]:
 
 
 def _object(tokens: list[str], abbreviations: Mapping[str, str]) -> str:
-    """The canonical name of a business object, or empty when the words name none."""
+    """Return the canonical name of a business object, or empty when the words name none."""
     while tokens and tokens[0] in _ROLES:
         tokens = tokens[1:]
     entity = canonical_name(" ".join(tokens), abbreviations)
     kept = entity.split()
     if not kept or len(kept) > 4 or kept[-1] in _NOT_OBJECTS or not all(map(_plain, kept)):
         return ""
-    foreign = len(kept) == 1 and len(kept[0]) > 2 and kept[0].isalpha() and not kept[0].isascii()
-    return entity if foreign or is_noun(kept[-1]) else ""
+    non_ascii = len(kept) == 1 and len(kept[0]) > 2 and kept[0].isalpha() and not kept[0].isascii()
+    return entity if non_ascii or is_noun(kept[-1]) else ""
 
 
 def _plain(word: str) -> bool:
@@ -230,13 +230,13 @@ def _plain(word: str) -> bool:
 
 
 def path_objects(path: str) -> list[str]:
-    """Canonical names of the objects that the static segments of a path name, in order."""
+    """Return the canonical names of the objects in the static segments of a path, in order."""
     return [name for segment in path[:2_000].split("/") if (name := _segment_object(segment))]
 
 
 @lru_cache(maxsize=1 << 14)
 def _segment_object(segment: str) -> str:
-    """The singular of a path segment that names objects, or empty: ``movies`` → movie, ``v1`` and ``top_rated`` → empty."""
+    """Return the singular of a path segment that names objects (movie for ``movies``), or empty (``v1``, ``top_rated``)."""
     if "{" in segment or len(segment) > 60:
         return ""
     return _object(words(segment), {})

@@ -1,5 +1,5 @@
-"""What the ``llm`` extractor says to the model: the ontology as instructions, a tool's document as text, and the
-schema of the answer, all made from the ontology at hand."""
+"""The prompt of the ``llm`` extractor: the ontology as instructions, a tool's document as text, and the JSON schema of
+the answer, built from the ontology."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ __all__ = [
     "MAX_TRIPLES",
     "PROMPT_VERSION",
     "answer_schema",
-    "asked_predicates",
     "document",
+    "extractable_predicates",
     "instructions",
-    "is_the_tool",
-    "repair",
+    "is_tool_name",
+    "repair_prompt",
 ]
 
 PROMPT_VERSION = "1"
 MAX_TRIPLES = 24
-"""At most so many triples are taken from one answer."""
+"""Maximum number of triples in one answer."""
 
 _MAX_DESCRIPTION_CHARS = 6_000
 _MAX_PARAMETERS = 60
 _MAX_PARAMETER_CHARS = 200
 _MAX_ERROR_CHARS = 400
-# Ends that the structure of a document settles: what runs between these alone is never asked of a model.
+# Entity types that the structure of a document declares. The model does not extract edges between these types only.
 _STRUCTURE = frozenset(("tool", "parameter", "value"))
 
 _RULES = """You read the documentation of one software tool and write down what it says as triples for a knowledge graph.
@@ -70,8 +70,8 @@ _EXAMPLE = (
 )
 
 
-def asked_predicates(ontology: Ontology) -> list[Predicate]:
-    """The predicates that a model may use: not derived, and not settled by a document's structure or metadata."""
+def extractable_predicates(ontology: Ontology) -> list[Predicate]:
+    """Return the predicates that a model may use: not derived, and not declared by a document's structure or metadata."""
     return [
         predicate
         for predicate in ontology.predicates.values()
@@ -82,13 +82,13 @@ def asked_predicates(ontology: Ontology) -> list[Predicate]:
 
 
 def answer_schema(ontology: Ontology) -> dict[str, Any]:
-    """The JSON schema of an answer, with the ontology's types and predicates as the only ones."""
+    """Return the JSON schema of an answer; it allows only the types and predicates of the ontology."""
     types = {"type": "string", "enum": [name for name in ontology.entity_types if name != "value"]}
     text = {"type": "string"}
     fields: dict[str, Any] = {
         "head": text,
         "head_type": types,
-        "predicate": {"type": "string", "enum": [predicate.name for predicate in asked_predicates(ontology)]},
+        "predicate": {"type": "string", "enum": [predicate.name for predicate in extractable_predicates(ontology)]},
         "tail": text,
         "tail_type": types,
         "evidence": text,
@@ -103,7 +103,7 @@ def answer_schema(ontology: Ontology) -> dict[str, Any]:
 
 
 def instructions(ontology: Ontology) -> str:
-    """The system message; the same for every tool, so that a server can keep its state."""
+    """Return the system message. It is the same for every tool, so that a server can cache the prompt prefix."""
     types = [
         f"- {name}{f', a kind of {one.is_a}' if one.is_a else ''}: {one.description}"
         for name, one in ontology.entity_types.items()
@@ -111,7 +111,7 @@ def instructions(ontology: Ontology) -> str:
     ]
     predicates = [
         f"- {one.name} ({' | '.join(one.domain)} -> {' | '.join(one.range)}): {one.description}"
-        for one in asked_predicates(ontology)
+        for one in extractable_predicates(ontology)
     ]
     return _RULES.format(
         types="\n".join(types),
@@ -123,7 +123,7 @@ def instructions(ontology: Ontology) -> str:
 
 
 def document(tool: Tool) -> str:
-    """A tool's document as text, each part cut to a bounded length; inputs and outputs that say nothing are left out."""
+    """Return a tool's document as text with limited length; inputs and outputs without a description are left out."""
     lines = [f"name: {' '.join(words(tool.name))}"]
     if tool.title != tool.name:
         lines.append(f"title: {tool.title}")
@@ -134,16 +134,16 @@ def document(tool: Tool) -> str:
     return "\n".join(lines)
 
 
-def repair(problem: str) -> str:
-    """What is said after an answer that cannot be used."""
+def repair_prompt(problem: str) -> str:
+    """Return the message that asks for a new answer after an invalid one."""
     return (
         f"This answer cannot be used: {problem[:_MAX_ERROR_CHARS]}. "
         "Answer again: one complete JSON object as described, with fewer triples if it was too long, and nothing else."
     )
 
 
-def is_the_tool(name: str) -> bool:
-    """Whether a head is what the instructions call the tool."""
+def is_tool_name(name: str) -> bool:
+    """Whether a head is the name that the instructions use for the tool."""
     return name.strip().casefold() in (_TOOL_IN_RULES, "tool", "this tool")
 
 

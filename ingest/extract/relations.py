@@ -1,4 +1,4 @@
-"""Findings of a parsed sentence: the objects it names, the capabilities of the tool, and relations between objects."""
+"""Extract from a parsed sentence: the objects that it names, the capabilities of the tool, and relations between objects."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _TOOL_SUBJECTS = vocabulary("tool_subjects")
 _NOUN_PREPOSITIONS = vocabulary("noun_prepositions")
 _VERB_PREPOSITIONS = vocabulary("verb_prepositions")
 _LOOKUP_VERBS = vocabulary("lookup_verbs")
-_DEED_NOUNS = vocabulary("deed_nouns")
+_ACTION_NOUNS = vocabulary("deed_nouns")
 _LIGHT_VERBS = vocabulary("light_verbs")
 _OBLIGATIONS = vocabulary("obligations")
 _ERROR = re.compile(r"\b(?:errors?|exceptions?)\b", re.IGNORECASE)
-_MAX_CHAIN = 4  # verbs that are followed up to the one that has the subject
-_LINKED, _LOOSE = 0.5, 0.4
+_MAX_CHAIN = 4  # maximum number of verbs between a verb and its subject
+_STRONG, _WEAK = 0.5, 0.4  # confidence of a relation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Capability:
     """A verb and its object.
 
     :param name: verb in base form and object in canonical form: ``send email reminder``.
-    :param target: the object as written.
+    :param target: the object in its original spelling.
     """
 
     name: str
@@ -43,9 +43,9 @@ class Capability:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """Two objects and the words between them.
+    """Two objects and the words between them; the confidence is in [0, 1].
 
-    :param phrase: the words, to look a predicate up by.
+    :param phrase: the words, for the choice of a predicate.
     """
 
     head: str
@@ -58,40 +58,40 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The findings of one sentence; positions are those of the original sentence."""
+    """The extraction from one sentence; positions are character indices in the original sentence."""
 
     phrases: tuple[Phrase, ...]
     capabilities: tuple[Capability, ...]
     relations: tuple[Relation, ...]
 
 
-def findings(doc: Any, lead: int) -> Finding:
-    """Read a parsed sentence.
+def findings(doc: Any, prefix_chars: int) -> Finding:
+    """Extract phrases, capabilities and relations from a parsed sentence.
 
-    :param doc: a spaCy Doc with tags and a parse.
-    :param lead: characters of the subject that was put before it; positions are counted without them.
+    :param doc: a spaCy Doc with tags and a dependency parse.
+    :param prefix_chars: length of the subject inserted before the sentence; positions are counted without it.
     """
-    reader = _Reader(doc, lead)
+    extractor = _TreeExtractor(doc, prefix_chars)
     return Finding(
-        phrases=tuple(phrase.moved(-lead) for phrase in reader.phrases.values()),
-        capabilities=tuple(reader.capabilities()),
-        relations=tuple(reader.relations()),
+        phrases=tuple(phrase.shifted(-prefix_chars) for phrase in extractor.phrases.values()),
+        capabilities=tuple(extractor.capabilities()),
+        relations=tuple(extractor.relations()),
     )
 
 
-class _Reader:
-    """Walks one dependency tree."""
+class _TreeExtractor:
+    """Extractor for one dependency tree."""
 
-    def __init__(self, doc: Any, lead: int) -> None:
+    def __init__(self, doc: Any, prefix_chars: int) -> None:
         self.doc = doc
-        self.lead = lead
-        self.phrases = noun_phrases(doc, lead)
+        self.prefix_chars = prefix_chars
+        self.phrases = noun_phrases(doc, prefix_chars)
 
     def capabilities(self) -> Iterator[Capability]:
-        if not self.lead and not any(t.dep_ == "nsubj" and t.lower_ in _TOOL_SUBJECTS for t in self.doc):
+        if not self.prefix_chars and not any(t.dep_ == "nsubj" and t.lower_ in _TOOL_SUBJECTS for t in self.doc):
             return
         for verb in self.doc:
-            if verb.idx < self.lead or not verb.tag_.startswith("VB") or not self._of_tool(verb):
+            if verb.idx < self.prefix_chars or not verb.tag_.startswith("VB") or not self._has_tool_subject(verb):
                 continue
             base = self._action(verb)
             linking = base in LINKING_VERBS and any(child.dep_ in ("xcomp", "ccomp") for child in verb.children)
@@ -100,34 +100,34 @@ class _Reader:
                 continue
             for target in self._objects(verb):
                 if _ERROR.search(target.core):
-                    continue  # an error that the tool answers with is not its object
+                    continue  # an error that the tool returns is not its object
                 name = " ".join([base, *canonical_name(target.core).split()[-_MAX_OBJECT_WORDS:]])
                 yield Capability(
                     name=name,
                     target=target.core,
-                    start=min(verb.idx, target.core_start) - self.lead,
-                    end=max(verb.idx + len(verb.text), target.end) - self.lead,
+                    start=min(verb.idx, target.core_start) - self.prefix_chars,
+                    end=max(verb.idx + len(verb.text), target.end) - self.prefix_chars,
                 )
 
     def _action(self, verb: Any) -> str:
-        """The action of a verb; the preparation of sentences writes "see" for "get"."""
-        if verb.idx == self.lead and verb.lower_ in ("see", "sees"):
+        """Return the action of a verb; :mod:`ingest.extract.sentences` replaces "get" by "see"."""
+        if verb.idx == self.prefix_chars and verb.lower_ in ("see", "sees"):
             return "get"
         return action(verb.text)
 
-    def _of_tool(self, verb: Any) -> bool:
-        """Whether the tool is the subject: the one that was put before the sentence, or a word for the tool."""
+    def _has_tool_subject(self, verb: Any) -> bool:
+        """Whether the tool is the subject of the verb: the inserted subject, or a word for the tool."""
         for _ in range(_MAX_CHAIN):
             subjects = [child for child in verb.children if child.dep_ in ("nsubj", "nsubjpass")]
             if subjects:
                 subject = subjects[0]
                 obliged = any(child.dep_ == "aux" and child.lower_ in _OBLIGATIONS for child in verb.children)
                 if subject.lower_ in ("user", "users") and obliged:
-                    return False  # "The user will receive an email" is not what the tool does
+                    return False  # "The user will receive an email" is no action of the tool
                 passive = subject.dep_ == "nsubjpass" and verb_lemma(verb.lower_) not in LINKING_VERBS
                 return (
                     not passive
-                    and (subject.idx < self.lead or subject.lower_ in _TOOL_SUBJECTS)
+                    and (subject.idx < self.prefix_chars or subject.lower_ in _TOOL_SUBJECTS)
                     and verb.dep_ != "relcl"
                 )
             linked = verb.dep_ in ("xcomp", "ccomp") and verb_lemma(verb.head.lower_) in LINKING_VERBS
@@ -137,23 +137,23 @@ class _Reader:
         return False
 
     def _objects(self, verb: Any) -> Iterator[Phrase]:
-        """The objects of a verb; verbs in a row share the object of the last, and "search for" has one behind its preposition."""
+        """Yield the objects of a verb; coordinated verbs share the object of the last; "search for" has it after the preposition."""
         for child in verb.children:
             if child.dep_ in ("dobj", "oprd"):
-                yield from self._row(child)
+                yield from self._conjuncts(child)
                 return
         for child in verb.children:
             if child.dep_ == "prep" and child.lower_ in ("for", "to", "up"):
-                for held in child.children:
-                    if held.dep_ == "pobj":
-                        yield from self._row(held)
+                for grandchild in child.children:
+                    if grandchild.dep_ == "pobj":
+                        yield from self._conjuncts(grandchild)
                 return
         for child in verb.children:
             if child.dep_ == "conj" and child.tag_.startswith("VB"):
                 yield from self._objects(child)
 
-    def _row(self, token: Any) -> Iterator[Phrase]:
-        """The phrases of a token and of those coordinated with it."""
+    def _conjuncts(self, token: Any) -> Iterator[Phrase]:
+        """Yield the phrases of a token and of the tokens coordinated with it."""
         for member in (token, *list(token.conjuncts)[:_MAX_CONJUNCTS]):
             phrase = resolve(member, self.phrases)
             if phrase is not None and (member.i >= token.i):
@@ -161,7 +161,7 @@ class _Reader:
 
     def relations(self) -> Iterator[Relation]:
         for token in self.doc:
-            if token.idx < self.lead:
+            if token.idx < self.prefix_chars:
                 continue
             if token.dep_ in ("prep", "agent") or (token.dep_ == "dative" and token.tag_ in ("IN", "TO")):
                 yield from self._preposition(token)
@@ -172,63 +172,63 @@ class _Reader:
 
     def _preposition(self, preposition: Any) -> Iterator[Relation]:
         governor, word = preposition.head, preposition.lower_
-        tails = [phrase for child in preposition.children if child.dep_ == "pobj" for phrase in self._row(child)]
+        tails = [phrase for child in preposition.children if child.dep_ == "pobj" for phrase in self._conjuncts(child)]
         if governor.tag_.startswith("VB"):
             yield from self._verb_preposition(governor, word, tails)
         elif governor.tag_.startswith("JJ") and governor.dep_ in ("amod", "acl", "relcl", "acomp"):
             owner = governor.head if governor.dep_ != "acomp" else self._subject(governor.head)
-            head = self._named(owner)
-            yield from self._pairs([head], f"{governor.lower_} {word}", tails, _LINKED)
-        elif word in _NOUN_PREPOSITIONS and governor.lower_ not in _DEED_NOUNS:
+            head = self._phrase_of(owner)
+            yield from self._pairs([head], f"{governor.lower_} {word}", tails, _STRONG)
+        elif word in _NOUN_PREPOSITIONS and governor.lower_ not in _ACTION_NOUNS:
             head = self.phrases.get(governor.i)
-            yield from self._pairs([head], word, tails, _LINKED)
+            yield from self._pairs([head], word, tails, _STRONG)
 
     def _verb_preposition(self, verb: Any, word: str, tails: list[Phrase]) -> Iterator[Relation]:
-        name = self._action(verb) if verb.idx == self.lead else verb.lower_
+        name = self._action(verb) if verb.idx == self.prefix_chars else verb.lower_
         phrase = word if verb_lemma(verb.lower_) == "be" else f"{name} {word}"
         if verb.dep_ in ("acl", "amod") and verb.tag_ in ("VBN", "VBG", "VBD"):
-            yield from self._pairs([self._named(verb.head)], phrase, tails, _LINKED)
+            yield from self._pairs([self._phrase_of(verb.head)], phrase, tails, _STRONG)
             return
         passive = next((child for child in verb.children if child.dep_ == "nsubjpass"), None)
         if passive is not None:
-            yield from self._pairs([self._named(passive)], phrase, tails, _LINKED)
+            yield from self._pairs([self._phrase_of(passive)], phrase, tails, _STRONG)
             return
-        heads = [phrase for child in verb.children if child.dep_ == "dobj" for phrase in self._row(child)]
-        looks = self._action(verb) in _LOOKUP_VERBS
-        if looks and word in _NOUN_PREPOSITIONS:
-            yield from self._pairs(heads, word, tails, _LINKED - 0.05)
+        heads = [phrase for child in verb.children if child.dep_ == "dobj" for phrase in self._conjuncts(child)]
+        is_lookup = self._action(verb) in _LOOKUP_VERBS
+        if is_lookup and word in _NOUN_PREPOSITIONS:
+            yield from self._pairs(heads, word, tails, _STRONG - 0.05)
         elif word in _VERB_PREPOSITIONS:
-            yield from self._pairs(heads, phrase, tails, _LOOSE)
+            yield from self._pairs(heads, phrase, tails, _WEAK)
         elif not heads and (subject := self._subject(verb)) is not None:
-            yield from self._pairs([self._named(subject)], phrase, tails, _LINKED)
+            yield from self._pairs([self._phrase_of(subject)], phrase, tails, _STRONG)
 
     def _possessive(self, owner: Any) -> Iterator[Relation]:
-        head, tail = self._named(owner), self.phrases.get(owner.head.i)
+        head, tail = self._phrase_of(owner), self.phrases.get(owner.head.i)
         if tail is not None:
-            yield from self._pairs([head], "has", [tail], _LINKED)
+            yield from self._pairs([head], "has", [tail], _STRONG)
 
     def _clause(self, verb: Any) -> Iterator[Relation]:
-        """Subject, verb, object; also a noun with a participle ("orders containing items")."""
+        """Yield the relations between subject and object of a verb, also of a participle ("orders containing items")."""
         base = verb_lemma(verb.lower_)
         if base in _LIGHT_VERBS or base in LINKING_VERBS:
             return
         subject = verb.head if verb.dep_ == "acl" and verb.tag_ == "VBG" else self._subject(verb)
-        allowed = verb.dep_ in ("ccomp", "xcomp") and verb_lemma(verb.head.lower_) in LINKING_VERBS
+        is_complement = verb.dep_ in ("ccomp", "xcomp") and verb_lemma(verb.head.lower_) in LINKING_VERBS
         if (
             subject is None
-            or allowed
-            or subject.idx < self.lead
+            or is_complement
+            or subject.idx < self.prefix_chars
             or subject.lower_ in _TOOL_SUBJECTS - {"which", "that", "user", "users"}
         ):
             return
-        tails = [phrase for child in verb.children if child.dep_ == "dobj" for phrase in self._row(child)]
-        yield from self._pairs([self._named(subject)], verb.lower_, tails, _LINKED)
+        tails = [phrase for child in verb.children if child.dep_ == "dobj" for phrase in self._conjuncts(child)]
+        yield from self._pairs([self._phrase_of(subject)], verb.lower_, tails, _STRONG)
 
     def _subject(self, verb: Any) -> Any:
         return next((child for child in verb.children if child.dep_ in ("nsubj", "nsubjpass")), None)
 
-    def _named(self, token: Any) -> Phrase | None:
-        """The phrase of a token; for a relative pronoun, that of the noun it stands for."""
+    def _phrase_of(self, token: Any) -> Phrase | None:
+        """Return the phrase of a token; for a relative pronoun, the phrase of its antecedent; None where there is none."""
         if token is None:
             return None
         if token.tag_ in ("WDT", "WP") and token.head.dep_ == "relcl":
@@ -247,6 +247,6 @@ class _Reader:
                     tail=tail.core,
                     phrase=phrase,
                     confidence=confidence,
-                    start=min(head.core_start, tail.core_start) - self.lead,
-                    end=max(head.end, tail.end) - self.lead,
+                    start=min(head.core_start, tail.core_start) - self.prefix_chars,
+                    end=max(head.end, tail.end) - self.prefix_chars,
                 )

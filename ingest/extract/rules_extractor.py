@@ -16,8 +16,8 @@ from ingest.extract.relations import Finding, Relation
 from ingest.extract.sentences import MAX_DESCRIPTION_CHARS, MAX_PARAMETER_CHARS, Sentence, sentences
 from ingest.extract.spacy_parser import Language, find_model
 from ingest.extract.structure import structural_triples
-from ingest.extract.titles import Title, read_path, read_title
-from ingest.extract.triple_rules import finish
+from ingest.extract.titles import Title, parse_path, parse_title
+from ingest.extract.triple_rules import apply_triple_rules
 from ontology.errors import InvalidArgumentError
 from ontology.names import verb_lemma, words
 from ontology.ontology import Ontology
@@ -27,10 +27,10 @@ from ontology.triple import Provenance, Triple
 __all__ = ["MAX_PARSED_PARAMETERS", "RulesExtractor"]
 
 _NAME = "rules.v1"
-MAX_PARSED_PARAMETERS = 40  # inputs whose descriptions are parsed; the structure of all is read
-_CHUNK = 256  # tools whose sentences are parsed together: the unit of work of a process
-# Up to this number of tools, the start of processes that each load the model takes longer than the work.
-_WORTH_SHARING = 3 * _CHUNK
+MAX_PARSED_PARAMETERS = 40  # maximum number of inputs with parsed descriptions; the structure of all inputs is read
+_CHUNK = 256  # tools whose sentences are parsed together; the unit of work of a process
+# Maximum number of tools for one process: to start more processes, which load the model, would take longer than the work.
+_MAX_SEQUENTIAL_TOOLS = 3 * _CHUNK
 _TITLE, _DESCRIPTION, _PARAMETER = 0.8, 0.7, 0.5  # confidence of an entity, by the field that names it
 _CAPABILITY_IN_TITLE, _CAPABILITY_IN_TEXT = 0.85, 0.8
 _PARAMETER_DISCOUNT = 0.8
@@ -43,12 +43,12 @@ _KNOWN_BONUS = 0.1
 class RulesExtractor:
     """Extracts triples by rules: deterministic, offline, each tool from its own document alone.
 
-    Parsed are the sentences in the first 600 characters of a description, and of the descriptions of 40 inputs the first sentence
-    (after a label the next ones too) within 200 characters. Descriptions of outputs are not parsed. Declared structure is read in
-    full.
+    It parses the sentences in the first 600 characters of a description, and, in the first 200 characters of the descriptions of 40
+    inputs, the first sentence (after a short label also the next). It does not parse descriptions of outputs. It reads the whole
+    declared structure.
 
-    :param workers: processes to share the work; the output is the same for any number, in order.
-    :param model: package name of the spaCy model, or None for the first one installed, or empty for none.
+    :param workers: number of processes, at least 1; it does not change the output or its order.
+    :param model: package name of the spaCy model, None for the first one installed, or empty for none.
     """
 
     def __init__(self, ontology: Ontology, *, workers: int = 1, model: str | None = None) -> None:
@@ -59,7 +59,7 @@ class RulesExtractor:
         self._ontology = ontology
         self._workers = workers
         self._model, self._version = find_model() if model is None else (model, find_model([model])[1] if model else "")
-        self._reader: _Reader | None = None
+        self._extractor: _ChunkExtractor | None = None
 
     @property
     def name(self) -> str:
@@ -68,52 +68,52 @@ class RulesExtractor:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the rules' version, the ontology, the language model and the limits."""
+        """SHA-256 (hex) of the version of the rules, the ontology, the language model and the limits."""
         limits = (MAX_DESCRIPTION_CHARS, MAX_PARAMETER_CHARS, MAX_PARSED_PARAMETERS)
         parts = (_NAME, self._ontology.digest, self._model, self._version, limits)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def extract(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
-        """One Extraction for each tool, in order."""
+        """Yield one Extraction for each tool, in order."""
         chunks = (tools[start : start + _CHUNK] for start in range(0, len(tools), _CHUNK))
-        if self._workers == 1 or len(tools) <= _WORTH_SHARING:
-            self._reader = self._reader or _Reader(self._ontology, self._model)
+        if self._workers == 1 or len(tools) <= _MAX_SEQUENTIAL_TOOLS:
+            self._extractor = self._extractor or _ChunkExtractor(self._ontology, self._model)
             for chunk in chunks:
-                yield from self._reader.read(chunk)
+                yield from self._extractor.extract(chunk)
             return
-        yield from self._shared_out(chunks)
+        yield from self._extract_parallel(chunks)
 
-    def _shared_out(self, chunks: Iterator[Sequence[Tool]]) -> Iterator[Extraction]:
+    def _extract_parallel(self, chunks: Iterator[Sequence[Tool]]) -> Iterator[Extraction]:
         pool = ProcessPoolExecutor(
-            self._workers, mp_context=get_context("spawn"), initializer=_start, initargs=(self._ontology, self._model)
+            self._workers, mp_context=get_context("spawn"), initializer=_init, initargs=(self._ontology, self._model)
         )
         with pool:
-            # Only a few chunks are under way at any time, so a slow consumer holds no more than those.
+            # At most two chunks per process are submitted, so that a slow consumer needs little memory.
             running: deque[Future[list[Extraction]]] = deque(
-                pool.submit(_work, chunk) for chunk in islice(chunks, 2 * self._workers)
+                pool.submit(_extract, chunk) for chunk in islice(chunks, 2 * self._workers)
             )
             try:
                 while running:
                     done = running.popleft().result()
-                    running.extend(pool.submit(_work, chunk) for chunk in islice(chunks, 1))
+                    running.extend(pool.submit(_extract, chunk) for chunk in islice(chunks, 1))
                     yield from done
             finally:
                 for future in running:
                     future.cancel()
 
 
-_worker: list[_Reader] = []
+_extractor: list[_ChunkExtractor] = []  # of the worker process
 
 
-def _start(ontology: Ontology, model: str) -> None:
-    _worker[:] = [_Reader(ontology, model)]
+def _init(ontology: Ontology, model: str) -> None:
+    _extractor[:] = [_ChunkExtractor(ontology, model)]
 
 
-def _work(chunk: Sequence[Tool]) -> list[Extraction]:
-    return list(_worker[0].read(chunk))
+def _extract(chunk: Sequence[Tool]) -> list[Extraction]:
+    return list(_extractor[0].extract(chunk))
 
 
-class _Reader:
+class _ChunkExtractor:
     """Extracts chunks of tools with one language model."""
 
     def __init__(self, ontology: Ontology, model: str) -> None:
@@ -121,16 +121,16 @@ class _Reader:
         self.language = Language(model)
         self.predicates = _lemma_index(ontology)
 
-    def read(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
+    def extract(self, tools: Sequence[Tool]) -> Iterator[Extraction]:
         by_tool = [list(_sentences(tool)) for tool in tools]
-        found = self.language.read(sentence for listed in by_tool for _, sentence in listed)
+        found = self.language.parse(sentence for listed in by_tool for _, sentence in listed)
         for tool, listed in zip(tools, by_tool, strict=True):
-            triples = [*structural_triples(tool, self.ontology, _NAME), *self._of_title(tool)]
+            triples = [*structural_triples(tool, self.ontology, _NAME), *self._title_triples(tool)]
             for field, sentence in listed:
-                triples += self._of_sentence(tool, field, sentence, found[sentence.text, sentence.lead])
-            yield finish(tool, triples, self.ontology)
+                triples += self._sentence_triples(tool, field, sentence, found[sentence.text, sentence.prefix_chars])
+            yield apply_triple_rules(tool, triples, self.ontology)
 
-    def _of_title(self, tool: Tool) -> Iterator[Triple]:
+    def _title_triples(self, tool: Tool) -> Iterator[Triple]:
         for field, title in self._titles(tool):
             source = _Evidence(tool, field)
             for name in (title.target, *title.others):
@@ -140,19 +140,19 @@ class _Reader:
                 yield from source.capability(capability, title.target, _CAPABILITY_IN_TITLE)
 
     def _titles(self, tool: Tool) -> Iterator[tuple[str, Title]]:
-        """The names written as code or as a path; those written as prose are parsed."""
-        path = read_path(tool)
+        """Yield the names in code style or path style; names in prose are parsed as sentences."""
+        path = parse_path(tool)
         if path is not None:
             yield "metadata.path", path
         elif " " not in tool.name.strip():
-            yield "name", read_title(tool.name, self.ontology.abbreviations)
+            yield "name", parse_title(tool.name, self.ontology.abbreviations)
         title = tool.metadata.get("title")
         if isinstance(title, str) and title and title != tool.name and " " not in title.strip():
-            yield "metadata.title", read_title(title, self.ontology.abbreviations)
+            yield "metadata.title", parse_title(title, self.ontology.abbreviations)
 
-    def _of_sentence(self, tool: Tool, field: str, sentence: Sentence, finding: Finding) -> Iterator[Triple]:
-        of_input = field.startswith("parameters.")
-        confidence = _PARAMETER if of_input else _DESCRIPTION if field == "description" else _TITLE
+    def _sentence_triples(self, tool: Tool, field: str, sentence: Sentence, finding: Finding) -> Iterator[Triple]:
+        is_input = field.startswith("parameters.")
+        confidence = _PARAMETER if is_input else _DESCRIPTION if field == "description" else _TITLE
         source = _Evidence(tool, field, sentence.start)
         inputs = _camel_case_inputs(tool)
         for phrase in finding.phrases:
@@ -161,11 +161,11 @@ class _Reader:
                 if phrase.core != phrase.name:
                     core = round(confidence - _PART_DISCOUNT, 2)
                     yield source.entity(phrase.core, core, phrase.core_start, phrase.end)
-        for one in () if of_input else finding.capabilities:
-            yield from source.capability(one.name, one.target, _CAPABILITY_IN_TEXT, one.start, one.end)
+        for found in () if is_input else finding.capabilities:
+            yield from source.capability(found.name, found.target, _CAPABILITY_IN_TEXT, found.start, found.end)
         for relation in finding.relations:
             if inputs.isdisjoint(f"{relation.head} {relation.tail}".lower().split()):
-                yield self._relation(source, relation, _PARAMETER_DISCOUNT if of_input else 1.0)
+                yield self._relation(source, relation, _PARAMETER_DISCOUNT if is_input else 1.0)
 
     def _relation(self, source: _Evidence, relation: Relation, discount: float) -> Triple:
         predicate = self._predicate(relation.phrase)
@@ -181,16 +181,16 @@ class _Reader:
         )
 
     def _predicate(self, phrase: str) -> str:
-        """The predicate that a phrase means, if it may stand between two business objects."""
+        """Return the predicate of a phrase, or empty when it is not allowed between two business objects."""
         name = self.ontology.predicate_for(phrase) or self.predicates.get(_lemmas(phrase), "")
         return name if name and self.ontology.allows("business_object", name, "business_object") else ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """The text that triples are read from.
+    """The field that triples are extracted from.
 
-    :param offset: first character of the sentence in the field's text.
+    :param offset: index of the sentence's first character in the field's text.
     """
 
     tool: Tool
@@ -216,7 +216,7 @@ class _Evidence:
         end: int,
         phrase: str = "",
     ) -> Triple:
-        """A triple of two ``(name, type)`` ends; a span of -1 for evidence that is a whole name."""
+        """Return a triple of two ``(name, type)`` ends; the span is -1 when the evidence is a whole name."""
         span = (-1, -1) if end < 0 else (self.offset + start, self.offset + end)
         return Triple(
             head=head[0],
@@ -235,13 +235,13 @@ def _sentences(tool: Tool) -> Iterator[tuple[str, Sentence]]:
         if isinstance(text, str) and " " in text.strip():
             # "Service: Operation": the service is in the metadata.
             operation = text.rpartition(": ")[2]
-            cut = len(text) - len(operation)
+            offset = len(text) - len(operation)
             for sentence in sentences(operation, MAX_PARAMETER_CHARS):
-                yield field, replace(sentence, start=sentence.start + cut)
+                yield field, replace(sentence, start=sentence.start + offset)
     for sentence in sentences(tool.description, MAX_DESCRIPTION_CHARS):
         yield "description", sentence
     for parameter in tool.parameters[:MAX_PARSED_PARAMETERS]:
-        # The first sentence describes the input, the others how to write it; a label is no sentence.
+        # The first sentence describes the input, the next ones its format. A short label is no sentence.
         for sentence in sentences(parameter.description, MAX_PARAMETER_CHARS, operation=False):
             yield f"parameters.{parameter.name}", sentence
             if len(sentence.text) >= _LABEL_CHARS:
@@ -249,12 +249,12 @@ def _sentences(tool: Tool) -> Iterator[tuple[str, Sentence]]:
 
 
 def _camel_case_inputs(tool: Tool) -> frozenset[str]:
-    """Names of inputs written in camel case, in lower case: in prose they stand for the input, not for an object."""
+    """Return the camel-case names of inputs in lower case; in prose such a word is the input, not an object."""
     return frozenset(p.name.lower() for p in tool.parameters if _CAMEL_CASE.search(p.name))
 
 
 def _lemma_index(ontology: Ontology) -> Mapping[str, str]:
-    """Names and synonyms of predicates by the base forms of their words: "sent to" also stands for "sends to"."""
+    """Map from the base forms of a predicate's name or synonym to the predicate: "sends to" matches the synonym "sent to"."""
     index: dict[str, str] = {}
     for predicate in ontology.predicates.values():
         for phrase in (predicate.name, *predicate.synonyms):

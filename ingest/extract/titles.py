@@ -11,7 +11,7 @@ from ingest.extract.vocabulary import MOSTLY_NOUNS, STOP_WORDS, TRANSPARENT_HEAD
 from ontology.names import canonical_name, is_noun, words
 from ontology.tool import Tool
 
-__all__ = ["Title", "read_path", "read_title"]
+__all__ = ["Title", "parse_path", "parse_title"]
 
 _MAX_WORDS = 14
 _MAX_OBJECT_WORDS = 4
@@ -23,11 +23,10 @@ _PREPOSITIONS = vocabulary("title_prepositions")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Title:
-    """The name of an operation, read.
-
+    """The parsed name of an operation.
     :param verbs: base forms of its verbs: one, or two for ``createOrUpdateCustomer``.
     :param target: canonical name of the object of the verbs, or empty.
-    :param others: canonical names of the other objects in it.
+    :param others: canonical names of the other objects in the name.
     """
 
     verbs: tuple[str, ...] = ()
@@ -36,35 +35,34 @@ class Title:
 
     @property
     def capabilities(self) -> tuple[str, ...]:
-        """Verb and object, for each verb."""
+        """``verb object`` for each verb; empty without an object."""
         target = " ".join(self.target.split()[-_MAX_OBJECT_WORDS:])
         return tuple(f"{verb} {target}" for verb in self.verbs) if target else ()
 
 
-def read_title(name: str, abbreviations: Mapping[str, str]) -> Title:
-    """Read an operation's name word by word, without a parser.
-
-    >>> read_title("sendInvoiceToCustomer", {})
+def parse_title(name: str, abbreviations: Mapping[str, str]) -> Title:
+    """Parse an operation's name by word lists, without spaCy.
+    >>> parse_title("sendInvoiceToCustomer", {})
     Title(verbs=('send',), target='invoice', others=('customer',))
     """
     tokens = words(name)[:_MAX_WORDS]
     verbs, tokens = _leading_verbs(tokens)
     if not verbs and len(tokens) > 1 and action(tokens[-1]) in _LAST_VERBS and tokens[-1] == action(tokens[-1]):
         verbs, tokens = [tokens[-1]], tokens[:-1]
-    lead: list[str] = []
+    application: list[str] = []
     if not verbs:
         position = next((p for p in (1, 2) if p < len(tokens) - 1 and action(tokens[p]) in _INNER_VERBS), 0)
-        if position:  # "lufthansa_select_seat": the application, then what it does
-            lead, verbs, tokens = tokens[:position], [action(tokens[position])], tokens[position + 1 :]
+        if position:  # "lufthansa_select_seat": application, verb, object
+            application, verbs, tokens = tokens[:position], [action(tokens[position])], tokens[position + 1 :]
     named = [_object(group, abbreviations) for group in _groups(tokens)]
-    objects = [each for each in (*named, _object(lead, abbreviations)) if each]
-    target = (named[0] if named else "") if objects else _last_resort(tokens)
-    others = tuple(dict.fromkeys(each for each in objects if each != target))
+    objects = [name for name in (*named, _object(application, abbreviations)) if name]
+    target = (named[0] if named else "") if objects else _fallback_object(tokens)
+    others = tuple(dict.fromkeys(name for name in objects if name != target))
     return Title(verbs=tuple(verbs), target=target, others=others)
 
 
 def _leading_verbs(tokens: list[str]) -> tuple[list[str], list[str]]:
-    """The verb a name begins with, or both of "create or update", and the words after."""
+    """Return the verb at the start of a name, or both verbs of "create or update", and the remaining words."""
     if not tokens or not action(tokens[0]) or (tokens[0] in MOSTLY_NOUNS and len(tokens) > 1):
         return [], tokens
     if len(tokens) > 2 and tokens[1] in ("or", "and") and action(tokens[2]):
@@ -72,10 +70,10 @@ def _leading_verbs(tokens: list[str]) -> tuple[list[str], list[str]]:
     return [action(tokens[0])], tokens[1:]
 
 
-def read_path(tool: Tool) -> Title | None:
-    """Read an operation whose name is only its method and path: its object is the last one in the path.
+def parse_path(tool: Tool) -> Title | None:
+    """Parse an operation whose name is only its method and path; its object is the last object in the path.
 
-    None when the tool has no path, or a name of its own.
+    Return None when the tool has no path, or another name.
     """
     path = tool.metadata.get("path")
     if not isinstance(path, str) or "/" not in path:
@@ -102,9 +100,9 @@ def _is_verb(name: str) -> bool:
 
 
 def _groups(tokens: list[str]) -> list[list[str]]:
-    """The words between prepositions, the last run of each first: "the users currently playing track" is about the track.
+    """Return the words in groups, split at prepositions and stop words; after each split at a preposition the last group first.
 
-    A run begins anew after a number ("core v1 pod" is about the pod).
+    The object of "the users currently playing track" is the track. A number clears its group: the object of "core v1 pod" is the pod.
     """
     groups: list[list[str]] = []
     runs: list[list[str]] = [[]]
@@ -121,8 +119,8 @@ def _groups(tokens: list[str]) -> list[list[str]]:
     return groups
 
 
-def _last_resort(tokens: list[str]) -> str:
-    """The object in a name of common words only: ``get_current_date`` is about the date."""
+def _fallback_object(tokens: list[str]) -> str:
+    """Return the object in a name of generic words only: the date for ``get_current_date``."""
     kept = [token for token in tokens if token.isalpha() and token not in STOP_WORDS | TRANSPARENT_HEADS]
     name = canonical_name(" ".join(kept[-2:]))
     return name if name and is_noun(name.rpartition(" ")[2]) else ""

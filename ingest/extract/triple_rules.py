@@ -1,8 +1,8 @@
-"""The paper's rules for triples, in one place for every extractor.
+"""The paper's rules for triples, for all extractors.
 
-The triples of every extractor go through :func:`finish`: each named entity gets a ``has_entity`` triple from its tool, no assertion
-is repeated, no triple has the same head and tail, the tool is only the head of ``has_*``, ``returns`` and ``depends_on`` triples,
-and confidence and provenance are valid.
+Every extractor passes its triples through :func:`apply_triple_rules`. After it, each entity has a ``has_entity`` triple from its
+tool, no triple is repeated, no triple has the same head and tail, the tool is only the head of ``has_*``, ``returns`` and
+``depends_on`` triples, and confidence and provenance are valid.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 
-from ingest.extract.extractor import Extraction, Fault, sort_out
+from ingest.extract.extractor import Extraction, Fault, partition
 from ingest.extract.vocabulary import ACTIONS, ALSO_NOUNS
 from ontology.names import canonical_name, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.triple import Triple
 
-__all__ = ["finish"]
+__all__ = ["apply_triple_rules"]
 
 _TOOL = "tool"
 _PARAMETER = "parameter"
@@ -26,26 +26,26 @@ _Canonical = Callable[[str, str], str]
 _Key = tuple[str, str, str, str, str]
 
 
-def finish(tool: Tool, triples: Iterable[Triple], ontology: Ontology) -> Extraction:
+def apply_triple_rules(tool: Tool, triples: Iterable[Triple], ontology: Ontology) -> Extraction:
     """Apply the paper's rules to the triples of one tool's document.
 
-    A triple that breaks a rule goes to ``Extraction.rejected`` with one of the reasons ``empty-name``,
-    ``confidence-range``, ``foreign-provenance``, ``tool-misplaced`` and ``self-loop``. Of equal triples the most confident
-    stays, at the place of the first; the others are no fault.
+    A triple that violates a rule goes to ``Extraction.rejected`` with one of the reasons ``empty-name``,
+    ``confidence-range``, ``foreign-provenance``, ``tool-misplaced`` and ``self-loop``. Of equal triples the one with the
+    highest confidence is kept, at the position of the first; the others are not counted as rejected.
 
-    :param triples: raw triples in reading order; the tool may stand in them by its id, name or title.
+    :param triples: raw triples in document order; the tool may be named by its id, name or title.
     """
     canonical = _canonical(ontology)
     titles = frozenset(canonical(text, "") for text in (tool.id, tool.name, tool.title)) - {""}
-    placed = (_by_id(triple, tool, titles) for triple in triples)
-    checked = sort_out(placed, lambda triple: _fault(triple, tool, titles, canonical))
+    with_ids = (_with_tool_id(triple, tool, titles) for triple in triples)
+    checked = partition(with_ids, lambda triple: _fault(triple, tool, titles, canonical))
     unique = _most_confident(checked.kept, canonical)
     named = _most_confident([*unique, *_has_entity(tool, unique, ontology, canonical)], canonical)
     return Extraction(tool_id=tool.id, triples=tuple(named), rejected=tuple(checked.rejected))
 
 
 def _canonical(ontology: Ontology) -> _Canonical:
-    """Name and type → canonical name, remembered for as long as one tool is finished."""
+    """Return a cached function from name and type to canonical name, for one tool."""
 
     @cache
     def canonical(name: str, kind: str) -> str:
@@ -64,8 +64,8 @@ def _key(triple: Triple, canonical: _Canonical) -> _Key:
     )
 
 
-def _by_id(triple: Triple, tool: Tool, titles: frozenset[str]) -> Triple:
-    """The same triple with the tool under its id where it was written by name or title."""
+def _with_tool_id(triple: Triple, tool: Tool, titles: frozenset[str]) -> Triple:
+    """Return the triple with the tool's id as its head when the head is the tool's name or title."""
     if triple.head_type == _TOOL and triple.head != tool.id and canonical_name(triple.head) in titles:
         return replace(triple, head=tool.id)
     return triple
@@ -85,20 +85,20 @@ def _fault(triple: Triple, tool: Tool, titles: frozenset[str], canonical: _Canon
     if head == tail and (
         triple.head_type == triple.tail_type or _PARAMETER not in (triple.head_type, triple.tail_type)
     ):
-        # A parameter `city` that refers to the business object "city" is no loop: these are two nodes.
+        # The parameter `city` that refers to the business object "city" is no loop: they are two nodes.
         return Fault("self-loop", f"head and tail are both {head!r}")
     return None
 
 
 def _misplaced(triple: Triple, tool: Tool, titles: frozenset[str], ends: tuple[str, str]) -> str:
-    """What is wrong with the place of a tool in the triple, or empty."""
+    """Return why a tool must not be at this end of the triple, or empty."""
     tool_heads = triple.predicate.startswith("has_") or triple.predicate in ("returns", "depends_on")
     if triple.head_type == _TOOL and (triple.head != tool.id or not tool_heads):
         return "a tool heads only its own has_*, returns and depends_on triples"
     if triple.tail_type == _TOOL and not (triple.predicate == "depends_on" and triple.head_type == _TOOL):
         return "a tool is a tail only of another tool's depends_on"
     for name, kind in zip(ends, (triple.head_type, triple.tail_type), strict=True):
-        # "Purchase Order" may name a tool and a thing; "Send Reminder" names what a tool does, so it is a capability.
+        # "Purchase Order" may be a tool and an object; "Send Reminder" is an action, so it is a capability.
         if kind not in (_TOOL, _PARAMETER, "capability", "value") and name in titles and _is_action(name):
             return f"{name!r} is the tool itself, not an entity"
     return ""
@@ -119,11 +119,11 @@ def _most_confident(triples: Iterable[Triple], canonical: _Canonical) -> list[Tr
 
 
 def _has_entity(tool: Tool, triples: Iterable[Triple], ontology: Ontology, canonical: _Canonical) -> Iterator[Triple]:
-    """The has_entity triples that are missing: of entities that no other has_* triple connects to the tool."""
+    """Yield the missing has_entity triples: of entities that no other has_* triple connects to the tool."""
     connected = {_key(t, canonical)[3:] for t in triples if t.head_type == _TOOL}
     for triple in triples:
-        bare = replace(triple, head=tool.id, head_type=_TOOL, predicate="has_entity", phrase="")
+        template = replace(triple, head=tool.id, head_type=_TOOL, predicate="has_entity", phrase="")
         for name, kind in ((triple.head, triple.head_type), (triple.tail, triple.tail_type)):
             is_entity = ontology.allows(_TOOL, "has_entity", kind)
             if is_entity and (kind, canonical(name, kind)) not in connected:
-                yield replace(bare, tail=name, tail_type=kind)
+                yield replace(template, tail=name, tail_type=kind)

@@ -1,6 +1,6 @@
-"""Triple validation: within the ontology, evident in the document, in no contradiction to what is declared.
+"""Triple validation: a triple must match the ontology, have evidence in the document, and not contradict its declarations.
 
-The paper names this step as missing. It uses no model: the document itself decides, and each rejected triple has a reason.
+The paper lists this step as missing. It uses no model, only the document; each rejected triple has a reason.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from ingest.extract.document_fields import document_texts, field_texts
-from ingest.extract.extractor import Fault, Sorted, sort_out
-from ingest.extract.parameters import documented_name, place
+from ingest.extract.extractor import Fault, Partition, partition
+from ingest.extract.parameters import documented_name, path_context
 from ingest.extract.structure import declared_metadata
 from ontology.names import canonical_name, expand, identified_entity, noun_lemma, verb_lemma, words
 from ontology.ontology import Ontology
@@ -19,28 +19,28 @@ from ontology.triple import Triple
 
 __all__ = ["REASONS", "validate"]
 
-# Each reason to reject a triple, and what it means.
+# Map from reason code to its description.
 REASONS = {
     "unknown-type": "an end has a type that the ontology does not have",
     "unknown-predicate": "the ontology has no such predicate",
     "derived-predicate": "egotools derives this predicate between tools; no document states it",
-    "outside-domain": "the predicate may not stand between these types",
+    "outside-domain": "the predicate is not allowed between these types",
     "confidence-range": "the confidence is not between 0 and 1",
-    "span-outside-field": "the evidence is outside the field that it is said to be in",
-    "no-evidence": "a word of the head or the tail is nowhere in the document",
-    "contradicts-declared": "the document declares otherwise",
+    "span-outside-field": "the span of the evidence is outside its field",
+    "no-evidence": "a word of the head or the tail is not in the document",
+    "contradicts-declared": "the document declares something else",
 }
 _MAX_EVIDENCE_CHARS = 200_000
-_PIECE = 20_000  # what ontology.names.words reads at a time
+_CHUNK_CHARS = 20_000  # maximum that ontology.names.words reads in one call
 
 
-def validate(tool: Tool, triples: Sequence[Triple], ontology: Ontology) -> Sorted:
-    """Sort out the triples of one tool's document that do not hold; a reason is one of :data:`REASONS`.
+def validate(tool: Tool, triples: Sequence[Triple], ontology: Ontology) -> Partition:
+    """Divide the triples of one tool's document into valid and rejected ones; reasons are keys of :data:`REASONS`.
 
-    The first 200,000 characters of the document count as evidence.
+    Only the first 200,000 characters of the document are searched for evidence.
     """
     document = _Document(tool, ontology)
-    return sort_out(triples, lambda triple: next(filter(None, (check(triple, document) for check in _CHECKS)), None))
+    return partition(triples, lambda triple: next(filter(None, (check(triple, document) for check in _CHECKS)), None))
 
 
 class _Document:
@@ -52,18 +52,18 @@ class _Document:
         self._canonical: dict[str, str] = {}
         self._allowed: dict[str, frozenset[str]] = {}
         self.lemmas = _evidence(tool, ontology)
-        where = place(tool)
-        self.inputs = self._named(tool.parameters, [documented_name(one, where) for one in tool.parameters])
-        self.outputs = self._named(tool.returns, [documented_name(one, where, output=True) for one in tool.returns])
+        context = path_context(tool)
+        self.inputs = self._named(tool.parameters, [documented_name(one, context) for one in tool.parameters])
+        self.outputs = self._named(tool.returns, [documented_name(one, context, output=True) for one in tool.returns])
         self.metadata = declared_metadata(tool, ontology)
 
     def _named(self, parameters: Sequence[Parameter], names: Sequence[str]) -> dict[str, list[Parameter]]:
-        """Canonical name → parameters, by the name in the graph, the whole path and its last segment."""
+        """Map from canonical name to parameters: by the name in the graph, the dotted path, and its last segment."""
         named: dict[str, list[Parameter]] = {}
         for parameter, name in zip(parameters, names, strict=True):
-            spellings = (name, parameter.name, parameter.name.rpartition(".")[2])
-            for spelling in dict.fromkeys(self.canonical(text) for text in spellings):
-                named.setdefault(spelling, []).append(parameter)
+            variants = (name, parameter.name, parameter.name.rpartition(".")[2])
+            for variant in dict.fromkeys(self.canonical(text) for text in variants):
+                named.setdefault(variant, []).append(parameter)
         return named
 
     def canonical(self, name: str) -> str:
@@ -73,7 +73,7 @@ class _Document:
         return known
 
     def allowed(self, name: str, parameters: Sequence[Parameter]) -> frozenset[str]:
-        """The values that the parameters of this name may take; empty where any may."""
+        """Return the allowed values of the parameters with this name; empty when every value is allowed."""
         if name not in self._allowed:
             values = {self.canonical(value) for parameter in parameters for value in parameter.enum}
             self._allowed[name] = frozenset(values)
@@ -95,42 +95,42 @@ def _in_ontology(triple: Triple, document: _Document) -> Fault | None:
         return Fault("derived-predicate", REASONS["derived-predicate"])
     if not ontology.allows(triple.head_type, triple.predicate, triple.tail_type):
         return Fault(
-            "outside-domain", f"{triple.predicate!r} may not lead from {triple.head_type!r} to {triple.tail_type!r}"
+            "outside-domain", f"{triple.predicate!r} is not allowed from {triple.head_type!r} to {triple.tail_type!r}"
         )
     return None
 
 
-def _confident(triple: Triple, document: _Document) -> Fault | None:
+def _confidence_in_range(triple: Triple, document: _Document) -> Fault | None:
     if 0.0 <= triple.confidence <= 1.0:
         return None
     return Fault("confidence-range", f"the confidence is {triple.confidence}")
 
 
 def _span_inside(triple: Triple, document: _Document) -> Fault | None:
-    at = triple.provenance
-    texts = field_texts(document.tool, at.field)
+    span = triple.provenance
+    texts = field_texts(document.tool, span.field)
     if not texts:
-        return Fault("span-outside-field", f"the tool has no field {at.field!r}")
-    if (at.start, at.end) == (-1, -1):
+        return Fault("span-outside-field", f"the tool has no field {span.field!r}")
+    if (span.start, span.end) == (-1, -1):
         return None
-    if 0 <= at.start < at.end and any(at.end <= len(text) for text in texts):
+    if 0 <= span.start < span.end and any(span.end <= len(text) for text in texts):
         return None
-    return Fault("span-outside-field", f"characters {at.start} to {at.end} are not inside {at.field!r}")
+    return Fault("span-outside-field", f"characters {span.start} to {span.end} are not inside {span.field!r}")
 
 
-def _evident(triple: Triple, document: _Document) -> Fault | None:
-    """Every word of both ends, in any inflection and with abbreviations written out, is in the document."""
+def _has_evidence(triple: Triple, document: _Document) -> Fault | None:
+    """Check that every word of both ends is in the document, in any inflection, with abbreviations expanded."""
     for name, kind in ((triple.head, triple.head_type), (triple.tail, triple.tail_type)):
         if kind == "tool":
             continue
         for word in expand(words(name), document.ontology.abbreviations):
             if document.lemmas.isdisjoint(_lemmas(word)):
-                return Fault("no-evidence", f"{word!r} of {name!r} is nowhere in the document")
+                return Fault("no-evidence", f"{word!r} of {name!r} is not in the document")
     return None
 
 
-def _undeclared(triple: Triple, document: _Document) -> Fault | None:
-    check = _DECLARED.get(triple.predicate)
+def _contradiction(triple: Triple, document: _Document) -> Fault | None:
+    check = _CONFLICT_CHECKS.get(triple.predicate)
     conflict = check(triple, document) if check else ""
     declared = document.metadata.get(triple.predicate, frozenset()) if triple.predicate in _EXCLUSIVE else frozenset()
     if not conflict and declared and document.canonical(triple.tail) not in declared:
@@ -148,18 +148,18 @@ def _unknown_parameter(triple: Triple, document: _Document) -> str:
     return ""
 
 
-def _takes(triple: Triple, document: _Document) -> str:
+def _input_conflict(triple: Triple, document: _Document) -> str:
     known = document.canonical(triple.tail) in document.inputs
     return "" if known else f"the tool has no input {triple.tail!r}"
 
 
-def _answers(triple: Triple, document: _Document) -> str:
+def _output_conflict(triple: Triple, document: _Document) -> str:
     if not document.tool.returns or document.canonical(triple.tail) in document.outputs:
         return ""
     return f"the tool declares its outputs, and {triple.tail!r} is none of them"
 
 
-def _values(triple: Triple, document: _Document) -> str:
+def _value_conflict(triple: Triple, document: _Document) -> str:
     name = document.canonical(triple.head)
     found = [*document.inputs.get(name, ()), *document.outputs.get(name, ())]
     if not found:
@@ -170,26 +170,26 @@ def _values(triple: Triple, document: _Document) -> str:
     return ""
 
 
-def _needs(triple: Triple, document: _Document) -> str:
-    """A dependency between tools must not reverse a declared one."""
+def _dependency_conflict(triple: Triple, document: _Document) -> str:
+    """Check that a dependency between tools does not reverse a declared one."""
     tool = document.tool
     if triple.tail_type != "tool" or triple.head_type != "tool":
         return _unknown_parameter(triple, document)
     declared = {dependency.tool for dependency in tool.depends_on}
     if triple.head in declared and triple.tail == tool.id:
-        return f"the tool declares that it needs {triple.head!r}, not the other way round"
+        return f"the tool declares the reverse: it depends on {triple.head!r}"
     return ""
 
 
-# Metadata of these predicates is complete: what it does not name is not so.
+# Metadata of these predicates is complete: another value contradicts it.
 _EXCLUSIVE = frozenset(("has_line_of_business", "has_department", "has_system"))
-_DECLARED: dict[str, Callable[[Triple, _Document], str]] = {
-    "has_parameter": _takes,
-    "returns": _answers,
-    "has_value": _values,
-    "depends_on": _needs,
+_CONFLICT_CHECKS: dict[str, Callable[[Triple, _Document], str]] = {
+    "has_parameter": _input_conflict,
+    "returns": _output_conflict,
+    "has_value": _value_conflict,
+    "depends_on": _dependency_conflict,
 }
-_CHECKS: tuple[_Check, ...] = (_in_ontology, _confident, _span_inside, _undeclared, _evident)
+_CHECKS: tuple[_Check, ...] = (_in_ontology, _confidence_in_range, _span_inside, _contradiction, _has_evidence)
 
 
 def _evidence(tool: Tool, ontology: Ontology) -> frozenset[str]:
@@ -198,11 +198,11 @@ def _evidence(tool: Tool, ontology: Ontology) -> frozenset[str]:
     for text in document_texts(tool):
         text = text[:left]
         left -= len(text)
-        for start in range(0, len(text), _PIECE):
-            for word in expand(words(text[start : start + _PIECE]), ontology.abbreviations):
+        for start in range(0, len(text), _CHUNK_CHARS):
+            for word in expand(words(text[start : start + _CHUNK_CHARS]), ontology.abbreviations):
                 found.update(_lemmas(word))
-            # The abbreviation itself is evidence for itself too.
-            found.update(words(text[start : start + _PIECE]))
+            # An abbreviation is also evidence in its short form.
+            found.update(words(text[start : start + _CHUNK_CHARS]))
         if left <= 0:
             break
     for parameter in (*tool.parameters, *tool.returns):

@@ -1,4 +1,4 @@
-"""The words by which the rules extractor reads documents; ``extract_words.yaml`` says what each list is for."""
+"""The word lists of the rules extractor; ``extract_words.yaml`` describes each list."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def vocabulary(name: str) -> frozenset[str]:
-    """One list of ``extract_words.yaml``."""
+    """Return one list of ``extract_words.yaml``; raise KeyError for an unknown list."""
     return word_list("extract", name)
 
 
@@ -36,6 +36,6 @@ GENERIC_HEADS = TRANSPARENT_HEADS | vocabulary("generic_heads")
 
 
 def action(word: str) -> str:
-    """The base form of an operation's verb (``Fetches`` → ``fetch``), or empty when it is none."""
+    """Return the base form of an operation's verb (``fetch`` for ``Fetches``), or empty for another word."""
     base = verb_lemma(word.lower())
     return base if base in ACTIONS else ""

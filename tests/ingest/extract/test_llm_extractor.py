@@ -18,8 +18,8 @@ from inference.scripted import ScriptedChat
 from inference.structured_chat import UnusableAnswerError
 from ingest.extract.extractor import Extraction, Extractor
 from ingest.extract.llm_extractor import LlmExtractor
-from ingest.extract.parse_answer import AnswerReader
-from ingest.extract.prompt import answer_schema, asked_predicates, document, instructions
+from ingest.extract.parse_answer import AnswerParser
+from ingest.extract.prompt import answer_schema, document, extractable_predicates, instructions
 from ingest.extract.structure import structural_triples
 from ingest.extract.triple_validation import validate
 from ontology import (
@@ -398,7 +398,7 @@ def test_no_tools_ask_nothing(ontology: Ontology) -> None:
 
 def test_instructions_name_every_type_and_predicate_that_may_be_used(ontology: Ontology) -> None:
     text = instructions(ontology)
-    for predicate in asked_predicates(ontology):
+    for predicate in extractable_predicates(ontology):
         assert f"- {predicate.name} (" in text
     for kind in ontology.entity_types:
         assert kind == "value" or f"- {kind}" in text
@@ -407,7 +407,7 @@ def test_instructions_name_every_type_and_predicate_that_may_be_used(ontology: O
 def test_the_example_of_the_instructions_is_a_usable_answer(ontology: Ontology) -> None:
     text = instructions(ontology)
     shown = text[text.index('{"triples": [{"head": "the tool"') :].splitlines()[0]
-    rows = AnswerReader(answer_schema(ontology)).read(shown)
+    rows = AnswerParser(answer_schema(ontology)).parse(shown)
     assert rows
     assert all(ontology.allows(one["head_type"], one["predicate"], one["tail_type"]) for one in rows)
 
@@ -417,7 +417,7 @@ def test_an_ontology_without_the_example_s_predicates_gets_no_example(ontology: 
     small = replace(ontology, predicates={name: ontology.predicates[name] for name in names})
     assert "For example" not in instructions(small)
     with pytest.raises(UnusableAnswerError):
-        AnswerReader(answer_schema(small)).read(answer())
+        AnswerParser(answer_schema(small)).parse(answer())
 
 
 def test_a_document_of_any_size_is_cut(ontology: Ontology) -> None:

@@ -15,8 +15,8 @@ from ingest.extract.document_fields import field_texts
 from ingest.extract.extractor import Extraction
 from ingest.extract.rules_extractor import RulesExtractor
 from ingest.extract.sentences import MAX_DESCRIPTION_CHARS, sentences
-from ingest.extract.titles import read_title
-from ingest.extract.triple_rules import finish
+from ingest.extract.titles import parse_title
+from ingest.extract.triple_rules import apply_triple_rules
 from ingest.extract.triple_validation import validate
 from ontology import InvalidArgumentError, Parameter, Provenance, Tool, Triple, canonical_name, load_ontology
 from tests.waiting import bounded_work
@@ -194,7 +194,7 @@ def test_title_case_and_plain_prose_say_the_same(rules: RulesExtractor) -> None:
     ],
 )
 def test_names_written_as_code(name: str, capabilities: tuple[str, ...], things: tuple[str, ...]) -> None:
-    title = read_title(name, {})
+    title = parse_title(name, {})
     assert title.capabilities == capabilities
     assert tuple(thing for thing in (title.target, *title.others) if thing)[: len(things)] == things
 
@@ -245,7 +245,7 @@ BO = "business_object"
 
 
 def test_every_named_entity_gets_has_entity() -> None:
-    extraction = finish(REMINDER, [triple("Team Members", BO, "responsible_for", "tasks", BO)], ONTOLOGY)
+    extraction = apply_triple_rules(REMINDER, [triple("Team Members", BO, "responsible_for", "tasks", BO)], ONTOLOGY)
     assert {(t.tail, t.predicate) for t in extraction.triples if t.head_type == "tool"} == {
         ("Team Members", "has_entity"),
         ("tasks", "has_entity"),
@@ -254,19 +254,21 @@ def test_every_named_entity_gets_has_entity() -> None:
 
 def test_what_another_has_predicate_ties_needs_no_has_entity() -> None:
     finance = triple(REMINDER.id, "tool", "has_line_of_business", "Finance", "line_of_business")
-    assert finish(REMINDER, [finance], ONTOLOGY).triples == (finance,)
+    assert apply_triple_rules(REMINDER, [finance], ONTOLOGY).triples == (finance,)
 
 
 def test_of_duplicates_the_most_confident_stays() -> None:
     weak = triple("Team Members", BO, "responsible_for", "tasks", BO, 0.4)
     strong = triple("team member", BO, "responsible_for", "Task", BO, 0.9)
-    kept = [t for t in finish(REMINDER, [weak, strong], ONTOLOGY).triples if t.predicate == "responsible_for"]
+    kept = [
+        t for t in apply_triple_rules(REMINDER, [weak, strong], ONTOLOGY).triples if t.predicate == "responsible_for"
+    ]
     assert kept == [strong]
 
 
 def test_the_tool_may_be_written_by_its_title() -> None:
     said = triple("send task deadline reminder to team members", "tool", "has_entity", "task", BO)
-    assert [t.head for t in finish(REMINDER, [said], ONTOLOGY).triples] == [REMINDER.id]
+    assert [t.head for t in apply_triple_rules(REMINDER, [said], ONTOLOGY).triples] == [REMINDER.id]
 
 
 @pytest.mark.parametrize(
@@ -283,21 +285,21 @@ def test_the_tool_may_be_written_by_its_title() -> None:
     ],
 )
 def test_what_breaks_a_rule_is_refused_with_its_reason(bad: Triple, reason: str) -> None:
-    extraction = finish(REMINDER, [bad], ONTOLOGY)
+    extraction = apply_triple_rules(REMINDER, [bad], ONTOLOGY)
     assert extraction.triples == ()
     assert [one.reason for one in extraction.rejected] == [reason]
 
 
 def test_provenance_must_be_of_this_tool() -> None:
     elsewhere = Tool(id="elsewhere", name="elsewhere")
-    extraction = finish(elsewhere, [triple("task", BO, "contains", "deadline", BO)], ONTOLOGY)
+    extraction = apply_triple_rules(elsewhere, [triple("task", BO, "contains", "deadline", BO)], ONTOLOGY)
     assert [one.reason for one in extraction.rejected] == ["foreign-provenance"]
 
 
 def test_a_parameter_may_refer_to_the_thing_it_is_named_after() -> None:
     tool = Tool(id=REMINDER.id, name="x1")
     said = triple("city", "parameter", "refers_to", "city", BO)
-    assert said in finish(tool, [said], ONTOLOGY).triples
+    assert said in apply_triple_rules(tool, [said], ONTOLOGY).triples
 
 
 # Hazards
@@ -394,7 +396,7 @@ def tools() -> Iterator[Tool]:
 
 
 def test_any_number_of_workers_gives_the_same_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.extract.rules_extractor._WORTH_SHARING", 0)
+    monkeypatch.setattr("ingest.extract.rules_extractor._MAX_SEQUENTIAL_TOOLS", 0)
     catalog = list(tools())
     alone = list(RulesExtractor(ONTOLOGY, workers=1).extract(catalog))
     shared_out = list(RulesExtractor(ONTOLOGY, workers=2).extract(catalog))

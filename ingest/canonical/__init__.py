@@ -1,4 +1,4 @@
-"""Canonicalisation of triples: one name for each object, one type for each name, the ontology's predicates; every merge is reported."""
+"""Canonicalise triples: one name for each object, one type for each name, the ontology's predicates. Every merge is reported."""
 
 from ingest.canonical.canonicalize import canonicalize
 from ingest.canonical.merges import Canonicalization, Merge

@@ -1,4 +1,4 @@
-"""Abbreviations and their meanings, from the ontology's list and from "Purchase Order (PO)" in the documents."""
+"""Abbreviations and their expansions, from the ontology and from declarations like "Purchase Order (PO)" in the documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ontology.tool import Tool
 
 __all__ = ["Abbreviations", "read_abbreviations"]
 
-# "Purchase Order (PO)", "bill of materials (BOMs)"; and the other way about, "PO (purchase order)".
+# "Purchase Order (PO)", "bill of materials (BOMs)"; and in reverse order "PO (purchase order)".
 _LONG_SHORT = re.compile(r"((?:[^\W\d_][\w'’/-]*[ \t]+){1,8})\(\s*([A-Z][A-Z0-9&]{1,5})s?\s*\)")
 _SHORT_LONG = re.compile(r"\b([A-Z][A-Z0-9&]{1,5})s?[ \t]*\(\s*((?:[^\W\d_][\w'’/-]*[ \t]*){2,8})\)")
 _LOWER_WORD = re.compile(r"(?<![\w.`'\"_<{])[a-z][a-z0-9]{1,5}(?![\w`'\"=:>}])")
@@ -24,11 +24,11 @@ _MAX_CHARS = 20_000
 
 @dataclass(frozen=True, kw_only=True)
 class Abbreviations:
-    """Abbreviations with their meanings, and where these hold.
+    """Abbreviations with their expansions, and the scope of each.
 
-    :param everywhere: lower-case abbreviation → meaning, in the whole catalogue.
-    :param in_tool: tool id → abbreviations that mean something of their own in its document.
-    :param declared_by: abbreviation → id of the first tool whose document declares the meaning used everywhere.
+    :param everywhere: map from lower-case abbreviation to its expansion in the whole catalogue.
+    :param in_tool: map from tool id to all expansions in its document, for documents that differ from ``everywhere``.
+    :param declared_by: map from abbreviation to the id of the first tool that declares the expansion used everywhere.
     :param warnings: conflicts between documents, one sentence each.
     """
 
@@ -38,11 +38,11 @@ class Abbreviations:
     warnings: tuple[str, ...] = ()
 
     def of(self, tool_id: str) -> Mapping[str, str]:
-        """The meanings in one tool's document."""
+        """Return the expansions in one tool's document."""
         return self.in_tool.get(tool_id, self.everywhere)
 
     def source(self, abbreviation: str, tool_id: str) -> str:
-        """The source of a meaning, one clause."""
+        """Return the source of an expansion, one clause."""
         own = self.in_tool.get(tool_id)
         if own is not None and own.get(abbreviation) != self.everywhere.get(abbreviation):
             return f"declared in the document of {tool_id}"
@@ -51,10 +51,10 @@ class Abbreviations:
 
 
 def read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> Abbreviations:
-    """Collect the abbreviations that documents declare beside the ontology's list.
+    """Collect the abbreviations that documents declare, and those of the ontology.
 
-    A meaning holds in the document that declares it. It holds everywhere when no other document and no entry of the ontology
-    declares another, and when the short form is not also an ordinary word in the catalogue's descriptions.
+    An expansion is used in the document that declares it. It is used everywhere when no other document and no entry of the
+    ontology has another one, and when the abbreviation is no ordinary word in the catalogue's descriptions.
     """
     meanings: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for tool in tools:
@@ -71,7 +71,7 @@ def read_abbreviations(tools: Sequence[Tool], ontology: Ontology) -> Abbreviatio
         elif len(found) > 1:
             warnings.append(_conflict(short, found, "it holds in those documents only"))
         elif listed is None and short in prose:
-            warnings.append(_conflict(short, found, "it is a word of its own too, so it holds in those documents only"))
+            warnings.append(_conflict(short, found, "it is also an ordinary word, so it holds in those documents only"))
         elif listed is None:
             ((everywhere[short], by),) = found.items()
             declared_by[short] = by[0]
@@ -86,12 +86,12 @@ def _local(meanings: Mapping[str, Mapping[str, list[str]]], everywhere: Mapping[
             for tool_id in tool_ids:
                 if canonical_name(everywhere.get(short, "")) != meaning:
                     own[tool_id].setdefault(short, meaning)
-    return {tool_id: {**everywhere, **mine} for tool_id, mine in own.items()}
+    return {tool_id: {**everywhere, **local} for tool_id, local in own.items()}
 
 
 def _conflict(short: str, found: Mapping[str, list[str]], outcome: str) -> str:
-    said = "; ".join(f"{meaning!r} in {by[0]}" for meaning, by in sorted(found.items()))
-    return f"the abbreviation {short!r} is declared as {said}: {outcome}"
+    declarations = "; ".join(f"{meaning!r} in {by[0]}" for meaning, by in sorted(found.items()))
+    return f"the abbreviation {short!r} is declared as {declarations}: {outcome}"
 
 
 def _declared(tool: Tool) -> Iterator[tuple[str, str]]:
@@ -112,28 +112,28 @@ def _texts(tool: Tool) -> Iterable[str]:
 
 
 def _meaning(short: str, text: str, *, at_end: bool) -> str:
-    """The words of ``text`` whose initials are ``short`` (small words may lend theirs or not), canonical, or empty."""
+    """Return the canonical name of the words whose initials are ``short`` (initials of small words are optional), or empty."""
     initials = [letter for letter in short.lower() if letter.isalnum()]
-    spoken = words(text)
-    if len(initials) < 2 or not spoken or spoken[-1] in _SMALL:
+    tokens = words(text)
+    if len(initials) < 2 or not tokens or tokens[-1] in _SMALL:
         return ""
-    starts = range(len(spoken) - 1, -1, -1) if at_end else (0,)
+    starts = range(len(tokens) - 1, -1, -1) if at_end else (0,)
     for start in starts:
-        if spoken[start] not in _SMALL and _spells(spoken[start:], initials):
-            return canonical_name(" ".join(spoken[start:]))
+        if tokens[start] not in _SMALL and _has_initials(tokens[start:], initials):
+            return canonical_name(" ".join(tokens[start:]))
     return ""
 
 
-def _spells(spoken: Sequence[str], initials: Sequence[str]) -> bool:
-    if not spoken:
+def _has_initials(tokens: Sequence[str], initials: Sequence[str]) -> bool:
+    if not tokens:
         return not initials
-    if initials and spoken[0][0] == initials[0] and _spells(spoken[1:], initials[1:]):
+    if initials and tokens[0][0] == initials[0] and _has_initials(tokens[1:], initials[1:]):
         return True
-    return spoken[0] in _SMALL and _spells(spoken[1:], initials)
+    return tokens[0] in _SMALL and _has_initials(tokens[1:], initials)
 
 
 def _lower_words(tools: Sequence[Tool], wanted: set[str]) -> set[str]:
-    """Those of ``wanted`` that stand in lower case in some description: ordinary words, whatever else they shorten."""
+    """Return the words of ``wanted`` that appear in lower case in some description: these are also ordinary words."""
     seen: set[str] = set()
     if wanted:
         for tool in tools:

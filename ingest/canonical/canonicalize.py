@@ -1,6 +1,6 @@
-"""Canonicalisation: raw triples become triples with one name for each object, one type for each name, and the ontology's predicates.
+"""Canonicalise raw triples: one name for each object, one type for each name, and the ontology's predicates.
 
-Tools are never changed. Every merge is reported with its evidence, and every surface form is kept with its count.
+Tools are never changed. Every merge is reported with its evidence; every surface form is returned with its count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["NEAR_DUPLICATE_THRESHOLD", "canonicalize"]
 
 NEAR_DUPLICATE_THRESHOLD = 0.95
-"""Least cosine of two names that differ by a word close in meaning."""
+"""Minimum cosine of two names that differ by one word, with similar meaning."""
 
 _NEAR_DUPLICATE_TYPES = ("business_object", "capability")
 _NAME_SEPARATORS = frozenset(" _-./,:;'’()[]&")
@@ -48,9 +48,9 @@ def canonicalize(
     """Make names, types and predicates canonical.
 
     :param triples: raw triples of the catalogue, from any extractor.
-    :param tools: the documents, for the abbreviations that they declare.
+    :param tools: the tools of the catalogue; their documents may declare abbreviations.
     :param encoder: for near-duplicates and for predicates without a synonym; without one only rules apply.
-    :param threshold: least cosine of near-duplicates, in [-1, 1].
+    :param threshold: minimum cosine of near-duplicates, in [-1, 1].
     """
     raw = list(triples)
     names = _Names(read_abbreviations(tools, ontology))
@@ -74,14 +74,14 @@ def canonicalize(
 
 @dataclass
 class _Names:
-    """The canonical name of each surface form, and its number of occurrences."""
+    """Map from surface form to canonical name, and to its number of occurrences."""
 
     abbreviations: Abbreviations
     canonical: dict[Surface, str] = field(default_factory=dict)
     counts: Counter[Surface] = field(default_factory=Counter)
 
     def read(self, triples: Iterable[Triple]) -> None:
-        """Name both ends of each triple."""
+        """Count and name both ends of each triple."""
         for triple in triples:
             for surface in self.ends(triple):
                 if surface[0] != "tool":
@@ -90,13 +90,13 @@ class _Names:
                         self.canonical[surface] = self._named(surface)
 
     def ends(self, triple: Triple) -> tuple[Surface, Surface]:
-        """The surface forms of head and tail."""
+        """Return the surface forms of head and tail."""
         tool_id = triple.provenance.tool_id
         own = tool_id if tool_id in self.abbreviations.in_tool else ""
         return (triple.head_type, triple.head, own), (triple.tail_type, triple.tail, own)
 
     def node(self, surface: Surface) -> Node:
-        """The node of a surface form, before types and near-duplicates are merged."""
+        """Return the node of a surface form, before types and near-duplicates are merged."""
         return (surface[0], surface[1] if surface[0] == "tool" else self.canonical[surface])
 
     def _named(self, surface: Surface) -> str:
@@ -108,7 +108,7 @@ class _Names:
 
 
 class _Nodes:
-    """The final node of each name."""
+    """Map from each name to its final node."""
 
     def __init__(self, names: _Names) -> None:
         self._names = names
@@ -116,7 +116,7 @@ class _Nodes:
         self._duplicates: dict[Node, Duplicate] = {}
 
     def final(self, node: Node) -> Node:
-        """The final node of a name of a type."""
+        """Return the node after types and near-duplicates are merged."""
         typed = (self._types.get(node, node[0]), node[1])
         duplicate = self._duplicates.get(typed)
         return (typed[0], duplicate.target) if duplicate else typed
@@ -124,7 +124,7 @@ class _Nodes:
     def unify_types(
         self, raw: Sequence[Triple], predicates: Mapping[Signature, Resolution], ontology: Ontology
     ) -> None:
-        """Give one type to names that were extracted with several."""
+        """Choose one type for each name that was extracted with several types."""
         names = self._names
         ends = {
             (names.node(head), predicates[_signature(triple)].predicate, names.node(tail))
@@ -134,7 +134,7 @@ class _Nodes:
         self._types = one_type(self._counts(), ends, ontology)
 
     def unify_duplicates(self, encoder: Encoder | None, threshold: float) -> None:
-        """Merge the names of one type that are spellings of one name."""
+        """Merge names of one type that are different spellings of one name."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for node, count in self._counts().items():
             entity_type, name = self.final(node)
@@ -145,7 +145,7 @@ class _Nodes:
                 self._duplicates[entity_type, duplicate.name] = duplicate
 
     def surface_forms(self) -> dict[str, tuple[tuple[str, int], ...]]:
-        """Node key → surface forms with counts, most frequent first, ties by alphabet; nodes in order of their keys."""
+        """Map from node key to ``(form, count)``, most frequent first, ties in alphabetical order; nodes sorted by key."""
         forms: dict[Node, Counter[str]] = defaultdict(Counter)
         for surface, count in self._names.counts.items():
             node = self._names.node(surface)
@@ -157,7 +157,7 @@ class _Nodes:
         }
 
     def merges(self, forms: Mapping[str, Sequence[tuple[str, int]]]) -> Iterable[Merge]:
-        """The merges of names and types; a name whose spelling changed without a second form is no merge."""
+        """Return the merges of names and types. A changed spelling is a merge only when its node has another form too."""
         found: dict[tuple[str, str, str, str], Merge] = {}
         for surface, count in sorted(self._names.counts.items()):
             node = self._names.node(surface)
@@ -255,29 +255,29 @@ def _predicate_merges(raw: Iterable[Triple], predicates: Mapping[Signature, Reso
 
 
 class _Change(NamedTuple):
-    """The step from a surface form to its canonical name."""
+    """The change from a surface form to its canonical name."""
 
     kind: MergeKind
     evidence: str
 
 
 def _change(surface: Surface, name: str, abbreviations: Abbreviations) -> _Change | None:
-    """The step from a surface form to its canonical name; None where they are equal."""
+    """Return the change from a surface form to its canonical name; None where they are equal."""
     entity_type, text, tool_id = surface
     if text == name:
         return None
     tokens = words(text)
     if " ".join(tokens) == name or (entity_type == "value" and text.casefold() == name):
         return _Change("case", "upper and lower case, separators")
-    short = [(word, meaning) for word, meaning in expansions(tokens, abbreviations.of(tool_id)) if word != meaning]
-    if short and entity_type != "value":
-        meanings = (f"{word} = {meaning} ({abbreviations.source(word, tool_id)})" for word, meaning in short)
+    expanded = [(word, meaning) for word, meaning in expansions(tokens, abbreviations.of(tool_id)) if word != meaning]
+    if expanded and entity_type != "value":
+        meanings = (f"{word} = {meaning} ({abbreviations.source(word, tool_id)})" for word, meaning in expanded)
         return _Change("abbreviation", ", ".join(meanings))
     return _Change("inflection", "singular and base forms")
 
 
 def _value_name(text: str) -> str:
-    """A value's name: as an entity's, but without abbreviations (``AR`` may be Argentina), and as it is where it has other signs."""
+    """Return a value's name: like an entity's, but abbreviations are not expanded (``AR`` may be Argentina); with symbols, only in lower case."""
     stripped = " ".join(text.split())
     named = all(letter.isalnum() or letter in _NAME_SEPARATORS for letter in stripped)
     return canonical_name(stripped) if named and any(map(str.isalpha, stripped)) else stripped.casefold()

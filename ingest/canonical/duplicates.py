@@ -1,9 +1,9 @@
-"""Near-duplicates: names of one entity type that are spellings of one name.
+"""Near-duplicates: names of one entity type that are different spellings of one name.
 
-Candidates come from blocks, never from all pairs: names with the same letters (``e mail``, ``email``), and names that
-differ in exactly one word, where the two words are spellings of one or have similar vectors. Only names of a candidate pair are
-encoded. A merge needs the cosine of the whole names and no veto. It goes from the rarer name directly to a more frequent one that
-stays, so similarity is not transitive.
+Candidate pairs come from blocking: names with the same letters (``e mail``, ``email``), and names that differ in exactly one word,
+where the two words are spellings of one word or have similar vectors. Only names of candidate pairs are encoded. A merge needs a
+minimum cosine of the whole names and no veto. The rarer name is merged into a more frequent name that is not merged itself, so
+merges are not transitive.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Duplicate", "near_duplicates"]
 
-SPELLING_THRESHOLD = 0.8  # cosine of whole names whose words differ by a letter or two
-WORD_THRESHOLD = 0.8  # cosine of two words, to try the names that differ by them
-_NEIGHBOURS = 8  # words nearest to a word that are tried
+SPELLING_THRESHOLD = 0.8  # minimum cosine of whole names whose words differ by one or two letters
+WORD_THRESHOLD = 0.8  # minimum cosine of two words, to compare the names that differ by them
+_NEIGHBOURS = 8  # number of nearest words that are compared for each word
 _MIN_WORD = 4
 _MIN_EDIT = 6
 _MAX_WORDS = 8
@@ -37,7 +37,7 @@ _BATCH = 4096
 class Duplicate:
     """``name`` is another spelling of ``target``.
 
-    :param score: cosine of the two names, or 1 where letters decide.
+    :param score: cosine of the two names; 1 for a merge by spelling alone.
     """
 
     name: str
@@ -47,11 +47,11 @@ class Duplicate:
 
 
 def near_duplicates(counts: Mapping[str, int], *, encoder: Encoder | None, threshold: float) -> list[Duplicate]:
-    """The names of one type that are to be merged, each with the name it becomes part of.
+    """Return the names of one type to merge, each with its target name.
 
-    :param counts: canonical name → how often it was read; the more frequent name stays, ties by alphabet.
-    :param encoder: without one, only letters decide.
-    :param threshold: least cosine of two names that differ by a word close in meaning, in [-1, 1].
+    :param counts: map from canonical name to its count; the more frequent name is the target, ties in alphabetical order.
+    :param encoder: encoder of names and words; without one, only the spelling is compared.
+    :param threshold: minimum cosine of two names that differ by one word, with similar meaning, in [-1, 1].
     """
     rank = {name: number for number, name in enumerate(sorted(counts, key=lambda name: (-counts[name], name)))}
     names = list(rank)
@@ -60,7 +60,7 @@ def near_duplicates(counts: Mapping[str, int], *, encoder: Encoder | None, thres
         blocks = _blocks(names)
         pairs = {_ordered(pair, rank): why for pair, why in _candidates(blocks, encoder)}
         found.extend(_with_cosine(pairs, encoder, threshold))
-    return _stars(found, rank)
+    return _one_target_each(found, rank)
 
 
 def _same_letters(names: Iterable[str]) -> Iterator[Duplicate]:
@@ -84,19 +84,19 @@ def _by_key(names: Iterable[str], key: Callable[[str], str], evidence: str) -> I
 
 
 def _blocks(names: Sequence[str]) -> list[dict[str, str]]:
-    """Names that are equal but for the word at one place: differing word → name."""
+    """Group names that differ only in the word at one position; each block maps from this word to the name."""
     blocks: dict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
     for name in names:
-        spoken = name.split()
-        if len(spoken) <= _MAX_WORDS:
-            for place, word in enumerate(spoken):
+        words = name.split()
+        if len(words) <= _MAX_WORDS:
+            for index, word in enumerate(words):
                 if len(word) >= _MIN_WORD and _is_latin(word):
-                    blocks[(*spoken[:place], "", *spoken[place + 1 :])][word] = name
+                    blocks[(*words[:index], "", *words[index + 1 :])][word] = name
     return [block for block in blocks.values() if len(block) > 1]
 
 
 def _is_latin(word: str) -> bool:
-    """Whether an English model can distinguish words of these letters; to it, all words of other scripts are alike."""
+    """Whether a word is in Latin script; an English model gives similar vectors to all words of other scripts."""
     plain = unicodedata.normalize("NFKD", word).encode("ascii", "ignore").decode()
     return plain.isalpha() and len(plain) >= len(word)
 
@@ -115,7 +115,7 @@ def _candidates(blocks: Sequence[Mapping[str, str]], encoder: Encoder) -> Iterat
 
 
 def _close_words(vocabulary: Sequence[str], encoder: Encoder) -> dict[str, dict[str, str]]:
-    """Each word's nearest words of the vocabulary by vector, when near enough."""
+    """Map from word to its nearest words by vector with at least :data:`WORD_THRESHOLD`."""
     close: dict[str, dict[str, str]] = {}
     if len(vocabulary) < 2:
         return close
@@ -134,14 +134,14 @@ def _close_words(vocabulary: Sequence[str], encoder: Encoder) -> dict[str, dict[
 
 
 def _spelling_neighbours(vocabulary: Iterable[str]) -> dict[str, set[str]]:
-    """Words within one letter of each other, found by the words that are left when one letter is dropped."""
-    left: dict[str, list[str]] = defaultdict(list)
+    """Map from word to the words at edit distance 1, found by deletion of one letter from each."""
+    by_deletion: dict[str, list[str]] = defaultdict(list)
     for word in vocabulary:
         if len(word) >= _MIN_EDIT:
-            for shorter in {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}:
-                left[shorter].append(word)
+            for shorter in {word, *(word[:index] + word[index + 1 :] for index in range(len(word)))}:
+                by_deletion[shorter].append(word)
     near: dict[str, set[str]] = defaultdict(set)
-    for group in left.values():
+    for group in by_deletion.values():
         for one, other in combinations(group, 2):
             if edit_distance(one, other, 1) <= 1:
                 near[one].add(other)
@@ -150,29 +150,29 @@ def _spelling_neighbours(vocabulary: Iterable[str]) -> dict[str, set[str]]:
 
 
 def _with_cosine(pairs: Mapping[tuple[str, str], str], encoder: Encoder, threshold: float) -> Iterator[Duplicate]:
-    open_pairs = [(pair, why) for pair, why in sorted(pairs.items()) if not veto(*pair)]
-    names = sorted({name for pair, _ in open_pairs for name in pair})
+    allowed = [(pair, why) for pair, why in sorted(pairs.items()) if not veto(*pair)]
+    names = sorted({name for pair, _ in allowed for name in pair})
     if not names:
         return
     vectors = _encoded(names, encoder)
     row = {name: number for number, name in enumerate(names)}
-    for (target, name), why in open_pairs:
+    for (target, name), why in allowed:
         cosine = float(vectors[row[target]] @ vectors[row[name]])
         if cosine >= (SPELLING_THRESHOLD if why == "spelling" else threshold):
             evidence = f"cosine {cosine:.3f}, one word differs in {why}"
             yield Duplicate(name=name, target=target, score=min(1.0, cosine), evidence=evidence)
 
 
-def _stars(found: Iterable[Duplicate], rank: Mapping[str, int]) -> list[Duplicate]:
-    """At most one merge a name, into a name that itself stays; the highest score first, ties by rank of the target."""
+def _one_target_each(found: Iterable[Duplicate], rank: Mapping[str, int]) -> list[Duplicate]:
+    """Choose one target for each name, only among names that are not merged; highest score first, ties by rank of the target."""
     by_name: dict[str, list[Duplicate]] = defaultdict(list)
     for duplicate in found:
         by_name[duplicate.name].append(duplicate)
     merged: dict[str, Duplicate] = {}
     for name in sorted(by_name, key=rank.__getitem__):
-        staying = [duplicate for duplicate in by_name[name] if duplicate.target not in merged]
-        if staying:
-            merged[name] = min(staying, key=lambda duplicate: (-duplicate.score, rank[duplicate.target]))
+        candidates = [duplicate for duplicate in by_name[name] if duplicate.target not in merged]
+        if candidates:
+            merged[name] = min(candidates, key=lambda duplicate: (-duplicate.score, rank[duplicate.target]))
     return list(merged.values())
 
 

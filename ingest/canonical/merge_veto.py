@@ -1,4 +1,4 @@
-"""Reasons why two similar names must stay apart: numbers, opposites, kinds of an object, derived words."""
+"""Reasons not to merge two similar names: different numbers, opposites, kinds of an object, derived words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NO_GROUP: set[int] = set()
 
 
 def veto(one: str, other: str) -> str:
-    """Why two canonical names must not become one node, one clause; empty when they may."""
+    """Return the reason not to merge two canonical names, one clause; empty when they may be merged."""
     if _DIGITS.findall(one) != _DIGITS.findall(other):
         return "different numbers"
     if one.replace(" ", "") == other.replace(" ", ""):
@@ -54,7 +54,7 @@ def veto(one: str, other: str) -> str:
 
 @cache
 def _groups() -> dict[str, set[int]]:
-    """Word → the groups of opposites that it is in."""
+    """Map from word to the numbers of its groups of opposites."""
     groups: dict[str, set[int]] = defaultdict(set)
     for number, words in enumerate(word_sets("canonical", "opposites")):
         for word in words:
@@ -81,10 +81,10 @@ def _stemmed(word: str) -> set[str]:
 
 
 def _same_spelling(a: str, b: str) -> bool:
-    """Whether two words are spellings of one word: by region, or with few different letters for their length.
+    """Whether two words are spellings of one word: British and American, or with few typing errors for their length.
 
-    A letter too many, too few, or two that changed places is a typing error. A letter in the place of another makes another
-    word of technical names (``bitlshift``, ``bitrshift``).
+    An inserted, a deleted, or two swapped letters are typing errors. A substituted letter is not, because technical names often
+    differ in one letter (``bitlshift``, ``bitrshift``).
     """
     if _british_or_american(a, b):
         return True
@@ -94,11 +94,11 @@ def _same_spelling(a: str, b: str) -> bool:
 
 
 def _swapped(a: str, b: str) -> bool:
-    """Whether two neighbouring letters of a longer word changed places."""
+    """Whether the words differ only by two swapped neighbouring letters; false for words of less than 6 letters."""
     if len(a) != len(b) or len(a) < _MIN_SWAPPED:
         return False
-    at = [place for place, (one, other) in enumerate(zip(a, b, strict=True)) if one != other]
-    return len(at) == 2 and at[1] == at[0] + 1 and a[at[0]] == b[at[1]] and a[at[1]] == b[at[0]]
+    diff = [index for index, (one, other) in enumerate(zip(a, b, strict=True)) if one != other]
+    return len(diff) == 2 and diff[1] == diff[0] + 1 and a[diff[0]] == b[diff[1]] and a[diff[1]] == b[diff[0]]
 
 
 def _allowed(a: str, b: str) -> int:
@@ -107,13 +107,13 @@ def _allowed(a: str, b: str) -> int:
 
 
 def _british_or_american(a: str, b: str) -> bool:
-    """Whether two words are one in British and American spelling: ``organisation``, ``organization``."""
+    """Whether two words are the British and American spelling of one word: ``organisation``, ``organization``."""
     return min(len(a), len(b)) >= _MIN_RESPELLED and (a == b or american(a) == american(b))
 
 
 @cache
 def american(word: str) -> str:
-    """A key that the regional spellings of a word share."""
+    """Return a key that is equal for the British and American spelling of a word."""
     if len(word) < _MIN_RESPELLED:
         return word
     for pattern, replacement in _SPELLINGS:
@@ -122,7 +122,7 @@ def american(word: str) -> str:
 
 
 def edit_distance(a: str, b: str, limit: int) -> int:
-    """Letters to insert, delete or change to make ``b`` of ``a``; ``limit + 1`` for anything above ``limit``."""
+    """Return the Levenshtein distance of two words; ``limit + 1`` when it is above ``limit``."""
     if abs(len(a) - len(b)) > limit:
         return limit + 1
     previous = list(range(len(b) + 1))

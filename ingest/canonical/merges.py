@@ -1,4 +1,4 @@
-"""The Merge: a surface form that is part of a node with another name, and why."""
+"""The Merge: a surface form whose node has another name, with the evidence."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Merge:
     :param entity_type: type of the node, or ``predicate``.
     :param surface: the form in the documents: a name, a type (``kind="type"``), or a predicate's phrase.
     :param canonical: the canonical form.
-    :param evidence: why, one clause.
-    :param score: in [0, 1]; 1 where a rule decided, a cosine where vectors did.
+    :param evidence: the reason, one clause.
+    :param score: in [0, 1]; 1 for a merge by rule, the cosine for a merge by vectors.
     :param count: occurrences of the surface form.
     """
 
@@ -46,15 +46,15 @@ class Merge:
 
 @dataclass(frozen=True, kw_only=True)
 class Canonicalization:
-    """What canonicalisation made of a catalogue's triples.
+    """The result of canonicalisation.
 
-    :param triples: canonical triples in the order of the raw ones; equal keys stay apart, each with its provenance.
-    :param surface_forms: node key (``type:name``) → the forms it was read in with their counts, most frequent first.
+    :param triples: canonical triples in the order of the raw ones; triples with equal keys are not merged.
+    :param surface_forms: map from node key (``type:name``) to ``(form, count)``, most frequent first.
     :param merges: every merge, sorted by kind, type, canonical name and surface form.
-    :param rejected: triples that merging left without meaning (``self-loop``, ``no-name``).
-    :param abbreviations: what abbreviations mean in the whole catalogue: the ontology's and those that documents declare;
-        requests must be read with the same ones.
-    :param warnings: what was declared and not followed, one sentence each.
+    :param rejected: triples that are invalid after merging (``self-loop``, ``no-name``).
+    :param abbreviations: map from abbreviation to expansion in the whole catalogue, from the ontology and the documents;
+        requests must be parsed with the same map.
+    :param warnings: declared abbreviations that are not used everywhere, one sentence each.
     """
 
     triples: tuple[Triple, ...]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["PREDICATE_THRESHOLD", "Resolution", "Signature", "resolve_predicates"]
 
 PREDICATE_THRESHOLD = 0.7
-"""Least cosine of a phrase and a predicate's name or synonym, in [-1, 1]."""
+"""Minimum cosine of a phrase and a predicate's name or synonym, in [-1, 1]."""
 
 Signature = tuple[str, str, str, str]
 """``(predicate, phrase, head type, tail type)`` of a raw triple."""
@@ -30,9 +30,9 @@ _SMALL_WORDS = word_list("canonical", "directions") | word_list("canonical", "ne
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """The predicate of the ontology for a raw one.
+    """The ontology predicate of a raw predicate, with a score in [0, 1].
 
-    :param kind: the kind of merge, or None when the raw predicate is the ontology's own.
+    :param kind: the kind of merge, or None when the raw predicate is of the ontology.
     """
 
     predicate: str
@@ -48,10 +48,10 @@ def resolve_predicates(
     encoder: Encoder | None,
     threshold: float = PREDICATE_THRESHOLD,
 ) -> dict[Signature, Resolution]:
-    """The predicate of the ontology for each raw predicate with its phrase and the types of its ends.
+    """Map from each raw signature to the predicate of the ontology.
 
-    A predicate of the ontology stays, except the fallback with a phrase: there the phrase is tried. A raw predicate that fits none
-    stays as it is when the fallback does not allow its types either; validation rejects it.
+    A predicate of the ontology is not changed, except the fallback with a phrase: then the phrase is mapped. A raw predicate without
+    a match is unchanged when the fallback does not allow its types either; validation rejects it.
     """
     resolved: dict[Signature, Resolution] = {}
     unnamed: list[Signature] = []
@@ -98,7 +98,7 @@ def _fallback(signature: Signature, ontology: Ontology) -> Resolution:
 
 
 def _base_synonyms(ontology: Ontology) -> dict[str, str]:
-    """Phrases without auxiliaries and third-person endings → predicate, where only one predicate has them."""
+    """Map from phrases without auxiliaries and third-person endings to predicate, for phrases of only one predicate."""
     found: dict[str, set[str]] = {}
     for predicate in ontology.predicates.values():
         for phrase in (predicate.name, *predicate.synonyms):
@@ -107,14 +107,14 @@ def _base_synonyms(ontology: Ontology) -> dict[str, str]:
 
 
 def _base(phrase: str) -> str:
-    # Only -s is taken off: "managed by" and "manages" run in opposite directions.
+    # Remove only -s: "managed by" and "manages" have opposite directions.
     phrase_words = words(phrase)
     kept = [word for word in phrase_words if word not in _AUXILIARIES] or phrase_words
     return " ".join(verb_lemma(word) if word.endswith("s") else word for word in kept)
 
 
 class _Nearest:
-    """The nearest predicate of a phrase by vector, among those that the types allow."""
+    """Finds the nearest predicate of a phrase by vector, among those that the types allow."""
 
     def __init__(self, signatures: Iterable[Signature], ontology: Ontology, encoder: Encoder) -> None:
         self._ontology = ontology
@@ -132,7 +132,7 @@ class _Nearest:
             self._cosines = np.asarray(encoder.encode(phrases)) @ labels.T
 
     def of(self, signature: Signature, threshold: float) -> Resolution | None:
-        """The nearest predicate, or None when none is near enough; ties by order in the ontology."""
+        """Return the nearest predicate with at least the threshold, or None; ties by order in the ontology."""
         phrase = _phrase_of(signature)
         if phrase not in self._row:
             return None
@@ -157,5 +157,5 @@ def _phrase_of(signature: Signature) -> str:
 
 
 def _same_direction(phrase: str, label: str) -> bool:
-    """Whether both phrases have the same prepositions and negations: these reverse a relation, which vectors hardly show."""
+    """Whether both phrases have the same prepositions and negations. These reverse a relation, but change vectors little."""
     return _SMALL_WORDS.intersection(phrase.split()) == _SMALL_WORDS.intersection(label.split())

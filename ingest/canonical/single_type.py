@@ -1,4 +1,4 @@
-"""One type for each name: an entity that was extracted with several types gets one, where the ontology allows it."""
+"""Choose one type for each name that was extracted with several types, where the ontology allows it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Ends = tuple[Node, str, Node]
 
 
 def _declared_types(ontology: Ontology) -> frozenset[str]:
-    """The types that documents declare by structure or metadata: a department "sales" is no business object."""
+    """Return the types that documents declare by structure or metadata; they never change (a department "sales")."""
     declared = {"tool", "parameter", "value"}
     for predicate in ontology.predicates.values():
         if predicate.metadata:
@@ -26,13 +26,13 @@ def _declared_types(ontology: Ontology) -> frozenset[str]:
 
 
 def one_type(counts: Mapping[Node, int], ends: Iterable[Ends], ontology: Ontology) -> dict[Node, str]:
-    """The new type of each node whose type changes.
+    """Map from each node whose type changes to its new type.
 
-    Of the types of one name the most frequent wins, ties by alphabet. A change that would put a triple outside its predicate's
-    domain or range is not made.
+    The new type is the most frequent type of the name, ties in alphabetical order. A change is left out when it would violate the
+    domain or range of a triple's predicate.
 
-    :param counts: how often each node was read.
-    :param ends: the distinct triples, to check.
+    :param counts: map from node to its number of occurrences.
+    :param ends: the distinct triples, for the check of domain and range.
     """
     fixed = _declared_types(ontology)
     by_name: dict[str, Counter[str]] = defaultdict(Counter)
@@ -41,25 +41,25 @@ def one_type(counts: Mapping[Node, int], ends: Iterable[Ends], ontology: Ontolog
             by_name[name][entity_type] += count
     changes: dict[Node, str] = {}
     for name, types in by_name.items():
-        winner = min(types, key=lambda one: (-types[one], one))
-        changes.update(((entity_type, name), winner) for entity_type in types if entity_type != winner)
+        chosen = min(types, key=lambda candidate: (-types[candidate], candidate))
+        changes.update(((entity_type, name), chosen) for entity_type in types if entity_type != chosen)
     if changes:
-        _withdraw(changes, [end for end in set(ends) if end[0] in changes or end[2] in changes], ontology)
+        _remove_invalid(changes, [end for end in set(ends) if end[0] in changes or end[2] in changes], ontology)
     return changes
 
 
-def _withdraw(changes: dict[Node, str], ends: Iterable[Ends], ontology: Ontology) -> None:
-    """Remove the changes that break a triple, in rounds until none does."""
-    watched = [(h, p, t) for h, p, t in ends if ontology.allows(h[0], p, t[0])]
+def _remove_invalid(changes: dict[Node, str], ends: Iterable[Ends], ontology: Ontology) -> None:
+    """Remove the changes that make a valid triple invalid; repeat until there are none."""
+    valid = [(h, p, t) for h, p, t in ends if ontology.allows(h[0], p, t[0])]
     while True:
-        broken = {
+        invalid = {
             node
-            for head, predicate, tail in watched
+            for head, predicate, tail in valid
             if not ontology.allows(changes.get(head, head[0]), predicate, changes.get(tail, tail[0]))
             for node in (head, tail)
             if node in changes
         }
-        if not broken:
+        if not invalid:
             return
-        for node in broken:
+        for node in invalid:
             del changes[node]

@@ -1,8 +1,8 @@
-"""Links between the tools of a catalogue, derived without a model.
+"""Derive edges between the tools of a catalogue without a model.
 
 :func:`profile_tools` describes each tool by the entities and fields that it consumes and produces. From these profiles
-:func:`derive_edges` derives R-P edges (an output of one tool can fill an input of another), resolver edges (a tool that turns
-words into an identifier) and dependencies on a sign-in or on a state of a device.
+:func:`derive_edges` derives R-P edges (an output of one tool can fill an input of another), resolver edges (to a tool that turns
+words into an identifier), and dependencies on a login or on a state of a device.
 """
 
 from ingest.linking.derive import derive_edges

@@ -1,4 +1,4 @@
-"""All derived edges between the tools of a catalogue: R-P edges, resolver edges, preconditions of devices, sign-in."""
+"""Derive all edges between the tools of a catalogue: R-P edges, resolver edges, preconditions of devices, logins."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["derive_edges"]
 
 
 def derive_edges(tools: Sequence[Tool], ontology: Ontology) -> Iterator[DerivedEdge]:
-    """The ``supplies`` edges, then the ``resolved_by`` and the ``depends_on`` edges of a catalogue, each in its order.
+    """Yield the ``supplies`` edges, then the ``resolved_by`` edges, then the ``depends_on`` edges of a catalogue.
 
-    Time and memory grow with the number of parameters, not with pairs of tools.
+    Time and memory grow linearly with the number of parameters, not with the number of tool pairs.
     """
     profiles = profile_tools(tools, ontology)
     index = OutputIndex(profiles)
@@ -29,5 +29,5 @@ def derive_edges(tools: Sequence[Tool], ontology: Ontology) -> Iterator[DerivedE
     yield from derive_resolver_edges(profiles, index)
     preconditions = list(derive_preconditions(tools))
     yield from preconditions
-    needed = {(edge.source, edge.target) for edge in preconditions}
-    yield from (edge for edge in derive_auth_edges(tools, supplied) if (edge.source, edge.target) not in needed)
+    known = {(edge.source, edge.target) for edge in preconditions}
+    yield from (edge for edge in derive_auth_edges(tools, supplied) if (edge.source, edge.target) not in known)

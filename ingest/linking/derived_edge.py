@@ -1,4 +1,4 @@
-"""The DerivedEdge: an edge between two tools that no document states."""
+"""The DerivedEdge: an edge between two tools that no document declares."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["DerivedEdge"]
 class DerivedEdge:
     """One derived edge between two tools.
 
-    ``supplies`` leads from the supplier to the tool whose input it fills; ``resolved_by`` from the tool that needs an
-    identifier to the tool that finds it from words; ``depends_on`` from a tool to one that must be called before.
+    ``supplies``: from the supplier to the tool whose input it fills. ``resolved_by``: from the tool that needs an
+    identifier to the tool that finds it from words. ``depends_on``: from a tool to one that must be called before it.
 
-    :param source: id of the tool at the tail of the arrow.
+    :param source: id of the tool where the edge starts.
     :param predicate: ``supplies``, ``resolved_by`` or ``depends_on``.
-    :param target: id of the tool that the arrow points to.
-    :param parameter: the input that is filled, as its document names it; empty where a state is needed, not a value.
+    :param target: id of the tool where the edge ends.
+    :param parameter: the input that is filled, with its name in the document; empty for a dependency on a state.
     :param output: the output that fills it, or empty where the supplier's outputs are not documented.
-    :param entity: canonical name of the entity of both.
+    :param entity: canonical name of the entity of input and output.
     :param field: the field of that entity (``id``, ``email``).
     :param confidence: in [0, 1].
     """
@@ -35,5 +35,5 @@ class DerivedEdge:
 
     @property
     def key(self) -> str:
-        """The key of the edge among those between the same two tools: ``supplies:supplier_id``."""
+        """The key of the edge, unique between two tools: ``supplies:supplier_id``."""
         return f"{self.predicate}:{self.parameter}"

@@ -1,5 +1,4 @@
-"""Identifiers: which parameters identify which entity, with a confidence.
-
+"""Find which parameters identify which entity, with a confidence.
 Evidence is the name (``purchase_order_id``), the position in an HTTP path (``/albums/{id}``), the format of the schema (``uuid``),
 and the description ("ID of the customer").
 """
@@ -27,8 +26,8 @@ class Identifier:
     :param entity: canonical name of the entity.
     :param field: which of its identifiers: ``id``, ``code``, ``number``, ``key``, ``slug``, ``reference`` or ``name``.
     :param confidence: in [0, 1].
-    :param evidence: what it is concluded from: ``name``, ``parent``, ``path``, ``format``, ``description``, ``tool``,
-        or ``echo`` where an answer repeats the ``id`` of the request.
+    :param evidence: its sources: ``name``, ``parent``, ``path``, ``format``, ``description``, ``tool``, or ``echo`` where
+        a response repeats the ``id`` of the request.
     """
 
     entity: str
@@ -45,9 +44,9 @@ _NOT_KEYS = word_list("linking", "not_keys")
 _NOT_ENTITIES = word_list("linking", "not_entities") | _NOT_KEYS
 _PHRASE_ENDS = word_list("linking", "phrase_ends")
 CONTAINER_NAMES = word_list("linking", "containers")
-"""Names of objects in an answer that only contain others."""
+"""Names of objects in a response that only contain other objects."""
 GENERIC_NAMES = word_list("linking", "generic")
-"""Names that do not say what they hold: alone they identify and link nothing."""
+"""Names that are too general to identify an entity or to link tools."""
 _DESCRIBED = re.compile(
     r"\b(?:ids?|identifiers?|uuids?|guids?|keys?|codes?|numbers?|names?)\)?\s+(?:(?:number|string|value)\s+)?(?:of|for)\s+"
     r"(?:(?:the|an|a|this|each|your|our|one|specific|given)\s+)*(?P<entity>[a-z][a-z-]*(?:\s+[a-z][a-z-]*){0,3})",
@@ -57,12 +56,12 @@ _LINKS = re.compile(r"\]\([^)]*\)|[\[\]`*_<>\"']")
 
 
 def identifier_of(tool: Tool, parameter: Parameter, ontology: Ontology) -> Identifier | None:
-    """What the input or output ``parameter`` of ``tool`` identifies, or None when it identifies nothing."""
+    """Return the entity that an input or output of a tool identifies, or None."""
     return IdentifierReader(tool, ontology).identifier(parameter)
 
 
 class IdentifierReader:
-    """Finds the identifiers of one tool; what all its parameters share is looked up once."""
+    """Finds the identifiers of one tool. The tool's subject and path are parsed once for all parameters."""
 
     def __init__(self, tool: Tool, ontology: Ontology) -> None:
         self.tool = tool
@@ -72,7 +71,7 @@ class IdentifierReader:
         self._lists = any("[]" in output.name for output in tool.returns)
 
     def identifier(self, parameter: Parameter) -> Identifier | None:
-        """What ``parameter`` identifies, or None."""
+        """Return the entity that a parameter identifies, or None."""
         if parameter.enum or type_family(parameter.type) in ("boolean", "time", "object"):
             return None
         tokens = words(parameter.name.rsplit(".", 1)[-1])
@@ -81,11 +80,11 @@ class IdentifierReader:
         if _is_bare(tokens):
             found = self._bare(parameter, _FIELD_OF.get(tokens[-1], "name"))
         else:
-            found = self._named(parameter, tokens) or self._placed(parameter, tokens) or self._plain(parameter, tokens)
+            found = self._by_name(parameter) or self._by_path(parameter, tokens) or self._by_document(parameter, tokens)
         return _with_format(found, parameter)
 
-    def _named(self, parameter: Parameter, tokens: list[str]) -> Identifier | None:
-        """By its name: ``purchase_order_id``."""
+    def _by_name(self, parameter: Parameter) -> Identifier | None:
+        """Identify by the name: ``purchase_order_id``."""
         entity, field = split_identifier(parameter.name, self.names)
         if not entity:
             return None
@@ -93,15 +92,15 @@ class IdentifierReader:
         step = self._step(parameter)
         if step is not None:
             agrees = step.collection == entity or entity in step.collection.split()
-            confidence = _both(confidence, 0.7 if agrees else 0.3)
+            confidence = _combined(confidence, 0.7 if agrees else 0.3)
             evidence.append("path")
         if described(parameter.description, self.names) == entity:
-            confidence = _both(confidence, 0.5)
+            confidence = _combined(confidence, 0.5)
             evidence.append("description")
         return Identifier(entity, field, confidence, tuple(evidence))
 
     def _bare(self, parameter: Parameter, field: str) -> Identifier | None:
-        """A bare ``id``: its path, its parent, its description or the tool say whose it is."""
+        """Identify a bare ``id`` by its path, its parent, its description or the tool's subject."""
         step = self._step(parameter)
         named = described(parameter.description, self.names)
         if step is not None and step.collection:
@@ -120,8 +119,8 @@ class IdentifierReader:
             return Identifier(self.subject.entity, field, 0.6, ("tool",))
         return None
 
-    def _placed(self, parameter: Parameter, tokens: list[str]) -> Identifier | None:
-        """By its place in the path: ``/repos/{owner}/{repo}``, ``/users/{username}``, ``/pods/{name}``."""
+    def _by_path(self, parameter: Parameter, tokens: list[str]) -> Identifier | None:
+        """Identify by the position in the path: ``/repos/{owner}/{repo}``, ``/users/{username}``, ``/pods/{name}``."""
         step = self._step(parameter)
         if step is None or tokens[-1] in _NOT_KEYS:
             return None
@@ -133,8 +132,8 @@ class IdentifierReader:
             return Identifier(step.collection, field, 0.7, ("path",))
         return Identifier(name, "id", 0.45, ("path",))
 
-    def _plain(self, parameter: Parameter, tokens: list[str]) -> Identifier | None:
-        """By its description, its format or the tool's own subject, where its name is no identifier's."""
+    def _by_document(self, parameter: Parameter, tokens: list[str]) -> Identifier | None:
+        """Identify by the description, the format or the tool's subject, when the name is no name of an identifier."""
         name = self.names.join(tokens)
         if tokens[-1] in _NOT_KEYS or name in GENERIC_NAMES or name in CONTAINER_NAMES or "." in parameter.name:
             return None
@@ -143,7 +142,7 @@ class IdentifierReader:
         if parameter.format in ("uuid", "guid") or parameter.type.lower() in ("uuid", "guid", "edm.guid"):
             return Identifier(name, "id", 0.6, ("format",))
         if name == self.subject.entity and type_family(parameter.type) in ("string", "integer"):
-            # A business key often has the name of the object itself: PurchaseOrder of a purchase order.
+            # A business key often has the name of its object: PurchaseOrder is the key of a purchase order.
             return Identifier(name, "id", 0.6, ("tool",))
         return None
 
@@ -153,7 +152,7 @@ class IdentifierReader:
         return next((step for step in self.steps if step.placeholder and step.text == parameter.name), None)
 
     def _parent(self, name: str) -> str:
-        """The entity of the nearest enclosing object whose name is more than a container."""
+        """Return the entity of the innermost enclosing object that is no container, or empty."""
         for segment in reversed(name.replace("[]", "").split(".")[:-1]):
             parent = self.names.canonical(segment)
             if parent and parent not in CONTAINER_NAMES:
@@ -161,7 +160,7 @@ class IdentifierReader:
         return ""
 
     def _echo(self, parameter: Parameter) -> str:
-        """``id`` beside lists in the answer of ``/movie/{movie_id}/keywords`` repeats the movie's."""
+        """Return the entity whose id the response repeats, or empty: the movie for ``id`` of ``/movie/{movie_id}/keywords``."""
         if "." in parameter.name or not self._lists or len(self.steps) < 2:
             return ""
         last, before = self.steps[-1], self.steps[-2]
@@ -169,7 +168,7 @@ class IdentifierReader:
 
 
 def split_identifier(name: str, names: CanonicalNames) -> tuple[str, str]:
-    """The entity and the field in an identifier's name: ``from_account_id`` → account, id; both empty where it names none."""
+    """Return entity and field of an identifier's name: account, id for ``from_account_id``; both empty for another name."""
     tokens = [token for token in words(name.rsplit(".", 1)[-1]) if token not in ("in", "eq", "ne")]
     if len(tokens) == 1:
         tokens = _split_word(tokens[0])
@@ -186,7 +185,7 @@ def split_identifier(name: str, names: CanonicalNames) -> tuple[str, str]:
 
 
 def described(description: str, names: CanonicalNames) -> str:
-    """The entity in the description of an identifier: "The ID of the customer who owns it" → customer."""
+    """Return the entity in an identifier's description, or empty: customer for "The ID of the customer who owns it"."""
     match = _DESCRIBED.search(_without_links(description[:300]))
     if match is None:
         return ""
@@ -215,12 +214,12 @@ def _without_links(text: str) -> str:
     return _LINKS.sub(" ", text).lower()
 
 
-def _both(first: float, second: float) -> float:
-    """The confidence of two independent pieces of evidence."""
+def _combined(first: float, second: float) -> float:
+    """Return the confidence of two independent pieces of evidence: 1 - (1 - first)(1 - second)."""
     return round(1 - (1 - first) * (1 - second), 4)
 
 
 def _with_format(found: Identifier | None, parameter: Parameter) -> Identifier | None:
     if found is None or "format" in found.evidence or parameter.format not in ("uuid", "guid"):
         return found
-    return replace(found, confidence=_both(found.confidence, 0.5), evidence=(*found.evidence, "format"))
+    return replace(found, confidence=_combined(found.confidence, 0.5), evidence=(*found.evidence, "format"))

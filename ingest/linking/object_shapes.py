@@ -1,7 +1,7 @@
-"""Shapes of objects: an object whose name names no entity is of the entity that has the same fields.
+"""Find the entity of an object by its fields, when its name is no known entity.
 
-``cast[]`` of a film's credits has a gender and a profile picture, as the answer of ``/person/{person_id}`` has: its ``id`` is a
-person's. Fields that many entities have count for little. (The example is of TMDB, the catalogue of the set restbench.)
+``cast[]`` of a film's credits has a gender and a profile picture, like the response of ``/person/{person_id}``. So its ``id`` is the
+id of a person. Fields are weighted by IDF over entities. (The example is from TMDB, the catalogue of the set restbench.)
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ class Owner(NamedTuple):
 
 
 class ObjectShapes:
-    """The fields of the objects of each entity, system by system."""
+    """The known fields of each entity, for each system."""
 
     def __init__(self) -> None:
         self._entities: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         self._count: dict[str, set[str]] = defaultdict(set)
 
     def learn(self, system: str, entity: str, fields: Sequence[str]) -> None:
-        """An object of ``entity`` in ``system`` has these fields."""
+        """Record that an object of ``entity`` in ``system`` has these fields."""
         self._count[system].add(entity)
         for field in fields[:_MAX_FIELDS]:
             self._entities[system][field].add(entity)
 
     def match(self, system: str, fields: Sequence[str]) -> Owner | None:
-        """The most likely entity of an object with these fields, or None; of equals the first in the alphabet."""
+        """Return the most likely entity of an object with these fields, or None; ties in alphabetical order."""
         known, total = self._entities.get(system, {}), len(self._count.get(system, ()))
         scores: dict[str, float] = defaultdict(float)
         rare: dict[str, int] = defaultdict(int)

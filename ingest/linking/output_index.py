@@ -1,4 +1,4 @@
-"""The index of the values that a catalogue produces: producers are found by key, without comparing all tools with all."""
+"""Index of the values that the tools of a catalogue produce: it finds producers by key, without a comparison of all tool pairs."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from ingest.linking.values import PLAIN_VALUE, ConsumedValue, Key, ProducedValue
 
 __all__ = ["OutputIndex", "ProducerMatch"]
 
-MAX_OF_SYSTEM = 64
-"""The best values of a key that are looked at within the consumer's own system."""
-MAX_OF_WORD = 8
-"""Further values for each word that the names of producer and consumer share."""
-MAX_ELSEWHERE = 16
+MAX_SAME_SYSTEM = 64
+"""Maximum number of values of a key from the consumer's own system."""
+MAX_PER_SHARED_WORD = 8
+"""Maximum number of further values for each word that the names of producer and consumer share."""
+MAX_OTHER_SYSTEM = 16
 MAX_SYSTEMS = 6
-"""A key in more systems than this (``user``) is another entity in each: it links nothing across them."""
+"""A key in more systems than this (``user``) is a different entity in each system: it gives no edges between systems."""
 MANY_SYSTEMS = 50
-"""One company has at most so many systems; in a market of thousands of providers, equal names are chance."""
+"""Above this number of systems, edges between systems lose confidence: with thousands of providers, equal names are chance."""
 
 _ACTION_WEIGHT = {"search": 1.0, "list": 0.95, "get": 0.9, "act": 0.7, "create": 0.55, "update": 0.3, "delete": 0.1}
 _MAX_HEADS = 4
 _HEAD_ONLY = 0.6
-_ELSEWHERE = 0.75
+_OTHER_SYSTEM = 0.75
 _NO_COMMON_GROUP = 0.85
 
 
-class _Place(NamedTuple):
-    """A produced value: the position of its profile, and its own position in it."""
+class _ValueIndex(NamedTuple):
+    """A produced value: the index of its profile, and its index in the profile."""
 
     profile: int
     value: int
@@ -40,11 +40,11 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerMatch:
-    """A produced value that can fill a consumed one.
+    """A produced value that can fill a consumed value.
 
     :param fit: how well key, type and system match, in [0, 1].
-    :param other_group: whether the two tools have groups, but none in common.
-    :param name_overlap: the share of the consumer's name that the producer's name has, weighted by IDF, in [0, 1].
+    :param other_group: whether both tools have groups, but none in common.
+    :param name_overlap: the share of the consumer's name words in the producer's name, weighted by IDF, in [0, 1].
     """
 
     profile: ToolProfile
@@ -56,7 +56,7 @@ class ProducerMatch:
 
 
 class OutputIndex:
-    """The produced values of a catalogue by key."""
+    """Index from key to the produced values of a catalogue."""
 
     def __init__(self, profiles: Sequence[ToolProfile]) -> None:
         self._profiles = profiles
@@ -65,65 +65,65 @@ class OutputIndex:
         self._all_systems = {profile.system for profile in profiles}
         frequency = Counter(word for profile in profiles for word in set(profile.words))
         self._idf = {word: math.log(self._total / count) for word, count in frequency.items()}
-        by_key: dict[Key, list[tuple[float, _Place]]] = defaultdict(list)
+        by_key: dict[Key, list[tuple[float, _ValueIndex]]] = defaultdict(list)
         for profile in profiles:
             for number, value in enumerate(profile.produces):
                 quality = value.confidence * _ACTION_WEIGHT[profile.action] * value.relevance
-                by_key[value.key].append((-quality, _Place(profile.position, number)))
+                by_key[value.key].append((-quality, _ValueIndex(profile.position, number)))
         systems: dict[Key, set[str]] = defaultdict(set)
         for profile in profiles:
             for consumed in profile.consumes:
                 systems[consumed.key].add(profile.system)
         self.count: dict[Key, int] = {}
-        self._best: dict[Key, list[_Place]] = {}
-        self._of_system: dict[tuple[Key, str], list[_Place]] = defaultdict(list)
-        self._of_word: dict[tuple[Key, str, str], list[_Place]] = defaultdict(list)
+        self._best: dict[Key, list[_ValueIndex]] = {}
+        self._of_system: dict[tuple[Key, str], list[_ValueIndex]] = defaultdict(list)
+        self._of_word: dict[tuple[Key, str, str], list[_ValueIndex]] = defaultdict(list)
         self._systems: dict[Key, int] = {}
         self._heads: dict[tuple[str, str, str], set[Key]] = defaultdict(set)
         for key, found in by_key.items():
-            self._add(key, [place for _, place in sorted(found)], systems[key])
+            self._add(key, [value for _, value in sorted(found)], systems[key])
 
-    def _add(self, key: Key, places: Sequence[_Place], systems: set[str]) -> None:
-        """Index the values of one key, the best first."""
-        self.count[key] = len({place.profile for place in places})
-        self._best[key] = list(places[: 2 * MAX_ELSEWHERE])
-        for place in places:
-            profile = self._profiles[place.profile]
+    def _add(self, key: Key, values: Sequence[_ValueIndex], systems: set[str]) -> None:
+        """Index the values of one key; ``values`` is sorted, the best first."""
+        self.count[key] = len({value.profile for value in values})
+        self._best[key] = list(values[: 2 * MAX_OTHER_SYSTEM])
+        for value in values:
+            profile = self._profiles[value.profile]
             systems.add(profile.system)
-            _append(self._of_system[key, profile.system], place, MAX_OF_SYSTEM)
+            _append(self._of_system[key, profile.system], value, MAX_SAME_SYSTEM)
             for word in profile.words:
-                _append(self._of_word[key, profile.system, word], place, MAX_OF_WORD)
+                _append(self._of_word[key, profile.system, word], value, MAX_PER_SHARED_WORD)
             if " " in key[0]:
                 self._heads[key[0].rsplit(" ", 1)[1], key[1], profile.system].add(key)
         self._systems[key] = len(systems)
 
     def producers(self, consumed: ConsumedValue, consumer: ToolProfile) -> Iterator[ProducerMatch]:
-        """The values that can fill a consumed one, none of the consumer itself, in no particular order."""
-        exact = list(self._of_key(consumed.key, consumer))
+        """Yield the values of other tools that can fill a consumed value, in no particular order."""
+        exact = list(self._values_of_key(consumed.key, consumer))
         yield from self._matches(exact, consumed, consumer, 1.0)
         if exact or not consumed.identifier:
             return
-        # Nothing by the whole name: its head may match ("customer order" is an order, "order" perhaps a sales order).
+        # No match of the whole name: try its head noun ("customer order" is an order; "order" may be a sales order).
         entity, field = consumed.key
         head = entity.rsplit(" ", 1)[-1]
         near = sorted(self._heads.get((head, field, consumer.system), ())) if head == entity else [(head, field)]
         for key in near[:_MAX_HEADS]:
-            yield from self._matches(self._of_key(key, consumer), consumed, consumer, _HEAD_ONLY)
+            yield from self._matches(self._values_of_key(key, consumer), consumed, consumer, _HEAD_ONLY)
 
-    def _of_key(self, key: Key, consumer: ToolProfile) -> Iterable[_Place]:
+    def _values_of_key(self, key: Key, consumer: ToolProfile) -> Iterable[_ValueIndex]:
         system = consumer.system
-        places = dict.fromkeys(self._of_system.get((key, system), ()))
+        values = dict.fromkeys(self._of_system.get((key, system), ()))
         for word in consumer.words:
-            places.update(dict.fromkeys(self._of_word.get((key, system, word), ())))
+            values.update(dict.fromkeys(self._of_word.get((key, system, word), ())))
         if self._systems.get(key, 0) <= MAX_SYSTEMS:
-            elsewhere = [place for place in self._best.get(key, ()) if self._profiles[place.profile].system != system]
-            places.update(dict.fromkeys(elsewhere[:MAX_ELSEWHERE]))
-        return places
+            elsewhere = [value for value in self._best.get(key, ()) if self._profiles[value.profile].system != system]
+            values.update(dict.fromkeys(elsewhere[:MAX_OTHER_SYSTEM]))
+        return values
 
     def _matches(
-        self, places: Iterable[_Place], consumed: ConsumedValue, consumer: ToolProfile, factor: float
+        self, values: Iterable[_ValueIndex], consumed: ConsumedValue, consumer: ToolProfile, factor: float
     ) -> Iterator[ProducerMatch]:
-        for position, number in places:
+        for position, number in values:
             profile = self._profiles[position]
             produced = profile.produces[number]
             types = type_fit(produced.type, consumed.type, identifier=consumed.identifier)
@@ -132,7 +132,7 @@ class OutputIndex:
             same = profile.system == consumer.system
             fit = factor * types * _ACTION_WEIGHT[profile.action] * produced.relevance
             if not same:
-                fit *= self._elsewhere(produced.key)
+                fit *= self._other_system_factor(produced.key)
             other_group = bool(consumer.groups and profile.groups and not consumer.groups & profile.groups)
             if other_group:
                 fit *= _NO_COMMON_GROUP
@@ -145,12 +145,12 @@ class OutputIndex:
                 other_group=other_group,
             )
 
-    def _elsewhere(self, key: Key) -> float:
-        """The factor for a value of another system; a plain word means another thing in each system."""
+    def _other_system_factor(self, key: Key) -> float:
+        """Return the factor for a value of another system; 0 for a plain value of one word, whose meaning differs by system."""
         if key[0] == PLAIN_VALUE and " " not in key[1]:
             return 0.0
-        crowd = min(1.0, MANY_SYSTEMS / max(len(self._all_systems), 1))
-        return crowd * _ELSEWHERE / math.sqrt(max(self._systems.get(key, 1) - 1, 1))
+        size_factor = min(1.0, MANY_SYSTEMS / max(len(self._all_systems), 1))
+        return size_factor * _OTHER_SYSTEM / math.sqrt(max(self._systems.get(key, 1) - 1, 1))
 
     def _name_overlap(self, consumer: ToolProfile, producer: ToolProfile) -> float:
         weights = {word: self._idf[word] for word in consumer.words}
@@ -158,10 +158,10 @@ class OutputIndex:
         return sum(weights.get(word, 0.0) for word in set(producer.words)) / whole if whole else 0.0
 
     def specificity(self, key: Key) -> float:
-        """How few tools produce a key: near 1 for a few, 0 for all."""
+        """Return the specificity of a key, in [0, 1]: 1 - log(number of producers) / log(number of tools)."""
         return max(0.0, 1 - math.log(max(self.count.get(key, 1), 1)) / math.log(self._total))
 
 
-def _append(places: list[_Place], place: _Place, most: int) -> None:
-    if len(places) < most:
-        places.append(place)
+def _append(values: list[_ValueIndex], value: _ValueIndex, limit: int) -> None:
+    if len(values) < limit:
+        values.append(value)

@@ -1,4 +1,4 @@
-"""The best produced value of each tool for one consumed value."""
+"""Choose the best produced value of each tool for one consumed value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Choice", "best_producers"]
 
 
 class Choice(NamedTuple):
-    """A match, and the confidence that it is the right one, in [0, 1]."""
+    """A match, and the confidence that it is correct, in [0, 1]."""
 
     confidence: float
     match: ProducerMatch
@@ -24,17 +24,17 @@ def best_producers(
     consumer: ToolProfile,
     index: OutputIndex,
     confidence: Callable[[ProducerMatch], float],
-    least: float,
+    min_confidence: float,
 ) -> list[Choice]:
-    """One match for each tool that produces the value, in the order in which the tools are found.
+    """Return the best match of each tool that produces the value, in the order in which the index returns the tools.
 
-    :param confidence: of a match; rounded to four digits.
-    :param least: a match of less is left out.
+    :param confidence: returns the confidence of a match; it is rounded to four digits.
+    :param min_confidence: matches with a lower confidence are left out.
     """
     best: dict[str, Choice] = {}
     for match in index.producers(consumed, consumer):
         choice = Choice(round(confidence(match), 4), match)
         known = best.get(match.profile.id)
-        if choice.confidence >= least and (known is None or choice.confidence > known.confidence):
+        if choice.confidence >= min_confidence and (known is None or choice.confidence > known.confidence):
             best[match.profile.id] = choice
     return list(best.values())

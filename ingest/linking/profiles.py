@@ -24,10 +24,10 @@ _GROUPED_BY = frozenset(("has_line_of_business", "has_department", "has_topic", 
 class ToolProfile:
     """The values that a tool consumes and produces.
 
-    :param position: its place in the catalogue.
-    :param free_text: how well its inputs take free text, in [0, 1].
-    :param words: the words of its name without the verb, to compare it with other tools.
-    :param groups: the topics and lines of business that its source gives it.
+    :param position: its index in the catalogue.
+    :param free_text: how well its inputs accept free text, in [0, 1].
+    :param words: the words of its name without the verb, to compare names of tools.
+    :param groups: its topics, departments, processes and lines of business in the metadata.
     """
 
     position: int
@@ -43,7 +43,7 @@ class ToolProfile:
 
 
 def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[ToolProfile]:
-    """The profiles of all tools of a catalogue, in its order."""
+    """Return the profiles of all tools of a catalogue, in its order."""
     systems = systems_of(tools, ontology)
     drafts = [draft_tool(tool, system, ontology) for tool, system in zip(tools, systems, strict=True)]
     known = KnownEntities.of(drafts)
@@ -71,9 +71,9 @@ def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[ToolProfile
 
 
 def _entity(draft: ToolDraft, known: KnownEntities) -> str:
-    """The tool's own entity: of those in its path and name, the first that the catalogue has identifiers of.
+    """Return the tool's entity: of those in its path and name, the first that the catalogue has identifiers of.
 
-    After a placeholder in a path comes a collection of its own (``/tv/{tv_id}/keywords``), known or not.
+    The segment after a placeholder in a path is always a collection (``/tv/{tv_id}/keywords``), also of an unknown entity.
     """
     subject, steps = draft.reader.subject, draft.reader.steps
     if len(steps) > 1 and not steps[-1].placeholder and steps[-2].placeholder:
@@ -86,7 +86,7 @@ def _name_words(tool: Tool) -> Iterator[str]:
 
 
 def _groups(tool: Tool, ontology: Ontology) -> Iterator[str]:
-    """Each group with the groups that contain it: ``Finance/Tax`` is in ``Finance``."""
+    """Yield each group and the groups that contain it: ``Finance`` and ``Finance/Tax``."""
     for key, predicate in ontology.metadata_predicates.items():
         value = tool.metadata.get(key) if predicate in _GROUPED_BY else None
         for name in value if isinstance(value, list) else [value]:

@@ -1,6 +1,6 @@
 """Resolver edges: from a tool that needs an identifier of an entity to the tools that turn words into that entity.
 
-The rule was found on the set restbench, where it has its largest effect by far (DESIGN.md section 7).
+The rule was found on the set restbench, where its effect is the largest.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from ingest.linking.values import ConsumedValue, Key
 __all__ = ["MAX_RESOLVERS", "derive_resolver_edges"]
 
 MAX_RESOLVERS = 3
-"""Most resolvers that are kept for one identifier."""
+"""Maximum number of resolvers of one identifier."""
 MIN_CONFIDENCE = 0.12
 _OPTIONAL_FROM = 0.8
 _WITHOUT_TEXT = 0.45
 
 
 def derive_resolver_edges(profiles: Sequence[ToolProfile], index: OutputIndex) -> Iterator[DerivedEdge]:
-    """The ``resolved_by`` edges of a catalogue, input by input in its order, the best resolvers first."""
+    """Yield the ``resolved_by`` edges of a catalogue in the order of tools and inputs, the best resolvers first."""
     for profile in profiles:
         for consumed in profile.consumes:
-            # An optional field inside a body (lastModifiedBy.user.id) is rarely what a request is about.
+            # A request rarely refers to an optional nested field (lastModifiedBy.user.id).
             optional = consumed.confidence >= _OPTIONAL_FROM and "." not in consumed.parameter
             if consumed.identifier and (consumed.required or optional):
                 yield from _resolvers(consumed, profile, index)
@@ -54,14 +54,14 @@ def _resolvers(consumed: ConsumedValue, consumer: ToolProfile, index: OutputInde
 
 
 def _strength(profile: ToolProfile, key: Key, *, listed: bool) -> float:
-    """How well a tool turns words into an entity, in [0, 1]: a search well, a query with a text filter less, a plain list poorly.
+    """Return how well a tool resolves words to an entity, in [0, 1]: high for a search, lower for a text filter, low for a list.
 
-    :param listed: whether it gives the entity in a list: a get that does is a list.
+    :param listed: whether it returns the entity in a list; such a "get" counts as a list.
     """
     identifiers = [consumed for consumed in profile.consumes if consumed.identifier and consumed.required]
     if any(consumed.key == key for consumed in identifiers):
         return 0.0
-    # It needs an identifier of something else first: words alone do not reach it.
+    # A resolver that needs other identifiers first cannot be called with words alone.
     reach = 0.5 ** min(len(identifiers), 2)
     if profile.action == "search":
         return reach * (0.7 + 0.3 * profile.free_text if profile.free_text else _WITHOUT_TEXT)

@@ -1,4 +1,4 @@
-"""R-P edges: an output of one tool can fill an input of another, because both are the same field of the same entity."""
+"""Derive R-P edges: an output of one tool can fill an input of another, because both are the same field of the same entity."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _MIN_TOOLS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkLimits:
-    """Trade-off between finding more edges and finding true ones; the defaults are those of a build.
+    """Limits that trade recall of edges against precision; a build uses the defaults.
 
-    :param max_providers: most suppliers of one input.
-    :param min_confidence: an edge of less is left out, in [0, 1].
-    :param min_value_providers: a plain value that at most so many tools produce is linked, however small the catalogue is.
-    :param max_value_share: and one of several words that at most this share of the tools produces.
+    :param max_providers: maximum number of suppliers of one input.
+    :param min_confidence: edges with a lower confidence are left out, in [0, 1].
+    :param min_value_providers: a plain value with at most this number of producers is linked, in a catalogue of any size.
+    :param max_value_share: a plain value of several words is also linked up to this share of producers among the tools, in [0, 1].
     :param optional_values: whether optional inputs that are no identifiers are linked too.
-    :param nearest_login: whether of several logins only those with the names nearest to the consumer's are linked.
+    :param nearest_login: whether, of several logins, only those with the names most similar to the consumer's are linked.
     :param resources_across_groups: whether a bare type (``image``) links tools that have groups, but none in common.
     """
 
@@ -39,15 +39,15 @@ class LinkLimits:
     resources_across_groups: bool = True
 
 
-_AS_BUILT = LinkLimits()
+_DEFAULT_LIMITS = LinkLimits()
 
 
 def derive_rp_edges(
-    profiles: Sequence[ToolProfile], index: OutputIndex, limits: LinkLimits = _AS_BUILT
+    profiles: Sequence[ToolProfile], index: OutputIndex, limits: LinkLimits = _DEFAULT_LIMITS
 ) -> Iterator[DerivedEdge]:
-    """The ``supplies`` edges of a catalogue, input by input in its order, the best suppliers first.
+    """Yield the ``supplies`` edges of a catalogue in the order of tools and inputs, the best suppliers first.
 
-    Required inputs, and identifiers that are optional, are linked; optional fields inside a body are not.
+    Required inputs and optional identifiers are linked; optional nested fields are not.
     """
     for profile in profiles:
         for consumed in profile.consumes:
@@ -59,15 +59,15 @@ def derive_rp_edges(
 def _suppliers(
     consumed: ConsumedValue, consumer: ToolProfile, index: OutputIndex, limits: LinkLimits
 ) -> Iterator[DerivedEdge]:
-    rarity = _rarity(consumed, index, limits)
-    if rarity == 0.0:
+    specificity = _specificity(consumed, index, limits)
+    if specificity == 0.0:
         return
 
     def confidence(match: ProducerMatch) -> float:
         if consumed.key[0] == TYPED_RESOURCE and not limits.resources_across_groups and match.other_group:
             return 0.0
         overlap = _overlap_factor(consumed, match, index)
-        return consumed.confidence * match.produced.confidence * match.fit * rarity * overlap
+        return consumed.confidence * match.produced.confidence * match.fit * specificity * overlap
 
     best = best_producers(consumed, consumer, index, confidence, limits.min_confidence)
     kept = _nearest(best) if limits.nearest_login and consumed.key == AUTH_KEY else best
@@ -87,17 +87,17 @@ def _suppliers(
 
 
 def _nearest(found: Collection[Choice]) -> list[Choice]:
-    """The producers of the consumer's own system, where there are any; of several those that share most of its name."""
+    """Return the producers of the consumer's system, or all without any; of several those with the largest name overlap."""
     own = [each for each in found if each.match.same_system] or list(found)
     most = max((each.match.name_overlap for each in own), default=0.0)
     return [each for each in own if len(own) == 1 or each.match.name_overlap >= most > 0]
 
 
-def _rarity(consumed: ConsumedValue, index: OutputIndex, limits: LinkLimits) -> float:
-    """A factor for how few tools produce the key; 0 where so many do that a link would be arbitrary."""
+def _specificity(consumed: ConsumedValue, index: OutputIndex, limits: LinkLimits) -> float:
+    """Return a factor in [0, 1], higher for a key with fewer producers; 0 for too many producers, where an edge would be arbitrary."""
     count, total = index.count.get(consumed.key, 0), index.tools
     if consumed.identifier:
-        # The entity is known: that many tools produce it is no reason for doubt, unless nearly all do.
+        # The entity is known, so many producers do not lower the factor, unless a large share of the tools are producers.
         return 0.8 if total >= _MIN_TOOLS and count > _COMMON_SHARE * total else 1.0
     if consumed.key == AUTH_KEY:
         return 1.0
@@ -110,6 +110,6 @@ def _rarity(consumed: ConsumedValue, index: OutputIndex, limits: LinkLimits) -> 
 
 
 def _overlap_factor(consumed: ConsumedValue, match: ProducerMatch, index: OutputIndex) -> float:
-    if consumed.key == AUTH_KEY and index.count[AUTH_KEY] > 1:  # a login is that of the same application only
+    if consumed.key == AUTH_KEY and index.count[AUTH_KEY] > 1:  # a login is valid for its own application only
         return 0.4 + 0.6 * match.name_overlap
     return 0.85 + 0.15 * match.name_overlap

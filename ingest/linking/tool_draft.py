@@ -1,7 +1,7 @@
-"""Drafts of the tools of a catalogue, while it is read, and the entities that it knows.
+"""Drafts of tool profiles, built before the entities of the catalogue are known, and these entities.
 
-The document of one tool explains that of another: the input ``movie_id`` of one tool makes *movie* an entity, and so the
-``results[].id`` of ``/movie/popular`` the id of a movie.
+The document of one tool helps to interpret another: the input ``movie_id`` of one tool makes *movie* an entity, so
+``results[].id`` of ``/movie/popular`` is the id of a movie.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ AUTH_NAMES = frozenset(
     ]
 )
 BARE_IDENTIFIERS = frozenset(("id", "uuid", "guid", "identifier"))
-"""Canonical names of identifiers that do not say of what."""
+"""Canonical names of identifiers without an entity."""
 ID_FIELDS = frozenset(("id", "uuid", "_id", "Id", "ID"))
 _GENERIC_SLOT = re.compile(r"^(?:input|output|in|out|result|arg|data|value|file|source|return)?[_ ]?\d*$")
 
 
 class Slot(NamedTuple):
-    """An input or an output, and what it identifies."""
+    """An input or an output, and the entity that it identifies, or None."""
 
     parameter: Parameter
     identifier: Identifier | None
@@ -56,9 +56,9 @@ class Slot(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class ToolDraft:
-    """A tool while the catalogue is read.
+    """The draft of a tool's profile.
 
-    :param entity: its own entity, once the catalogue's entities are known.
+    :param entity: the tool's entity; empty until the entities of the catalogue are known.
     """
 
     reader: IdentifierReader
@@ -78,8 +78,8 @@ class ToolDraft:
 class KnownEntities:
     """The entities that a catalogue has identifiers of.
 
-    :param entities: entity → number of tools that take an identifier of it.
-    :param keys: system → entities whose key has their own name (``PurchaseOrder`` of a purchase order).
+    :param entities: map from entity to the number of inputs that identify it.
+    :param keys: map from system to the entities whose key has the entity's name (``PurchaseOrder`` of a purchase order).
     """
 
     entities: Counter[str]
@@ -87,7 +87,7 @@ class KnownEntities:
 
     @classmethod
     def of(cls, drafts: Sequence[ToolDraft]) -> KnownEntities:
-        """The entities of the inputs of all tools."""
+        """Return the entities that the inputs of all tools identify."""
         entities: Counter[str] = Counter()
         named: dict[str, Counter[str]] = defaultdict(Counter)
         for draft in drafts:
@@ -103,12 +103,12 @@ class KnownEntities:
         return cls(entities, keys)
 
     def is_key(self, system: str, name: str) -> bool:
-        """Whether a parameter of this name holds the key of the entity with the same name."""
+        """Whether a parameter of this name is the key of the entity with the same name."""
         return name in self.keys.get(system, ())
 
 
 def draft_tool(tool: Tool, system: str, ontology: Ontology) -> ToolDraft:
-    """The draft of a tool: each of its parameters with what it identifies."""
+    """Return the draft of a tool: each input and output with the entity that it identifies."""
     reader = IdentifierReader(tool, ontology)
     return ToolDraft(
         reader=reader,
@@ -119,7 +119,7 @@ def draft_tool(tool: Tool, system: str, ontology: Ontology) -> ToolDraft:
 
 
 def is_resource(parameter: Parameter) -> bool:
-    """Whether a slot has no name of its own and its type says what goes in: ``input_0`` of type ``image``."""
+    """Whether a parameter has a generic name and its type describes the value: ``input_0`` of type ``image``."""
     if not _GENERIC_SLOT.match(parameter.name.lower()):
         return False
     return parameter.type.lower() == "text" or (type_family(parameter.type) == "" and parameter.type.isalpha())

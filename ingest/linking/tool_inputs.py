@@ -1,4 +1,4 @@
-"""The values that a tool consumes, and how well it takes free text."""
+"""The values that a tool consumes, and how well its inputs accept free text."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from ontology.tool import Parameter
 __all__ = ["QUALIFIERS", "consumed_values", "free_text_score"]
 
 QUALIFIERS = word_list("linking", "qualifiers")
-"""Words before a value's name that do not change what it is: ``current_location`` is a location."""
+"""Modifiers that do not change the meaning of a value's name: ``current_location`` is a location."""
 _QUERY = word_list("linking", "query_inputs")
 _NOT_TEXT = word_list("linking", "not_text")
 _NAMING = word_list("linking", "naming_inputs")
 
 
 def consumed_values(draft: ToolDraft, known: KnownEntities) -> tuple[ConsumedValue, ...]:
-    """The values that a tool consumes, input by input; inputs that do not say what they take are left out."""
+    """Return the values that a tool consumes, in the order of its inputs; inputs with generic names are left out."""
     found: dict[str, ConsumedValue] = {}
     for slot in draft.inputs:
         value = _consumed(draft, slot, known)
         if value is not None:
-            # One name may stand in the query and in the body: an edge does not tell the two apart.
-            before = found.get(value.parameter)
-            if before is None or (before.required, before.confidence) < (value.required, value.confidence):
+            # One name may be in the query and in the body; an edge does not distinguish the two.
+            previous = found.get(value.parameter)
+            if previous is None or (previous.required, previous.confidence) < (value.required, value.confidence):
                 found[value.parameter] = value
     return tuple(found.values())
 
 
 def free_text_score(draft: ToolDraft) -> float:
-    """How well the inputs take free text, in [0, 1]: 1 for a query, 0.8 for a name, 0.6 for some other text."""
-    return max((_takes_text(slot.parameter) for slot in draft.inputs if slot.identifier is None), default=0.0)
+    """Return how well the inputs accept free text, in [0, 1]: 1 for a query, 0.8 for a name, 0.6 for other required text."""
+    return max((_text_score(slot.parameter) for slot in draft.inputs if slot.identifier is None), default=0.0)
 
 
 def _consumed(draft: ToolDraft, slot: Slot, known: KnownEntities) -> ConsumedValue | None:
@@ -48,13 +48,13 @@ def _consumed(draft: ToolDraft, slot: Slot, known: KnownEntities) -> ConsumedVal
     if name in AUTH_NAMES:
         key, confidence = AUTH_KEY, 0.8
     elif found is not None:
-        # The catalogue determines the tool's own entity better than its name alone.
+        # The tool's entity uses the whole catalogue, so it is more reliable than the identifier's name.
         entity = draft.entity if found.evidence == ("tool",) and name in BARE_IDENTIFIERS else found.entity
         key, confidence, identifier = (entity, found.field), found.confidence, True
     elif is_resource(parameter):
         key, confidence = (TYPED_RESOURCE, parameter.type.lower()), 0.8
     elif parameter.required and family in ("string", "integer") and known.is_key(draft.system, name):
-        # "SalesOrder" of an item's tools: the key of another tool's object, under the object's own name.
+        # "SalesOrder" as an input of an item's tools is the key of another object, with the object's name.
         key, confidence, identifier = (name, "id"), 0.65, True
     elif not name or name in GENERIC_NAMES or parameter.enum or family == "boolean":
         return None
@@ -68,7 +68,7 @@ def _consumed(draft: ToolDraft, slot: Slot, known: KnownEntities) -> ConsumedVal
     )
 
 
-def _takes_text(parameter: Parameter) -> float:
+def _text_score(parameter: Parameter) -> float:
     if parameter.enum or type_family(parameter.type) not in ("string", "", "array"):
         return 0.0
     tokens = words(parameter.name.rsplit(".", 1)[-1])

@@ -1,4 +1,4 @@
-"""The values that a tool produces: its documented outputs, and what its name allows to conclude where they say nothing."""
+"""The values that a tool produces: its documented outputs, and values inferred from its name where outputs are missing."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _TYPE_NOISE = word_list("linking", "type_noise")
 _TYPE_WORDS = re.compile(r"[A-Z][A-Za-z0-9]+|[a-z_]+")
 _A_KIND_OF = 0.92
 _REFERS_TO = 0.75
-_CONCLUDED = {"search": 0.6, "list": 0.55, "get": 0.45, "create": 0.4}
+_INFERRED_CONFIDENCE = {"search": 0.6, "list": 0.55, "get": 0.45, "create": 0.4}
 
 
 class ConsumedKeys:
-    """The keys that some tool consumes: a produced value of another key links nothing and is not kept."""
+    """The keys that some tool consumes; produced values with other keys give no edges and are left out."""
 
     def __init__(self, values: Iterable[ConsumedValue]) -> None:
         consumed = sorted({(value.key, value.identifier) for value in values})
@@ -43,12 +43,12 @@ class ConsumedKeys:
         return key in self._keys or key in self._heads or (_head(key[0]), key[1]) in self._keys
 
     def fields(self, entity: str) -> Sequence[str]:
-        """The identifiers of the entity that tools consume; ``id`` where there is none."""
+        """Return the identifier fields of the entity that tools consume; ``id`` where there are none."""
         return self._fields.get(entity, ("id",))
 
 
 def learn_shapes(shapes: ObjectShapes, draft: ToolDraft, known: KnownEntities) -> None:
-    """Learn the fields of the objects in the outputs whose entity is certain."""
+    """Record the fields of the objects in the outputs whose entity is certain."""
     for output, found in draft.outputs:
         prefix, _, last = output.name.rpartition(".")
         if found is None or last not in ID_FIELDS or "echo" in found.evidence:
@@ -61,16 +61,16 @@ def learn_shapes(shapes: ObjectShapes, draft: ToolDraft, known: KnownEntities) -
 def produced_values(
     draft: ToolDraft, known: KnownEntities, shapes: ObjectShapes, consumed: ConsumedKeys
 ) -> tuple[ProducedValue, ...]:
-    """The values of a tool that some tool consumes, the best of each output and key."""
+    """Return the produced values that some tool consumes, for each output and key the one with the highest confidence."""
     own = {value.key for value in draft.consumes if value.identifier}
     documented = [value for value in _documented(draft, known, shapes, own) if value.key in consumed]
-    gives_own = any(value.key[0] == draft.entity for value in documented)
+    has_own_entity = any(value.key[0] == draft.entity for value in documented)
     best: dict[tuple[Key, str], ProducedValue] = {}
-    for value in (*documented, *_concluded(draft, known, consumed, own, silent=not gives_own)):
-        before = best.get((value.key, value.output))
-        if value.key in consumed and (before is None or before.confidence < value.confidence):
+    for value in (*documented, *_inferred(draft, known, consumed, own, entity_missing=not has_own_entity)):
+        previous = best.get((value.key, value.output))
+        if value.key in consumed and (previous is None or previous.confidence < value.confidence):
             best[value.key, value.output] = value
-    # Of equals the outermost: the id of the object itself before the same id in one of its parts.
+    # The outermost first: the id of an object before the same id in a nested object.
     return tuple(sorted(best.values(), key=lambda value: value.output.count(".")))
 
 
@@ -100,14 +100,14 @@ def _documented(
             if prefix not in owners:
                 owners[prefix] = _owner(draft, prefix, found, known, shapes)
             owner = owners[prefix]
-        # A value of the request comes back as an echo, unless it stands in a list of others.
+        # A value that the request contains is an echo, unless it is in a list.
         key = (owner.entity, found.field)
         if owner.entity and ("[]" in prefix or key not in own):
             yield _produced(output, key, owner.confidence, relevance=_relevance(draft, owner.entity))
 
 
 def _plain(draft: ToolDraft, output: Parameter, known: KnownEntities, own: Collection[Key]) -> Iterator[ProducedValue]:
-    """The values of an output that is no identifier."""
+    """Yield the values of an output that is no identifier."""
     family = type_family(output.type)
     if family == "boolean":
         return
@@ -128,14 +128,14 @@ def _plain(draft: ToolDraft, output: Parameter, known: KnownEntities, own: Colle
 
 
 def _owner(draft: ToolDraft, prefix: str, found: Identifier, known: KnownEntities, shapes: ObjectShapes) -> Owner:
-    """The entity of the ``id`` of the object at ``prefix``: by its parent or tool, else by the fields beside it."""
+    """Return the entity of the ``id`` of the object at ``prefix``: by its parent or tool, else by the other fields of the object."""
     named = draft.entity if "tool" in found.evidence else found.entity
     similar = None if named in known.entities else shapes.match(draft.system, _fields(draft, prefix))
     return similar or Owner(named, found.confidence)
 
 
 def _relevance(draft: ToolDraft, entity: str) -> float:
-    """How much the tool is about the entity; a search that names none is about all entities that it finds."""
+    """Return the relevance of the entity for the tool, in [0, 1]; 1 for every result of a search without an own entity."""
     subject = draft.reader.subject
     if subject.entity == entity or (subject.action == "search" and not draft.entity):
         return 1.0
@@ -143,7 +143,7 @@ def _relevance(draft: ToolDraft, entity: str) -> float:
 
 
 def _type_entities(draft: ToolDraft, output: Parameter, known: KnownEntities) -> Iterator[str]:
-    """The entities that the type of an output names: ``list[Order]``."""
+    """Yield the known entities in the type of an output: order for ``list[Order]``."""
     if type_family(output.type) not in ("", "array", "object") or not any(char.isupper() for char in output.type):
         return
     for word in _TYPE_WORDS.findall(output.type):
@@ -152,28 +152,28 @@ def _type_entities(draft: ToolDraft, output: Parameter, known: KnownEntities) ->
             yield name
 
 
-def _concluded(
-    draft: ToolDraft, known: KnownEntities, consumed: ConsumedKeys, own: Collection[Key], *, silent: bool
+def _inferred(
+    draft: ToolDraft, known: KnownEntities, consumed: ConsumedKeys, own: Collection[Key], *, entity_missing: bool
 ) -> Iterator[ProducedValue]:
-    """The values that the name of a tool allows to conclude.
+    """Yield the values inferred from the name of a tool.
 
-    :param silent: whether its documented outputs do not hold its own entity.
+    :param entity_missing: whether its documented outputs do not contain its own entity.
     """
     subject, tool = draft.reader.subject, draft.tool
     tokens = set(words(local_name(tool)))
     if tokens & _LOGIN or {"log", "in"} <= tokens or {"sign", "in"} <= tokens:
         yield ProducedValue(output="", type="string", key=AUTH_KEY, confidence=0.7)
-    if subject.action not in _CONCLUDED:
+    if subject.action not in _INFERRED_CONFIDENCE:
         return
     name = next(iter(subject.entities), "")
     identified, field = split_identifier(name, draft.reader.names)
     if identified and (identified, field) not in own and subject.action != "create":
         yield ProducedValue(output="", type="string", key=(identified, field), confidence=0.85)
         return
-    if silent and _may_hide(draft) and draft.entity in known.entities:
-        confidence = _CONCLUDED[subject.action]
+    if entity_missing and _is_incomplete(draft) and draft.entity in known.entities:
+        confidence = _INFERRED_CONFIDENCE[subject.action]
         if subject.action == "get" and free_text_score(draft):
-            confidence = 0.6  # get customer by phone: words in, the customer out
+            confidence = 0.6  # "get customer by phone": the input is text, the output is the customer
         for field in consumed.fields(draft.entity):
             if (draft.entity, field) not in own:
                 key = (draft.entity, field)
@@ -185,8 +185,8 @@ def _concluded(
         yield ProducedValue(output="", type="", key=(PLAIN_VALUE, " ".join(value)), confidence=0.7)
 
 
-def _may_hide(draft: ToolDraft) -> bool:
-    """Whether the outputs may hold more than they document: none, few, or an object or list without its fields."""
+def _is_incomplete(draft: ToolDraft) -> bool:
+    """Whether the documented outputs may be incomplete: at most two, or an object or list without its fields."""
     names = [output.name for output, _ in draft.outputs]
     if len(names) <= 2:
         return True

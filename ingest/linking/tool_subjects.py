@@ -1,4 +1,4 @@
-"""The subject of a tool: its kind of action and the entity it is about, read from its path and name."""
+"""The subject of a tool: its kind of action and its entity, parsed from its path and name."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _MAX_CACHED = 500_000
 
 
 class CanonicalNames:
-    """Canonical names under one list of abbreviations, cached: a catalogue uses few names very often."""
+    """Cached canonical names with one list of abbreviations; a catalogue repeats its names very often."""
 
     def __init__(self, abbreviations: Mapping[str, str]) -> None:
         self._abbreviations = dict(abbreviations)
         self._canonical: dict[str, str] = {}
 
     def canonical(self, text: str) -> str:
-        """As ``ontology.names.canonical_name``."""
+        """Return the same as ``ontology.names.canonical_name``, cached."""
         known = self._canonical.get(text)
         if known is None:
             if len(self._canonical) >= _MAX_CACHED:
@@ -56,12 +56,12 @@ class CanonicalNames:
         return known
 
     def join(self, tokens: list[str]) -> str:
-        """The canonical name of lower-case words."""
+        """Return the canonical name of lower-case words."""
         return " ".join(noun_lemma(token) for token in expand(tokens, self._abbreviations))
 
 
 def canonical_names(ontology: Ontology) -> CanonicalNames:
-    """The cached canonical names of an ontology."""
+    """Return the cached canonical names for an ontology's abbreviations."""
     return _names(ontology.digest, tuple(sorted(ontology.abbreviations.items())))
 
 
@@ -84,8 +84,8 @@ class Subject:
     """The subject of a tool.
 
     :param action: ``search``, ``list``, ``get``, ``create``, ``update``, ``delete`` or ``act``.
-    :param entity: canonical name of the entity it is about, or empty.
-    :param entities: that one and others in its path or name, the most likely first.
+    :param entity: canonical name of its most likely entity, or empty.
+    :param entities: canonical names of all entities in its path or name, the most likely first.
     """
 
     action: str
@@ -94,7 +94,7 @@ class Subject:
 
 
 def path_steps(tool: Tool, names: CanonicalNames) -> tuple[PathStep, ...]:
-    """The segments of the tool's HTTP path without versions and prefixes; none where it has no path."""
+    """Return the segments of the tool's HTTP path without versions and API prefixes; empty without a path."""
     path = tool.metadata.get("path")
     if not isinstance(path, str) or "/" not in path:
         return ()
@@ -112,7 +112,7 @@ def path_steps(tool: Tool, names: CanonicalNames) -> tuple[PathStep, ...]:
 
 
 def subject_of(tool: Tool, ontology: Ontology) -> Subject:
-    """The subject of the tool."""
+    """Return the subject of a tool, from its path and name."""
     names = canonical_names(ontology)
     steps = path_steps(tool, names)
     action, objects = _from_name(local_name(tool), names)
@@ -127,10 +127,10 @@ def subject_of(tool: Tool, ontology: Ontology) -> Subject:
 
 
 def systems_of(tools: Sequence[Tool], ontology: Ontology) -> list[str]:
-    """The system that each tool belongs to: its namespace and the application in its metadata.
+    """Return the system of each tool, in order: ``namespace|application``, with the application from the metadata.
 
-    Of the metadata keys that may name the application, the first with values that several tools share is taken: a key with
-    another value for nearly every tool names the tool.
+    Of the metadata keys for the application, the one whose values several tools share is preferred. A key with a different value
+    for nearly every tool is the name of the tool.
     """
     keys = [key for key, predicate in ontology.metadata_predicates.items() if predicate == "has_system"]
     values: dict[str, Counter[str]] = {key: Counter() for key in keys}
@@ -158,12 +158,12 @@ def _path_action(path: str, steps: tuple[PathStep, ...], named: str, method: str
         if named in ("search", "list"):
             return named
         return "get" if not steps or steps[-1].placeholder else "list"
-    # A POST may read; its name then says so.
+    # A POST that reads has the verb of its action in its name.
     return named if method == "create" and named != "act" else method
 
 
 def local_name(tool: Tool) -> str:
-    """The tool's name without its server or source (``github: list issues``)."""
+    """Return the tool's name without its server or source: ``list issues`` for ``github: list issues``."""
     name = tool.name.rsplit("__", 1)[-1]
     _, colon, tail = name.rpartition(": ")
     return tail if colon and tail.strip() else name
@@ -171,25 +171,25 @@ def local_name(tool: Tool) -> str:
 
 @lru_cache(maxsize=100_000)
 def action_of(word: str) -> str:
-    """The kind of action that a lower-case word names as a verb, or empty."""
+    """Return the kind of action of a lower-case verb (``list``, ``create``, …), or empty for another word."""
     return _ACTION_OF.get(word) or _ACTION_OF.get(verb_lemma(word), "")
 
 
 def _from_name(name: str, names: CanonicalNames) -> tuple[str, list[str]]:
     segments = [found for segment in re.split(r"[./]", name) if (found := words(segment))] or [[]]
     tokens = segments[-1]
-    before = segments[-2] if len(segments) > 1 else []
-    place = next((i for i, token in enumerate(tokens) if action_of(token)), None)
-    if place is None:
-        # A verb of no list ("follow artists"), or no verb.
-        return "act", [*_objects(tokens, names), *_objects(tokens[1:], names), *_objects(before, names)]
-    after = _objects(tokens[place + 1 :], names)
-    here = after or _objects(tokens[:place], names)
-    return action_of(tokens[place]), here + _objects(before, names)
+    parent = segments[-2] if len(segments) > 1 else []
+    index = next((i for i, token in enumerate(tokens) if action_of(token)), None)
+    if index is None:
+        # An unknown verb ("follow artists"), or no verb.
+        return "act", [*_objects(tokens, names), *_objects(tokens[1:], names), *_objects(parent, names)]
+    after = _objects(tokens[index + 1 :], names)
+    objects = after or _objects(tokens[:index], names)
+    return action_of(tokens[index]), objects + _objects(parent, names)
 
 
 def _objects(tokens: list[str], names: CanonicalNames) -> list[str]:
-    """Names for the object of a phrase, the longest first: ``order status by id`` → order status, order."""
+    """Return names for the object of a phrase, the longest first: order status, order, status for ``order status by id``."""
     while tokens and (tokens[0] in _LEADING or (tokens[0] in _FILLERS and len(tokens) > 1)):
         tokens = tokens[1:]
     cut = next((i for i, token in enumerate(tokens) if token in _PREPOSITIONS), len(tokens))

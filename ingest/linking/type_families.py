@@ -1,4 +1,4 @@
-"""Families of types: the names of sources for one kind of value, and which value goes into which slot."""
+"""Type families: groups of type names for one kind of value, and the compatibility of two types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FAMILY_OF = {name: family for family, names in word_groups("linking", "type_fam
 
 @lru_cache(maxsize=20_000)
 def type_family(type_: str) -> str:
-    """``string``, ``integer``, ``number``, ``boolean``, ``array``, ``object``, ``time``, or empty for a type of the source's own."""
+    """Return ``string``, ``integer``, ``number``, ``boolean``, ``array``, ``object``, ``time``, or empty for an unknown type."""
     text = type_.strip().lower()
     if not text:
         return "string"
@@ -27,7 +27,7 @@ def type_family(type_: str) -> str:
 
 
 def type_fit(given: str, needed: str, *, identifier: bool) -> float:
-    """How well a value of one type goes into a slot of another: 1 for the same family, 0 for never."""
+    """Return the compatibility of a value's type with an input's type, in [0, 1]: 1 for the same family, 0 for incompatible."""
     one, other = type_family(given), type_family(needed)
     if not given or one == other:
         return 1.0 if one or not given or given.lower() == needed.lower() else 0.6

@@ -1,4 +1,4 @@
-"""Values that tools consume and produce, as fields of entities instead of names of parameters."""
+"""Values that tools consume and produce, as fields of entities."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["AUTH_KEY", "PLAIN_VALUE", "TYPED_RESOURCE", "ConsumedValue", "Key", 
 Key: TypeAlias = tuple[str, str]
 """``(entity, field)``; for a plain value and a typed resource the entity is a constant below."""
 AUTH_KEY: Key = ("session", "token")
-"""The key of session ids and tokens; a login produces it."""
+"""The key of session ids and session tokens, which a login produces."""
 PLAIN_VALUE = ""
 """The entity in the key of a plain value."""
 TYPED_RESOURCE = "a"
@@ -19,9 +19,9 @@ TYPED_RESOURCE = "a"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumedValue:
-    """The value that an input takes.
+    """The value that an input consumes.
 
-    :param confidence: that it takes this, in [0, 1].
+    :param confidence: that the key is correct, in [0, 1].
     :param identifier: whether it identifies the entity.
     """
 
@@ -35,11 +35,11 @@ class ConsumedValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducedValue:
-    """The value that an output gives.
+    """The value that an output produces.
 
-    :param output: empty where it is concluded from the tool's name.
-    :param relevance: how much the tool is about the entity: 1 wholly, less for a kind of it (popular movies), least where the
-        tool only refers to it.
+    :param output: name of the output; empty for a value inferred from the tool's name.
+    :param relevance: relevance of the entity for the tool, in [0, 1]: 1 for its subject, less for a kind of it (popular
+        movies), least where the tool only refers to it.
     """
 
     output: str

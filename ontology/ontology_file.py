@@ -187,9 +187,7 @@ class _Parser:
         for name, entry in self._entries(node):
             meaning = self._text(entry).lower()
             if not meaning:
-                self._fault(
-                    entry, f"the abbreviation {name!r} stands for nothing", "write the words that it stands for"
-                )
+                self._fault(entry, f"the abbreviation {name!r} has no expansion", "write the words that it abbreviates")
             yield name.lower(), meaning
 
     def _entries(self, node: Any) -> Iterator[tuple[str, yaml.Node]]:

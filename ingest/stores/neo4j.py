@@ -98,7 +98,7 @@ class Neo4jStore:
             if self._password:
                 problem = problem.replace(self._password, "***")
             raise StorageError(
-                f"the Neo4j did not take or give the graph: {problem}",
+                f"the Neo4j database cannot be read or written: {problem}",
                 subject=self.address,
                 remedy="Check that it runs, that the address and password are right and that the user may write",
             ) from None

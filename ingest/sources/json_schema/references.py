@@ -88,7 +88,7 @@ class References:
     def _allowed_path(self, uri: str) -> Path:
         parts = urlsplit(uri)
         if parts.scheme != "file" or parts.netloc or self._document.root is None:
-            raise DocumentError("only files beside the document are read", subject=uri)
+            raise DocumentError("only files in the folder of the document are read", subject=uri)
         path = Path(os.path.realpath(unquote(parts.path)))
         root = Path(os.path.realpath(self._document.root))
         if not path.is_relative_to(root):

@@ -43,8 +43,8 @@ _KNOWN_BONUS = 0.1
 class RulesExtractor:
     """Extracts triples by rules: deterministic, offline, each tool from its own document alone.
 
-    It parses the sentences in the first 600 characters of a description, and, in the first 200 characters of the descriptions of 40
-    inputs, the first sentence (after a short label also the next). It does not parse descriptions of outputs. It reads the whole
+    It parses the sentences in the first 600 characters of a description. In the first 200 characters of the descriptions of 40 inputs,
+    it parses the first sentence; after a short label also the next. It does not parse descriptions of outputs. It reads the whole
     declared structure.
 
     :param workers: number of processes, at least 1; it does not change the output or its order.

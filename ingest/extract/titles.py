@@ -100,7 +100,7 @@ def _is_verb(name: str) -> bool:
 
 
 def _groups(tokens: list[str]) -> list[list[str]]:
-    """Return the words in groups, split at prepositions and stop words; after each split at a preposition the last group first.
+    """Return the words in groups, split at prepositions and stop words; between two prepositions the last group comes first.
 
     The object of "the users currently playing track" is the track. A number clears its group: the object of "core v1 pod" is the pod.
     """

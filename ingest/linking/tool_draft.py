@@ -78,7 +78,7 @@ class ToolDraft:
 class KnownEntities:
     """The entities that a catalogue has identifiers of.
 
-    :param entities: map from entity to the number of inputs that identify it.
+    :param entities: map from entity to the number of tools with an input that identifies it.
     :param keys: map from system to the entities whose key has the entity's name (``PurchaseOrder`` of a purchase order).
     """
 

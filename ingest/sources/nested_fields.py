@@ -1,6 +1,6 @@
 """Flatten the fields of named types to dotted paths, for formats with named types (AWS shapes, OData types).
 
-Fields beyond the limits of depth and number are left out, the deepest first. A recursive type is not opened inside itself.
+Fields beyond the limits of depth and number are left out, nested fields first. A recursive type is not opened inside itself.
 """
 
 from __future__ import annotations

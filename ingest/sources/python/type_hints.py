@@ -74,7 +74,7 @@ def schema_of(hint: Any, open_: frozenset[Any] = frozenset()) -> dict[str, Any]:
 
 
 def with_top_level_definitions(schema: dict[str, Any]) -> dict[str, Any]:
-    """Move the ``$defs`` of nested schemas (each pydantic model has its own) to the top level, where ``#/$defs/…`` refers to."""
+    """Move the ``$defs`` of nested schemas (each pydantic model has its own) to the top level, which ``#/$defs/…`` refers to."""
     definitions: dict[str, Any] = {}
 
     def without(node: Any) -> Any:

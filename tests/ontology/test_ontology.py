@@ -106,7 +106,7 @@ def test_an_extension_adds_and_replaces(tmp_path: Path, shipped: Ontology) -> No
             5,
             "metadata key",
         ),
-        ("name: x\nextends: default\nabbreviations: {po: }\n", 3, "nothing"),
+        ("name: x\nextends: default\nabbreviations: {po: }\n", 3, "no expansion"),
         ("name: x\nextends: default\nversion: new\n", 3, "whole number"),
         ("name: x\nentity_types:\n  tool: {}\npredicates: {}\n", 1, "missing"),
         ("name: x\nextends: default\nfallback: no_such\n", 1, "no_such"),

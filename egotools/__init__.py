@@ -1,6 +1,6 @@
-"""The public contract of egotools: its values, and the client that asks a server which tools a request needs.
+"""The public contract of egotools: its values, and the client that retrieves from a server the tools that a request needs.
 
-All that an agent imports. It needs grpcio and protobuf, and nothing else of this repository; the values alone need neither::
+An agent imports this package only. It needs grpcio and protobuf, and no other folder of this repository::
 
     from egotools import Client
 
@@ -84,7 +84,7 @@ _LAZY = {"AsyncClient": "egotools.async_client", "Client": "egotools.client"}
 
 
 def __getattr__(name: str) -> object:
-    """The clients, imported when they are first used: they alone need grpcio."""
+    """Import a client at its first use: only the clients need grpcio."""
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

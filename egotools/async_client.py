@@ -22,7 +22,7 @@ _Reply = TypeVar("_Reply")
 
 
 class AsyncClient:
-    """Asks an egotools server, in one event loop: the methods of :class:`egotools.Client`, awaited.
+    """A client of an egotools server for one event loop: the methods of :class:`egotools.Client` as coroutines.
 
     The parameters are those of :class:`egotools.Client`.
     """
@@ -66,19 +66,19 @@ class AsyncClient:
         timeout_s: float = 10.0,
         auto_k: bool = False,
     ) -> Response:
-        """As :meth:`egotools.Client.retrieve`."""
+        """See :meth:`egotools.Client.retrieve`."""
         message = requests.retrieve_request(Query(query, k, filters or {}, preset, explain, schema_format, auto_k))
         return read_value(Response, await _call(self._stub.Retrieve, message, timeout_s))
 
     async def retrieve_batch(
         self, queries: Sequence[Query | str], *, timeout_s: float = 30.0
     ) -> tuple[Response | ClientError, ...]:
-        """As :meth:`egotools.Client.retrieve_batch`."""
+        """See :meth:`egotools.Client.retrieve_batch`."""
         message = requests.batch_request(queries)
         return batch_results(await _call(self._stub.RetrieveBatch, message, timeout_s))
 
     async def get_tool(self, tool_id: str, *, schema_format: str = "none", timeout_s: float = 10.0) -> Tool:
-        """As :meth:`egotools.Client.get_tool`."""
+        """See :meth:`egotools.Client.get_tool`."""
         message = requests.tool_request(tool_id, schema_format)
         reply = await _call(self._stub.GetTool, message, timeout_s)
         return read_value(Tool, reply.tool, schema_json=reply.schema_json, snapshot_id=reply.snapshot_id)
@@ -86,17 +86,17 @@ class AsyncClient:
     async def neighbors(
         self, node: str, *, predicates: Sequence[str] = (), limit: int = 100, timeout_s: float = 10.0
     ) -> EgoGraph:
-        """As :meth:`egotools.Client.neighbors`."""
+        """See :meth:`egotools.Client.neighbors`."""
         message = requests.neighbors_request(node, predicates, limit)
         return read_value(EgoGraph, await _call(self._stub.Neighbors, message, timeout_s))
 
     async def catalog(self, *, page_size: int = 0, page_token: str = "", timeout_s: float = 10.0) -> CatalogInfo:
-        """As :meth:`egotools.Client.catalog`."""
+        """See :meth:`egotools.Client.catalog`."""
         message = requests.catalog_request(page_size, page_token)
         return read_value(CatalogInfo, await _call(self._stub.GetCatalog, message, timeout_s))
 
     async def tool_ids(self, *, page_size: int = 1_000, timeout_s: float = 10.0) -> AsyncIterator[str]:
-        """As :meth:`egotools.Client.tool_ids`."""
+        """See :meth:`egotools.Client.tool_ids`."""
         token = ""
         while True:
             page = await self.catalog(page_size=page_size, page_token=token, timeout_s=timeout_s)

@@ -1,4 +1,4 @@
-"""How a client's channel is set up: load balancing over replicas, retries, limits, TLS; the same for both clients."""
+"""The channel options of both clients: load balancing over replicas, retries, limits, TLS."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SERVICE = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 _SERVICE_CONFIG = json.dumps(
     {
         "loadBalancingConfig": [{"round_robin": {}}],
-        # Replicas that report NOT_SERVING (loading, or about to stop) get no calls. Without it a call that reaches a server
-        # in the moment it stops ends CANCELLED, which no retry may touch.
+        # Replicas that report NOT_SERVING (loading, or about to stop) get no calls. Without it, a call that reaches a server
+        # while it stops ends with CANCELLED, which must not be retried.
         "healthCheckConfig": {"serviceName": _SERVICE},
         "methodConfig": [
             {
                 "name": [{"service": _SERVICE}],
-                # Every call only reads, so another attempt is always safe; only UNAVAILABLE means "ask another replica".
+                # Every call only reads, so another attempt is always safe; only UNAVAILABLE means "use another replica".
                 "retryPolicy": {
                     "maxAttempts": 4,
                     "initialBackoff": "0.1s",
@@ -41,12 +41,12 @@ _SERVICE_CONFIG = json.dumps(
 
 
 def channel_options(max_message_bytes: int, options: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """The options of a channel: calls go round all addresses, and one that ends UNAVAILABLE is tried up to four times."""
+    """Return the options of a channel: round-robin over all addresses, and up to four attempts for a call with UNAVAILABLE."""
     return [
         ("grpc.service_config", _SERVICE_CONFIG),
         ("grpc.enable_retries", 1),
         ("grpc.max_receive_message_length", max_message_bytes),
-        ("grpc.max_send_message_length", -1),  # the server reports what is too large for it
+        ("grpc.max_send_message_length", -1),  # the server checks the size
         ("grpc.initial_reconnect_backoff_ms", 100),  # a restarted replica gets calls again soon
         ("grpc.max_reconnect_backoff_ms", 5_000),
         ("grpc.keepalive_time_ms", 60_000),
@@ -56,7 +56,7 @@ def channel_options(max_message_bytes: int, options: Sequence[tuple[str, Any]]) 
 
 
 def credentials_of(tls: grpc.ChannelCredentials | bool) -> grpc.ChannelCredentials | None:
-    """The credentials of a channel: None for plain text, the system's root certificates for True."""
+    """Return the credentials of a channel: None for plain text, the system's root certificates for True."""
     if isinstance(tls, bool):
         return grpc.ssl_channel_credentials() if tls else None
     return tls

@@ -22,17 +22,17 @@ _Reply = TypeVar("_Reply")
 
 
 class Client:
-    """Asks an egotools server. Thread-safe; one client serves a whole process.
+    """A client of an egotools server. Thread-safe; one client is enough for a process.
 
-    Calls go round all addresses that the target names (``dns:///host:port``, ``ipv4:10.0.0.1:50051,10.0.0.2:50051``),
-    and a call that a replica could not take is tried on others, up to four times in all. This is safe since every call only
-    reads.
+    Calls are distributed round-robin over all addresses of the target (``dns:///host:port``,
+    ``ipv4:10.0.0.1:50051,10.0.0.2:50051``). A call that ends with UNAVAILABLE is retried on other replicas, up to four
+    attempts in all. This is safe because every call only reads.
 
-    :param target: ``host:port``, or a gRPC target that names several addresses.
-    :param tls: True for TLS with the system's roots, ``grpc.ssl_channel_credentials(...)`` for your own roots
-        and certificates, False for plain text.
-    :param max_message_bytes: largest answer taken; raise it together with the server's.
-    :param options: further gRPC channel arguments; they go before the client's own.
+    :param target: ``host:port``, or a gRPC target with several addresses.
+    :param tls: True for TLS with the system's root certificates, ``grpc.ssl_channel_credentials(...)`` for your own
+        certificates, False for plain text.
+    :param max_message_bytes: maximum size of a response; raise it together with the server's limit.
+    :param options: further gRPC channel arguments, appended to the client's own.
     """
 
     def __init__(
@@ -74,16 +74,16 @@ class Client:
         timeout_s: float = 10.0,
         auto_k: bool = False,
     ) -> Response:
-        """The tools that a request needs, best first.
+        """Return the tools that a request needs, best first.
 
         :param query: the request in plain words, 1 to 20,000 characters.
-        :param k: how many tools at most, 1 to 1,000.
-        :param filters: metadata key → allowed values; a tool must match every key.
+        :param k: maximum number of tools, 1 to 1,000.
+        :param filters: map from metadata key to allowed values; a tool must match every key.
         :param preset: name of the retriever; empty: the server's default.
         :param explain: whether each tool has its reasons.
-        :param schema_format: ``openai``, ``anthropic``, ``mcp``, or ``none``: fills ``RankedTool.schema``.
-        :param timeout_s: seconds for all tries together.
-        :param auto_k: the fewest tools that are expected to be enough, at most ``k``; none where the request is unanswerable.
+        :param schema_format: ``openai``, ``anthropic``, ``mcp``, or ``none``: the format of ``RankedTool.schema``.
+        :param timeout_s: seconds for all attempts together.
+        :param auto_k: the server chooses the number of tools, up to ``k``; none where the request is unanswerable.
         :raises ClientError: see :mod:`egotools.client_errors`.
         """
         message = requests.retrieve_request(Query(query, k, filters or {}, preset, explain, schema_format, auto_k))
@@ -92,19 +92,19 @@ class Client:
     def retrieve_batch(
         self, queries: Sequence[Query | str], *, timeout_s: float = 30.0
     ) -> tuple[Response | ClientError, ...]:
-        """A response, or the error instead of it, for each of 1 to 64 requests, in their order.
+        """Return for each of 1 to 64 requests a response or an error, in their order.
 
-        :param queries: a bare text is a :class:`Query` with its defaults.
-        :param timeout_s: seconds for all of them together.
+        :param queries: a string means a :class:`Query` with the defaults.
+        :param timeout_s: seconds for all requests together.
         :raises ClientError: when the call as a whole fails.
         """
         message = requests.batch_request(queries)
         return batch_results(_call(self._stub.RetrieveBatch, message, timeout_s))
 
     def get_tool(self, tool_id: str, *, schema_format: str = "none", timeout_s: float = 10.0) -> Tool:
-        """One tool in full.
+        """Return all fields of one tool.
 
-        :raises NotFoundError: when the snapshot has no tool of that id.
+        :raises NotFoundError: when the snapshot has no tool with this id.
         """
         message = requests.tool_request(tool_id, schema_format)
         reply = _call(self._stub.GetTool, message, timeout_s)
@@ -113,27 +113,27 @@ class Client:
     def neighbors(
         self, node: str, *, predicates: Sequence[str] = (), limit: int = 100, timeout_s: float = 10.0
     ) -> EgoGraph:
-        """The ego graph of a node.
+        """Return the ego graph of a node.
 
         :param node: a node key (``business_object:purchase order``) or a tool id.
-        :param predicates: only edges of these; empty: all.
-        :param limit: how many edges at most, 1 to 1,000.
-        :raises NotFoundError: when there is no such node.
+        :param predicates: only edges with these predicates; empty: all.
+        :param limit: maximum number of edges, 1 to 1,000.
+        :raises NotFoundError: for an unknown node.
         """
         message = requests.neighbors_request(node, predicates, limit)
         return read_value(EgoGraph, _call(self._stub.Neighbors, message, timeout_s))
 
     def catalog(self, *, page_size: int = 0, page_token: str = "", timeout_s: float = 10.0) -> CatalogInfo:
-        """What the server serves, with up to ``page_size`` (0 to 5,000) tool ids."""
+        """Return the description of the served snapshot, with up to ``page_size`` (0 to 5,000) tool ids."""
         message = requests.catalog_request(page_size, page_token)
         return read_value(CatalogInfo, _call(self._stub.GetCatalog, message, timeout_s))
 
     def tool_ids(self, *, page_size: int = 1_000, timeout_s: float = 10.0) -> Iterator[str]:
-        """Every tool id, in the snapshot's order.
+        """Yield every tool id, in the snapshot's order.
 
-        :param page_size: ids a call, 1 to 5,000.
+        :param page_size: ids for each call, 1 to 5,000.
         :param timeout_s: seconds for each call.
-        :raises InvalidRequestError: when the snapshot changed in between; start again then.
+        :raises InvalidRequestError: when the snapshot changed between two calls; start again then.
         """
         token = ""
         while True:

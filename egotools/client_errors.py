@@ -1,14 +1,14 @@
-"""What a call can end with, one tree::
+"""The errors of the client, one class hierarchy::
 
 ClientError                    any other code
-├── InvalidRequestError        INVALID_ARGUMENT, OUT_OF_RANGE       a field is wrong; do not retry unchanged
+├── InvalidRequestError        INVALID_ARGUMENT, OUT_OF_RANGE       a field is invalid; do not retry the same request
 ├── NotFoundError              NOT_FOUND                            no such tool or node
 ├── OverloadedError            RESOURCE_EXHAUSTED                   too many calls at once, or too large a request
-├── ClientDeadlineError        DEADLINE_EXCEEDED                    ``timeout_s`` is over
-├── ClientCancelledError       CANCELLED                            the call was taken back
-├── UnavailableError           UNAVAILABLE                          no replica answered; retries are used up
-├── PreconditionError          FAILED_PRECONDITION                  the server cannot answer as it is
-├── SnapshotLostError          DATA_LOSS                            its snapshot is torn or altered
+├── ClientDeadlineError        DEADLINE_EXCEEDED                    ``timeout_s`` has passed
+├── ClientCancelledError       CANCELLED                            the call was cancelled
+├── UnavailableError           UNAVAILABLE                          no replica answered; no retries are left
+├── PreconditionError          FAILED_PRECONDITION                  an optional part of the server is missing
+├── SnapshotLostError          DATA_LOSS                            its snapshot is incomplete or was altered
 ├── PermissionDeniedError      PERMISSION_DENIED, UNAUTHENTICATED   not allowed
 └── InternalServerError        INTERNAL, UNKNOWN                    a bug in the server; ``incident_id`` finds it
 """
@@ -32,14 +32,14 @@ __all__ = [
 
 
 class ClientError(Exception):
-    """The root: anything a call can end with but an answer.
+    """The base class: any failed call.
 
     :param message: what is wrong, one sentence.
     :param code: name of the gRPC status code (``INVALID_ARGUMENT``).
-    :param reason: the kind of error, finer than the code (``SNAPSHOT_CORRUPT``); empty where the server did not say.
-    :param subject: what it is about: a field, a tool id; may be empty.
+    :param reason: the kind of error, finer than the code (``SNAPSHOT_CORRUPT``); empty if the server sent none.
+    :param subject: the subject of the error: a field, a tool id; may be empty.
     :param remedy: what to do, one sentence; may be empty.
-    :param incident_id: for a bug of the server: the id under which it was logged.
+    :param incident_id: for a bug of the server: the id of the error in its log.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class ClientError(Exception):
 
 
 class InvalidRequestError(ClientError):
-    """A field of the request is wrong; ``subject`` names it. Not to be retried unchanged."""
+    """A field of the request is invalid; ``subject`` names it. Do not retry the same request."""
 
 
 class NotFoundError(ClientError):
-    """There is no such tool or node in the snapshot that was asked."""
+    """The snapshot has no such tool or node."""
 
 
 class OverloadedError(ClientError):
@@ -78,23 +78,23 @@ class OverloadedError(ClientError):
 
 
 class ClientDeadlineError(ClientError):
-    """The time that the call was given is over."""
+    """The deadline of the call has passed."""
 
 
 class ClientCancelledError(ClientError):
-    """The call was taken back before it ended."""
+    """The call was cancelled before it ended."""
 
 
 class UnavailableError(ClientError):
-    """No replica answered, and the retries are used up; or a model that the server needs is down."""
+    """No replica answered in any attempt, or a model that the server needs is down."""
 
 
 class PreconditionError(ClientError):
-    """The server cannot answer as it is, for example without an optional part."""
+    """The server cannot answer in its present state, for example without an optional part."""
 
 
 class SnapshotLostError(ClientError):
-    """The server's snapshot is torn or altered."""
+    """The server's snapshot is incomplete or was altered."""
 
 
 class PermissionDeniedError(ClientError):
@@ -123,7 +123,7 @@ _CLASSES: dict[str, type[ClientError]] = {
 
 
 def client_error_of(code: str, message: str, **details: str) -> ClientError:
-    """The error of the class that belongs to a gRPC status code.
+    """Return an error of the class for a gRPC status code.
 
     :param code: name of the status code.
     :param details: the other parameters of :class:`ClientError`.

@@ -1,4 +1,4 @@
-"""Values as messages, and messages as values, field by field: a value and its message have the same field names."""
+"""Convert values to protobuf messages and back, field by field: both have the same field names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CODE_NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
 
 
 def message_fields(value: Any) -> dict[str, Any]:
-    """The fields of a value as the constructor of its message takes them."""
+    """Return the fields of a value as arguments for the constructor of its message."""
     kind: Any = type(value)
     return {name: _plain(getattr(value, name)) for name in _names(kind)}
 
@@ -44,7 +44,7 @@ def _plain(value: Any) -> Any:
 
 
 def valid_text(text: str) -> str:
-    """The text as protobuf takes it: half a surrogate pair, which JSON can hold and UTF-8 cannot, is replaced."""
+    """Return a valid UTF-8 text: an unpaired surrogate, which JSON allows and UTF-8 does not, becomes a question mark."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -53,14 +53,14 @@ def valid_text(text: str) -> str:
 
 
 def read_value(kind: type[_T], message: Any, **others: Any) -> _T:
-    """The value of a message.
+    """Convert a message to a value.
 
     :param kind: a class of :mod:`egotools.values`.
-    :param message: the message that has its fields.
+    :param message: the message with the same fields.
     :param others: fields of the value that the message does not have.
     """
-    known: Any = kind
-    return kind(**{name: read(message) for name, read in _readers(known) if name not in others}, **others)
+    value_class: Any = kind
+    return kind(**{name: read(message) for name, read in _readers(value_class) if name not in others}, **others)
 
 
 @cache
@@ -86,7 +86,7 @@ def _reader(name: str, hint: Any) -> _Reader:
 
 
 def batch_results(message: pb.RetrieveBatchResponse) -> tuple[Response | ClientError, ...]:
-    """A response or an error for each request, in their order."""
+    """Return a response or an error for each request, in their order."""
     return tuple(
         read_value(Response, result.response) if result.HasField("response") else client_error(result.error)
         for result in message.results
@@ -94,7 +94,7 @@ def batch_results(message: pb.RetrieveBatchResponse) -> tuple[Response | ClientE
 
 
 def client_error(error: pb.Error) -> ClientError:
-    """The exception for an ``Error`` message; raised by the caller, or kept as the result of one request of a batch."""
+    """Return the exception for an ``Error`` message. The caller raises it, or stores it as one result of a batch."""
     return client_error_of(
         _CODE_NAMES.get(error.code, "UNKNOWN"),
         error.message,
@@ -106,7 +106,7 @@ def client_error(error: pb.Error) -> ClientError:
 
 
 def error_from_rpc(failure: Any) -> ClientError:
-    """The exception for a failed call (``grpc.RpcError`` of a sync or async channel)."""
+    """Return the exception for a failed call (``grpc.RpcError`` of a sync or async channel)."""
     code: grpc.StatusCode = failure.code()
     sent = _sent_error(failure.trailing_metadata())
     if sent is not None and _CODE_NAMES.get(sent.code) == code.name:

@@ -1,4 +1,4 @@
-"""The arguments of each call as its message, for both clients; what no message can carry is refused here."""
+"""Make the request message of each call, for both clients; reject arguments that no message can contain."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _INT32 = 2**31
 
 
 def retrieve_request(query: Query) -> pb.RetrieveRequest:
-    """The message of one request.
+    """Return the message of one request.
 
-    :raises InvalidRequestError: for a filter that is a bare text, an unknown schema format, a number out of range.
+    :raises InvalidRequestError: for a filter that is a string, an unknown schema format, or a number out of range.
     """
     try:
         query.query.encode("utf-8")
     except UnicodeEncodeError:
         raise _invalid(
             "query",
-            "The query holds half a surrogate pair, which no message can carry.",
-            "Decode the text it was read from as a whole.",
+            "The query has an unpaired surrogate, which no message can contain.",
+            "Decode the whole text at once.",
         ) from None
     return pb.RetrieveRequest(
         query=query.query,
@@ -38,29 +38,29 @@ def retrieve_request(query: Query) -> pb.RetrieveRequest:
 
 
 def batch_request(queries: Sequence[Query | str]) -> pb.RetrieveBatchRequest:
-    """The message of ``retrieve_batch``; a bare text is a query with the defaults."""
+    """Return the message of ``retrieve_batch``; a string means a query with the defaults."""
     messages = [retrieve_request(query if isinstance(query, Query) else Query(query)) for query in queries]
     return pb.RetrieveBatchRequest(requests=messages)
 
 
 def tool_request(tool_id: str, schema_format: str) -> pb.GetToolRequest:
-    """The message of ``get_tool``."""
+    """Return the message of ``get_tool``."""
     return pb.GetToolRequest(id=tool_id, schema_format=_schema_format(schema_format))
 
 
 def neighbors_request(node: str, predicates: Sequence[str], limit: int) -> pb.NeighborsRequest:
-    """The message of ``neighbors``."""
+    """Return the message of ``neighbors``."""
     return pb.NeighborsRequest(node=node, predicates=list(predicates), limit=_int32("limit", limit))
 
 
 def catalog_request(page_size: int, page_token: str) -> pb.GetCatalogRequest:
-    """The message of ``catalog``."""
+    """Return the message of ``catalog``."""
     return pb.GetCatalogRequest(page_size=_int32("page_size", page_size), page_token=page_token)
 
 
 def _filters(filters: Mapping[str, Sequence[str]]) -> dict[str, pb.StringList]:
     for key, values in filters.items():
-        if isinstance(values, str):  # a sequence of its characters
+        if isinstance(values, str):  # a string is a sequence of characters
             raise _invalid(f"filters.{key}", "The values of a filter are a list of texts.", f"Write [{values!r}].")
     return {key: pb.StringList(values=values) for key, values in filters.items()}
 
@@ -74,7 +74,7 @@ def _schema_format(name: str) -> pb.SchemaFormat.ValueType:
 
 
 def _int32(name: str, value: int) -> int:
-    """A number that fits its field; the server checks the range that is allowed."""
+    """Check that a number fits into 32 bits; the server checks the allowed range."""
     if not -_INT32 <= value < _INT32:
         raise _invalid(name, f"{name} must be a whole number of 32 bits, not {value}.")
     return value

@@ -1,6 +1,6 @@
-"""The values of the contract: what goes into a call and what comes out, the same for retrieval, server, command and client.
+"""The values of the contract: arguments and results of the calls, for retrieval, server, command and client.
 
-Every value is frozen. Field names are those of the messages in ``proto/egotools/v1/egotools.proto``. This module imports the
+Every value is frozen. The field names are those of the messages in ``proto/egotools/v1/egotools.proto``. This module imports the
 standard library only.
 """
 
@@ -36,12 +36,12 @@ class Query:
     """One request of a batch.
 
     :param query: the request in plain words, 1 to 20,000 characters.
-    :param k: how many tools at most, 1 to 1,000.
-    :param filters: metadata key → allowed values; a tool must match every key.
+    :param k: maximum number of tools, 1 to 1,000.
+    :param filters: map from metadata key to allowed values; a tool must match every key.
     :param preset: name of the retriever; empty: the server's default.
-    :param explain: whether the answer gives reasons.
+    :param explain: whether each tool has its reasons.
     :param schema_format: ``none``, ``openai``, ``anthropic`` or ``mcp``.
-    :param auto_k: the fewest tools that are expected to be enough, at most ``k``; none where the request is unanswerable.
+    :param auto_k: the server chooses the number of tools, up to ``k``; none where the request is unanswerable.
     """
 
     query: str
@@ -104,7 +104,7 @@ class ParameterBinding:
 class Reasons:
     """Why a tool was returned; all empty where the request did not ask for reasons.
 
-    :param features: feature → its value for this tool, in the feature's own unit; higher is better.
+    :param features: map from feature to its value for this tool, not normalised; higher is better.
     :param bindings: one for each required input, and one for each optional input that another returned tool supplies.
     """
 
@@ -121,8 +121,8 @@ class RankedTool:
     A retriever fills ``id``, ``rank``, ``score``, ``probability`` and ``reasons``; the server adds the texts and the schema.
 
     :param rank: from 1.
-    :param score: higher is better, never rising with the rank; comparable within one answer only.
-    :param schema_json: the call schema as JSON, in the form that was asked for, or empty.
+    :param score: higher is better, does not increase with the rank; comparable within one response only.
+    :param schema_json: the call schema as JSON, in the requested format, or empty.
     :param probability: in [0, 1], that the request needs the tool, given that it is answerable; None where not estimated.
     """
 
@@ -139,7 +139,7 @@ class RankedTool:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The call schema, to be handed to a model; empty when none was asked for."""
+        """The call schema, for a model; empty when none was requested."""
         return _json_object(self.schema_json)
 
 
@@ -147,12 +147,12 @@ class RankedTool:
 class Response:
     """The answer to one request: the tools that it needs, best first.
 
-    :param snapshot_id: the snapshot that answered.
-    :param timings_ms: stage → milliseconds (``encode``, ``entry``, ``ego``, ``rank``, ``explain``, ``total``, …).
-    :param fallbacks: what was left out and why, one sentence each; empty when nothing was.
+    :param snapshot_id: the snapshot that was used.
+    :param timings_ms: map from stage to milliseconds (``encode``, ``entry``, ``ego``, ``rank``, ``explain``, ``total``, …).
+    :param fallbacks: parts that were left out and why, one sentence each; empty for a complete response.
     :param answerable_probability: in [0, 1], that some tool serves the request, if every second request were unanswerable;
         None where not estimated.
-    :param unanswerable: whether that is below the threshold that 95 of 100 served requests reach.
+    :param unanswerable: whether that is below the threshold that 95 of 100 answerable requests reach.
     """
 
     tools: tuple[RankedTool, ...]
@@ -168,7 +168,7 @@ class Response:
 class Parameter:
     """An input or output of a tool; nested fields by dotted path (``items[].order_id``).
 
-    :param location: where an HTTP request carries it: ``path``, ``query``, ``header``, ``body``, or empty.
+    :param location: its location in an HTTP request: ``path``, ``query``, ``header``, ``body``, or empty.
     """
 
     name: str
@@ -184,7 +184,7 @@ class Parameter:
 class Dependency:
     """A dependency that the tool's source declares.
 
-    :param tool_id: the tool that is needed.
+    :param tool_id: the required tool.
     :param parameter: the input that it fills, or empty.
     :param output: its output that fills it, or empty.
     :param reason: where it was declared; may be empty.
@@ -198,11 +198,11 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One tool in full.
+    """All fields of one tool.
 
     :param metadata_json: all metadata as one JSON object.
-    :param schema_json: the call schema as JSON, in the form that was asked for, or empty.
-    :param snapshot_id: the snapshot that it is from.
+    :param schema_json: the call schema as JSON, in the requested format, or empty.
+    :param snapshot_id: the snapshot that contains it.
     """
 
     id: str
@@ -224,7 +224,7 @@ class Tool:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The call schema, to be handed to a model; empty when none was asked for."""
+        """The call schema, for a model; empty when none was requested."""
         return _json_object(self.schema_json)
 
 
@@ -249,13 +249,13 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Where an edge was read.
+    """A place in a document where an edge was found.
 
-    :param tool_id: the tool whose document it is.
+    :param tool_id: the tool that the document describes.
     :param field: the field of the document: ``name``, ``description``, ``parameters.supplier_id``, …
     :param extractor: versioned name of the extractor (``rules.v1``).
-    :param start: first character of the evidence in the field's text, or -1 where the whole field is the evidence.
-    :param end: one past its last character, or -1.
+    :param start: position of the first character of the evidence in the field's text; -1 where it is the whole field.
+    :param end: position after its last character, or -1.
     """
 
     tool_id: str
@@ -269,8 +269,8 @@ class Provenance:
 class GraphEdge:
     """A directed edge of the tool graph; ``head`` and ``tail`` are node keys.
 
-    :param confidence: in [0, 1]; 1 for what a document declares.
-    :param phrase: the words that it was read from, where they are not the predicate's own name.
+    :param confidence: in [0, 1]; 1 for an edge that a document declares.
+    :param phrase: the words that express it in the documents, where they differ from the predicate's name.
     """
 
     head: str
@@ -285,9 +285,9 @@ class GraphEdge:
 class EgoGraph:
     """A node with its neighbours one edge away.
 
-    :param nodes: the nodes at the other end of ``edges``, without the center, by key.
-    :param edges: the most confident first, then by predicate, head and tail.
-    :param total_degree: edges of the center under the predicates asked for, returned or not.
+    :param nodes: the nodes at the other end of ``edges``, without the center, sorted by key.
+    :param edges: in order of decreasing confidence.
+    :param total_degree: number of edges of the center with the requested predicates, whether returned or not.
     """
 
     center: GraphNode
@@ -316,17 +316,17 @@ class OntologyInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogInfo:
-    """What a snapshot holds and how it was made.
+    """The description of a snapshot.
 
-    :param format_version: version of the snapshot's format on disk, from 1.
-    :param models: role → name of the model.
-    :param node_counts: entity type → number of nodes.
-    :param edge_counts: predicate → number of edges.
+    :param format_version: version of the snapshot's file format, from 1.
+    :param models: map from role to the name of its model.
+    :param node_counts: map from entity type to number of nodes.
+    :param edge_counts: map from predicate to number of edges.
     :param presets: the presets that a request can name.
-    :param default_preset: the one that an empty name means.
-    :param created_by: component → version that made the snapshot.
+    :param default_preset: the preset for an empty name.
+    :param created_by: map from component to its version when the snapshot was built.
     :param tool_ids: one page of the tool ids, in the snapshot's order.
-    :param next_page_token: hand it back for the next page; empty on the last.
+    :param next_page_token: token of the next page; empty for the last page.
     """
 
     snapshot_id: str

@@ -29,7 +29,7 @@ class ToolRetrievalStub:
     """Finds the tools that a request needs, in one published snapshot of a tool catalogue.
 
     Every RPC only reads, so each is safe to retry. A request larger than the server's limit (4 MiB unless set otherwise) is
-    refused with RESOURCE_EXHAUSTED; an answer that would be larger than it, with INVALID_ARGUMENT saying what to ask less of.
+    refused with RESOURCE_EXHAUSTED; a response above the limit with INVALID_ARGUMENT, whose remedy says what to leave out.
     """
 
     def __init__(self, channel):
@@ -69,40 +69,40 @@ class ToolRetrievalServicer:
     """Finds the tools that a request needs, in one published snapshot of a tool catalogue.
 
     Every RPC only reads, so each is safe to retry. A request larger than the server's limit (4 MiB unless set otherwise) is
-    refused with RESOURCE_EXHAUSTED; an answer that would be larger than it, with INVALID_ARGUMENT saying what to ask less of.
+    refused with RESOURCE_EXHAUSTED; a response above the limit with INVALID_ARGUMENT, whose remedy says what to leave out.
     """
 
     def Retrieve(self, request, context):
-        """The tools that one request needs, best first, with the reasons for each.
+        """Return the tools that one request needs, best first, with the reasons for each.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RetrieveBatch(self, request, context):
-        """Several requests in one call, answered in order by one snapshot under one deadline. A request that cannot be
-        served gets an error of its own and stops no other.
+        """Answer several requests in one call, in order, from one snapshot, under one deadline. A request that fails gets its
+        own error; the other requests are still answered.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetTool(self, request, context):
-        """One tool in full.
+        """Return all fields of one tool.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Neighbors(self, request, context):
-        """The ego graph of a node: the node, the nodes one edge away, and the edges between it and them.
+        """Return the ego graph of a node: the node, the nodes one edge away, and the edges between it and them.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetCatalog(self, request, context):
-        """What is being served: snapshot, ontology, models, counts, presets, and the tool ids page by page.
+        """Describe the served snapshot: ontology, models, counts, presets, and the tool ids page by page.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -148,7 +148,7 @@ class ToolRetrieval:
     """Finds the tools that a request needs, in one published snapshot of a tool catalogue.
 
     Every RPC only reads, so each is safe to retry. A request larger than the server's limit (4 MiB unless set otherwise) is
-    refused with RESOURCE_EXHAUSTED; an answer that would be larger than it, with INVALID_ARGUMENT saying what to ask less of.
+    refused with RESOURCE_EXHAUSTED; a response above the limit with INVALID_ARGUMENT, whose remedy says what to leave out.
     """
 
     @staticmethod

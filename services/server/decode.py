@@ -1,4 +1,4 @@
-"""Messages of the contract as requests, checked field by field before anything runs for them."""
+"""Decode protobuf messages into requests, and check each field before the request runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FORMATS: dict[int, str] = {
 
 
 class Neighborhood(NamedTuple):
-    """The part of the graph that is asked for: a node, predicates without repetition, the largest number of edges."""
+    """The requested part of the graph: a node, distinct predicates, and the maximum number of edges."""
 
     node: str
     predicates: tuple[str, ...]
@@ -50,16 +50,16 @@ class Neighborhood(NamedTuple):
 
 
 class Page(NamedTuple):
-    """One page of the tool ids."""
+    """One page of the tool ids: position of the first id, from 0, and maximum number of ids."""
 
     offset: int
     size: int
 
 
 def decode_request(message: pb.RetrieveRequest) -> Request:
-    """The request of one retrieval; its schema format is checked too.
+    """Decode one retrieval request. Also checks its schema format.
 
-    :raises InvalidArgumentError: naming the field.
+    :raises InvalidArgumentError: naming the invalid field.
     """
     decode_schema_format(message.schema_format)
     return Request(
@@ -73,16 +73,16 @@ def decode_request(message: pb.RetrieveRequest) -> Request:
 
 def _filters(message: pb.RetrieveRequest) -> dict[str, tuple[str, ...]]:
     if len(message.filters) > _MAX_FILTER_KEYS:
-        raise _invalid("filters", f"there are {len(message.filters)} keys; at most {_MAX_FILTER_KEYS} are taken")
+        raise _invalid("filters", f"there are {len(message.filters)} keys; at most {_MAX_FILTER_KEYS} are allowed")
     filters: dict[str, tuple[str, ...]] = {}
     for key in sorted(message.filters):
         values, field = message.filters[key].values, f"filters.{key[:100]}"
         if not key:
-            raise _invalid("filters", "a key is empty", "Name the metadata that is filtered by")
+            raise _invalid("filters", "a key is empty", "Name the metadata to filter by")
         if not values:
-            raise _invalid(field, "the key has no values", "Give the allowed values, or leave the key out")
+            raise _invalid(field, "the key has no values", "Give the allowed values, or omit the key")
         if len(values) > _MAX_FILTER_VALUES:
-            raise _invalid(field, f"there are {len(values)} values; at most {_MAX_FILTER_VALUES} are taken")
+            raise _invalid(field, f"there are {len(values)} values; at most {_MAX_FILTER_VALUES} are allowed")
         if len(key) > _MAX_FILTER_CHARS or any(not 0 < len(value) <= _MAX_FILTER_CHARS for value in values):
             raise _invalid(field, f"keys and values have 1 to {_MAX_FILTER_CHARS:,} characters")
         filters[key] = tuple(values)
@@ -90,9 +90,9 @@ def _filters(message: pb.RetrieveRequest) -> dict[str, tuple[str, ...]]:
 
 
 def decode_schema_format(number: int) -> str:
-    """The name of a schema format.
+    """Return the name of a schema format.
 
-    :raises InvalidArgumentError: when there is none of that number.
+    :raises InvalidArgumentError: for an unknown number.
     """
     name = _FORMATS.get(number)
     if name is None:
@@ -103,7 +103,7 @@ def decode_schema_format(number: int) -> str:
 
 
 def decode_tool_id(message: pb.GetToolRequest) -> str:
-    """A tool id of possible length.
+    """Decode the tool id and check its length.
 
     :raises InvalidArgumentError: when it is empty or too long.
     """
@@ -111,24 +111,24 @@ def decode_tool_id(message: pb.GetToolRequest) -> str:
 
 
 def decode_neighborhood(message: pb.NeighborsRequest) -> Neighborhood:
-    """The part of the graph that is asked for.
+    """Decode a request for an ego graph.
 
-    :raises InvalidArgumentError: naming the field.
+    :raises InvalidArgumentError: naming the invalid field.
     """
     limit = message.limit if message.HasField("limit") else _DEFAULT_NEIGHBORS
     if not 1 <= limit <= _MAX_NEIGHBORS:
         raise _invalid("limit", f"limit must be from 1 to {_MAX_NEIGHBORS:,}, not {limit}")
     if len(message.predicates) > _MAX_PREDICATES:
-        raise _invalid("predicates", f"there are {len(message.predicates)}; at most {_MAX_PREDICATES} are taken")
+        raise _invalid("predicates", f"there are {len(message.predicates)}; at most {_MAX_PREDICATES} are allowed")
     if any(len(predicate) > _MAX_FILTER_CHARS for predicate in message.predicates):
         raise _invalid("predicates", f"a predicate has more than {_MAX_FILTER_CHARS:,} characters")
     return Neighborhood(_key("node", message.node), tuple(dict.fromkeys(message.predicates)), limit)
 
 
 def decode_page(message: pb.GetCatalogRequest, snapshot_id: str) -> Page:
-    """The page that is asked for.
+    """Decode the requested page.
 
-    :raises InvalidArgumentError: naming the field; also for a token of another snapshot.
+    :raises InvalidArgumentError: naming the invalid field; also for a token of another snapshot.
     """
     size = message.page_size if message.HasField("page_size") else _DEFAULT_PAGE
     if not 0 <= size <= _MAX_PAGE:
@@ -138,19 +138,19 @@ def decode_page(message: pb.GetCatalogRequest, snapshot_id: str) -> Page:
     version, offset, snapshot = _token_parts(message.page_token)
     is_offset = offset.isascii() and offset.isdecimal() and len(offset) <= _MAX_OFFSET_DIGITS
     if version != _TOKEN_VERSION or not is_offset:
-        raise _invalid("page_token", "this is no page token of this server", "Hand back next_page_token as it came")
+        raise _invalid("page_token", "this is not a page token of this server", "Send next_page_token unchanged")
     if snapshot != snapshot_id:
-        raise _invalid("page_token", "the token is of another snapshot", "Start again without a page token")
+        raise _invalid("page_token", "the token belongs to another snapshot", "Start again without a page token")
     return Page(int(offset), size)
 
 
 def page_token(offset: int, snapshot_id: str) -> str:
-    """The token of the page that starts at ``offset``."""
+    """Return the token of the page that starts at ``offset``."""
     return base64.urlsafe_b64encode(f"{_TOKEN_VERSION}:{offset}:{snapshot_id}".encode()).decode("ascii")
 
 
 def _token_parts(token: str) -> tuple[str, str, str]:
-    """Version, offset and snapshot id; empty where the text is no token."""
+    """Return version, offset and snapshot id; three empty strings for an invalid token."""
     try:
         version, offset, snapshot = (
             base64.b64decode(token.encode(), altchars=b"-_", validate=True).decode().split(":", 2)
@@ -164,7 +164,7 @@ def _key(field: str, text: str) -> str:
     if not text.strip():
         raise _invalid(field, f"the {field} is empty", f"Give the {field}")
     if len(text) > _MAX_NODE_CHARS:
-        raise _invalid(field, f"the {field} has {len(text):,} characters; at most {_MAX_NODE_CHARS:,} are taken")
+        raise _invalid(field, f"the {field} has {len(text):,} characters; at most {_MAX_NODE_CHARS:,} are allowed")
     return text
 
 

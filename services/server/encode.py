@@ -1,4 +1,4 @@
-"""Values as messages of the contract; what the contract adds to them is the texts and the schema of each tool."""
+"""Encode values as protobuf messages. The texts and the call schema of each tool are added from the snapshot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_REASONS = Reasons()
 def response_message(
     engine: Engine, response: Response, *, schema_format: str, explain: bool, queued_ms: float
 ) -> pb.RetrieveResponse:
-    """An answer; the tools' texts come from the engine.
+    """Encode a response. The texts of the tools come from the engine.
 
     :param schema_format: ``none``, ``openai``, ``anthropic`` or ``mcp``.
     :param queued_ms: milliseconds that the request waited for a worker.
@@ -41,20 +41,20 @@ def _with_texts(ranked: RankedTool, tool: Tool, schema_format: str, explain: boo
         ranked,
         name=tool.name,
         title=tool.title,
-        description=shortened(tool.description, _MAX_DESCRIPTION_CHARS),
+        description=truncated(tool.description, _MAX_DESCRIPTION_CHARS),
         namespace=tool.namespace,
         schema_json=tool_schema_json(tool, schema_format),
         reasons=ranked.reasons if explain else _NO_REASONS,
     )
 
 
-def shortened(text: str, most: int) -> str:
-    """The text, with an ellipsis for its end where it has more than ``most`` characters."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+def truncated(text: str, max_chars: int) -> str:
+    """Cut a text to ``max_chars`` characters; an ellipsis marks the cut."""
+    return text if len(text) <= max_chars else text[: max_chars - 1] + "…"
 
 
 def tool_message(tool: Tool) -> pb.Tool:
-    """A tool in full."""
+    """Encode all fields of a tool."""
     return pb.Tool(
         id=valid_text(tool.id),
         name=valid_text(tool.name),
@@ -77,11 +77,11 @@ def tool_message(tool: Tool) -> pb.Tool:
 
 
 def ego_graph_message(graph: EgoGraph) -> pb.NeighborsResponse:
-    """An ego graph."""
+    """Encode an ego graph."""
     return pb.NeighborsResponse(**message_fields(graph), truncated=graph.truncated)
 
 
 def catalog_message(info: CatalogInfo, tool_ids: Sequence[str], next_page_token: str) -> pb.GetCatalogResponse:
-    """What a snapshot holds, with one page of its tool ids."""
+    """Encode the description of a snapshot, with one page of its tool ids."""
     page = replace(info, tool_ids=tuple(tool_ids), next_page_token=next_page_token)
     return pb.GetCatalogResponse(**message_fields(page))

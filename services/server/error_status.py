@@ -1,4 +1,4 @@
-"""Errors on the wire: each error of the tree as one gRPC status with an ``Error`` in the trailing metadata."""
+"""Map each error class to one gRPC status with an ``Error`` message in the trailing metadata."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ __all__ = [
     "code_of",
     "cut",
     "error_message",
-    "incident",
+    "internal_error",
     "reason_of",
     "status_code",
 ]
 
 ERROR_METADATA_KEY = "egotools-error-bin"
-# Trailing metadata must stay below 8 KiB in all: details are percent-encoded (x 3), the Error is base64 (x 4/3).
+# All trailing metadata must be smaller than 8 KiB: details are percent-encoded (x 3), the Error is base64 (x 4/3).
 MAX_DETAILS_BYTES = 800
 _MAX_MESSAGE_BYTES = 1_500
 _MAX_SUBJECT_BYTES = 500
 _MAX_REMEDY_BYTES = 700
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def code_of(error: EgotoolsError) -> grpc.StatusCode:
-    """The one gRPC code of an error."""
+    """Return the gRPC status code of an error."""
     return grpc.StatusCode[error.grpc_code]
 
 
 def status_code(number: int) -> grpc.StatusCode:
-    """The gRPC code of that number; UNKNOWN where there is none."""
+    """Return the gRPC status code with this number; UNKNOWN for an unknown number."""
     return next((code for code in grpc.StatusCode if code.value[0] == number), grpc.StatusCode.UNKNOWN)
 
 
 def reason_of(error: EgotoolsError) -> str:
-    """The kind of error in capitals: ``SnapshotCorruptError`` → ``SNAPSHOT_CORRUPT``."""
-    return _HUMP.sub("_", type(error).__name__.removesuffix("Error")).upper()
+    """Return the error class in capitals: ``SnapshotCorruptError`` → ``SNAPSHOT_CORRUPT``."""
+    return _CAMEL_CASE_BOUNDARY.sub("_", type(error).__name__.removesuffix("Error")).upper()
 
 
 def error_message(error: EgotoolsError) -> pb.Error:
-    """The error as it travels; long texts are cut, for they travel in metadata."""
+    """Return the protobuf message of an error. Long texts are cut, because metadata is limited in size."""
     return pb.Error(
         code=code_of(error).value[0],
         reason=reason_of(error),
@@ -56,22 +56,22 @@ def error_message(error: EgotoolsError) -> pb.Error:
     )
 
 
-def incident() -> pb.Error:
-    """What a caller learns of a bug: an id to ask the operator about, and nothing of the inside."""
+def internal_error() -> pb.Error:
+    """Return the error for an unexpected exception: a new incident id, and no internal details."""
     incident_id = uuid.uuid4().hex[:12]
     return pb.Error(
         code=grpc.StatusCode.INTERNAL.value[0],
         reason="INTERNAL",
         message=f"The server failed; it logged this as incident {incident_id}.",
-        remedy="Report the incident id to who runs the server.",
+        remedy="Report the incident id to the operator of the server.",
         incident_id=incident_id,
     )
 
 
 def cut(text: str, max_bytes: int) -> str:
-    """The text, with an ellipsis for its end where it has more than ``max_bytes`` bytes of UTF-8.
+    """Cut a text to ``max_bytes`` bytes of UTF-8; an ellipsis marks the cut.
 
-    Half a surrogate pair, which JSON documents can hold and UTF-8 cannot, becomes a question mark.
+    An unpaired surrogate, which JSON allows and UTF-8 does not, becomes a question mark.
     """
     raw = text.encode("utf-8", "replace")
     if len(raw) <= max_bytes:

@@ -1,4 +1,4 @@
-"""Health of the process (``""``) and of the service, whose watchers learn of the end and do not hold it up."""
+"""Health of the process (``""``) and of the service. Watchers see the shutdown and do not delay it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Base: Any = health.aio.HealthServicer
 
 
 class Health(_Base):  # type: ignore[misc]
-    """The standard health service; each watcher's stream ends with the server instead of outliving its grace."""
+    """The standard health service. The stream of each watcher ends when the server stops, not after its grace period."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -21,12 +21,12 @@ class Health(_Base):  # type: ignore[misc]
         self._ending = False
 
     async def set_serving(self, service: str, serving: bool) -> None:
-        """Say SERVING or NOT_SERVING for a service."""
+        """Set the status of a service to SERVING or NOT_SERVING."""
         status = health_pb2.HealthCheckResponse
         await self.set(service, status.SERVING if serving else status.NOT_SERVING)
 
     async def Watch(self, request: Any, context: Any) -> None:
-        """Tell every change until the caller or the server ends."""
+        """Stream every change of the status until the caller or the server ends the stream."""
         task = asyncio.current_task()
         if task is None or self._ending:
             return
@@ -40,7 +40,7 @@ class Health(_Base):  # type: ignore[misc]
             self._watching.discard(task)
 
     def end_watching(self) -> None:
-        """End the streams of all watchers; give them time to hear what was last set before."""
+        """End the streams of all watchers. Call it only after they had time to receive the last status."""
         self._ending = True
         for task in list(self._watching):
             task.cancel()

@@ -1,4 +1,4 @@
-"""What happens around every call: its errors become statuses, and one line about it is logged."""
+"""The interceptor of every call: it maps errors to statuses and logs one line for the call."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from services.server.error_status import (
     MAX_DETAILS_BYTES,
     cut,
     error_message,
-    incident,
+    internal_error,
     status_code,
 )
 from services.server.logs import fields
 
-__all__ = ["CallInterceptor", "CallRecord", "note", "report_incident"]
+__all__ = ["CallInterceptor", "CallRecord", "add_log_fields", "report_incident"]
 
 _LOG = logging.getLogger("egotools.server")
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
@@ -34,43 +34,43 @@ _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 @dataclass(slots=True, kw_only=True)
 class CallRecord:
-    """What is known of the call that runs now; becomes its line in the log.
+    """The log line of the current call.
 
-    :param facts: numbers and names only, never words of a request.
+    :param log_fields: numbers and names only, never words of a request; ``started`` is a ``time.monotonic()`` in seconds.
     """
 
     method: str
     started: float = field(default_factory=time.monotonic)
-    facts: dict[str, Any] = field(default_factory=dict)
+    log_fields: dict[str, Any] = field(default_factory=dict)
 
 
-_STOPPING = NotReadyError("the server is stopping", remedy="Ask another replica")
+_STOPPING = NotReadyError("the server is stopping", remedy="Use another replica")
 _CURRENT: ContextVar[CallRecord] = ContextVar("egotools_call")
 
 
-def note(**facts: Any) -> None:
-    """Add facts to the log line of the call that runs now: counts, names of presets, ids of snapshots."""
+def add_log_fields(**values: Any) -> None:
+    """Add fields to the log line of the current call: counts, names of presets, ids of snapshots."""
     record = _CURRENT.get(None)
     if record is not None:
-        record.facts.update(facts)
+        record.log_fields.update(values)
 
 
 def report_incident(method: str) -> pb.Error:
-    """Log the exception that is being handled, without its message, and give what the caller may know of it."""
-    unforeseen = incident()
-    _LOG.exception("incident", extra=fields(incident_id=unforeseen.incident_id, method=method))
-    return unforeseen
+    """Log the exception that is being handled, without its message, and return the error for the caller."""
+    error = internal_error()
+    _LOG.exception("incident", extra=fields(incident_id=error.incident_id, method=method))
+    return error
 
 
 class _Undecodable:
-    """Stands in for a request whose bytes are no message."""
+    """Placeholder for a request whose bytes cannot be decoded."""
 
 
 class CallInterceptor(grpc.aio.ServerInterceptor):
-    """Wraps the calls of one service; health and reflection pass untouched.
+    """Wraps the calls of one service. Calls of health and reflection are not wrapped.
 
     :param service: full name of the service.
-    :param max_message_bytes: an answer larger than this is refused with a remedy.
+    :param max_message_bytes: maximum size of a response; a larger one becomes an error with a remedy.
     """
 
     def __init__(self, service: str, *, max_message_bytes: int) -> None:
@@ -81,11 +81,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     @property
     def in_flight(self) -> int:
-        """Calls that are being answered now."""
+        """Number of calls that run now."""
         return len(self._tasks)
 
     def abandon(self) -> None:
-        """End every call that is being answered with UNAVAILABLE, so that its caller asks another replica."""
+        """End every running call with UNAVAILABLE, so that its caller uses another replica."""
         self._abandoned = True
         for task in list(self._tasks):
             task.cancel()
@@ -100,27 +100,27 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         method = handler_call_details.method
         if handler is None or not method.startswith(self._prefix) or handler.unary_unary is None:
             return handler
-        answer: Any = handler.unary_unary
+        behaviour: Any = handler.unary_unary
 
         async def wrapped(request: Any, context: _Context) -> Any:
-            return await self._call(method.removeprefix(self._prefix), answer, request, context)
+            return await self._call(method.removeprefix(self._prefix), behaviour, request, context)
 
-        wrapping: Any = grpc.unary_unary_rpc_method_handler
-        made: _Handler = wrapping(
+        make_handler: Any = grpc.unary_unary_rpc_method_handler
+        wrapper: _Handler = make_handler(
             wrapped,
             request_deserializer=_tolerant(handler.request_deserializer),
             response_serializer=handler.response_serializer,
         )
-        return made
+        return wrapper
 
-    async def _call(self, method: str, answer: Any, request: Any, context: _Context) -> Any:
+    async def _call(self, method: str, behaviour: Any, request: Any, context: _Context) -> Any:
         record = CallRecord(method=method)
         _CURRENT.set(record)
         task = asyncio.current_task()
         if task is not None:
             self._tasks.add(task)
         try:
-            response, error = await self._answer(record, answer, request, context)
+            response, error = await self._run(record, behaviour, request, context)
         except asyncio.CancelledError:
             if not self._abandoned:
                 remaining = context.time_remaining()
@@ -137,22 +137,22 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         _log(record, "OK")
         return response
 
-    async def _answer(
-        self, record: CallRecord, answer: Any, request: Any, context: _Context
+    async def _run(
+        self, record: CallRecord, behaviour: Any, request: Any, context: _Context
     ) -> tuple[Message | None, pb.Error | None]:
         try:
             if isinstance(request, _Undecodable):
                 raise InvalidArgumentError(
-                    "the bytes are no message of this method", subject="request", remedy="Send egotools.v1 messages"
+                    "the bytes are not a message of this method", subject="request", remedy="Send egotools.v1 messages"
                 )
-            response: Message = await answer(request, context)
+            response: Message = await behaviour(request, context)
             self._check_size(response)
         except EgotoolsError as error:
             return None, error_message(error)
         except Exception:
-            unforeseen = report_incident(record.method)
-            record.facts["incident_id"] = unforeseen.incident_id
-            return None, unforeseen
+            unexpected = report_incident(record.method)
+            record.log_fields["incident_id"] = unexpected.incident_id
+            return None, unexpected
         return response, None
 
     def _check_size(self, response: Message) -> None:
@@ -161,20 +161,20 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             raise InvalidArgumentError(
                 f"the answer has {size:,} bytes; at most {self._max_message_bytes:,} are sent",
                 subject="max_message_bytes",
-                remedy="Ask for fewer tools, without schema or reasons, or raise the limit of server and client",
+                remedy="Request fewer tools, without schema or reasons, or raise the limit of server and client",
             )
 
 
 def _tolerant(deserializer: Any) -> Any:
-    """A deserializer that never raises: gRPC would answer UNKNOWN, where the caller is at fault."""
+    """A deserializer that never raises: gRPC would return UNKNOWN, although the error is the caller's."""
 
-    def read(data: bytes) -> Any:
+    def deserialize(data: bytes) -> Any:
         try:
             return deserializer(data)
         except DecodeError:
             return _Undecodable()
 
-    return read
+    return deserialize
 
 
 def _details(error: pb.Error) -> str:
@@ -182,6 +182,6 @@ def _details(error: pb.Error) -> str:
     return cut(f"{text} {error.remedy}".strip(), MAX_DETAILS_BYTES)
 
 
-def _log(record: CallRecord, code: str, **facts: Any) -> None:
+def _log(record: CallRecord, code: str, **values: Any) -> None:
     spent_ms = round((time.monotonic() - record.started) * 1e3, 3)
-    _LOG.info("call", extra=fields(method=record.method, code=code, ms=spent_ms, **record.facts, **facts))
+    _LOG.info("call", extra=fields(method=record.method, code=code, ms=spent_ms, **record.log_fields, **values))

@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line, and no words of a request in any of them at INFO or above."""
+"""Structured logs: one JSON object on each line. Records of level INFO or above contain no words of a request."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["JsonFormatter", "configure_logging", "fields"]
 
 
 def fields(**values: Any) -> dict[str, dict[str, Any]]:
-    """Facts for ``extra=``: they become keys of the JSON line."""
+    """Return the argument ``extra=`` of a log call; the values become keys of the JSON line."""
     return {"fields": values}
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a record: ``time``, ``level``, ``logger``, ``message``, the record's fields, and a traceback.
+    """One JSON object for each record: ``time``, ``level``, ``logger``, ``message``, its fields, and a traceback.
 
-    A traceback shows files, lines and kinds of errors, never their messages: a message may quote the request.
+    A traceback contains files, lines and error classes, but no error messages: a message may quote the request.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as one line of JSON."""
+        """Return the record as one line of JSON."""
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
@@ -54,7 +54,7 @@ def _traceback(exc_info: Any) -> list[str]:
 
 
 def configure_logging(level: str = "INFO", stream: TextIO | None = None) -> None:
-    """Send every log of the process, as JSON lines, to ``stream`` (default: standard error)."""
+    """Write all logs of the process as JSON lines to ``stream`` (default: standard error)."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter())
     root = logging.getLogger()

@@ -1,4 +1,4 @@
-"""The server: listens at once, says SERVING when a warm query was answered, and drains before it stops."""
+"""The gRPC server: it listens at once, reports SERVING after a warm-up query, and drains calls before it stops."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ __all__ = ["SERVICE_NAME", "Server", "run", "serve", "serve_snapshot"]
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 _LOG = logging.getLogger("egotools.server")
-_ROOM_FOR_HEALTH = 16_384  # each client holds one health stream; the last wall stands this far behind the limiter
+_MAX_HEALTH_STREAMS = 16_384  # each client holds one health stream; gRPC's own limit is the limiter's plus this number
 _LOOPBACK = ("127.", "localhost", "::1", "[::1]")
 
 
 class Server:
-    """One listening server; made, started and stopped within one event loop."""
+    """One listening server. Create, start and stop it in one event loop."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
@@ -54,30 +54,30 @@ class Server:
         self._grpc = grpc.aio.server(
             interceptors=[self.calls],
             options=_options(settings),
-            maximum_concurrent_rpcs=settings.workers + settings.queue + _ROOM_FOR_HEALTH,
+            maximum_concurrent_rpcs=settings.workers + settings.queue + _MAX_HEALTH_STREAMS,
         )
 
     async def start(self) -> str:
-        """Listen; health of the process says SERVING, that of the service NOT_SERVING.
+        """Listen. The health of the process is then SERVING, the health of the service NOT_SERVING.
 
-        :returns: the address, ``host:port``, with the port that was really taken.
-        :raises InvalidArgumentError: when the address cannot be listened on.
+        :returns: the address, ``host:port``, with the actual port.
+        :raises InvalidArgumentError: when the server cannot listen on the address.
         """
         settings = self.settings
         pb_grpc.add_ToolRetrievalServicer_to_server(self._service, self._grpc)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
         reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), self._grpc)
         await self._health.set_serving(SERVICE_NAME, False)
-        wanted = _join(settings.host, settings.port)
+        requested = _join(settings.host, settings.port)
         try:
-            port = self._grpc.add_insecure_port(wanted)
+            port = self._grpc.add_insecure_port(requested)
         except RuntimeError:
             port = 0
         if port == 0:
             raise InvalidArgumentError(
-                "the address cannot be listened on",
-                subject=wanted,
-                remedy="Free the port, or take port 0 for any free one",
+                "the server cannot listen on this address",
+                subject=requested,
+                remedy="Free the port, or use port 0 for any free port",
             )
         await self._grpc.start()
         self.address = _join(settings.host, port)
@@ -87,9 +87,9 @@ class Server:
         return self.address
 
     async def load(self, load: Callable[[], Engine]) -> None:
-        """Load an engine, have it answer the warm query, then say SERVING and write the ready file.
+        """Load an engine, run the warm-up query, then report SERVING and write the ready file.
 
-        Errors of ``load`` and of the warm query come through; the service then stays NOT_SERVING.
+        Errors of ``load`` and of the warm-up query are raised; the service then stays NOT_SERVING.
         """
         started = time.monotonic()
         engine = await asyncio.to_thread(load)
@@ -110,25 +110,23 @@ class Server:
             ),
         )
 
-    def hurry(self) -> None:
-        """End the calls in flight with UNAVAILABLE, so that a stop that waits for them is done at once."""
+    def abort_calls(self) -> None:
+        """End the calls in flight with UNAVAILABLE, so that :meth:`stop` need not wait for them."""
         self.calls.abandon()
 
     async def stop(self, grace_s: float | None = None) -> None:
-        """Say NOT_SERVING, refuse new calls, let calls in flight finish, then close.
+        """Report NOT_SERVING, refuse new calls, wait for the calls in flight, then close.
 
-        :param grace_s: seconds that calls in flight get; default: the settings'.
+        :param grace_s: seconds until calls in flight are cancelled; default: the value of the settings.
         """
         grace = self.settings.grace_s if grace_s is None else grace_s
         _LOG.info("stopping", extra=fields(in_flight=self.calls.in_flight, grace_s=grace))
         await self._health.enter_graceful_shutdown()
         if grace:
-            # Clients that watch health turn to other replicas now. A call that arrives as gRPC stops would be CANCELLED.
+            # Clients that watch health now switch to other replicas. A call that arrives while gRPC stops is CANCELLED.
             await asyncio.sleep(self.settings.drain_s)
         self._health.end_watching()
-        await self._grpc.stop(
-            grace
-        )  # exactly one: a second one beside it can touch the server that the first has freed
+        await self._grpc.stop(grace)  # only once: a second concurrent call could use the freed server
         self.limiter.close()
         if self.settings.ready_file is not None:
             self.settings.ready_file.unlink(missing_ok=True)
@@ -136,13 +134,13 @@ class Server:
 
 
 async def serve(load: Callable[[], Engine], settings: ServerSettings) -> None:
-    """Serve until SIGTERM or SIGINT; a second signal ends the waiting for calls in flight.
+    """Serve until SIGTERM or SIGINT. A second signal aborts the calls in flight.
 
-    :param load: makes the engine; runs on a thread while health already answers.
-    :raises EgotoolsError: when the address is taken, or the engine cannot be loaded or fails its warm query.
+    :param load: returns the engine; runs on a thread while the health service already answers.
+    :raises EgotoolsError: when the address is in use, the engine cannot be loaded, or the warm-up query fails.
     """
     server = Server(settings)
-    async with _signals() as (stop, hurry):
+    async with _signals() as (stop, abort):
         await server.start()
         loading = asyncio.ensure_future(server.load(load))
         stopped = asyncio.ensure_future(stop.wait())
@@ -156,22 +154,22 @@ async def serve(load: Callable[[], Engine], settings: ServerSettings) -> None:
             stopped.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await loading
-            await _stop(server, hurry)
+            await _stop(server, abort)
 
 
-async def _stop(server: Server, hurry: asyncio.Event) -> None:
+async def _stop(server: Server, abort: asyncio.Event) -> None:
     stopping = asyncio.ensure_future(server.stop())
-    hurried = asyncio.ensure_future(hurry.wait())
-    await asyncio.wait({stopping, hurried}, return_when=asyncio.FIRST_COMPLETED)
-    hurried.cancel()
-    server.hurry()
+    aborted = asyncio.ensure_future(abort.wait())
+    await asyncio.wait({stopping, aborted}, return_when=asyncio.FIRST_COMPLETED)
+    aborted.cancel()
+    server.abort_calls()
     await stopping
 
 
 def run(load: Callable[[], Engine], settings: ServerSettings) -> None:
-    """Serve in this process until it is told to stop: logs as JSON lines, threads pinned and said.
+    """Serve in this process until SIGTERM or SIGINT, with logs as JSON lines.
 
-    Call :func:`services.threads.pin_threads` before anything numeric is imported; here it is only done again and said.
+    Call :func:`services.threads.pin_threads` before a numeric library is imported; here it is called again and logged.
     """
     configure_logging(settings.log_level)
     pins, early = pin_threads(), imported_too_early()
@@ -191,28 +189,28 @@ def serve_snapshot(store: Path, settings: ServerSettings, *, reranker: str) -> N
 
 @asynccontextmanager
 async def _signals() -> AsyncIterator[tuple[asyncio.Event, asyncio.Event]]:
-    """Events that the first and the second SIGTERM or SIGINT set."""
-    stop, hurry = asyncio.Event(), asyncio.Event()
+    """Two events: the first SIGTERM or SIGINT sets the first, the second signal sets the second."""
+    stop, abort = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def told() -> None:
-        (hurry if stop.is_set() else stop).set()
+    def on_signal() -> None:
+        (abort if stop.is_set() else stop).set()
 
-    told_by = (signal.SIGTERM, signal.SIGINT)
-    for number in told_by:
-        loop.add_signal_handler(number, told)
+    handled = (signal.SIGTERM, signal.SIGINT)
+    for number in handled:
+        loop.add_signal_handler(number, on_signal)
     try:
-        yield stop, hurry
+        yield stop, abort
     finally:
-        for number in told_by:
+        for number in handled:
             loop.remove_signal_handler(number)
 
 
 def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
     return [
-        ("grpc.so_reuseport", 0),  # two servers on one port would each get some of the calls, silently
+        ("grpc.so_reuseport", 0),  # else two servers on one port would each get some of the calls, without an error
         ("grpc.max_receive_message_length", settings.max_message_bytes),
-        ("grpc.max_send_message_length", -1),  # answers are measured before, to refuse them with a remedy
+        ("grpc.max_send_message_length", -1),  # the interceptor checks the size, to return an error with a remedy
         ("grpc.keepalive_time_ms", 60_000),
         ("grpc.keepalive_timeout_ms", 20_000),
         ("grpc.keepalive_permit_without_calls", 1),
@@ -229,5 +227,5 @@ def _join(host: str, port: int) -> str:
 def _write_ready_file(path: Path, address: str, snapshot_id: str) -> None:
     host, _, port = address.rpartition(":")
     ready = {"address": address, "host": host, "port": int(port), "pid": os.getpid(), "snapshot_id": snapshot_id}
-    with disk_errors(path, remedy="Choose a folder that exists and can be written"), replacing(path) as aside:
-        aside.write_text(json.dumps(ready) + "\n", encoding="utf-8")
+    with disk_errors(path, remedy="Choose a folder that exists and can be written"), replacing(path) as temporary:
+        temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")

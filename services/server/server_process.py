@@ -1,4 +1,4 @@
-"""A server in a process of its own, for whoever needs one for a while: the demo, the benchmarks."""
+"""A server in its own process, for the demo and the benchmarks."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ __all__ = ["server_process"]
 _START_S = 120.0
 _STOP_S = 60.0
 _LOG_CHARS = 2_000
-_WITHOUT = "EGOTOOLS_"  # the defaults are served, whatever the caller's environment says
+_SETTINGS_PREFIX = "EGOTOOLS_"  # these variables are removed: the server uses the defaults
 
 
 @contextmanager
 def server_process(store: Path) -> Iterator[dict[str, Any]]:
-    """``egotools serve`` over a store on a free loopback port; stopped by SIGTERM, as an orchestrator would.
+    """Run ``egotools serve`` over a store on a free loopback port; stop it with SIGTERM at the end of the block.
 
-    :returns: what its ready file says: ``address``, ``pid``, ``snapshot_id``.
-    :raises NotReadyError: with the end of its log, when it does not start, or does not end as it should.
+    :returns: the content of its ready file: ``address``, ``host``, ``port``, ``pid``, ``snapshot_id``.
+    :raises NotReadyError: when it does not start, with the end of its log; or when it ends with an exit code other than 0.
     """
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(_WITHOUT)}
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(_SETTINGS_PREFIX)}
     with tempfile.TemporaryDirectory(prefix="egotools-serve-") as folder:
         ready, log = Path(folder) / "ready.json", Path(folder) / "log"
         command = [sys.executable, "-m", "services.cli", "serve", "--store", str(store), "--port", "0"]
-        with log.open("w", encoding="utf-8") as told:
-            process = subprocess.Popen([*command, "--ready-file", str(ready)], env=environ, stdout=told, stderr=told)
+        with log.open("w", encoding="utf-8") as out:
+            process = subprocess.Popen([*command, "--ready-file", str(ready)], env=environ, stdout=out, stderr=out)
         try:
             yield _ready(process, ready, log)
         finally:
@@ -46,16 +46,16 @@ def server_process(store: Path) -> Iterator[dict[str, Any]]:
 
 
 def _ready(process: subprocess.Popen[bytes], ready: Path, log: Path) -> dict[str, Any]:
-    until = time.monotonic() + _START_S
-    while time.monotonic() < until and process.poll() is None:
+    deadline = time.monotonic() + _START_S
+    while time.monotonic() < deadline and process.poll() is None:
         if ready.exists():
-            said: dict[str, Any] = json.loads(ready.read_text(encoding="utf-8"))
-            return said
+            content: dict[str, Any] = json.loads(ready.read_text(encoding="utf-8"))
+            return content
         time.sleep(0.02)
     raise NotReadyError(
         "the server did not start",
         subject="egotools serve",
-        remedy=f"It said: {log.read_text(encoding='utf-8')[-_LOG_CHARS:].strip()}",
+        remedy=f"The end of its log: {log.read_text(encoding='utf-8')[-_LOG_CHARS:].strip()}",
     )
 
 

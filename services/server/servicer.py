@@ -1,4 +1,4 @@
-"""The five calls of the service: check the request, take a turn on a worker, ask the engine, answer."""
+"""The five RPCs of the service: check the request, wait for a worker slot, call the engine, encode the response."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from services.server.decode import (
 )
 from services.server.encode import catalog_message, ego_graph_message, response_message, tool_message
 from services.server.error_status import error_message
-from services.server.interceptors import note, report_incident
-from services.server.limiter import Limiter, Turn
+from services.server.interceptors import add_log_fields, report_incident
+from services.server.limiter import Limiter, Slot
 from services.server.settings import ServerSettings
 
 __all__ = ["ToolRetrieval"]
@@ -38,7 +38,7 @@ _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
     """The service ``egotools.v1.ToolRetrieval`` over one engine.
 
-    Each call takes its reference to the engine once, at its start, and so answers from one snapshot.
+    Each call reads its reference to the engine once, at its start, so it answers from one snapshot.
     """
 
     def __init__(self, limiter: Limiter, settings: ServerSettings) -> None:
@@ -47,20 +47,20 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         self._engine: Engine | None = None
 
     def use(self, engine: Engine) -> None:
-        """Answer from ``engine`` from the next call on."""
+        """Use ``engine`` from the next call on."""
         self._engine = engine
 
     async def Retrieve(self, message: pb.RetrieveRequest, context: _Context) -> pb.RetrieveResponse:
-        """The tools that one request needs."""
+        """Return the tools that one request needs."""
         engine = self._ready()
         request = decode_request(message)
-        note(k=request.k, query_chars=len(request.query))
-        response = await self._run(context, lambda turn: _retrieve(engine, message, request, turn))
-        note(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
+        add_log_fields(k=request.k, query_chars=len(request.query))
+        response = await self._run(context, lambda slot: _retrieve(engine, message, request, slot))
+        add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
         return response
 
     async def RetrieveBatch(self, message: pb.RetrieveBatchRequest, context: _Context) -> pb.RetrieveBatchResponse:
-        """The tools that each of several requests needs."""
+        """Return the tools that each of several requests needs."""
         engine = self._ready()
         count = len(message.requests)
         if not 1 <= count <= self._settings.max_batch:
@@ -70,18 +70,18 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
                 remedy="Split it into several calls" if count else "",
             )
         decoded = [_decoded(each) for each in message.requests]
-        note(batch=count, query_chars=sum(len(each.query) for each in decoded if isinstance(each, Request)))
+        add_log_fields(batch=count, query_chars=sum(len(each.query) for each in decoded if isinstance(each, Request)))
         pairs = list(zip(message.requests, decoded, strict=True))
-        results = await self._run(context, lambda turn: [_result(engine, *pair, turn) for pair in pairs])
-        note(errors=sum(result.HasField("error") for result in results))
+        results = await self._run(context, lambda slot: [_result(engine, *pair, slot) for pair in pairs])
+        add_log_fields(errors=sum(result.HasField("error") for result in results))
         return pb.RetrieveBatchResponse(results=results)
 
     async def GetTool(self, message: pb.GetToolRequest, context: _Context) -> pb.GetToolResponse:
-        """One tool in full."""
+        """Return all fields of one tool."""
         engine = self._ready()
         tool_id, schema_format = decode_tool_id(message), decode_schema_format(message.schema_format)
 
-        def work(turn: Turn) -> pb.GetToolResponse:
+        def work(slot: Slot) -> pb.GetToolResponse:
             tool = engine.tool(tool_id)
             return pb.GetToolResponse(
                 tool=tool_message(tool),
@@ -92,22 +92,22 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         return await self._run(context, work)
 
     async def Neighbors(self, message: pb.NeighborsRequest, context: _Context) -> pb.NeighborsResponse:
-        """The ego graph of a node."""
+        """Return the ego graph of a node."""
         engine = self._ready()
-        asked = decode_neighborhood(message)
-        note(limit=asked.limit)
+        wanted = decode_neighborhood(message)
+        add_log_fields(limit=wanted.limit)
 
-        def work(turn: Turn) -> pb.NeighborsResponse:
-            return ego_graph_message(engine.neighbors(asked.node, predicates=asked.predicates, limit=asked.limit))
+        def work(slot: Slot) -> pb.NeighborsResponse:
+            return ego_graph_message(engine.neighbors(wanted.node, predicates=wanted.predicates, limit=wanted.limit))
 
         return await self._run(context, work)
 
     async def GetCatalog(self, message: pb.GetCatalogRequest, context: _Context) -> pb.GetCatalogResponse:
-        """What is being served."""
+        """Return the description of the served snapshot, with one page of its tool ids."""
         engine = self._ready()
         page = decode_page(message, engine.snapshot_id)
 
-        def work(turn: Turn) -> pb.GetCatalogResponse:
+        def work(slot: Slot) -> pb.GetCatalogResponse:
             info = engine.catalog()
             tool_ids = engine.tool_ids(page.offset, page.size) if page.size else ()
             end = page.offset + len(tool_ids)
@@ -120,17 +120,17 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         engine = self._engine
         if engine is None:
             raise NotReadyError("the snapshot is still being loaded", remedy="Try again in a moment")
-        note(snapshot_id=engine.snapshot_id)
+        add_log_fields(snapshot_id=engine.snapshot_id)
         return engine
 
-    async def _run(self, context: _Context, work: Callable[[Turn], _T]) -> _T:
-        remaining: float | None = context.time_remaining()  # None where the caller set no deadline
+    async def _run(self, context: _Context, work: Callable[[Slot], _T]) -> _T:
+        remaining: float | None = context.time_remaining()  # None: the caller set no deadline
         allowed = self._settings.default_deadline_s if remaining is None else remaining
         return await self._limiter.run(work, deadline=time.monotonic() + allowed)
 
 
-def _retrieve(engine: Engine, message: pb.RetrieveRequest, request: Request, turn: Turn) -> pb.RetrieveResponse:
-    request = replace(request, deadline=turn.deadline, cancelled=turn.abandoned.is_set)
+def _retrieve(engine: Engine, message: pb.RetrieveRequest, request: Request, slot: Slot) -> pb.RetrieveResponse:
+    request = replace(request, deadline=slot.deadline, cancelled=slot.abandoned.is_set)
     request.check("retrieve")
     response = engine.retriever(message.preset).retrieve(request)
     request.check("reply")
@@ -139,7 +139,7 @@ def _retrieve(engine: Engine, message: pb.RetrieveRequest, request: Request, tur
         response,
         schema_format=decode_schema_format(message.schema_format),
         explain=request.explain,
-        queued_ms=turn.queued_ms,
+        queued_ms=slot.queued_ms,
     )
 
 
@@ -151,14 +151,14 @@ def _decoded(message: pb.RetrieveRequest) -> Request | EgotoolsError:
 
 
 def _result(
-    engine: Engine, message: pb.RetrieveRequest, request: Request | EgotoolsError, turn: Turn
+    engine: Engine, message: pb.RetrieveRequest, request: Request | EgotoolsError, slot: Slot
 ) -> pb.RetrieveResult:
     if isinstance(request, EgotoolsError):
         return pb.RetrieveResult(error=error_message(request))
     try:
-        return pb.RetrieveResult(response=_retrieve(engine, message, request, turn))
+        return pb.RetrieveResult(response=_retrieve(engine, message, request, slot))
     except DeadlineError:
-        raise  # the deadline of the whole call
+        raise  # it is the deadline of the whole batch
     except EgotoolsError as error:
         return pb.RetrieveResult(error=error_message(error))
     except Exception:

@@ -1,4 +1,4 @@
-"""The settings of the server: one frozen value, read from the environment once, at the edge."""
+"""The settings of the server: one frozen value, read once from the environment at start."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ def _processors() -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """How the server listens, how much it takes on, and how it stops.
+    """How the server listens, how many requests it accepts, and how it stops.
 
-    :param host: address to listen on; anything but loopback should stand behind TLS.
-    :param port: 0 (any free one) to 65,535.
-    :param workers: requests that run at once, each on a thread of its own; default: one a processor.
-    :param queue: requests that may wait for a worker; one more is refused at once.
-    :param grace_s: seconds that calls in flight get to finish when the server stops.
-    :param drain_s: seconds between saying NOT_SERVING and refusing calls. Clients that watch health are gone by then;
-        longer for load balancers that look rarely.
-    :param max_message_bytes: largest request taken and largest answer sent, 1 KiB to 1 GiB.
-    :param default_deadline_s: seconds that a call without a deadline of its own gets.
-    :param max_batch: requests in one batch, 1 to 64.
-    :param max_connection_age_s: seconds after which a client is asked to connect anew, so that new replicas get calls.
-    :param warm_query: asked once before the service says SERVING.
-    :param ready_file: written, as JSON with ``address``, ``host``, ``port``, ``pid``, ``snapshot_id``, once the service
-        says SERVING.
+    :param host: address to listen on; an address other than loopback should be behind a TLS proxy.
+    :param port: 0 (any free port) to 65,535.
+    :param workers: requests that run at the same time, each on its own thread, 1 to 256; default: one for each processor.
+    :param queue: requests that may wait for a worker, 0 to 10,000; one more is refused at once.
+    :param grace_s: seconds that calls in flight have to finish when the server stops, 0 to 3,600.
+    :param drain_s: seconds between reporting NOT_SERVING and refusing calls, 0 to 600. In this time clients that watch
+        health switch to other replicas; use more for load balancers that poll rarely.
+    :param max_message_bytes: maximum size of a request and of a response, 1 KiB to 1 GiB.
+    :param default_deadline_s: seconds for a call without a deadline of its own, 0.001 to 3,600.
+    :param max_batch: maximum number of requests in one batch, 1 to 64.
+    :param max_connection_age_s: seconds after which a client must reconnect, so that new replicas get calls; 1 to 86,400.
+    :param warm_query: warm-up query, run once before the service reports SERVING.
+    :param ready_file: file that is written when the service reports SERVING: JSON with ``address``, ``host``, ``port``,
+        ``pid``, ``snapshot_id``.
     :param log_level: ``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``.
-    :raises InvalidArgumentError: naming the field that is out of its range.
+    :raises InvalidArgumentError: naming the field whose value is invalid.
     """
 
     host: str = "127.0.0.1"
@@ -63,11 +63,11 @@ class ServerSettings:
     def __post_init__(self) -> None:
         if not self.host.strip():
             raise InvalidArgumentError(
-                "the host is empty", subject="host", remedy="Say 127.0.0.1, or the address to listen on"
+                "the host is empty", subject="host", remedy="Use 127.0.0.1, or the address to listen on"
             )
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
-            if not low <= value <= high:  # NaN is in no range
+            if not low <= value <= high:  # NaN fails this comparison
                 raise InvalidArgumentError(f"{name} must be from {low:,} to {high:,}, not {value}", subject=name)
         if self.log_level not in _LOG_LEVELS:
             raise InvalidArgumentError(
@@ -78,26 +78,26 @@ class ServerSettings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> ServerSettings:
-        """The settings that the environment says: ``EGOTOOLS_PORT``, ``EGOTOOLS_GRACE_S``, …; each field in capitals.
+        """Read the settings from environment variables: ``EGOTOOLS_PORT``, ``EGOTOOLS_GRACE_S``, …, one for each field.
 
-        :param environ: default: the process's own. An empty variable says nothing.
-        :param overrides: fields that were said otherwise, for example on the command line, and so go before the
-            environment; None says nothing.
-        :raises InvalidArgumentError: naming the variable or the field that is wrong.
+        :param environ: default: the environment of this process. An empty variable counts as unset.
+        :param overrides: values that take precedence over the environment, for example from the command line; None
+            counts as unset.
+        :raises InvalidArgumentError: naming the variable or the field that is invalid.
         """
         environ = os.environ if environ is None else environ
-        said = {name: value for name, value in overrides.items() if value is not None}
+        given = {name: value for name, value in overrides.items() if value is not None}
         settings = cls()
         for entry in fields(cls):
             variable = ENV_PREFIX + entry.name.upper()
             text = environ.get(variable, "").strip()
-            if not text or entry.name in said:
+            if not text or entry.name in given:
                 continue
             try:
                 settings = replace(settings, **{entry.name: _parse(getattr(settings, entry.name), entry.name, text)})
             except InvalidArgumentError as error:
                 raise InvalidArgumentError(error.problem, subject=variable, remedy=error.remedy) from None
-        return replace(settings, **said)
+        return replace(settings, **given)
 
 
 _RANGES: dict[str, tuple[float, float]] = {
@@ -113,14 +113,14 @@ _RANGES: dict[str, tuple[float, float]] = {
 }
 
 
-def _parse(present: Any, name: str, text: str) -> Any:
+def _parse(default: Any, name: str, text: str) -> Any:
     if name == "ready_file":
         return Path(text)
     if name == "log_level":
         return text.upper()
-    if isinstance(present, str):
+    if isinstance(default, str):
         return text
-    kind = int if isinstance(present, int) else float
+    kind = int if isinstance(default, int) else float
     try:
         return kind(text)
     except ValueError:

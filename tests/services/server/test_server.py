@@ -329,7 +329,7 @@ async def test_an_answer_above_the_limit_says_what_to_ask_less_of() -> None:
             assert len(found.tools[0].description) == 8_000  # cut; GetTool has the whole
             error = await failure(stub.GetTool(pb.GetToolRequest(id="long")))
     assert (error.code(), told(error).subject) == (grpc.StatusCode.INVALID_ARGUMENT, "max_message_bytes")
-    assert "Ask for fewer" in told(error).remedy
+    assert "Request fewer" in told(error).remedy
 
 
 # -- every error -------------------------------------------------------------------------------------------------------
@@ -602,7 +602,7 @@ async def test_each_call_is_one_line_without_words_of_the_request(
 async def test_two_servers_never_share_a_port(server: Server) -> None:
     port = int(server.address.rpartition(":")[2])
     second = Server(small_settings(port=port))
-    with pytest.raises(InvalidArgumentError, match=f"127.0.0.1:{port}: the address cannot be listened on"):
+    with pytest.raises(InvalidArgumentError, match=f"127.0.0.1:{port}: the server cannot listen on this address"):
         await second.start()
     await second.stop(0)
 

@@ -1,1 +1,1 @@
-"""A request in plain words in, the complete set of tools out: entry nodes, ego graphs, ranking, and the snapshot."""
+"""Retrieve the complete set of tools that a request needs: entry nodes, ego graphs, ranking, and the snapshot."""

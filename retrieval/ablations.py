@@ -1,4 +1,4 @@
-"""Ablations: the preset ``default`` without a stage or a feature, to measure what it is worth. They are not served."""
+"""Ablations: the preset ``default`` without one stage or feature, to measure its effect. They are not served."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["ABLATIONS", "Ablation", "make_ablations"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ablation:
-    """What is taken away.
+    """The parts that are switched off.
 
-    :param config: the stages that are left.
+    :param config: the stages that run.
     :param zero: the weights that are set to 0.
     """
 
@@ -29,7 +29,7 @@ class Ablation:
 
     @property
     def without(self) -> tuple[str, ...]:
-        """The names of the stages and weights that are off."""
+        """The names of the stages and weights that are switched off."""
         return (*(stage for stage, runs in asdict(self.config).items() if not runs), *self.zero)
 
 
@@ -63,7 +63,7 @@ ABLATIONS: Mapping[str, Ablation] = {
 
 
 def make_ablations(snapshot: Snapshot, encoder: Encoder) -> dict[str, Retriever]:
-    """Every ablation over one snapshot, by name."""
+    """Return every ablation over one snapshot, by name."""
     weights = weights_of(snapshot)
     return {
         name: GraphRetriever(

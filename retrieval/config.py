@@ -1,4 +1,4 @@
-"""The configuration of ego graph retrieval: which stages run, so that presets and ablations are values, not code."""
+"""The configuration of ego graph retrieval: which stages run. Presets and ablations are values of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RetrievalConfig:
     :param query_decomposition: the clauses of the request are matched too.
     :param resolver_boost: the scores of the best tools' resolvers are raised.
     :param dependency_expansion: the tools that the best tools depend on join the answer.
-    :param dependency_edges: the edges of :data:`DEPENDENCIES` are visible at all.
+    :param dependency_edges: the edges of :data:`DEPENDENCIES` are used in any stage.
     """
 
     semantic_entries: bool = True

@@ -1,7 +1,7 @@
-"""The seam ``Engine``: all that a server asks of one loaded snapshot, and the values it answers with.
+"""The interface ``Engine``: what a server needs from one loaded snapshot.
 
-An engine never changes: another snapshot is another engine, so whoever holds one reference for the time of a call
-answers from one snapshot.
+An engine never changes: another snapshot is another engine. A caller that holds one reference during a call gets all its
+results from one snapshot.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ __all__ = ["Engine"]
 
 
 class Engine(Protocol):
-    """One loaded snapshot, ready to answer. Every method is thread-safe."""
+    """One loaded snapshot. Every method is thread-safe."""
 
     @property
     def snapshot_id(self) -> str:
         """The snapshot's id: its content hash."""
 
     def retriever(self, preset: str = "") -> Retriever:
-        """The retriever of that name; an empty name means the default preset.
+        """Return the retriever with this name; an empty name means the default preset.
 
-        :raises InvalidArgumentError: with subject ``preset``, listing the presets, when there is none of that name.
+        :raises InvalidArgumentError: for an unknown name, with subject ``preset`` and the list of presets.
         """
 
     def tool(self, tool_id: str) -> Tool:
-        """The tool of that id.
+        """Return the tool with this id.
 
-        :raises NotFoundError: when there is none.
+        :raises NotFoundError: for an unknown id.
         """
 
     def neighbors(self, node: str, *, predicates: Sequence[str] = (), limit: int = 100) -> EgoGraph:
-        """The ego graph of a node.
+        """Return the ego graph of a node.
 
         :param node: a node key (``type:name``) or a tool id.
-        :param predicates: only edges of these; empty means all.
-        :param limit: how many edges at most, 1 or more.
-        :raises NotFoundError: when there is no such node.
+        :param predicates: only edges with these predicates; empty means all.
+        :param limit: maximum number of edges, 1 or more.
+        :raises NotFoundError: for an unknown node.
         """
 
     def catalog(self) -> CatalogInfo:
-        """What the snapshot holds."""
+        """Return the description of the snapshot: models, counts and presets."""
 
     def tool_ids(self, offset: int, limit: int) -> Sequence[str]:
-        """Up to ``limit`` tool ids from position ``offset``, in the snapshot's order; empty past the end."""
+        """Return up to ``limit`` tool ids from position ``offset``, in the snapshot's order; empty past the end."""

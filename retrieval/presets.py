@@ -34,10 +34,10 @@ _HYBRID_LEXICAL = "bm25-regex-title"  # the best lexical variant of the paper
 
 
 def make_presets(snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None) -> dict[str, Retriever]:
-    """Every preset over one snapshot, by name.
+    """Return every preset over one snapshot, by name.
 
-    ``default`` and ``fast`` take the snapshot's ranking weights; the baselines are the same for every snapshot. Indexes that
-    only a baseline needs are made when it is first asked.
+    ``default`` and ``fast`` use the snapshot's ranking weights; the baselines are the same for every snapshot. Indexes that
+    only a baseline needs are built at its first request.
 
     :param reranker: reranks the best candidates of ``default``, and scores all candidates of ``paper`` and ``hybrid``, as in
         the paper; ``fast`` is ``default`` without it.
@@ -71,7 +71,7 @@ def make_presets(snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None
 
 
 def preset_named(presets: dict[str, Retriever], name: str) -> Retriever:
-    """The preset of this name; an empty name is the default.
+    """Return the preset with this name; an empty name means the default preset.
 
     :raises InvalidArgumentError: listing the known names.
     """

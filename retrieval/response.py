@@ -1,4 +1,4 @@
-"""From a ranking to a Response: the best tools with their reasons, and the timings, whatever the retriever."""
+"""Make a Response from the ranking of any retriever: the best tools with their reasons, and the timings."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _NO_ESTIMATE = "auto_k: without an estimate of the probabilities the answer has 
 
 
 def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence: Confidence | None = None) -> Response:
-    """The answer with the best tools of a ranking.
+    """Return the response with the best tools of a ranking.
 
-    :param confidence: in the ranking; None where it is not estimated.
+    :param confidence: confidence in the ranking; None where it is not estimated.
     """
     request = context.request
     best = ranking.best(request.k)
@@ -24,7 +24,7 @@ def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence:
         if confidence is None:
             context.fallbacks.append(_NO_ESTIMATE)
         else:
-            best = confidence.enough(best)
+            best = confidence.sufficient(best)
             if confidence.unanswerable:
                 context.fallbacks.append(
                     f"no tool fits: the probability that one does is only {confidence.answerable:.2f}"

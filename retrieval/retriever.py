@@ -1,4 +1,4 @@
-"""The seam ``Retriever``: a request in, the ranked and explained tools out."""
+"""The interface ``Retriever``: it returns ranked tools with reasons for a request."""
 
 from __future__ import annotations
 

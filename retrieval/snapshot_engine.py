@@ -1,4 +1,4 @@
-"""The Engine over one snapshot: what the server, the command and the demo ask."""
+"""The engine over one snapshot, for the server, the command and the demo."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["SnapshotEngine", "open_engine"]
 def open_engine(store: Path, *, reranker: Reranker | None = None, encoder: Encoder | None = None) -> SnapshotEngine:
     """Open the published snapshot of a store with the encoder that made it.
 
-    :param encoder: must be of the name that the snapshot records; loaded by that name where left out.
+    :param encoder: must be the encoder that the manifest names; None loads it by that name.
     :raises SnapshotError: when the snapshot cannot be used.
     :raises MissingExtraError: when its encoder needs an extra that is not installed.
     """
@@ -41,7 +41,7 @@ def open_engine(store: Path, *, reranker: Reranker | None = None, encoder: Encod
 
 
 class SnapshotEngine:
-    """All that is asked of one loaded snapshot. Thread-safe."""
+    """The implementation of :class:`retrieval.engine.Engine` over a snapshot folder. Thread-safe."""
 
     def __init__(self, snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None) -> None:
         self.snapshot = snapshot
@@ -51,29 +51,29 @@ class SnapshotEngine:
 
     @property
     def snapshot_id(self) -> str:
-        """The snapshot's id."""
+        """The snapshot's id: its content hash."""
         return self.snapshot.id
 
     def retriever(self, preset: str = "") -> Retriever:
-        """The retriever of that name; an empty name means the default preset.
+        """Return the retriever with this name; an empty name means the default preset.
 
         :raises InvalidArgumentError: listing the presets.
         """
         return preset_named(self._presets, preset)
 
     def tool(self, tool_id: str) -> Tool:
-        """The tool of that id.
+        """Return the tool with this id.
 
-        :raises NotFoundError: when there is none.
+        :raises NotFoundError: for an unknown id.
         """
         return self.snapshot.tool(self.snapshot.tool_number(tool_id))
 
     def neighbors(self, node: str, *, predicates: Sequence[str] = (), limit: int = 100) -> EgoGraph:
-        """The ego graph of a node, the most confident edges first.
+        """Return the ego graph of a node; edges in order of decreasing confidence.
 
         :param node: a node key or a tool id.
-        :raises NotFoundError: when there is no such node.
-        :raises InvalidArgumentError: when a predicate is unknown.
+        :raises NotFoundError: for an unknown node.
+        :raises InvalidArgumentError: for an unknown predicate.
         """
         snapshot, adjacency = self.snapshot, self.snapshot.adjacency
         number = self._find(node)
@@ -105,7 +105,7 @@ class SnapshotEngine:
         )
 
     def catalog(self) -> CatalogInfo:
-        """What the snapshot holds."""
+        """Return the description of the snapshot: models, counts and presets."""
         manifest = self.snapshot.manifest
         ontology = manifest.ontology
         return CatalogInfo(
@@ -122,7 +122,7 @@ class SnapshotEngine:
         )
 
     def tool_ids(self, offset: int, limit: int) -> Sequence[str]:
-        """Up to ``limit`` tool ids from position ``offset``, in catalogue order."""
+        """Return up to ``limit`` tool ids from position ``offset``, in catalogue order."""
         last = min(offset + limit, self.snapshot.tool_count)
         return [self.snapshot.tool_id(number) for number in range(offset, last)]
 

@@ -20,7 +20,7 @@ POOL = 100
 """How many of the best tools of each text search become candidates."""
 CLAUSE_POOL = 25
 """The same for each clause."""
-_POOL_EFFORT = 160  # lower than the index's own: a tool missed at the end of the pool is rarely in the answer
+_EF_SEARCH = 160  # lower than the default of the index: a tool missed at the end of the pool is rarely in the answer
 
 _Tools: TypeAlias = NDArray[np.int64]
 
@@ -66,4 +66,4 @@ def _semantic_pool(context: QueryContext, clause: Clause, size: int, only_tools:
         return np.empty(0, dtype=np.int64)
     snapshot = context.snapshot
     size = min(size, snapshot.tool_count)
-    return snapshot.vectors.nearest(clause.vector_D, size, allowed=only_tools, effort=_POOL_EFFORT)[0]
+    return snapshot.vectors.nearest(clause.vector_D, size, allowed=only_tools, ef_search=_EF_SEARCH)[0]

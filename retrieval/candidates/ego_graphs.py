@@ -1,4 +1,4 @@
-"""The ensemble of ego graphs: the entry nodes and everything one edge around them (paper, section 3.3.2)."""
+"""The ensemble of ego graphs: the entry nodes and all nodes one edge away (paper, section 3.3.2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ensemble_tools"]
 def ensemble_tools(
     snapshot: Snapshot, entries: Sequence[EntryNode], allowed: NDArray[np.bool_] | None = None
 ) -> NDArray[np.int64]:
-    """The allowed tools of the ensemble (algorithm 2, lines 6-10), ascending and distinct."""
+    """Return the allowed tools of the ensemble (algorithm 2, lines 6-10), ascending and distinct."""
     if not entries:
         return np.empty(0, dtype=np.int64)
     nodes = sorted({entry.node for entry in entries})

@@ -1,4 +1,4 @@
-"""Entry nodes: where a request touches the graph (paper, section 3.3.1 and algorithm 2, lines 13-17)."""
+"""Entry nodes: the nodes that a request matches (paper, section 3.3.1 and algorithm 2, lines 13-17)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SEMANTIC_ENTRIES = 10  # paper: the top-10 most similar nodes
 
 
 def semantic_entries(context: QueryContext, *, k: int = SEMANTIC_ENTRIES) -> list[EntryNode]:
-    """The ``k`` allowed nodes of any type nearest to the request, best first; none where the query has no vector."""
+    """Return the ``k`` allowed nodes of any type nearest to the request, best first; none where the query has no vector."""
     if context.query.vector_D is None:
         return []
     nodes, scores = context.snapshot.vectors.nearest(context.query.vector_D, k, allowed=context.allowed)
@@ -18,7 +18,7 @@ def semantic_entries(context: QueryContext, *, k: int = SEMANTIC_ENTRIES) -> lis
 
 
 def ngram_entries(context: QueryContext) -> list[EntryNode]:
-    """Every allowed node whose canonical name is a unigram, bigram or trigram of the request, longest n-gram first."""
+    """Return every allowed node whose canonical name is a unigram, bigram or trigram of the request, longest n-gram first."""
     snapshot, allowed, ngrams = context.snapshot, context.allowed, context.query.ngrams
     found: dict[int, EntryNode] = {}
     for ngram, nodes in zip(ngrams, snapshot.ngrams.many(ngrams), strict=True):

@@ -1,7 +1,6 @@
-"""The tool graph as compressed sparse rows: who points where, from memory-mapped arrays.
+"""The adjacency of the tool graph as compressed sparse rows (CSR), in memory-mapped arrays.
 
-Edges are numbered by head, then tail, then key; ``out`` rows are therefore slices of the edge numbers themselves, and
-``in`` rows hold edge numbers.
+Edges are numbered by head, then tail, then key. So a node's outgoing edges are a range; its incoming edges are stored.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.index.mapped_array import mapped
+from retrieval.index.mapped_array import load_mapped
 
 __all__ = ["Adjacency", "read_adjacency", "write_adjacency"]
 
@@ -21,9 +20,9 @@ __all__ = ["Adjacency", "read_adjacency", "write_adjacency"]
 def write_adjacency(folder: Path, size: int, edges: Sequence[tuple[int, int, int, float]]) -> None:
     """Write the adjacency of ``size`` nodes.
 
-    :param edges: ``(head, tail, predicate number, confidence)``, sorted by head, in edge order.
+    :param edges: ``(head, tail, predicate number, confidence)``, in edge order.
     """
-    arrays = _arranged(
+    arrays = _make_arrays(
         size,
         heads=np.asarray([edge[0] for edge in edges], dtype=np.int32),
         tails=np.asarray([edge[1] for edge in edges], dtype=np.int32),
@@ -35,8 +34,8 @@ def write_adjacency(folder: Path, size: int, edges: Sequence[tuple[int, int, int
 
 
 def read_adjacency(folder: Path) -> Adjacency:
-    """The memory-mapped adjacency of a snapshot folder."""
-    return Adjacency(_Arrays(**{part.name: mapped(folder / f"graph.{part.name}.npy") for part in fields(_Arrays)}))
+    """Open the memory-mapped adjacency of a snapshot folder."""
+    return Adjacency(_Arrays(**{part.name: load_mapped(folder / f"graph.{part.name}.npy") for part in fields(_Arrays)}))
 
 
 def _pointers(ends: NDArray[np.int32], size: int) -> NDArray[np.int64]:
@@ -56,7 +55,7 @@ class _Arrays:
     in_edges: NDArray[np.int32]
 
 
-def _arranged(
+def _make_arrays(
     size: int,
     *,
     heads: NDArray[np.int32],
@@ -76,16 +75,16 @@ def _arranged(
 
 
 class Adjacency:
-    """Edges of a snapshot's graph by node."""
+    """The edges of a snapshot's graph, by node."""
 
     def __init__(self, arrays: _Arrays) -> None:
         self._arrays = arrays
 
-    def only(self, edges: NDArray[np.int64]) -> Adjacency:
-        """The same nodes with no edges but these, ascending; they are numbered anew, in the same order."""
+    def subset(self, edges: NDArray[np.int64]) -> Adjacency:
+        """Return the same nodes with only these edges, renumbered; ``edges`` are edge numbers, ascending, int64."""
         arrays = self._arrays
         return Adjacency(
-            _arranged(
+            _make_arrays(
                 len(arrays.out_pointers) - 1,
                 heads=arrays.heads[edges],
                 tails=arrays.tails[edges],
@@ -101,64 +100,64 @@ class Adjacency:
 
     @property
     def heads(self) -> NDArray[np.int32]:
-        """The node that each edge leaves, [edges]."""
+        """The head node of each edge, int32 [edges]."""
         return self._arrays.heads
 
     @property
     def tails(self) -> NDArray[np.int32]:
-        """The node that each edge reaches, [edges]."""
+        """The tail node of each edge, int32 [edges]."""
         return self._arrays.tails
 
     @property
     def predicates(self) -> NDArray[np.uint8]:
-        """Predicate number of each edge, [edges]."""
+        """The predicate number of each edge, uint8 [edges]."""
         return self._arrays.predicates
 
     @property
     def confidences(self) -> NDArray[np.float32]:
-        """Confidence of each edge, [edges], in [0, 1]."""
+        """The confidence of each edge, float32 [edges], in [0, 1]."""
         return self._arrays.confidences
 
     def head(self, edge: int) -> int:
-        """The node that an edge leaves."""
+        """Return the head node of an edge."""
         return int(self._arrays.heads[edge])
 
     def tail(self, edge: int) -> int:
-        """The node that an edge reaches."""
+        """Return the tail node of an edge."""
         return int(self._arrays.tails[edge])
 
     def out_edges(self, node: int) -> NDArray[np.int64]:
-        """Numbers of the edges that leave a node, ascending."""
+        """Return the numbers of the outgoing edges of a node, ascending, int64."""
         pointers = self._arrays.out_pointers
         return np.arange(int(pointers[node]), int(pointers[node + 1]), dtype=np.int64)
 
     def in_edges(self, node: int) -> NDArray[np.int32]:
-        """Numbers of the edges that reach a node, ascending."""
+        """Return the numbers of the incoming edges of a node, ascending, int32."""
         pointers = self._arrays.in_pointers
         return self._arrays.in_edges[int(pointers[node]) : int(pointers[node + 1])]
 
     def neighbours(self, node: int) -> NDArray[np.int32]:
-        """The nodes one step away in either direction, with repeats, tails first."""
+        """Return the nodes one edge away in either direction, int32: tails first, then heads; may have duplicates."""
         arrays = self._arrays
         out = arrays.tails[int(arrays.out_pointers[node]) : int(arrays.out_pointers[node + 1])]
         into = arrays.heads[self.in_edges(node)]
         return np.concatenate((out, into))
 
-    def touched_by(self, nodes: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """The nodes of a mask and everything one step from them, bool [nodes]; one pass over the edges."""
-        touched = nodes.copy()
-        touched[self._arrays.tails[nodes[self._arrays.heads]]] = True
-        touched[self._arrays.heads[nodes[self._arrays.tails]]] = True
-        return touched
+    def with_neighbours(self, nodes: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the mask extended by all nodes one edge away, bool [nodes]; one pass over the edges."""
+        extended = nodes.copy()
+        extended[self._arrays.tails[nodes[self._arrays.heads]]] = True
+        extended[self._arrays.heads[nodes[self._arrays.tails]]] = True
+        return extended
 
     def degree(self, node: int) -> int:
-        """Number of edges at a node, both directions."""
+        """Return the number of edges of a node, in both directions."""
         arrays = self._arrays
         out = arrays.out_pointers[node + 1] - arrays.out_pointers[node]
         return int(out + arrays.in_pointers[node + 1] - arrays.in_pointers[node])
 
     def tool_degrees(self, tool_count: int, size: int) -> NDArray[np.int32]:
-        """For each of ``size`` nodes the number of edges that join it to a tool (nodes below ``tool_count``)."""
+        """Return for each of ``size`` nodes the number of edges to tools (nodes below ``tool_count``), int32 [size]."""
         heads, tails = self._arrays.heads, self._arrays.tails
         into = np.bincount(tails[heads < tool_count], minlength=size)
         out = np.bincount(heads[tails < tool_count], minlength=size)

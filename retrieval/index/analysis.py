@@ -1,4 +1,4 @@
-"""Text analysis shared by building and asking: index terms, and the n-grams of a request."""
+"""Text analysis for indexing and for retrieval: index terms, and the n-grams of a request."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ def _term(word: str) -> str:
 
 
 def terms(text: str) -> list[str]:
-    """Index terms of a text: lower-case words without stop words, inflection removed, in order."""
+    """Return the index terms of a text: lower-case words without stop words, lemmatised, in order."""
     return [_term(word) for word in words(text) if word not in STOP_WORDS]
 
 
 def name_key(name: str) -> str:
-    """The key under which a node's name can be met by an n-gram, or empty when it is longer than three words."""
+    """Return the n-gram that matches a node's name; empty for a name of more than three words."""
     tokens = words(name)
     return " ".join(map(noun_lemma, tokens)) if 1 <= len(tokens) <= MAX_NGRAM else ""
 
 
 def ngrams(query: str, abbreviations: Mapping[str, str]) -> list[str]:
-    """The distinct unigrams, bigrams and trigrams of a request, canonical, longest first, in order of appearance.
+    """Return the distinct canonical trigrams, bigrams and unigrams of a request, longest first, then in text order.
 
-    The first word of each also stands in its verbal base form (``sending reminders`` meets ``send reminder``).
-    N-grams of stop words alone are left out.
+    Each n-gram also occurs with its first word as a verb lemma (``sending reminders`` matches ``send reminder``).
+    N-grams that consist of stop words and numbers are left out.
     """
     tokens = expand(words(query), abbreviations)[:_MAX_TOKENS]
     nouns = [noun_lemma(token) for token in tokens]
     found: dict[str, None] = {}
     for size in range(MAX_NGRAM, 0, -1):
         for start in range(len(tokens) - size + 1):
-            if _meaningless(tokens[start : start + size]):
+            if _no_content(tokens[start : start + size]):
                 continue
             rest = nouns[start + 1 : start + size]
             found[" ".join((nouns[start], *rest))] = None
@@ -51,5 +51,5 @@ def ngrams(query: str, abbreviations: Mapping[str, str]) -> list[str]:
     return list(found)
 
 
-def _meaningless(tokens: Sequence[str]) -> bool:
+def _no_content(tokens: Sequence[str]) -> bool:
     return all(token in STOP_WORDS or token.isdigit() for token in tokens)

@@ -1,6 +1,6 @@
-"""Lookup tables: text → numbers, as sorted 64-bit hashes in memory-mapped arrays.
+"""Lookup tables from a text to numbers: sorted 64-bit hashes in memory-mapped arrays.
 
-One form serves node keys (``tool:hr/getEmployee`` → node), names (n-gram → nodes) and filters
+One format serves node keys (``tool:hr/getEmployee`` → node), names (n-gram → nodes) and filters
 (``department=finance`` → tools).
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval.index.bm25 import hash_text
-from retrieval.index.mapped_array import mapped
+from retrieval.index.mapped_array import load_mapped
 
 __all__ = ["Lookup", "write_lookup"]
 
@@ -21,25 +21,25 @@ _EMPTY: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 
 
 def write_lookup(folder: Path, name: str, entries: Iterable[tuple[str, int]]) -> None:
-    """Write the table ``name``; one text may stand for many numbers, which keep ascending order."""
+    """Write the table ``name``. One text may map to several numbers; they are stored in ascending order."""
     pairs = sorted({(hash_text(text), number) for text, number in entries})
     np.save(folder / f"{name}.keys.npy", np.asarray([key for key, _ in pairs], dtype=np.uint64))
     np.save(folder / f"{name}.values.npy", np.asarray([value for _, value in pairs], dtype=np.int32))
 
 
 class Lookup:
-    """A table of a snapshot."""
+    """A lookup table of a snapshot."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._keys: NDArray[np.uint64] = mapped(folder / f"{name}.keys.npy")
-        self._values: NDArray[np.int32] = mapped(folder / f"{name}.values.npy")
+        self._keys: NDArray[np.uint64] = load_mapped(folder / f"{name}.keys.npy")
+        self._values: NDArray[np.int32] = load_mapped(folder / f"{name}.values.npy")
 
     def __getitem__(self, text: str) -> NDArray[np.int32]:
-        """The numbers of one text, ascending; empty when it is unknown."""
+        """Return the numbers of one text, ascending, int32; empty for an unknown text."""
         return self.many((text,))[0]
 
     def many(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
-        """The numbers of each text."""
+        """Return the numbers of each text, in the order of the texts."""
         if not len(self._keys) or not texts:
             return [_EMPTY] * len(texts)
         keys = np.asarray([hash_text(text) for text in texts], dtype=np.uint64)

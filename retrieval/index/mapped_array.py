@@ -1,4 +1,4 @@
-"""Arrays of a snapshot, mapped from their files."""
+"""Memory-mapped arrays of a snapshot."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["mapped"]
+__all__ = ["load_mapped"]
 
 
-def mapped(path: Path) -> NDArray[Any]:
-    """The array of a ``.npy`` file, read-only, mapped into memory.
+def load_mapped(path: Path) -> NDArray[Any]:
+    """Return the array of a ``.npy`` file, read-only and memory-mapped.
 
-    A plain array over the map: NumPy's own ``memmap`` costs a microsecond at every slice.
+    It is a plain array over the mapping: each slice of NumPy's ``memmap`` costs a microsecond more.
     """
     return np.asarray(np.load(path, mmap_mode="r"))

@@ -1,7 +1,7 @@
-"""Coverage: how much of a tool's name a request says, by the rarity of its words among the names.
+"""Name coverage: the share of a tool's name that is in the request; each word counts by its inverse document frequency.
 
-BM25 of a name asks how much of the *request* the name says, and so rates ``get_order`` and ``get_order_history`` alike where
-the history was never mentioned. Coverage asks the other way round.
+BM25 over names measures how much of the *request* the name contains. So it scores ``get_order`` and ``get_order_history``
+alike for a request without "history". Coverage measures how much of the *name* the request contains.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from collections.abc import Sequence
 from inference.arrays import Floats1d
 from ontology.tool import Tool
 from retrieval.index.analysis import terms
-from retrieval.index.bm25 import Bm25Index, Postings, gather_postings
+from retrieval.index.bm25 import Bm25Index, Postings, pack_postings
 
-__all__ = ["covered", "make_coverage", "name_terms"]
+__all__ = ["coverage_scores", "make_coverage_postings", "name_terms"]
 
 
 def name_terms(tool: Tool) -> list[str]:
-    """The index terms of a tool's title, and of its name where that is another."""
+    """Return the index terms of a tool's title, and of its name where the two differ."""
     return terms(tool.title) + (terms(tool.name) if tool.title != tool.name else [])
 
 
-def make_coverage(names: Sequence[Sequence[str]]) -> Postings:
-    """For each term the tools whose name has it, with the term's share of the rarity of that name, in (0, 1].
+def make_coverage_postings(names: Sequence[Sequence[str]]) -> Postings:
+    """Return for each term the tools with it in their name; the weight is the term's share of the name's IDF, in (0, 1].
 
     :param names: the terms of each tool's name, in tool order.
     """
-    seen = Counter(term for name in names for term in set(name))
-    rarity = {term: math.log1p(len(names) / (1 + count)) for term, count in seen.items()}
+    frequency = Counter(term for name in names for term in set(name))
+    idf = {term: math.log1p(len(names) / (1 + count)) for term, count in frequency.items()}
     entries: dict[str, list[tuple[int, float]]] = {}
     for number, name in enumerate(names):
-        said = sorted(set(name))
-        total = sum(rarity[term] for term in said)
-        for term in said:
-            entries.setdefault(term, []).append((number, rarity[term] / total))
-    return gather_postings(entries)
+        distinct = sorted(set(name))
+        total = sum(idf[term] for term in distinct)
+        for term in distinct:
+            entries.setdefault(term, []).append((number, idf[term] / total))
+    return pack_postings(entries)
 
 
-def covered(index: Bm25Index, query_terms: Sequence[str]) -> Floats1d:
-    """The share of each tool's name that the terms say, float32 [tools], in [0, 1]."""
+def coverage_scores(index: Bm25Index, query_terms: Sequence[str]) -> Floats1d:
+    """Return the share of each tool's name that the query terms cover, float32 [tools], in [0, 1]."""
     return index.scores(sorted(set(query_terms)))

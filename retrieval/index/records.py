@@ -1,4 +1,4 @@
-"""Records and texts: one a line with an offset table, read one at a time from a memory map."""
+"""Records and texts: one on each line, with a table of offsets; each is read alone from a memory-mapped file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import SnapshotCorruptError
-from retrieval.index.mapped_array import mapped
+from retrieval.index.mapped_array import load_mapped
 
 __all__ = ["Records", "Texts", "write_records", "write_texts"]
 
@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 
 
 def write_records(path: Path, rows: Iterable[Any]) -> int:
-    """Write ``path.jsonl`` and its offsets ``path.offsets.npy``; returns the number of rows.
+    """Write ``path.jsonl`` and its offsets ``path.offsets.npy``; return the number of rows.
 
     Rows are written with sorted keys, so equal rows give equal bytes.
     """
@@ -30,7 +30,7 @@ def write_records(path: Path, rows: Iterable[Any]) -> int:
 
 
 def write_texts(path: Path, texts: Iterable[str]) -> int:
-    """Write ``path.txt`` and its offsets; returns the number of texts."""
+    """Write ``path.txt`` and its offsets; return the number of texts."""
     return _write_lines(path.with_suffix(".txt"), path, texts)
 
 
@@ -46,19 +46,19 @@ def _write_lines(file_path: Path, path: Path, texts: Iterable[str]) -> int:
 
 
 class Texts:
-    """Texts by number, without reading the file.
+    """Texts by number, from a memory-mapped file.
 
-    :param path: the file's path without an ending.
-    :param suffix: its ending.
-    :raises SnapshotCorruptError: when the offsets do not fit the file.
+    :param path: path of the file without its extension.
+    :param suffix: its extension.
+    :raises SnapshotCorruptError: when the offsets do not match the size of the file.
     """
 
     def __init__(self, path: Path, suffix: str = ".txt") -> None:
         file_path = path.with_suffix(suffix)
-        self._offsets: NDArray[np.int64] = mapped(path.with_suffix(".offsets.npy"))
+        self._offsets: NDArray[np.int64] = load_mapped(path.with_suffix(".offsets.npy"))
         size = file_path.stat().st_size
         if len(self._offsets) < 1 or int(self._offsets[-1]) != size:
-            raise SnapshotCorruptError("the offsets do not fit the file", subject=str(file_path))
+            raise SnapshotCorruptError("the offsets do not match the size of the file", subject=str(file_path))
         self._map: mmap.mmap | bytes = b""
         if size:
             with open(file_path, "rb") as file:
@@ -79,9 +79,9 @@ class Texts:
 class Records(Generic[_T]):
     """Rows of a JSON-lines file by number, decoded one at a time.
 
-    :param path: the file's path without an ending.
-    :param decode: makes a record of a row's JSON value.
-    :raises SnapshotCorruptError: when the offsets do not fit the file.
+    :param path: path of the file without its extension.
+    :param decode: converts the JSON value of a row to a record.
+    :raises SnapshotCorruptError: when the offsets do not match the size of the file.
     """
 
     def __init__(self, path: Path, decode: Callable[[Any], _T]) -> None:
@@ -89,14 +89,14 @@ class Records(Generic[_T]):
         self._decode = decode
         self._numbers: NDArray[np.int64] = np.arange(len(self._lines))
 
-    def only(self, numbers: NDArray[np.int64]) -> Records[_T]:
-        """Some of the records, numbered anew in the order given.
+    def subset(self, numbers: NDArray[np.int64]) -> Records[_T]:
+        """Return some of the records, renumbered in the given order.
 
-        :param numbers: of these records, [rows].
+        :param numbers: numbers of these records, int64 [rows].
         """
-        some = copy.copy(self)
-        some._numbers = self._numbers[numbers]
-        return some
+        view = copy.copy(self)
+        view._numbers = self._numbers[numbers]
+        return view
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -105,7 +105,7 @@ class Records(Generic[_T]):
         return self._decode(self.json_value(row))
 
     def json_value(self, row: int) -> Any:
-        """The JSON value of a row, for callers that need a part of it and not the record."""
+        """Return the JSON value of a row, for callers that need only a part of the record."""
         return json.loads(self._lines[int(self._numbers[row])])
 
     def __iter__(self) -> Iterator[_T]:

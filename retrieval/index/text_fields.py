@@ -1,4 +1,4 @@
-"""The texts of a tool that have an index of their own, and the values that it can be filtered by."""
+"""The text fields of a tool, each with its own index, and the metadata values that requests can filter by."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ _FILTER_CHARS = 200
 
 
 def params_text(tool: Tool) -> str:
-    """What is matched as a tool's parameters: names and descriptions of inputs, names of outputs."""
+    """Return the text of the parameters: names and descriptions of inputs (200 characters each), names of outputs."""
     inputs = " ".join(f"{parameter.name} {parameter.description[:_FILTER_CHARS]}" for parameter in tool.parameters)
     return f"{inputs} {' '.join(output.name for output in tool.returns)}"
 
 
 def returns_text(tool: Tool) -> str:
-    """What is matched as a tool's outputs: their names and descriptions."""
+    """Return the text of the outputs: their names and descriptions (200 characters each)."""
     return " ".join(f"{output.name} {output.description[:_FILTER_CHARS]}" for output in tool.returns)
 
 
 def values_text(tool: Tool) -> str:
-    """What is matched as the values that a tool's inputs may have, where they are a fixed few."""
+    """Return the enumerated values of the inputs."""
     return " ".join(str(value) for parameter in tool.parameters for value in parameter.enum)
 
 
 def whole_text(tool: Tool) -> str:
-    """A tool's title, description and parameters as one document."""
+    """Return title, description and parameters of a tool as one document."""
     return f"{tool_text(tool)} {params_text(tool)}"
 
 
@@ -41,13 +41,13 @@ FIELDS: Mapping[str, Callable[[Tool], str]] = {
     "values": values_text,
     "whole": whole_text,
 }
-"""The fields that have a BM25 index, each with its text."""
+"""Map from each field with a BM25 index to the function that returns its text."""
 NAMES = "names"
-"""The index of how much of a name a request says."""
+"""Name of the index of :mod:`retrieval.index.name_coverage`."""
 
 
 def filter_terms(tool: Tool) -> Iterator[str]:
-    """The ``key=value`` pairs by which a tool can be filtered: texts, numbers and booleans, and lists of them."""
+    """Yield the ``key=value`` pairs of a tool's metadata that requests can filter by: scalars, and items of lists."""
     for key, value in tool.metadata.items():
         for one in value if isinstance(value, (list, tuple)) else (value,):
             text = _plain(one)

@@ -27,9 +27,9 @@ class Request:
     :param auto_k: return the fewest tools that are expected to be enough, and none where the request is unanswerable.
     :param filters: metadata key → allowed values; a tool must match every key. Applied before matching.
     :param explain: whether the answer gives reasons.
-    :param deadline: ``time.monotonic()`` second after which no further stage is started, or None.
-    :param cancelled: whether the caller no longer waits; asked before each stage.
-    :raises InvalidArgumentError: naming the field.
+    :param deadline: time of ``time.monotonic()``, in seconds, after which no further stage starts; or None.
+    :param cancelled: whether the caller no longer waits; called before each stage.
+    :raises InvalidArgumentError: naming the invalid field.
     """
 
     query: str
@@ -45,7 +45,7 @@ class Request:
             raise InvalidArgumentError(f"k must be from 1 to {MAX_K}, not {self.k}", subject="k")
         if len(self.query) > MAX_QUERY_CHARS:
             raise InvalidArgumentError(
-                f"the query has {len(self.query)} characters; at most {MAX_QUERY_CHARS} are taken",
+                f"the query has {len(self.query)} characters; at most {MAX_QUERY_CHARS} are allowed",
                 subject="query",
                 remedy="Send the request itself, not the conversation",
             )

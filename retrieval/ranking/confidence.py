@@ -2,7 +2,7 @@
 
 Scores of a ranking are comparable within one request only. Whether the best tool serves the request at all is estimated from
 two statistics that do not depend on the ranking: the mean similarity of the catalogue, and *background queries*, 800 vectors
-of what tools of other catalogues do. A request that is nearer to background queries than to its best tool is likely
+of what tools of other catalogues do. A request that is more similar to background queries than to its best tool is likely
 unanswerable here. Two logistic models turn these statistics, and the place of a tool in the ranking, into probabilities.
 ``research/confidence/fit_confidence.py`` fits them on catalogues that no benchmark uses.
 """
@@ -40,11 +40,11 @@ CALIBRATION = Path(__file__).parent / "calibration"
 """Folder of the shipped calibrations, a folder for each encoder: ``confidence.json`` and ``background.npy``."""
 
 RANKS = 30
-"""The model of tools is fitted to this many of the best tools; those below count as not needed."""
-_NEAREST = 5  # background queries that count against a request
-_SAMPLE = 1_024  # tools that represent a larger catalogue
+"""The model of tools is fitted to this many of the best tools; lower ranks count as not needed."""
+_NEAREST = 5  # number of nearest background queries in the evidence
+_SAMPLE = 1_024  # number of sampled tools of a larger catalogue
 _BLOCK = 4_096
-_MAX_EXPECTED_MISSED = 0.5  # with auto_k, at most this many needed tools are expected beyond the answer
+_MAX_EXPECTED_MISSED = 0.5  # with auto_k: maximum of the expected number of needed tools outside the answer
 _MAX_LOGIT = 30.0  # beyond it the logistic function is 0 or 1 in float32
 
 
@@ -62,17 +62,17 @@ class Confidence:
     unanswerable: bool
     probabilities: Floats1d
 
-    def enough(self, best: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The shortest prefix of a ranking beyond which at most half a needed tool is expected.
+    def sufficient(self, best: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the shortest prefix of a ranking such that the expected number of needed tools in the rest is at most 0.5.
 
-        :param best: positions of candidates, best first, cut to the largest answer that is wanted.
+        :param best: positions of the best candidates, best first, at most as many as the request allows.
         :returns: at least one position unless ``best`` is empty; none where the request is unanswerable.
         """
         if self.unanswerable:
             return best[:0]
         expected = float(np.sort(self.probabilities)[-RANKS:].sum())
-        beyond = expected - np.cumsum(self.probabilities[best])
-        return best[: int((beyond > _MAX_EXPECTED_MISSED).sum()) + 1]
+        missed = expected - np.cumsum(self.probabilities[best])
+        return best[: int((missed > _MAX_EXPECTED_MISSED).sum()) + 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

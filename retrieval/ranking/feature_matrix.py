@@ -1,4 +1,4 @@
-"""The feature matrix of one request: all that weights are applied to, so that other weights are tried in microseconds."""
+"""The feature matrix of one request: the input of the weighted sum, so that other weights are tried in microseconds."""
 
 from __future__ import annotations
 

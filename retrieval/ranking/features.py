@@ -1,7 +1,7 @@
-"""The ranking features: one table. A feature is added by one entry; weight 0 takes it away.
+"""The ranking features: one table. One entry adds a feature; the weight 0 removes it.
 
-A feature is one number a candidate gets for a request. Features are turned into z-scores over the candidates and added up
-with their weights (:mod:`retrieval.ranking.fusion`), in the order of the table.
+A feature is one number that a candidate gets for a request. Features are standardised over the candidates (z-scores) and
+added up with their weights (:mod:`retrieval.ranking.fusion`), in the order of the table.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.arrays import Floats1d
-from retrieval.index.name_coverage import covered
+from retrieval.index.name_coverage import coverage_scores
 from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
 from retrieval.ranking.graph_support import ensemble_support
@@ -60,7 +60,7 @@ def cosine_name(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d
 
 def name_coverage(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d:
     """The share of the tool's name that the request names, weighted by inverse document frequency, in [0, 1]."""
-    return covered(context.snapshot.names_index, clause.terms)[tools]
+    return coverage_scores(context.snapshot.names_index, clause.terms)[tools]
 
 
 def graph_support(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d:

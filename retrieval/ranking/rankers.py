@@ -1,4 +1,4 @@
-"""The seam ``Ranker``: scores for the candidates of a request, by the embedded fusion of features or by a model."""
+"""The interface ``Ranker``: scores for the candidates of a request, by the embedded fusion of features or by a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The snapshot on the disk: layout and manifest, writing, reading, publishing, and other ranking weights for a published one."""
+"""The snapshot on disk: layout, manifest, writer, reader, publishing, and a new version with other ranking weights."""
 
 from retrieval.snapshot.manifest import Manifest
 from retrieval.snapshot.reader import Snapshot, open_snapshot

@@ -1,4 +1,4 @@
-"""Nodes and edges of the tool graph as a snapshot stores them; what the adjacency stores is not repeated."""
+"""Records of the nodes and edges of the tool graph, without the data that the adjacency stores."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class NodeRecord:
 
     :param type: entity type.
     :param name: canonical name; for a tool its title.
-    :param text: the text that is embedded; empty for a tool, whose text is made from its record.
-    :param surface_forms: each form in which documents write it, with how often.
+    :param text: the text that is embedded; empty for a tool, whose text comes from its own record.
+    :param surface_forms: each form in which documents write it, with its number of occurrences.
     """
 
     type: str
@@ -28,19 +28,19 @@ class NodeRecord:
 
     @classmethod
     def of(cls, node: Mapping[str, Any]) -> NodeRecord:
-        """The record of a node's attributes in the tool graph."""
+        """Return the record for a node's attributes in the tool graph."""
         text = node["text"] if node["type"] != "tool" else ""
         forms = tuple(node.get("surface_forms", ()))
         return cls(type=node["type"], name=node["name"], text=text, surface_forms=forms)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form."""
+        """Return the JSON form."""
         forms = [[form, count] for form, count in self.surface_forms]
         return {"type": self.type, "name": self.name, "text": self.text, "forms": forms}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> NodeRecord:
-        """Read the JSON form."""
+        """Return the record for a JSON form."""
         forms = tuple((form, count) for form, count in row["forms"])
         return cls(type=row["type"], name=row["name"], text=row["text"], surface_forms=forms)
 
@@ -50,10 +50,10 @@ class EdgeRecord:
     """An edge.
 
     :param key: distinguishes edges between the same two nodes.
-    :param phrases: the words that it was read from, where they are not the predicate's own name.
-    :param provenance: where it was read.
-    :param evidence_count: how many places there are, of which ``provenance`` may hold only the first.
-    :param parameter: of an edge between two tools: the input that is filled, or empty.
+    :param phrases: the words that express it in the documents, where they differ from the predicate's name.
+    :param provenance: the places in documents where it was found.
+    :param evidence_count: number of these places; ``provenance`` may hold only the first ones.
+    :param parameter: for an edge between two tools: the input that is filled, or empty.
     :param output: the output that fills it, or empty.
     :param entity: canonical name of the entity that input and output share, or empty.
     :param field: the field of that entity, or empty.
@@ -70,17 +70,17 @@ class EdgeRecord:
 
     @classmethod
     def of(cls, key: str, edge: Mapping[str, Any]) -> EdgeRecord:
-        """The record of an edge's attributes in the tool graph."""
+        """Return the record for an edge's attributes in the tool graph."""
         return cls(key=key, **{name: value for name, value in edge.items() if name not in ("predicate", "confidence")})
 
     def attributes(self) -> dict[str, Any]:
-        """The attributes of the edge in the tool graph, without empty ones but ``phrases`` and ``provenance``."""
+        """Return the attributes in the tool graph; empty ones are left out, except ``phrases`` and ``provenance``."""
         others = {name: getattr(self, name) for name in ("evidence_count", "parameter", "output", "entity", "field")}
         given = {name: value for name, value in others.items() if value not in ("", None)}
         return {"phrases": self.phrases, "provenance": self.provenance, **given}
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form, without empty fields."""
+        """Return the JSON form, without empty fields."""
         row = {name: value for name, value in self.attributes().items() if value != ()}
         if self.provenance:
             row["provenance"] = [[p.tool_id, p.field, p.extractor, p.start, p.end] for p in self.provenance]
@@ -88,7 +88,7 @@ class EdgeRecord:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> EdgeRecord:
-        """Read the JSON form."""
+        """Return the record for a JSON form."""
         others = {name: value for name, value in row.items() if name not in ("phrases", "provenance")}
         provenance = tuple(Provenance(*place) for place in row.get("provenance", ()))
         return cls(phrases=tuple(row.get("phrases", ())), provenance=provenance, **others)

@@ -1,19 +1,19 @@
-"""The files of a snapshot folder, and the version of this format.
+"""The files of a snapshot folder, and its format version.
 
 | file | content |
 |---|---|
 | ``manifest.json`` | :class:`retrieval.snapshot.manifest.Manifest` |
 | ``tools.jsonl`` | tools in catalogue order; tool ``i`` is node ``i`` |
-| ``node_keys.txt`` | ``type:name`` of each node, one a line |
+| ``node_keys.txt`` | ``type:name`` of each node, one on each line |
 | ``nodes.jsonl`` | :class:`retrieval.snapshot.graph_records.NodeRecord` of each node |
 | ``edges.jsonl`` | :class:`retrieval.snapshot.graph_records.EdgeRecord` of each edge |
 | ``graph.*.npy`` | adjacency in CSR form, predicate and confidence of each edge |
-| ``nodes.vectors.npy``, ``nodes.hnsw`` | one vector a node, and the approximate index where there are many |
-| ``names.vectors.npy`` | one vector a tool, of its name alone |
+| ``nodes.vectors.npy``, ``nodes.hnsw`` | one vector for each node; the approximate index for more than 4,000 nodes |
+| ``names.vectors.npy`` | one vector for each tool, of its name alone |
 | ``bm25.FIELD.*`` | postings of each of :data:`retrieval.index.text_fields.FIELDS`, and of the IDF share of each term of a name |
-| ``ngrams.*`` | name of up to three words → nodes |
-| ``keys.*`` | node key → node |
-| ``filters.*`` | ``metadata key=value`` → tools |
+| ``ngrams.*`` | map from a name of up to three words to its nodes |
+| ``keys.*`` | map from a node key to its node |
+| ``filters.*`` | map from ``metadata key=value`` to its tools |
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ NGRAMS, KEYS, FILTERS = "ngrams", "keys", "filters"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The paths of one snapshot folder. Paths of records and texts are without their endings."""
+    """The paths of one snapshot folder. Paths of records and texts have no extension."""
 
     folder: Path
 
     @property
     def manifest(self) -> Path:
-        """The manifest."""
+        """The path of the manifest."""
         return self.folder / "manifest.json"
 
     @property
     def tools(self) -> Path:
-        """The tools' records."""
+        """The path of the records of the tools."""
         return self.folder / "tools"
 
     @property
     def nodes(self) -> Path:
-        """The nodes' records."""
+        """The path of the records of the nodes."""
         return self.folder / "nodes"
 
     @property
     def edges(self) -> Path:
-        """The edges' records."""
+        """The path of the records of the edges."""
         return self.folder / "edges"
 
     @property
     def node_keys(self) -> Path:
-        """The nodes' keys."""
+        """The path of the keys of the nodes."""
         return self.folder / "node_keys"

@@ -1,4 +1,4 @@
-"""The manifest of a snapshot: what it holds, how it was made, and the hash of every file; its hash is the snapshot's id."""
+"""The manifest of a snapshot: its content, how it was built, and the hash of every file. Its own hash is the snapshot's id."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Section(BaseModel):
 
 
 class OntologyVersion(_Section):
-    """The ontology that the graph was built under; ``sha256`` is the digest of its content."""
+    """The ontology of the graph; ``sha256`` is the digest of its content."""
 
     name: str
     version: int
@@ -56,7 +56,7 @@ class Counts(_Section):
 
 
 class RankingSection(_Section):
-    """Ranking weights of the snapshot's own: the ranker that they belong to, and each by name."""
+    """The snapshot's own ranking weights, by name, and the ranker that they belong to."""
 
     ranker: str
     weights: dict[str, float]
@@ -72,12 +72,12 @@ class FileInfo(_Section):
 class Manifest(_Section):
     """The content of ``manifest.json``.
 
-    :param predicates: of the ontology, sorted; edges hold their position.
-    :param extractor: versioned name of the extractor that read the triples.
-    :param abbreviations: short → long, as used while names were made canonical.
+    :param predicates: the predicates of the ontology, sorted; edges store the position in this list.
+    :param extractor: versioned name of the extractor of the triples.
+    :param abbreviations: map from each abbreviation to its long form, as used in canonicalisation.
     :param created_by: name and version of the program.
     :param ranking: None for the shipped weights.
-    :param files: name → size and hash, of every other file of the folder.
+    :param files: map from the name of every other file of the folder to its size and hash.
     """
 
     format_version: int = FORMAT_VERSION
@@ -93,7 +93,7 @@ class Manifest(_Section):
     files: dict[str, FileInfo] = {}
 
     def content(self) -> dict[str, Any]:
-        """Everything but the id, as JSON values."""
+        """Return all fields except the id, as JSON values."""
         return self.model_dump(mode="json", exclude={"snapshot_id"}, exclude_none=True)
 
 
@@ -101,7 +101,7 @@ def read_manifest(layout: Layout) -> Manifest:
     """Read the manifest of a folder.
 
     :raises SnapshotVersionError: when the snapshot has another format version.
-    :raises SnapshotCorruptError: when it is no manifest, or is not the one that belongs to its id.
+    :raises SnapshotCorruptError: when the manifest is invalid, or its content does not match its id.
     """
     path = layout.manifest
     try:
@@ -123,19 +123,19 @@ def read_manifest(layout: Layout) -> Manifest:
         return Manifest.model_validate_json(json.dumps(content))
     except ValidationError as error:
         raise SnapshotCorruptError(
-            f"the manifest cannot be read: {_first_fault(error)}", subject=str(path), remedy="Build again"
+            f"the manifest cannot be read: {_first_error(error)}", subject=str(path), remedy="Build again"
         ) from error
 
 
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors(include_url=False)[0]
-    return f"{'.'.join(map(str, fault['loc']))!r} is {fault['input']!r}: {fault['msg']}"
+def _first_error(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc']))!r} is {first['input']!r}: {first['msg']}"
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
-    """Write the manifest over everything in the folder; returns it with its files and its id.
+    """Write the manifest of all files in the folder; return it with ``files`` and ``snapshot_id`` computed.
 
-    :param manifest: ``files`` and ``snapshot_id`` are made anew.
+    :param manifest: its ``files`` and ``snapshot_id`` are ignored.
     """
     path = Layout(folder).manifest
     files = {
@@ -150,12 +150,12 @@ def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
 
 
 def content_id(content: Mapping[str, Any]) -> str:
-    """The id of a snapshot: 16 hex digits of the SHA-256 over the content of its manifest, file hashes included."""
+    """Return the id of a snapshot: 16 hex digits of the SHA-256 of its manifest's content, which has all file hashes."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file, hexadecimal."""
+    """Return the SHA-256 of a file, hexadecimal."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

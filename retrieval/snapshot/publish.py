@@ -1,12 +1,12 @@
-"""Publishing: build aside, fsync, rename, then move the pointer.
+"""Atomic publication: write to a staging folder, fsync, rename, then update the file ``CURRENT``.
 
 A store is a folder::
 
     CURRENT                 the id of the published snapshot, one line
     snapshots/<id>/         immutable snapshots
-    .building-<pid>-<n>/    a snapshot being built; leftovers of dead processes are removed by the next build
+    .building-<pid>-<n>/    staging folder of a build; the next build removes those of dead processes
 
-At every moment ``CURRENT`` names a whole snapshot or does not exist.
+At every moment ``CURRENT`` names a complete snapshot or does not exist.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _REMEDY = "Check permissions and free space, and build again. The published snap
 
 @contextlib.contextmanager
 def staging_folder(store: Path) -> Iterator[Path]:
-    """A folder inside the store to build in; gone afterwards unless it was published.
+    """Yield a new staging folder inside the store. It is removed at the end of the block unless it was published.
 
     :raises StorageError: when the store cannot be written, or an operating-system error ends the build.
     """
@@ -49,30 +49,30 @@ def staging_folder(store: Path) -> Iterator[Path]:
 
 
 def publish(store: Path, folder: Path, snapshot_id: str) -> Path:
-    """Move a finished folder to its place and the pointer to it; returns the snapshot's folder.
+    """Move a finished staging folder to ``snapshots/`` and make ``CURRENT`` name it; return the snapshot's folder.
 
-    :raises StorageError: when the disk refuses; the pointer is then untouched.
+    :raises StorageError: when a write fails; ``CURRENT`` is then unchanged.
     """
     target = store / SNAPSHOTS / snapshot_id
     with disk_errors(store, remedy=_REMEDY):
         target.parent.mkdir(exist_ok=True)
-        if not _same(target, folder):
+        if not _same_files(target, folder):
             for path in sorted(folder.iterdir()):
                 flush_to_disk(path)
             flush_to_disk(folder)
-            shutil.rmtree(target, ignore_errors=True)  # only ever a damaged one: its content is its name
+            shutil.rmtree(target, ignore_errors=True)  # a damaged one: its name is its hash
             folder.rename(target)
         flush_to_disk(target.parent)
-        with replacing(store / _CURRENT) as aside:
-            aside.write_text(f"{snapshot_id}\n", encoding="utf-8")
+        with replacing(store / _CURRENT) as temporary:
+            temporary.write_text(f"{snapshot_id}\n", encoding="utf-8")
         flush_to_disk(store)
     return target
 
 
 def current_snapshot(store: Path) -> Path:
-    """The folder of the published snapshot; a folder that is itself a snapshot is taken as it is.
+    """Return the folder of the published snapshot; for a folder that is itself a snapshot, that folder.
 
-    :raises NotFoundError: when nothing was published there.
+    :raises SnapshotError: when ``CURRENT`` is damaged; :class:`NotFoundError` when the store has no published snapshot.
     """
     if Layout(store).manifest.is_file():
         return store
@@ -88,12 +88,12 @@ def current_snapshot(store: Path) -> Path:
         raise SnapshotError("CURRENT does not name a snapshot", subject=str(store / _CURRENT), remedy="Build again")
     folder = store / SNAPSHOTS / snapshot_id
     if not Layout(folder).manifest.is_file():
-        raise NotFoundError("CURRENT names a snapshot that is not there", subject=str(folder), remedy="Build again")
+        raise NotFoundError("CURRENT names a snapshot that does not exist", subject=str(folder), remedy="Build again")
     return folder
 
 
-def _same(target: Path, folder: Path) -> bool:
-    """Whether the target already holds, undamaged, what the folder holds."""
+def _same_files(target: Path, folder: Path) -> bool:
+    """Whether the target has the same files as the folder, with the same content."""
     names = sorted(path.name for path in folder.iterdir())
     if not target.is_dir() or sorted(path.name for path in target.iterdir()) != names:
         return False
@@ -103,11 +103,11 @@ def _same(target: Path, folder: Path) -> bool:
 def _remove_leftovers(store: Path) -> None:
     for folder in store.glob(f"{_PREFIX}*"):
         pid = folder.name.removeprefix(_PREFIX).split("-")[0]
-        if pid.isdigit() and not _alive(int(pid)):
+        if pid.isdigit() and not _is_running(int(pid)):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _alive(pid: int) -> bool:
+def _is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""The Snapshot: everything a request needs, in one immutable, memory-mapped folder with one id."""
+"""Read access to a snapshot: one immutable folder with one id. Its arrays and records are memory-mapped."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
     """Open the published snapshot of a store, or a snapshot folder itself.
 
     :param verify: check size and SHA-256 of every file first.
-    :raises NotFoundError: when there is none.
+    :raises NotFoundError: when the store has no published snapshot.
     :raises SnapshotVersionError: when it has another format version.
     :raises SnapshotCorruptError: naming the file that is missing, truncated or altered.
     """
@@ -68,7 +68,7 @@ def _check_file(path: Path, info: FileInfo) -> None:
 class Snapshot:
     """Read access to one snapshot. Thread-safe and immutable.
 
-    :param layout: where its files are.
+    :param layout: the paths of its files.
     """
 
     def __init__(self, layout: Layout, manifest: Manifest) -> None:
@@ -84,7 +84,7 @@ class Snapshot:
         self.edges = Records(layout.edges, EdgeRecord.from_json)
         self._node_keys = Texts(layout.node_keys)
         self.adjacency = read_adjacency(folder)
-        self.vectors = NodeVectors(folder, NODE_VECTORS, often=len(self.tools))
+        self.vectors = NodeVectors(folder, NODE_VECTORS, frequent_rows=len(self.tools))
         self.name_vectors = NodeVectors(folder, NAME_VECTORS)
         self.fields = {field: read_bm25(folder, field, len(self.tools)) for field in FIELDS}
         self.names_index = read_bm25(folder, NAMES, len(self.tools))
@@ -94,25 +94,25 @@ class Snapshot:
 
     @property
     def tool_count(self) -> int:
-        """Number of tools; they are the first nodes."""
+        """Number of tools. The tools are the first nodes: tool ``i`` is node ``i``."""
         return len(self.tools)
 
     def tool(self, number: int) -> Tool:
-        """The tool with this number."""
+        """Return the tool with this number."""
         return self.tools[number]
 
     def required_parameters(self, number: int) -> list[str]:
-        """The names of a tool's required inputs; the whole tool is not decoded, which costs ten times as much."""
+        """Return the names of a tool's required inputs. Ten times as fast as decoding the whole tool."""
         return [row["name"] for row in self.tools.json_value(number)["parameters"] if row["required"]]
 
     def tool_id(self, number: int) -> str:
-        """The id of the tool with this number."""
+        """Return the id of the tool with this number."""
         return self.node_key(number).removeprefix("tool:")
 
     def tool_number(self, tool_id: str) -> int:
-        """The number of the tool with this id.
+        """Return the number of the tool with this id.
 
-        :raises NotFoundError: when the catalogue has no such tool.
+        :raises NotFoundError: for an unknown id.
         """
         number = self.find_node(f"tool:{tool_id}")
         if number is None:
@@ -120,24 +120,24 @@ class Snapshot:
         return number
 
     def node_key(self, number: int) -> str:
-        """``type:name`` of a node."""
+        """Return the key of a node, ``type:name``."""
         return self._node_keys[number]
 
     def find_node(self, key: str) -> int | None:
-        """The number of the node with this key, or None."""
+        """Return the number of the node with this key, or None."""
         for number in self._keys[key]:
             if self.node_key(int(number)) == key:
                 return int(number)
         return None
 
     def node_text(self, number: int) -> str:
-        """The text of a node that is embedded and shown."""
+        """Return the text of a node, which is embedded and shown."""
         return tool_text(self.tool(number)) if number < self.tool_count else self.nodes[number].text
 
     def allowed(self, filters: Mapping[str, tuple[str, ...]]) -> NDArray[np.bool_] | None:
-        """The nodes that a filtered request may see, bool [nodes]; None when nothing is filtered.
+        """Return the mask of the nodes that pass the filters, bool [nodes]; None without filters.
 
-        A tool must have one of the values of every key; any other node must touch an allowed tool.
+        A tool must have one of the values of every key; any other node must have an edge to an allowed tool.
         """
         if not filters:
             return None
@@ -149,37 +149,37 @@ class Snapshot:
             tools &= has
         allowed = np.zeros(len(self.nodes), dtype=bool)
         allowed[: self.tool_count] = tools
-        allowed = self.adjacency.touched_by(allowed)
+        allowed = self.adjacency.with_neighbours(allowed)
         allowed[: self.tool_count] = tools
         return allowed
 
     def only_tools(self, allowed: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-        """The tools among the allowed nodes, as a mask over all nodes, bool [nodes]; None allows all."""
+        """Return the mask of the tools among the allowed nodes, bool [nodes]; None allows all nodes."""
         mask = np.zeros(len(self.nodes), dtype=bool)
         mask[: self.tool_count] = True if allowed is None else allowed[: self.tool_count]
         return mask
 
     def without(self, predicates: Collection[str]) -> Snapshot:
-        """This snapshot without the edges of these predicates, under the same id: for measurements, not for serving."""
+        """Return this snapshot without the edges of these predicates. The id is the same: for measurements only."""
         hidden = [number for number, name in enumerate(self.predicates) if name in predicates]
         kept = np.flatnonzero(~np.isin(self.adjacency.predicates, hidden))
         view = copy.copy(self)
-        view.edges = self.edges.only(kept)
-        view.adjacency = self.adjacency.only(kept)
-        vars(view).pop("tool_degrees", None)  # cached, and counted over all edges
+        view.edges = self.edges.subset(kept)
+        view.adjacency = self.adjacency.subset(kept)
+        vars(view).pop("tool_degrees", None)  # the cached value counts all edges
         return view
 
     def ego_tools(self, node: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-        """The allowed tools in the 1-hop ego graph of a node, itself included, ascending and distinct."""
+        """Return the allowed tools in the 1-hop ego graph of a node, the node included: distinct, ascending, int64."""
         around = np.append(self.adjacency.neighbours(node), node)
         tools = np.unique(around[around < self.tool_count]).astype(np.int64)
         return tools if allowed is None else tools[allowed[tools]]
 
     def idf(self, node: int) -> float:
-        """Inverse document frequency of a node over the tools, > 0: ``ln(1 + tools / (1 + tools it touches))``."""
+        """Return the inverse document frequency of a node, > 0: ``ln(1 + tools / (1 + edges to tools))``."""
         return math.log1p(self.tool_count / (1 + int(self.tool_degrees[node])))
 
     @cached_property
     def tool_degrees(self) -> NDArray[np.int32]:
-        """For each node the number of edges to tools, int32 [nodes]: how common it is in the catalogue."""
+        """The number of edges between each node and tools, int32 [nodes]: how common it is in the catalogue."""
         return self.adjacency.tool_degrees(self.tool_count, len(self.nodes))

@@ -1,4 +1,4 @@
-"""Another version of a snapshot: the same content with other ranking weights."""
+"""A new version of a snapshot: the same content with other ranking weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["publish_reweighted", "published_id"]
 
 
 def published_id(store: Path) -> str:
-    """The id of the snapshot that a store publishes, or empty."""
+    """Return the id of the published snapshot of a store; empty without one."""
     try:
         return current_snapshot(store).name
     except NotFoundError:
@@ -23,20 +23,20 @@ def published_id(store: Path) -> str:
 
 
 def publish_reweighted(snapshot: Snapshot, store: Path, ranking: RankingSection | None, *, replaces: str) -> str:
-    """Publish the snapshot's content with other weights in a store; returns the id of the new version.
+    """Publish the snapshot's content with other weights in a store; return the id of the new version.
 
-    The files are shared with the snapshot where the file system can, and copied where it cannot. With the shipped weights
-    the version is the one that the build wrote, under its id.
+    The files are hard-linked where the file system supports it, else copied. With the shipped weights the new version is
+    the one that the build wrote, with the same id.
 
     :param ranking: the weights; None for the shipped ones.
-    :param replaces: what the store published when the work began (:func:`published_id`).
-    :raises SnapshotError: when the store publishes another snapshot by now, perhaps of a newer catalogue.
-    :raises SnapshotCorruptError: when a file is no longer what the manifest says.
-    :raises StorageError: when the disk refuses a write; the published snapshot is unchanged then.
+    :param replaces: id of the published snapshot when the work began (:func:`published_id`).
+    :raises SnapshotError: when another snapshot was published since, perhaps of a newer catalogue.
+    :raises SnapshotCorruptError: when a file does not match the manifest.
+    :raises StorageError: when a write fails; the published snapshot is then unchanged.
     """
     with staging_folder(store) as folder:
         for name in sorted(snapshot.manifest.files):
-            _share(snapshot.layout.folder / name, folder / name)
+            _link_or_copy(snapshot.layout.folder / name, folder / name)
         manifest = write_manifest(folder, snapshot.manifest.model_copy(update={"ranking": ranking}))
         if manifest.files != snapshot.manifest.files:
             raise SnapshotCorruptError(
@@ -52,11 +52,11 @@ def publish_reweighted(snapshot: Snapshot, store: Path, ranking: RankingSection 
     return manifest.snapshot_id
 
 
-def _share(source: Path, target: Path) -> None:
-    """Link a file, which never changes; copy it where it cannot be linked: another disk, or one without links."""
+def _link_or_copy(source: Path, target: Path) -> None:
+    """Hard-link an immutable file; copy it where the file system cannot link it."""
     try:
         os.link(source, target)
     except FileNotFoundError as error:
-        raise SnapshotCorruptError("the file is gone", subject=str(source), remedy="Build again") from error
+        raise SnapshotCorruptError("the file is missing", subject=str(source), remedy="Build again") from error
     except OSError:
         shutil.copyfile(source, target)

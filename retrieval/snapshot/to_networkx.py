@@ -13,7 +13,7 @@ __all__ = ["snapshot_graph"]
 
 
 def snapshot_graph(snapshot: Snapshot) -> nx.MultiDiGraph[str]:
-    """The graph that the snapshot was written from: same nodes, edges, keys and attributes."""
+    """Return the graph that the snapshot was written from: same nodes, edges, keys and attributes."""
     import networkx as nx
 
     graph: nx.MultiDiGraph[str] = nx.MultiDiGraph(ontology=snapshot.manifest.ontology.name)

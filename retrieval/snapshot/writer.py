@@ -1,4 +1,4 @@
-"""Writing a snapshot: tools, graph and every index into one folder."""
+"""Write a snapshot: tools, graph and all indexes in one folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from retrieval.index.adjacency import write_adjacency
 from retrieval.index.analysis import name_key, terms
 from retrieval.index.bm25 import make_postings, write_postings
 from retrieval.index.lookup import write_lookup
-from retrieval.index.name_coverage import make_coverage, name_terms
+from retrieval.index.name_coverage import make_coverage_postings, name_terms
 from retrieval.index.records import write_records, write_texts
 from retrieval.index.text_fields import FIELDS, NAMES, filter_terms
 from retrieval.index.vectors import write_vectors
@@ -32,12 +32,12 @@ __all__ = ["SnapshotContent", "write_snapshot"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotContent:
-    """What a snapshot is made of.
+    """The content of a snapshot.
 
-    :param graph: the tool graph, nodes keyed ``type:name``; its tool nodes are those of ``tools``.
-    :param encoder: makes the vectors.
-    :param extractor: versioned name of the extractor that read the triples.
-    :param abbreviations: short → long, as used while names were made canonical.
+    :param graph: the tool graph with node keys ``type:name``; its tool nodes are those of ``tools``.
+    :param encoder: encodes the texts of nodes and the names of tools.
+    :param extractor: versioned name of the extractor of the triples.
+    :param abbreviations: map from each abbreviation to its long form, as used in canonicalisation.
     :param created_by: name and version of the program.
     """
 
@@ -51,7 +51,7 @@ class SnapshotContent:
 
 
 def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable[[str], None] = lambda _: None) -> str:
-    """Write everything and then the manifest; returns the snapshot id. Equal content gives equal bytes."""
+    """Write all files and then the manifest; return the snapshot id. Equal content gives equal bytes."""
     layout = Layout(folder)
     order = _node_order(content)
     numbers = {key: number for number, key in enumerate(order)}
@@ -66,11 +66,11 @@ def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable
     progress("lexical indexes")
     for field, text_of in FIELDS.items():
         write_postings(folder, field, make_postings(terms(text_of(tool)) for tool in content.tools))
-    write_postings(folder, NAMES, make_coverage([name_terms(tool) for tool in content.tools]))
+    write_postings(folder, NAMES, make_coverage_postings([name_terms(tool) for tool in content.tools]))
     progress("vectors")
     write_vectors(folder, NODE_VECTORS, content.encoder.encode([content.graph.nodes[key]["text"] for key in order]))
     names = content.encoder.encode([" ".join(words(tool.title)) for tool in content.tools])
-    write_vectors(folder, NAME_VECTORS, names, searched=False)
+    write_vectors(folder, NAME_VECTORS, names, with_index=False)
     return write_manifest(folder, _manifest(content, edges)).snapshot_id
 
 

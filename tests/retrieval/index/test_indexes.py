@@ -107,7 +107,7 @@ def test_adjacency_agrees_with_networkx(tmp_path: Path, edges: list[tuple[int, i
     degrees = adjacency.tool_degrees(4, 10)
     mask = np.arange(10) % 3 == 0
     around = {other for node in range(0, 10, 3) for other in (node, *nx.all_neighbors(graph, node))}
-    assert set(np.flatnonzero(adjacency.touched_by(mask)).tolist()) == around
+    assert set(np.flatnonzero(adjacency.with_neighbours(mask)).tolist()) == around
     for node in range(10):
         assert sorted(adjacency.tail(int(edge)) for edge in adjacency.out_edges(node)) == sorted(
             tail for _, tail in graph.out_edges(node)
@@ -132,9 +132,9 @@ def test_records_give_back_what_was_written(tmp_path: Path, rows: list[dict[str,
     assert [records[place] for place in reversed(range(len(rows)))] == rows[::-1]
     with pytest.raises(IndexError):
         records[len(rows)]
-    turned = records.only(np.arange(len(rows))[::-1])
+    turned = records.subset(np.arange(len(rows))[::-1])
     assert list(turned) == rows[::-1]
-    assert list(turned.only(np.arange(len(rows))[:1])) == rows[-1:]
+    assert list(turned.subset(np.arange(len(rows))[:1])) == rows[-1:]
 
 
 def test_records_refuse_offsets_of_another_file(tmp_path: Path) -> None:

@@ -152,16 +152,16 @@ class TestTools:
     @given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=30), st.integers(1, 30))
     def test_enough_is_the_shortest_beginning_that_leaves_half_a_tool(self, chances: list[float], most: int) -> None:
         ranked = sorted(chances, reverse=True)
-        kept = confidence(ranked).enough(np.arange(len(ranked))[:most])
+        kept = confidence(ranked).sufficient(np.arange(len(ranked))[:most])
         assert list(kept) == list(range(len(kept))) and 1 <= len(kept) <= most
         assert sum(ranked[len(kept) :]) <= 0.5 + 1e-4 or len(kept) == min(most, len(ranked))
         assert len(kept) == 1 or sum(ranked[len(kept) - 1 :]) > 0.5 - 1e-4
 
     def test_where_nothing_fits_no_tool_is_enough(self) -> None:
-        assert list(confidence([0.9, 0.8], unanswerable=True).enough(np.arange(2))) == []
+        assert list(confidence([0.9, 0.8], unanswerable=True).sufficient(np.arange(2))) == []
 
     def test_of_no_candidate_none_is_kept(self) -> None:
-        assert list(confidence([]).enough(np.arange(0))) == []
+        assert list(confidence([]).sufficient(np.arange(0))) == []
 
 
 class TestShipped:

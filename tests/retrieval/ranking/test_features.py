@@ -14,7 +14,7 @@ from ontology.names import words
 from ontology.tool_text import tool_text
 from retrieval.index.analysis import terms
 from retrieval.index.bm25 import Bm25Index, make_postings
-from retrieval.index.name_coverage import covered
+from retrieval.index.name_coverage import coverage_scores
 from retrieval.index.text_fields import FIELDS, NAMES, params_text
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.request import Request
@@ -79,7 +79,7 @@ def test_signals_are_those_of_their_fields_for_the_tools_that_are_asked_for(snap
         assert values.shape == (3,) and values.dtype == np.float32, name
     for field in FIELDS:
         assert found[f"bm25_{field}"].tolist() == snapshot.fields[field].scores(query.terms)[tools].tolist()
-    assert found["name_coverage"].tolist() == covered(snapshot.names_index, query.terms)[tools].tolist()
+    assert found["name_coverage"].tolist() == coverage_scores(snapshot.names_index, query.terms)[tools].tolist()
     texts = [tool_text(snapshot.tool(int(number))) for number in tools]
     titles = [" ".join(words(snapshot.tool(int(number)).title)) for number in tools]
     for name, said in (("cosine_text", texts), ("cosine_name", titles)):

@@ -1,5 +1,5 @@
 """Evaluation: labelled requests × systems → CompleteRecall and other measures with intervals, and reports of them.
 
-``queries``, ``system`` and ``run`` ask and keep the answers; ``metrics``, ``bootstrap`` and ``summary`` make the figures;
-``analysis``, ``graph_quality``, ``report`` and ``tuning`` are the folders for what is done with them.
+``queries``, ``system`` and ``run`` send the requests and store the answers; ``metrics``, ``bootstrap`` and ``summary``
+compute the figures; the folders ``analysis``, ``graph_quality``, ``report`` and ``tuning`` use them.
 """

@@ -1,12 +1,12 @@
-"""The answers of a system, and their form on disk: one header, and one line of JSON for each answer.
+"""The answers of a system, and their file format: one header, and one line of JSON for each answer.
 
 In a folder of results::
 
-    runs/<name>.json     the header: everything of a Run but its answers
+    runs/<name>.json     the header: all fields of a Run except its answers
     runs/<name>.jsonl    the answers, appended one by one: id, tools, ms, fallbacks, error
 
-A request that was asked again has several lines; the last one counts. A last line without a newline is what a killed
-process leaves; it is dropped. The file name is made from the name of the system, which the header holds unchanged.
+A request that was sent again has several lines; the last one counts. A last line without a newline is incomplete, because
+the process was killed; it is dropped. The file name comes from the name of the system; the header has the exact name.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ _AGAIN = "Run the evaluation again"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One answered request.
+    """The answer to one request.
 
     :param tools: tool ids, best first; empty when there was no answer.
-    :param ms: stage → milliseconds, with ``total``.
-    :param fallbacks: what the system left out, and why.
+    :param ms: map from stage to milliseconds, with ``total``.
+    :param fallbacks: parts that the system left out, and why.
     :param error: why there is no answer, or empty.
     """
 
@@ -65,10 +65,10 @@ class Answer:
 class Run:
     """All answers of one system to one set of requests.
 
-    :param config: what the answers depend on beside the requests; ``config_hash`` is its SHA-256, 12 hex digits.
-    :param k: the most tools that an answer could hold.
+    :param config: what the answers depend on in addition to the requests; ``config_hash`` is its SHA-256, 12 hex digits.
+    :param k: maximum number of tools in an answer.
     :param answers: by query id; a request without an answer is absent or has an ``error``, and scores 0 in both cases.
-    :param resources: what it cost: ``build_s``, ``load_s``, ``warm_up_s``, ``resident_bytes``, ``peak_bytes``,
+    :param resources: the cost of the run: ``build_s``, ``load_s``, ``warm_up_s``, ``resident_bytes``, ``peak_bytes``,
         ``tokens``, ``usd``; only what was measured.
     :param failure: why the run stopped before its end, or empty.
     """
@@ -86,7 +86,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DamagedLine:
-    """A line, numbered from 1, that is no answer; ``torn`` when it is the last one and has no newline."""
+    """A line, numbered from 1, that is not an answer; ``torn`` when it is the last one and has no newline."""
 
     line: int
     torn: bool
@@ -97,17 +97,17 @@ _RUN = TypeAdapter(Run)
 
 
 def run_files(folder: Path, system: str) -> tuple[Path, Path]:
-    """The files of a system's header and answers; two systems never share a file."""
+    """Return the files of a system's header and answers; two systems never share a file."""
     safe = _UNSAFE.sub("_", system).lstrip(".")
-    if safe != system:  # another system may have this very name
+    if safe != system:  # another system may have exactly this name
         safe += f"-{hashlib.sha256(system.encode()).hexdigest()[:8]}"
     return folder / "runs" / f"{safe}.json", folder / "runs" / f"{safe}.jsonl"
 
 
 def read_run(folder: Path, system: str) -> Run:
-    """The run of one system.
+    """Read the run of one system.
 
-    :raises NotFoundError: with the names of the systems that have one.
+    :raises NotFoundError: when there is none; the remedy lists the systems with a run.
     :raises DocumentError: when its files are damaged.
     """
     runs = read_runs(folder)
@@ -119,7 +119,7 @@ def read_run(folder: Path, system: str) -> Run:
 
 
 def read_runs(folder: Path) -> tuple[Run, ...]:
-    """Every run of a folder, by the name of its system.
+    """Read every run of a folder, sorted by the name of its system.
 
     :raises DocumentError: when a file is damaged.
     """
@@ -135,13 +135,13 @@ def _read(header: Path, file: Path) -> Run:
         raise DocumentError(
             "a line is damaged",
             subject=f"{file}:{lines[0]}",
-            remedy=f"{_AGAIN}; it asks these requests again",
+            remedy=f"{_AGAIN}; it sends these requests again",
         )
     return read_header(header, answers)
 
 
 def read_header(path: Path, answers: Iterable[Answer] = ()) -> Run:
-    """A run from its header and these answers, of which the last counts where a request has several.
+    """Read the header of a run and add these answers; of several answers to one request, the last one counts.
 
     :raises DocumentError: when the header cannot be read.
     """
@@ -155,7 +155,7 @@ def read_header(path: Path, answers: Iterable[Answer] = ()) -> Run:
 
 
 def read_answers(path: Path) -> tuple[list[Answer], list[DamagedLine]]:
-    """The whole answers of a file, in order, and its damaged lines; both empty where there is no file."""
+    """Read the complete answers of a file, in order, and its damaged lines; both empty where there is no file."""
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
@@ -167,18 +167,18 @@ def read_answers(path: Path) -> tuple[list[Answer], list[DamagedLine]]:
         except ValueError:
             damaged.append(DamagedLine(line=number, torn=False))
     if lines[-1]:
-        _log.warning("%s: the last line is torn and was dropped; its request counts as not asked", path)
+        _log.warning("%s: the last line is incomplete and was dropped; its request counts as not sent", path)
         damaged.append(DamagedLine(line=len(lines), torn=True))
     return answers, damaged
 
 
 def answer_line(answer: Answer) -> str:
-    """The line of an answer, with its newline. It is ASCII, so that any text of a system can be written."""
+    """Return the line of an answer, with its newline. It is ASCII, so that any text of a system can be written."""
     return json.dumps(_ANSWER.dump_python(answer, by_alias=True)) + "\n"
 
 
 def write_header(path: Path, run: Run) -> None:
-    """Write everything of a run but its answers.
+    """Write all fields of a run except its answers.
 
     :raises StorageError: when the file cannot be written.
     """
@@ -186,7 +186,7 @@ def write_header(path: Path, run: Run) -> None:
 
 
 def write_run(folder: Path, run: Run) -> None:
-    """Write a whole run; it replaces the one that was there.
+    """Write a whole run; an earlier run of the system is replaced.
 
     :raises StorageError: when a file cannot be written.
     """

@@ -1,4 +1,4 @@
-"""The paired bootstrap: how far a mean over these requests may be from the mean over all such requests.
+"""The paired bootstrap: confidence intervals of means over requests, and of differences between systems.
 
 Requests are drawn with replacement, as many as there are, many times (Efron and Tibshirani, An Introduction to the
 Bootstrap, 1993, chapters 13 and 16). Every system is scored on the same draws, so that the difficulty of a request,
@@ -21,14 +21,14 @@ __all__ = ["check", "interval", "p_value", "resampled_means"]
 
 _TAIL = 0.025  # on each side of a 95 % interval
 _DRAWS_AT_ONCE = 1 << 20  # bounds the memory: 8 bytes each, a few times over
-# Means in float32 are this exact; differences closer to 0 count as none.
+# The precision of means in float32; smaller differences count as 0.
 _TIE = 1e-6
 
 
 def check(*, resamples: int, seed: int) -> None:
     """Check the arguments of the bootstrap.
 
-    :raises InvalidArgumentError: when there is no resample, or the seed is negative.
+    :raises InvalidArgumentError: when ``resamples`` is below 1, or the seed is negative.
     """
     if resamples < 1:
         raise InvalidArgumentError(f"there must be at least one resample, not {resamples}", subject="resamples")
@@ -37,11 +37,11 @@ def check(*, resamples: int, seed: int) -> None:
 
 
 def resampled_means(values_QC: NDArray[np.float32], *, resamples: int, seed: int, stratum: str) -> NDArray[np.float32]:
-    """The mean of every column over each draw of the rows.
+    """Return the mean of every column over each draw of the rows.
 
     :param values_QC: float32 [requests, columns]; all columns are averaged over the same draws.
-    :param stratum: name of what is drawn from. With the seed and the number of requests it determines the draws, so
-        that they do not depend on other strata.
+    :param stratum: name of the set of requests. The draws depend only on it, the seed and the number of requests, and
+        not on other strata.
     :returns: float32 [columns, resamples].
     """
     rows, columns = values_QC.shape
@@ -59,16 +59,16 @@ def resampled_means(values_QC: NDArray[np.float32], *, resamples: int, seed: int
 
 
 def interval(means_CB: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The lower and upper ends of the 95 % percentile intervals, float32 [columns] each."""
+    """Return the lower and upper ends of the 95 % percentile intervals, float32 [columns] each."""
     low, high = np.quantile(means_CB, [_TAIL, 1 - _TAIL], axis=1)
     return low.astype(np.float32), high.astype(np.float32)
 
 
 def p_value(differences_CB: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Two-sided p-values of differences, float64 [columns], in (0, 1].
+    """Return two-sided p-values of differences, float64 [columns], in (0, 1].
 
-    Twice the share of draws on the rarer side of 0, draws without a difference counted on both sides, with one added
-    to count and total: the number of draws bounds how small p can be (Davison and Hinkley, 1997, section 4.2).
+    Twice the share of draws on the rarer side of 0. Draws without a difference count on both sides, and one is added
+    to count and total, so the number of draws limits how small p can be (Davison and Hinkley, 1997, section 4.2).
     Systems with the same answers have p = 1.
     """
     resamples = differences_CB.shape[1]

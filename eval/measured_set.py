@@ -1,6 +1,6 @@
-"""A measured set: labelled requests with the runs of all systems, and its form on disk.
+"""A measured set: labelled requests with the runs of all systems, and its file format.
 
-``set.json`` stands beside the runs, so that a report can be made, or two evaluations compared, from the folder alone.
+``set.json`` is in the folder of the runs, so the folder is enough to write a report or to compare two evaluations.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _REMEDY = "Run the evaluation again"
 
 
 def _systems(runs: tuple[Run, ...]) -> list[str]:
-    """What stands for the runs in ``set.json``: the names of their systems."""
+    """Return the names of the systems, which replace the runs in ``set.json``."""
     return [run.system for run in runs]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredSet:
-    """One set of requests with the runs of every system: all that figures are made from.
+    """One set of requests with the runs of every system: the input of all figures.
 
     :param tools: size of the catalogue.
-    :param missing_gold: query id → gold tools that the catalogue does not have (``--allow-missing``). They stay in the
-        gold set, so that such a request can never be complete.
+    :param missing_gold: map from query id to gold tools that the catalogue does not have (``--allow-missing``). They stay
+        in the gold set, so such a request can never be complete.
     :param graph: quality of the tool graph; None when it was not measured.
     """
 
@@ -52,7 +52,7 @@ _SET = TypeAdapter(MeasuredSet)
 
 
 def write_measured(folder: Path, measured: MeasuredSet) -> None:
-    """Write the runs, then the set that names them.
+    """Write the runs, then ``set.json``.
 
     :raises StorageError: when a file cannot be written.
     """
@@ -63,10 +63,10 @@ def write_measured(folder: Path, measured: MeasuredSet) -> None:
 
 
 def read_measured(folder: Path) -> MeasuredSet:
-    """Read what :func:`write_measured` wrote.
+    """Read the files of :func:`write_measured`.
 
     :raises NotFoundError: when the folder has no results.
-    :raises DocumentError: when they are damaged, or a run is not of this set.
+    :raises DocumentError: when they are damaged, or a run belongs to another set.
     """
     path = folder / SET_FILE
     if not path.is_file():
@@ -83,7 +83,7 @@ def read_measured(folder: Path) -> MeasuredSet:
     for run in measured.runs:
         if (run.queries_sha256, run.snapshot_id) != (measured.queries.sha256, measured.snapshot_id):
             raise DocumentError(
-                f"the run of {run.system!r} is of other requests or of another snapshot",
+                f"the run of {run.system!r} belongs to other requests or to another snapshot",
                 subject=str(path),
                 remedy=_REMEDY,
             )

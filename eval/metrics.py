@@ -1,8 +1,8 @@
 """Metrics: the value of one answer, given the gold set of its request.
 
 A measure is a metric at a cutoff, ``CompleteRecall@10``. ``ir_measures`` computes all of them and parses their names.
-A new metric is one entry of :data:`METRICS`: the name of one that ``ir_measures`` has (https://ir-measur.es), or a name
-with a function of one's own. Reports, summaries and the published results then have it.
+A new metric is one entry of :data:`METRICS`: the name of a metric of ``ir_measures`` (https://ir-measur.es), or a name
+with your own function. Reports, summaries and the published results then show it.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def complete_recall(ranks: Sequence[int], gold: int) -> float:
 class Metric:
     """One metric.
 
-    :param by_class: whether reports show it for each class of requests too; all metrics of all classes are too many.
-    :param value: of one answer, from the ranks (from 1, ascending) of the gold tools among its first k and the number
-        of gold tools; None where ``ir_measures`` has the metric.
+    :param by_class: whether reports also show it for each class of requests.
+    :param value: computes the value of one answer from the ranks (from 1, ascending) of the gold tools among its first k
+        and the number of gold tools; None where ``ir_measures`` has the metric.
     """
 
     name: str
@@ -63,7 +63,7 @@ METRICS = (
     Metric(name="RR"),  # reciprocal rank
 )
 
-# The value of an answer depends on this alone: how many gold tools there are, and the ranks of those found, ascending.
+# The value of an answer depends only on the number of gold tools and on the ranks of those found, ascending.
 _Pattern: TypeAlias = tuple[int, tuple[int, ...]]
 
 
@@ -82,22 +82,22 @@ class Scores:
 
 
 def measures_at(cutoffs: Sequence[int]) -> tuple[str, ...]:
-    """The names of all metrics at all cutoffs, metric by metric."""
+    """Return the names of all metrics at all cutoffs, metric by metric."""
     return tuple(f"{metric.name}@{cutoff}" for metric in METRICS for cutoff in cutoffs)
 
 
 def metric_of(measure: str) -> str:
-    """The metric in a measure's name: ``nDCG`` of ``nDCG@10``."""
+    """Return the metric in a measure's name: ``nDCG`` for ``nDCG@10``."""
     return measure.rpartition("@")[0]
 
 
 def cutoff_of(measure: str) -> int:
-    """The cutoff in a measure's name: 10 of ``nDCG@10``."""
+    """Return the cutoff in a measure's name: 10 for ``nDCG@10``."""
     return int(measure.rpartition("@")[2])
 
 
 def gold_ranks(tools: Sequence[str], gold: Sequence[str]) -> tuple[int | None, ...]:
-    """The rank of each gold tool in an answer, from 1; None where it is not in it; in the order of ``gold``."""
+    """Return the rank of each gold tool in an answer, from 1, None if it is not in it; in the order of ``gold``."""
     rank_of: dict[str, int] = {}
     for rank, tool in enumerate(tools, start=1):
         rank_of.setdefault(tool, rank)
@@ -105,20 +105,20 @@ def gold_ranks(tools: Sequence[str], gold: Sequence[str]) -> tuple[int | None, .
 
 
 def share_too_large(queries: Sequence[LabelledQuery], k: int) -> float:
-    """The share of requests with more than ``k`` gold tools: no answer of ``k`` tools can complete them."""
+    """Return the share of requests with more than ``k`` gold tools, which no answer of ``k`` tools can complete."""
     return sum(len(query.tools) > k for query in queries) / len(queries) if queries else 0.0
 
 
 def is_answered(run: Run, query_id: str) -> bool:
-    """Whether the run has an answer to the request; an empty answer is one."""
+    """Whether the run has an answer to the request; an empty answer counts."""
     answer = run.answers.get(query_id)
     return answer is not None and not answer.error
 
 
 def score(run: Run, queries: QuerySet, cutoffs: Sequence[int] = CUTOFFS) -> Scores:
-    """Score a run against the gold sets; a request without an answer scores 0 in every measure, and counts.
+    """Score a run against the gold sets; a request without an answer scores 0 in every measure.
 
-    :raises InvalidArgumentError: when there is no cutoff, or one below 1 or twice.
+    :raises InvalidArgumentError: when there is no cutoff, one below 1, or a repeated one.
     """
     if not cutoffs or min(cutoffs) < 1 or len(set(cutoffs)) < len(cutoffs):
         raise InvalidArgumentError(f"cutoffs are distinct and at least 1, not {list(cutoffs)}", subject="cutoffs")
@@ -136,10 +136,10 @@ def _pattern(run: Run, query: LabelledQuery, depth: int) -> _Pattern:
 
 
 def _values(patterns: Mapping[_Pattern, int], measures: Sequence[str]) -> NDArray[np.float32]:
-    """The measures of each pattern, float32 [patterns, measures].
+    """Return the measures of each pattern, float32 [patterns, measures].
 
-    The library is not given the real ids (it breaks ties by id, and a lone surrogate in one ends the process) but one
-    document for each rank: found gold tools at theirs, with scores that fall strictly.
+    The library does not get the real ids: it breaks ties by id, and a lone surrogate in an id ends the process. It gets one
+    document for each rank, with strictly decreasing scores; the found gold tools are at their ranks.
     """
     from eval.rank_measures import make_evaluator
 

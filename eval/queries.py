@@ -16,8 +16,8 @@ from retrieval.query.request import Request
 
 __all__ = ["LabelledQuery", "QuerySet", "missing_gold", "of_split", "read_queries", "require_gold", "sample_queries"]
 
-_NAMED = 10  # how many faults a message names
-_USUAL_NAME = "queries.jsonl"  # of a file so called, the folder names the set
+_NAMED = 10  # number of errors that a message names
+_USUAL_NAME = "queries.jsonl"  # a set in a file of this name has the name of the folder
 _REQUIRED = {"id": str, "query": str, "tools": list}
 _OPTIONAL = {"class": str, "split": str}
 _KINDS = {str: "a text", list: "a list of texts"}
@@ -31,7 +31,7 @@ class LabelledQuery:
     :param text: the request in plain words.
     :param tools: ids of the tools that it needs, at least one, distinct, in the order given.
     :param request_class: the class of the request, or empty.
-    :param split: ``dev``, ``test`` or another name of a part of its set, or empty.
+    :param split: ``dev``, ``test`` or another part of its set, or empty.
     """
 
     id: str
@@ -46,7 +46,7 @@ class QuerySet:
     """Labelled requests that are measured together.
 
     :param name: the set's name in reports.
-    :param sha256: of the requests' canonical JSON in their order; two runs are comparable only where it is the same.
+    :param sha256: digest of the requests' canonical JSON in their order; runs are comparable only if it is equal.
     """
 
     name: str
@@ -54,54 +54,54 @@ class QuerySet:
     sha256: str
 
 
-class _FaultError(Exception):
-    """Why one row is no labelled request."""
+class _RowError(Exception):
+    """The reason why a row is not a labelled request."""
 
 
 def read_queries(files: Sequence[Path], *, name: str = "", split: str = "") -> QuerySet:
-    """Read labelled requests from JSON Lines, all files as one set in the order given.
+    """Read labelled requests from JSON Lines files as one set, in the given order.
 
-    A row is an object with ``id``, ``query``, ``tools`` (gold ids) and perhaps ``class`` and ``split``; other keys
-    and blank lines are ignored. A tool named twice in a gold set counts once. One row that cannot be used is an error
-    for the whole set, because a mean over the remaining requests would be another figure.
+    A row is an object with ``id``, ``query``, ``tools`` (gold ids) and optionally ``class`` and ``split``; other keys
+    and blank lines are ignored. A repeated tool in a gold set counts once. One invalid row is an error for the whole set,
+    because a mean over the remaining requests would be another figure.
 
-    :param name: of the set; by default the stem of each file, or its folder's name where the file is ``queries.jsonl``.
-    :param split: only rows of this split; all where empty.
-    :raises InvalidArgumentError: when no file is given, or no row is of the split.
-    :raises DocumentError: when a file cannot be read or has no request, or for rows that are no labelled requests:
-        all of them counted, the first ten named with file and line.
+    :param name: name of the set; by default the stem of each file, or the folder's name where the file is ``queries.jsonl``.
+    :param split: read only rows of this split; all rows where empty.
+    :raises InvalidArgumentError: when no file is given, or the split has no row.
+    :raises DocumentError: when a file cannot be read or has no request, or for invalid rows: the message counts them and
+        names the first ten with file and line.
     """
     if not files:
         raise InvalidArgumentError(
             "no file of labelled requests is given", subject="queries", remedy="Name at least one"
         )
     queries: list[LabelledQuery] = []
-    faults: list[tuple[str, str]] = []
+    errors: list[tuple[str, str]] = []
     first_at: dict[str, str] = {}
     for path in files:
         for place, line in _lines(path):
             try:
-                query = _query(line)
-                _once(query.id, place, first_at)
-            except _FaultError as error:
-                faults.append((place, str(error)))
+                query = _parse_row(line)
+                _check_unique(query.id, place, first_at)
+            except _RowError as error:
+                errors.append((place, str(error)))
             else:
                 queries.append(query)
-    if faults:
-        raise _invalid_rows(faults)
+    if errors:
+        raise _invalid_rows(errors)
     return of_split(QuerySet(name=name or _name(files), queries=tuple(queries), sha256=""), split)
 
 
 def of_split(queries: QuerySet, split: str) -> QuerySet:
-    """The requests of one split, in their order, as a set; all of them where ``split`` is empty.
+    """Return the requests of one split, in their order, as a set; all of them where ``split`` is empty.
 
-    :raises InvalidArgumentError: with the names of the splits, when no request is of this one.
+    :raises InvalidArgumentError: when the split has no request; the remedy lists the splits.
     """
     kept = tuple(query for query in queries.queries if split in ("", query.split))
     if not kept:
         known = sorted({query.split for query in queries.queries} - {""})
         raise InvalidArgumentError(
-            f"no request is of the split {split!r}",
+            f"no request has the split {split!r}",
             subject="split",
             remedy=f"There are: {', '.join(known)}" if known else "The rows have no split",
         )
@@ -109,7 +109,7 @@ def of_split(queries: QuerySet, split: str) -> QuerySet:
 
 
 def missing_gold(queries: QuerySet, known: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Query id → its gold tools that are not among the ``known`` ids; only requests that miss any."""
+    """Return a map from query id to its gold tools that are not in ``known``; only requests with such tools."""
     ids = known if isinstance(known, (set, frozenset, Mapping)) else frozenset(known)
     missing = {query.id: tuple(tool for tool in query.tools if tool not in ids) for query in queries.queries}
     return {query_id: tools for query_id, tools in missing.items() if tools}
@@ -119,7 +119,7 @@ def require_gold(queries: QuerySet, missing: Mapping[str, Sequence[str]]) -> Non
     """Raise an error for requests whose gold tools the catalogue does not have.
 
     :param missing: the result of :func:`missing_gold`.
-    :raises InvalidArgumentError: when there are any: all counted, the first ten named.
+    :raises InvalidArgumentError: when there are any; the message counts them and names the first ten.
     """
     if not missing:
         return
@@ -135,9 +135,9 @@ def require_gold(queries: QuerySet, missing: Mapping[str, Sequence[str]]) -> Non
 
 
 def sample_queries(queries: QuerySet, limit: int) -> QuerySet:
-    """At most ``limit`` of the requests, in their order, as a set; chosen by the hash of their ids.
+    """Return at most ``limit`` of the requests, in their order, as a set; chosen by the hash of their ids.
 
-    The choice is the same on every machine and depends on no class and no system.
+    The sample is the same on every machine. It does not depend on classes or systems.
 
     :raises InvalidArgumentError: when the limit is below 1.
     """
@@ -153,7 +153,7 @@ def _hash(text: str) -> str:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Each line that is not blank, with its place ``file:line``."""
+    """Yield each line that is not blank, with its position ``file:line``."""
     try:
         lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
     except OSError as error:
@@ -163,31 +163,31 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
     written = [(f"{path}:{number}", line) for number, line in enumerate(lines, start=1) if line.strip()]
     if not written:
         raise DocumentError(
-            "there is no request in this file", subject=str(path), remedy="Give it one JSON row a request"
+            "there is no request in this file", subject=str(path), remedy="Write one JSON row for each request"
         )
     yield from written
 
 
-def _query(line: bytes) -> LabelledQuery:
+def _parse_row(line: bytes) -> LabelledQuery:
     try:
         row = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise _FaultError("it is not UTF-8") from error
+        raise _RowError("it is not UTF-8") from error
     except RecursionError as error:
-        raise _FaultError("it is nested too deeply") from error
+        raise _RowError("it is nested too deeply") from error
     except ValueError as error:
-        raise _FaultError(f"it is not JSON ({error})") from error
+        raise _RowError(f"it is not JSON ({error})") from error
     if not isinstance(row, dict):
-        raise _FaultError("it is not a JSON object")
+        raise _RowError("it is not a JSON object")
     _check_types(row)
     if not row["id"]:
-        raise _FaultError("'id' is empty")
+        raise _RowError("'id' is empty")
     if not row["tools"]:
-        raise _FaultError("'tools' is empty: a request needs at least one gold tool")
+        raise _RowError("'tools' is empty: a request needs at least one gold tool")
     try:
         Request(query=row["query"])
     except InvalidArgumentError as error:
-        raise _FaultError(error.problem) from error
+        raise _RowError(error.problem) from error
     return LabelledQuery(
         id=row["id"],
         text=row["query"],
@@ -200,39 +200,39 @@ def _query(line: bytes) -> LabelledQuery:
 def _check_types(row: Mapping[str, Any]) -> None:
     lacking = [key for key in _REQUIRED if key not in row]
     if lacking:
-        raise _FaultError(f"it lacks {', '.join(map(repr, lacking))}")
+        raise _RowError(f"it has no {', '.join(map(repr, lacking))}")
     for key, kind in (_REQUIRED | _OPTIONAL).items():
         value = row.get(key)
         if key in _OPTIONAL and value is None:
             continue
         texts: list[Any] = value if kind is list and isinstance(value, list) else [value]
         if not isinstance(value, kind) or not all(isinstance(text, str) for text in texts):
-            raise _FaultError(f"{key!r} must be {_KINDS[kind]}")
+            raise _RowError(f"{key!r} must be {_KINDS[kind]}")
         if key == "tools" and not all(texts):
-            raise _FaultError("'tools' has an empty id")
-        if key != "query" and any(_half_character(text) for text in texts):
-            raise _FaultError(f"{key!r} is not valid Unicode")
+            raise _RowError("'tools' has an empty id")
+        if key != "query" and any(_has_surrogate(text) for text in texts):
+            raise _RowError(f"{key!r} is not valid Unicode")
 
 
-def _half_character(text: str) -> bool:
+def _has_surrogate(text: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _once(query_id: str, place: str, first_at: dict[str, str]) -> None:
+def _check_unique(query_id: str, place: str, first_at: dict[str, str]) -> None:
     if query_id in first_at:
-        raise _FaultError(f"the id {query_id!r} was given already at {first_at[query_id]}")
+        raise _RowError(f"the id {query_id!r} was already used at {first_at[query_id]}")
     first_at[query_id] = place
 
 
-def _invalid_rows(faults: Sequence[tuple[str, str]]) -> DocumentError:
+def _invalid_rows(errors: Sequence[tuple[str, str]]) -> DocumentError:
     remedy = "Correct or remove these rows"
-    if len(faults) == 1:
-        place, fault = faults[0]
-        return DocumentError(fault, subject=place, remedy="Correct or remove this row")
-    files = dict.fromkeys(place.rpartition(":")[0] for place, _ in faults)
-    named = _listed([f"{place}: {fault}" for place, fault in faults])
+    if len(errors) == 1:
+        place, problem = errors[0]
+        return DocumentError(problem, subject=place, remedy="Correct or remove this row")
+    files = dict.fromkeys(place.rpartition(":")[0] for place, _ in errors)
+    named = _listed([f"{place}: {problem}" for place, problem in errors])
     return DocumentError(
-        f"{len(faults):,} rows are no labelled requests: {named}", subject=", ".join(files), remedy=remedy
+        f"{len(errors):,} rows are not labelled requests: {named}", subject=", ".join(files), remedy=remedy
     )
 
 

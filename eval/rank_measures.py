@@ -1,4 +1,4 @@
-"""The metrics of our own as measures of ``ir_measures``, which computes them from here on and parses their names.
+"""Register the metrics of egotools in ``ir_measures``, which then computes them and parses their names.
 
 ``ir_measures`` itself can define measures at run time, but only with pandas.
 """
@@ -15,15 +15,15 @@ from eval.metrics import METRICS
 
 __all__ = ["make_evaluator"]
 
-_library: Any = ir_measures  # half of it has no types
+_library: Any = ir_measures  # parts of it have no types
 RankValue = Callable[[Sequence[int], int], float]
 
 
 def make_evaluator(names: Sequence[str], judged: Mapping[str, Mapping[str, int]]) -> Any:
-    """The evaluator of ``ir_measures`` for these measures.
+    """Return the evaluator of ``ir_measures`` for these measures.
 
-    :param names: such as ``CompleteRecall@10``.
-    :param judged: query id → document → relevance; relevant is what is above 0.
+    :param names: names such as ``CompleteRecall@10``.
+    :param judged: map from query id to document to relevance; a document with a value above 0 is relevant.
     """
     return _library.evaluator([_library.parse_measure(name) for name in names], judged)
 

@@ -1,4 +1,4 @@
-"""The rules of the regression gate: a candidate must not be below a baseline on any set, nor without a gain on average.
+"""The rules of the regression gate: a candidate must not lose on any set, and must gain on average.
 
 Both rules use the paired bootstrap intervals of a summary, whose baseline is the system to compare with.
 """
@@ -20,7 +20,7 @@ _DECISIVE = GATE_MEASURES[-1]  # at the default k; its whole interval must be ab
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """A set and a measure in which the candidate is below the baseline, its whole interval with it.
+    """A set and a measure in which the whole interval of the difference is below 0.
 
     :param difference: candidate minus baseline, and the upper end ``high`` of its paired 95 % interval; both below 0.
     """
@@ -36,9 +36,9 @@ class Loss:
 
 
 def losses(summary: Summary, candidate: str, *, measures: Sequence[str] = GATE_MEASURES) -> list[Loss]:
-    """The sets on which the candidate is below the summary's baseline beyond the interval.
+    """Return the sets and measures in which the candidate is significantly below the summary's baseline.
 
-    :raises InvalidArgumentError: when a set has no such figure: a gate that measures nothing must not pass.
+    :raises InvalidArgumentError: when a set has no such figure: without figures the gate must not pass.
     """
     figures = Figures(summary)
     scopes = [figures.requests(name) for name in summary.sets]
@@ -57,10 +57,10 @@ def losses(summary: Summary, candidate: str, *, measures: Sequence[str] = GATE_M
 
 
 def missing_gains(summary: Summary, candidate: str) -> list[str]:
-    """Why the candidate is no gain over the summary's baseline, averaged over its sets; empty where it is one.
+    """Return the reasons why the candidate has no gain over the baseline, averaged over the sets; empty for a gain.
 
-    It is a gain when the mean over the sets is above 0 at every cutoff, and at ten tools with its whole interval. A
-    system that answers like the baseline has a difference of 0, and is none.
+    There is a gain when the mean difference over the sets is above 0 at every cutoff, and its whole interval at ten tools.
+    A system with the same answers as the baseline has a difference of 0, which is no gain.
 
     :raises InvalidArgumentError: when there is no such figure.
     """
@@ -75,7 +75,7 @@ def missing_gains(summary: Summary, candidate: str) -> list[str]:
 
 
 def _figures(figures: Figures, scope: Scope, candidate: str, measures: Sequence[str]) -> Iterator[tuple[str, Figure]]:
-    """The candidate's figure of each measure."""
+    """Yield the candidate's figure for each measure."""
     for measure in measures:
         figure = figures.get(scope, candidate, measure)
         if figure is None or figure.difference is None:

@@ -1,4 +1,4 @@
-"""Groups of requests that a figure is the mean of: a class, a set, all sets; with the draws of the bootstrap."""
+"""Groups of requests over which figures are averaged: a class, a set, all sets; with the draws of the bootstrap."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ Scored: TypeAlias = tuple[QuerySet, Mapping[str, Scores]]
 class Group:
     """Requests, or sets of them, with the mean of every system and measure.
 
-    :param scope: as in :class:`eval.summary.Figure`; so ``name`` (``group`` there) and ``set_name``.
-    :param queries: how many requests.
-    :param too_large: share of requests with more gold tools than the measure's cutoff, for each measure.
-    :param values_SM: float64 [systems, measures].
-    :param draws_SMB: the same over each draw, float32 [systems, measures, resamples].
+    :param scope: as in :class:`eval.summary.Figure`; likewise ``name`` (``group`` there) and ``set_name``.
+    :param queries: number of requests.
+    :param too_large: for each measure, the share of requests with more gold tools than its cutoff.
+    :param values_SM: means, float64 [systems, measures].
+    :param draws_SMB: means over each draw, float32 [systems, measures, resamples].
     """
 
     scope: str
@@ -44,7 +44,7 @@ class Group:
 
 
 def classes(queries: QuerySet) -> dict[str, int]:
-    """Class → number of its requests, in the order of first appearance; requests without a class are left out."""
+    """Return a map from class to number of requests, in the order of first appearance, without unclassified requests."""
     counts: dict[str, int] = {}
     for query in queries.queries:
         if query.request_class:
@@ -53,9 +53,9 @@ def classes(queries: QuerySet) -> dict[str, int]:
 
 
 def groups(sets: Sequence[Scored], *, resamples: int, seed: int) -> Iterator[Group]:
-    """Each set and its classes, then the averages over the sets of the systems that ran on all of them.
+    """Yield each set and its classes, then the averages over all sets, for the systems that ran on all of them.
 
-    Draws are within a set, so those of the averages are stratified by set.
+    Draws are within a set, so the draws of the averages are stratified by set.
     """
     everywhere = [name for name in sets[0][1] if all(name in scores for _, scores in sets)]
     total = sum(len(queries.queries) for queries, _ in sets)
@@ -68,8 +68,8 @@ def groups(sets: Sequence[Scored], *, resamples: int, seed: int) -> Iterator[Gro
         yield whole
         if everywhere:
             chosen = _of_systems(whole, everywhere)
-            macro = _plus(macro, chosen, scope="macro", weight=1 / len(sets))
-            micro = _plus(micro, chosen, scope="micro", weight=whole.queries / total)
+            macro = _add_weighted(macro, chosen, scope="macro", weight=1 / len(sets))
+            micro = _add_weighted(micro, chosen, scope="micro", weight=whole.queries / total)
             del chosen
         del whole
         for request_class in classes(queries):
@@ -116,8 +116,8 @@ def _of_systems(group: Group, systems: Sequence[str]) -> Group:
     return replace(group, systems=tuple(systems), values_SM=group.values_SM[chosen], draws_SMB=group.draws_SMB[chosen])
 
 
-def _plus(mean: Group | None, group: Group, *, scope: str, weight: float) -> Group:
-    """The weighted mean of the sets so far, with one more; the draws are added in place."""
+def _add_weighted(mean: Group | None, group: Group, *, scope: str, weight: float) -> Group:
+    """Add one set to a weighted mean; the draws are added in place."""
     if mean is None:
         mean = replace(
             group,

@@ -1,7 +1,7 @@
-"""Running one system on one set of requests. Answers are written one by one, so that an interrupted run resumes.
+"""Run one system on one set of requests. Answers are written one by one, so an interrupted run can resume.
 
-The deadline is soft: the system gets the time that it has and must stop by itself; a later answer is no answer. A
-system that can hang for ever is measured in a process of its own (a gRPC endpoint).
+The deadline is soft: the system gets the time limit and must stop by itself; a later answer counts as no answer. A
+system that may hang must run in its own process (a gRPC endpoint).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from ontology.progress import Progress, no_progress
 __all__ = ["Answer", "Run", "keep_resources", "read_run", "read_runs", "run_system"]
 
 _log = logging.getLogger(__name__)
-_FAILURES_IN_A_ROW = 3  # so many requests at which the system itself failed end its run
+_MAX_FAILURES = 3  # consecutive failures of the system itself, after which its run ends
 _UNAVAILABLE = (ModelError, NotReadyError)
 
 
@@ -58,21 +58,21 @@ def run_system(
     resources: Mapping[str, float] | None = None,
     known: Collection[str] | None = None,
 ) -> Run:
-    """Ask a system every request that is not answered yet, one after the other.
+    """Send every request without an answer to a system, one after the other.
 
     An earlier run in the folder is resumed when system, configuration, snapshot, requests and ``k`` are the same, and
-    replaced when any of them differs. A request that ended with an error is asked again. The first request is asked
-    once more before, without being counted, so that indexes made at the first use are not part of its latency; the
-    time is kept as ``warm_up_s``.
+    replaced when any of them differs. A request that ended with an error is sent again. The first request is also sent
+    as a warm-up that does not count, so that indexes built at first use are not part of its latency; its time is stored
+    as ``warm_up_s``.
 
     :param folder: the folder of results; files as in :mod:`eval.answers`.
-    :param k: how many tools an answer may hold; an answer with more, with duplicates or with ids that are not in
-        ``known`` is an error, not a score.
-    :param timeout_s: seconds a request; an answer that came later is an error.
-    :param progress: called with the system's name, requests done and requests in all.
-    :param resources: cost of the system so far, kept with the run.
-    :param known: the tool ids of the catalogue; not checked where left out.
-    :returns: the run; ``failure`` is the reason when the system failed three requests in a row. Running again resumes.
+    :param k: maximum number of tools in an answer; an answer with more tools, with duplicates or with ids that are not in
+        ``known`` is an error.
+    :param timeout_s: seconds for each request; a later answer is an error.
+    :param progress: called with the system's name, the number of requests done and the number of all requests.
+    :param resources: cost of the system so far, stored with the run.
+    :param known: the tool ids of the catalogue; None skips the check.
+    :returns: the run; ``failure`` is the reason when the system failed at three consecutive requests; run again to resume.
     :raises StorageError: when a file cannot be written, or another process writes there.
     """
     fresh = Run(
@@ -91,7 +91,7 @@ def run_system(
 
 
 def keep_resources(folder: Path, run: Run, resources: Mapping[str, float]) -> Run:
-    """The run with further costs of its system, on disk too."""
+    """Return the run with further costs of its system, and write them to its header."""
     run = replace(run, resources={**run.resources, **resources})
     write_header(run_files(folder, run.system)[0], run)
     return run
@@ -112,25 +112,25 @@ def _run(client: _MeasuredSystem, queries: QuerySet, fresh: Run, files: tuple[Pa
     in_a_row = 0
     with open(rows, "a", encoding="utf-8") as file:
         for query in left:
-            asked = client.ask(query.id, query.text)
-            answer = answers[query.id] = asked.answer
+            result = client.ask(query.id, query.text)
+            answer = answers[query.id] = result.answer
             file.write(answer_line(answer))
-            file.flush()  # before the next request is asked: a process that is killed loses nothing
+            file.flush()  # before the next request is sent, so that a killed process loses no answer
             done += 1
             progress(run.system, done, len(queries.queries))
-            in_a_row = in_a_row + 1 if asked.system_failed else 0
-            if in_a_row == _FAILURES_IN_A_ROW:
+            in_a_row = in_a_row + 1 if result.system_failed else 0
+            if in_a_row == _MAX_FAILURES:
                 break
-    no_answer = all(answer.error for answer in answers.values())  # however few the requests are
-    failed = in_a_row == _FAILURES_IN_A_ROW or (in_a_row > 0 and no_answer)
+    no_answer = all(answer.error for answer in answers.values())  # also for fewer than three requests
+    failed = in_a_row == _MAX_FAILURES or (in_a_row > 0 and no_answer)
     run = replace(run, answers=answers, failure=answer.error if failed else "")
     write_header(header, run)
     return run
 
 
 def _resume(fresh: Run, header: Path, rows: Path) -> Run:
-    """The earlier run without its damaged lines, where it is of the same; else a fresh run, and the old one is
-    deleted.
+    """Return the earlier run without its damaged lines if its identity is the same; else delete it and return a new
+    run.
     """
     try:
         old = read_header(header) if header.exists() else None
@@ -140,13 +140,13 @@ def _resume(fresh: Run, header: Path, rows: Path) -> Run:
     if old is not None and _identity(old) == _identity(fresh):
         answers, damaged = read_answers(rows)
         if damaged:
-            _log.warning("%s: %d damaged lines are dropped, and their requests asked again", rows, len(damaged))
+            _log.warning("%s: %d damaged lines are dropped, and their requests sent again", rows, len(damaged))
             write_file(rows, "".join(map(answer_line, answers)))
         return replace(old, answers={answer.query_id: answer for answer in answers})
     if old is not None:
         differs = [name for name, value in _identity(old).items() if value != _identity(fresh)[name]]
         _log.warning("%s: the old run differs in %s and is replaced", fresh.system, ", ".join(differs))
-    # The answers are deleted first: after an interruption no answers may stand beside the header of another run.
+    # The answers are deleted first, so that after an interruption they are never combined with another run's header.
     rows.unlink(missing_ok=True)
     write_header(header, fresh)
     return fresh
@@ -162,8 +162,8 @@ def _identity(run: Run) -> dict[str, object]:
     }
 
 
-class _Asked(NamedTuple):
-    """An answer, and whether the system itself failed, not this request alone."""
+class _Result(NamedTuple):
+    """An answer, and whether the system itself failed, not only this request."""
 
     answer: Answer
     system_failed: bool
@@ -171,7 +171,7 @@ class _Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MeasuredSystem:
-    """A system, asked under the rules of measuring."""
+    """A system whose answers are timed and checked."""
 
     system: System
     k: int
@@ -179,33 +179,33 @@ class _MeasuredSystem:
     known: frozenset[str] | None
 
     def warm_up(self, text: str) -> float:
-        """Ask without counting; returns seconds. An error here comes again where it counts."""
+        """Send a request that does not count; return the seconds. An error is ignored here: the measured request repeats it."""
         started = time.perf_counter()
         with contextlib.suppress(Exception):
             self.system.ask(text, k=self.k, timeout_s=self.timeout_s)
         return round(time.perf_counter() - started, 3)
 
-    def ask(self, query_id: str, text: str) -> _Asked:
-        """One answer."""
+    def ask(self, query_id: str, text: str) -> _Result:
+        """Send one request and check its answer."""
         started = time.perf_counter()
         try:
             ranked = self.system.ask(text, k=self.k, timeout_s=self.timeout_s)
             spent_s = time.perf_counter() - started
             self._check(ranked, spent_s)
-        except Exception as error:  # any error of a system is its result; the other systems go on
+        except Exception as error:  # any error of a system is a result; the other systems are still measured
             spent = {"total": round((time.perf_counter() - started) * 1e3, 3)}
             failed = isinstance(error, _UNAVAILABLE) or not isinstance(error, EgotoolsError)
-            return _Asked(Answer(query_id=query_id, tools=(), ms=spent, error=_text(error)), failed)
+            return _Result(Answer(query_id=query_id, tools=(), ms=spent, error=_text(error)), failed)
         ms = {stage: round(spent, 3) for stage, spent in {"total": spent_s * 1e3, **ranked.ms}.items()}
         answer = Answer(query_id=query_id, tools=tuple(ranked.tools), ms=ms, fallbacks=tuple(ranked.fallbacks))
-        return _Asked(answer, False)
+        return _Result(answer, False)
 
     def _check(self, ranked: Ranked, spent_s: float) -> None:
         if spent_s > self.timeout_s:
             raise DeadlineError(f"the answer took {spent_s:.3f} s", subject=f"{self.timeout_s:g} s")
         tools = ranked.tools
         if len(tools) > self.k:
-            raise InvalidArgumentError(f"the answer has {len(tools)} tools where {self.k} were asked for")
+            raise InvalidArgumentError(f"the answer has {len(tools)} tools; at most {self.k} were requested")
         repeated = sorted({tool for tool in tools if tools.count(tool) > 1})
         if repeated:
             raise InvalidArgumentError("the answer has a tool twice", subject=repeated[0])

@@ -1,4 +1,4 @@
-"""Figures: every measure of every system on every group of requests, with its interval."""
+"""The figures: every measure of every system on every group of requests, with its interval."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DIGITS = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One number of a report, with its uncertainty and what it is the mean of.
+    """One number of a report, with its interval and its group of requests.
 
     :param scope: ``class`` (one class of one set), ``set`` (micro-average of one set), ``macro`` (mean over the sets)
         or ``micro`` (all requests of all sets).
@@ -34,9 +34,9 @@ class Figure:
         parses.
     :param value: mean in [0, 1].
     :param low: lower end of the 95 % bootstrap interval; ``high`` the upper.
-    :param queries: how many requests it is the mean of.
+    :param queries: number of requests in the mean.
     :param too_large: share of them with more gold tools than the cutoff, which no system can complete.
-    :param set_name: the set of a class or set figure; empty at the scopes over all sets.
+    :param set_name: the set of a class or set figure; empty for the scopes over all sets.
     :param difference: value minus the baseline's, with its paired interval ``difference_low`` to ``difference_high``
         and two-sided p-value ``p``; None for the baseline itself.
     """
@@ -59,12 +59,12 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemFacts:
-    """The cost of a system on one set, and how it answered.
+    """The cost of a system on one set, and the numbers of its answers.
 
     :param unanswered: requests without an answer; each scores 0.
-    :param fallbacks: answers for which the system left something out.
-    :param stages_ms: stage → (p50, p95) in milliseconds over the answered requests, ``total`` included.
-    :param resources: as in :class:`eval.answers.Run`; so ``failure``.
+    :param fallbacks: number of answers in which the system left something out.
+    :param stages_ms: map from stage to (p50, p95) in milliseconds over the answered requests, ``total`` included.
+    :param resources: as in :class:`eval.answers.Run`; likewise ``failure``.
     """
 
     set_name: str
@@ -84,8 +84,8 @@ class SetFacts:
     """One set of requests.
 
     :param tools: size of the catalogue.
-    :param queries: number of requests; ``missing_gold``: of those with gold tools that the catalogue does not have.
-    :param classes: class → number of requests.
+    :param queries: number of requests; ``missing_gold`` of them have gold tools that the catalogue does not have.
+    :param classes: map from class to number of requests.
     """
 
     tools: int
@@ -101,9 +101,9 @@ class Summary:
     """All figures of one evaluation over one or more sets.
 
     :param systems: names in the order of the tables.
-    :param sets: by name.
-    :param baseline: the system that differences are against.
-    :param resamples: of the bootstrap, and its ``seed``.
+    :param sets: the facts of each set, by its name.
+    :param baseline: the system that all others are compared with.
+    :param resamples: number of bootstrap resamples; ``seed`` is their seed.
     """
 
     systems: tuple[str, ...]
@@ -127,17 +127,17 @@ def summarise(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Summary:
-    """Every figure of the evaluation, rounded to six digits.
+    """Compute every figure of the evaluation, rounded to six digits.
 
-    Sets and both averages over them have all measures; classes have the metrics that are ``by_class``. Requests
-    without a class are in no class figure. All draws are within a set (or class), so the intervals of the averages
-    are those of the requests, the sets being given. A system that did not run on every set has no average, because
-    one over fewer sets is comparable with nothing. Where the baseline did not run there are no differences.
+    Sets and both averages over them have all measures; classes have the metrics with ``by_class``. Requests without a
+    class are in no class figure. All draws are within a set (or class), so the intervals of the averages show the
+    variation of requests within these sets. A system that did not run on every set has no average, because an average over
+    fewer sets is not comparable. Where the baseline did not run, there are no differences.
 
     :param resamples: draws of the bootstrap; p-values cannot be below ``2 / (resamples + 1)``.
     :raises InvalidArgumentError: when there is nothing to measure, the baseline ran on no set, a set or a system of a
-        set is there twice, a run is of other requests or of another snapshot than its set, or has fewer tools than a
-        cutoff.
+        set occurs twice, a run belongs to other requests or to another snapshot than its set, or has fewer tools than
+        a cutoff.
     """
     check(resamples=resamples, seed=seed)
     _check_sets(sets, baseline)
@@ -175,7 +175,7 @@ def _check_sets(sets: Sequence[MeasuredSet], baseline: str) -> None:
     known = dict.fromkeys(run.system for measured in sets for run in measured.runs)
     if baseline not in known:
         raise InvalidArgumentError(
-            "the baseline was run on no set", subject=baseline, remedy=f"Measured are: {', '.join(known) or 'none'}"
+            "the baseline ran on no set", subject=baseline, remedy=f"Measured are: {', '.join(known) or 'none'}"
         )
 
 
@@ -183,10 +183,10 @@ def _check_run(run: Run, measured: MeasuredSet, depth: int) -> None:
     subject = f"{run.system} on {measured.queries.name}"
     again = "Run it again into an empty folder"
     if run.queries_sha256 != measured.queries.sha256:
-        raise InvalidArgumentError("the run answers other requests than the set has", subject=subject, remedy=again)
+        raise InvalidArgumentError("the run belongs to other requests than the set", subject=subject, remedy=again)
     if run.snapshot_id != measured.snapshot_id:
         raise InvalidArgumentError(
-            f"the run is of snapshot {run.snapshot_id!r}, the set of {measured.snapshot_id!r}",
+            f"the run belongs to snapshot {run.snapshot_id!r}, the set to {measured.snapshot_id!r}",
             subject=subject,
             remedy=again,
         )
@@ -241,7 +241,7 @@ def _percentile(values: Sequence[float], share: int) -> float:
 
 
 def _figures(group: Group, baseline: str) -> Iterator[Figure]:
-    """One figure for each system and measure of the group."""
+    """Yield one figure for each system and measure of the group."""
     base = group.systems.index(baseline) if baseline in group.systems else None
     for at, system in enumerate(group.systems):
         low_M, high_M = interval(group.draws_SMB[at])
@@ -265,7 +265,7 @@ def _figures(group: Group, baseline: str) -> Iterator[Figure]:
 
 
 def _differences(group: Group, at: int, base: int) -> list[dict[str, float]]:
-    """For each measure the fields of a figure that are about the difference to the baseline."""
+    """Return for each measure the fields of a figure about the difference to the baseline."""
     draws_MB = group.draws_SMB[at] - group.draws_SMB[base]
     columns = (group.values_SM[at] - group.values_SM[base], *interval(draws_MB), p_value(draws_MB))
     names = ("difference", "difference_low", "difference_high", "p")
@@ -277,27 +277,27 @@ def _rounded(value: float) -> float:
 
 
 def summary_to_json(summary: Summary) -> dict[str, Any]:
-    """The summary as JSON values; its many figures are rows under one list of columns."""
+    """Return the summary as JSON values; the figures are rows with one common list of columns."""
     value = _SUMMARY.dump_python(summary, mode="json")
     figures = [[figure[column] for column in _COLUMNS] for figure in value.pop("figures")]
     return {"format": _FORMAT, **value, "figure_columns": list(_COLUMNS), "figures": figures}
 
 
 def summary_from_json(value: Any) -> Summary:
-    """The summary that :func:`summary_to_json` wrote.
+    """Read a summary from the JSON values of :func:`summary_to_json`.
 
-    :raises DocumentError: when it is none.
+    :raises DocumentError: when the value is not a summary.
     """
     if not isinstance(value, dict) or value.get("format") != _FORMAT:
         raise DocumentError(
-            f"this is not a summary of the form {_FORMAT}",
+            f"this is not a summary of the format {_FORMAT}",
             subject="summary",
-            remedy="Make the report again with this version of egotools",
+            remedy="Write the report again with this version of egotools",
         )
     try:
         figures = [dict(zip(value["figure_columns"], row, strict=True)) for row in value["figures"]]
         return _SUMMARY.validate_python({**value, "figures": figures})
     except (KeyError, TypeError, ValueError) as error:
         raise DocumentError(
-            f"the summary is damaged ({error!r})", subject="summary", remedy="Make the report again"
+            f"the summary is damaged ({error!r})", subject="summary", remedy="Write the report again"
         ) from error

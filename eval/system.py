@@ -1,4 +1,4 @@
-"""The seam ``System``: anything that answers a request with ranked tools, and can be measured."""
+"""The interface ``System``: anything that ranks tools for a request and can be measured."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Ranked:
     """One answer.
 
     :param tools: tool ids, best first, distinct.
-    :param ms: stage → milliseconds; always has ``total``.
-    :param fallbacks: what the system left out, and why.
+    :param ms: map from stage to milliseconds; always has ``total``.
+    :param fallbacks: parts that the system left out, and why.
     """
 
     tools: tuple[str, ...]
@@ -32,12 +32,12 @@ class System(Protocol):
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """Everything that its answers depend on beside the request, JSON values; every figure keeps its hash."""
+        """Everything that its answers depend on in addition to the request, as JSON values; its hash is stored with results."""
 
     def ask(self, query: str, *, k: int, timeout_s: float) -> Ranked:
-        """The best ``k`` tools for a request.
+        """Return the best ``k`` tools for a request.
 
-        :raises DeadlineError: when it took longer than ``timeout_s``; the next request may be asked.
+        :raises DeadlineError: when it took longer than ``timeout_s``; the next request may be sent.
         :raises EgotoolsError: when this request cannot be answered. ModelError and NotReadyError mean that the system
             is unavailable.
         """

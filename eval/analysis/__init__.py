@@ -1,6 +1,6 @@
-"""Analysis of an evaluation: two evaluations or two systems compared (wins and losses), and failures with their causes.
+"""Analysis of an evaluation: win/loss analysis of two evaluations or two systems, and failures with their causes.
 
-All of it works on the stored answers of measured sets. For failures, presets are asked again for their reasons.
+All functions work on the stored answers of measured sets. For failures, presets run again to get their reasons.
 """
 
 from eval.analysis.compare import Comparison, compare, compare_systems, comparison_to_json

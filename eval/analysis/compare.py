@@ -1,7 +1,7 @@
-"""Two evaluations compared: what each system gained and lost, request by request, and whether that is more than chance.
+"""Comparison of two evaluations: the requests that each system gained and lost, with a significance test.
 
-Only what both measured is paired: a system by its name, a request by id, text and gold set. What else differs
-(snapshot, requests, configurations) is part of the result.
+Only results of both evaluations are paired: a system by its name, a request by id, text and gold set. Other differences
+(snapshot, requests, configurations) are part of the result.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ChangedRequest:
     """A request that one of two runs completes at k and the other does not.
 
     :param before: rank, from 1, of each tool of ``query.tools`` in the first run, None where it is not in the answer;
-        ``after`` in the second.
+        ``after`` likewise in the second run.
     """
 
     query: LabelledQuery
@@ -66,7 +66,7 @@ _Changed = Annotated[ChangedRequest, PlainSerializer(_to_json)]
 class Point:
     """CompleteRecall of one system at one k, before and after, over the requests that both measured.
 
-    :param before: in [0, 1]; so ``after``.
+    :param before: in [0, 1]; likewise ``after``.
     :param low: lower end of the paired 95 % interval of ``after - before``; ``high`` the upper; ``p`` two-sided.
     :param gained: requests that are complete only after; ``lost``: only before.
     """
@@ -107,10 +107,10 @@ class SystemComparison:
 class SetComparison:
     """One set of requests in both evaluations.
 
-    :param names: of the set, before and after; so ``snapshots`` and ``queries_sha256``.
-    :param paired: ids of the requests that are the same in both; figures are over these alone.
+    :param names: name of the set, before and after; likewise ``snapshots`` and ``queries_sha256``.
+    :param paired: ids of the requests that are the same in both; figures are over these requests only.
     :param only_before: ids of requests that only the first has, ``only_after`` only the second.
-    :param altered: ids that both have with another text or another gold set.
+    :param altered: ids in both evaluations whose text or gold set differs.
     :param systems_only_before: systems that only the first measured, ``systems_only_after`` only the second.
     :param too_deep: cutoffs left out, because the answers of one evaluation do not reach them.
     """
@@ -132,7 +132,7 @@ class SetComparison:
 class Comparison:
     """Two evaluations.
 
-    :param sets: those that both measured; ``sets_only_before`` and ``sets_only_after`` name the others.
+    :param sets: the sets in both; ``sets_only_before`` and ``sets_only_after`` name the others.
     """
 
     sets: tuple[SetComparison, ...]
@@ -153,7 +153,7 @@ def compare(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
-    """Compare two evaluations set by set, paired by name; where each has one set, the names do not matter.
+    """Compare two evaluations set by set, paired by name; if each has only one set, the names may differ.
 
     :raises InvalidArgumentError: when they have no set, no request, no system or no cutoff in common.
     """
@@ -176,20 +176,20 @@ def compare(
 
 
 def compare_systems(measured: MeasuredSet, first: str, second: str, *, seed: int = 0) -> Comparison:
-    """Win/loss analysis of two systems of one evaluation: ``gained`` are the requests that only the second completes.
+    """Compare two systems of one evaluation (win/loss analysis); ``gained`` are the requests that only the second completes.
 
     :raises InvalidArgumentError: when one of them was not measured.
     """
 
-    def alone(system: str) -> MeasuredSet:
+    def only(system: str) -> MeasuredSet:
         runs = (replace(run, system=f"{first} → {second}") for run in measured.runs if run.system == system)
         return replace(measured, runs=tuple(runs))
 
-    return compare([alone(first)], [alone(second)], seed=seed)
+    return compare([only(first)], [only(second)], seed=seed)
 
 
 def comparison_to_json(comparison: Comparison) -> dict[str, Any]:
-    """The comparison as JSON values, differences included."""
+    """Return the comparison as JSON values, with the differences."""
     value: dict[str, Any] = _COMPARISON.dump_python(comparison, mode="json")
     return value
 
@@ -257,7 +257,7 @@ def _system(
     cutoffs: Sequence[int],
     draw: Callable[[NDArray[np.float32]], NDArray[np.float32]],
 ) -> SystemComparison:
-    """:param draw: from values [requests, cutoffs] to means over each draw, [cutoffs, resamples]."""
+    """:param draw: maps values [requests, cutoffs] to their means over each draw, [cutoffs, resamples]."""
     requests = [ChangedRequest(query=one, before=ranks_of(before, one), after=ranks_of(after, one)) for one in queries]
     first_QC = _complete([one.before for one in requests], cutoffs)
     second_QC = _complete([one.after for one in requests], cutoffs)

@@ -1,7 +1,7 @@
-"""Failure analysis: for a request that was not completed, what is missing, and the most basic cause.
+"""Failure analysis: the missing tools of an incomplete request, and the most basic cause.
 
-A failure is counted under the first of :data:`CAUSES` that holds: a tool that is no candidate cannot be ranked,
-whatever the ranking.
+A failure counts under the first of :data:`CAUSES` that applies. For example, a tool that is not a candidate cannot be
+ranked, so the ranking is not the cause.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ _DUPLICATE = "near-duplicate ranked above it"
 _TOO_LOW = "a candidate, ranked too low"
 _BELOW = "not among the first k"
 CAUSES = (_NO_ANSWER, _ABSENT, _TOO_MANY, _NO_CANDIDATE, _LINKED, _DUPLICATE, _TOO_LOW, _BELOW)
-"""Of a tool and of a request, the most basic first. The last is for systems that cannot be asked again."""
+"""Causes for a tool and for a request, the most basic first. The last is for systems that cannot run again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingTool:
     """A gold tool that is not among the first k.
 
-    :param cause: the first of :data:`CAUSES` that holds for it.
-    :param rank: its true rank, from 1; None where the system does not rank it, or not among the first 1,000.
-    :param candidate: whether the system ranked it at all; None where that is not known.
-    :param in_ego_graph: whether it is in the ego graph of an entry node; None where the system was not asked again.
-    :param features: the features of its score; of a tool that was no candidate, its text features.
-    :param edges: edges that join it with gold tools that were found.
-    :param shared: keys of the nodes that it has in common with them, those with the fewest tools first.
-    :param near_duplicate: the wrong tool among the first k whose name or description is nearly the same, or empty.
+    :param cause: the first of :data:`CAUSES` that applies to it.
+    :param rank: its rank, from 1; None where the system does not rank it among the first 1,000.
+    :param candidate: whether the system ranked it at all; None where this is unknown.
+    :param in_ego_graph: whether it is in the ego graph of an entry node; None where the system did not run again.
+    :param features: the features of its score; for a tool that was not a candidate, its text features.
+    :param edges: edges between it and the gold tools that were found.
+    :param shared: keys of the nodes that it has in common with them; nodes with the fewest tools first.
+    :param near_duplicate: a wrong tool among the first k whose name or description is nearly the same, or empty.
     """
 
     tool_id: str
@@ -76,12 +76,12 @@ class MissingTool:
 class Failure:
     """A request that a system did not complete at k.
 
-    :param cause: the first of :data:`CAUSES` that holds for the request or one of its missing tools.
-    :param found: gold tools among the first k; ``wrong`` the other tools among them, best first.
-    :param last: the tool at rank k, or the last of a shorter answer; ``last_features`` the features of its score.
-    :param entries: the entry nodes of the request, n-grams first; empty where the system was not asked again.
+    :param cause: the first of :data:`CAUSES` that applies to the request or to one of its missing tools.
+    :param found: gold tools among the first k; ``wrong``: the other tools among them, best first.
+    :param last: the tool at rank k, or the last tool of a shorter answer; ``last_features``: the features of its score.
+    :param entries: the entry nodes of the request, n-grams first; empty where the system did not run again.
     :param error: why there was no answer, or empty.
-    :param names: names of these tools by id, where the id does not contain them.
+    :param names: map from tool id to name, for tools whose id does not contain the name.
     """
 
     set_name: str
@@ -102,7 +102,7 @@ class Failure:
 
 
 def failed_requests(run: Run, queries: QuerySet, k: int) -> list[LabelledQuery]:
-    """The requests that the run does not complete at k, in their order."""
+    """Return the requests that the run does not complete at k, in their order."""
     depths = ((query, complete_at(ranks_of(run, query))) for query in queries.queries)
     return [query for query, depth in depths if depth is None or depth > k]
 
@@ -117,16 +117,16 @@ def analyse_failures(
     limit: int,
     reranker: Reranker | None = None,
 ) -> list[Failure]:
-    """Failures of a system, chosen by the hash of their ids, as many of each class as there are or as fit.
+    """Analyse failures of a system: a sample with the same number of each class, chosen by the hash of their ids.
 
-    A preset is asked again for the true ranks. Of any other system, and of one that now answers otherwise than it did,
-    only the stored answers and the graph are used.
+    A preset runs again to get the full ranking. For any other system, and for a preset whose answers changed, only the
+    stored answers and the graph are used.
 
-    :param snapshot: the one that the set was measured on.
-    :param limit: how many at most.
-    :param reranker: the one that the set was measured with.
-    :raises NotFoundError: with the names of the systems, when there is no run of this one.
-    :raises InvalidArgumentError: when the snapshot is another, or k or the limit is below 1.
+    :param snapshot: the snapshot on which the set was measured.
+    :param limit: maximum number of failures.
+    :param reranker: the reranker with which the set was measured.
+    :raises NotFoundError: when the system has no run; the remedy lists the systems.
+    :raises InvalidArgumentError: when the snapshot is not that of the set, or k or the limit is below 1.
     """
     if k < 1 or limit < 1:
         raise InvalidArgumentError("must be at least 1", subject="k" if k < 1 else "limit")
@@ -145,7 +145,7 @@ def analyse_failures(
 
 
 def _balanced(queries: Sequence[LabelledQuery], limit: int) -> list[LabelledQuery]:
-    """One of each class in turn until there are enough, chosen by the hash of their ids; in their own order."""
+    """Select one request of each class in turn, by the hash of their ids, up to the limit; keep their order."""
     classes: dict[str, list[LabelledQuery]] = {}
     for query in sorted(queries, key=lambda query: hashlib.sha256(query.id.encode()).hexdigest()):
         classes.setdefault(query.request_class, []).append(query)
@@ -156,11 +156,11 @@ def _balanced(queries: Sequence[LabelledQuery], limit: int) -> list[LabelledQuer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FullRanking:
-    """Everything that a preset ranks for a request, asked again.
+    """The full ranking of a preset for a request.
 
     :param context: the request with its entry nodes.
-    :param tools: by id, with their features down to the last gold tool.
-    :param whole: whether ``tools`` is everything that the preset ranks.
+    :param tools: ranked tools by id, with features down to the last gold tool.
+    :param whole: whether ``tools`` has all tools that the preset ranks.
     """
 
     context: QueryContext
@@ -190,9 +190,9 @@ class _Analysis:
         self._evidence = GraphEvidence(snapshot)
 
     def failure(self, query: LabelledQuery) -> Failure:
-        """One request."""
+        """Analyse one request."""
         answer = self._run.answers.get(query.id)
-        error = "it was not asked" if answer is None else answer.error
+        error = "it was not sent" if answer is None else answer.error
         top = answer.tools[: self._k] if answer is not None and not error else ()
         found = tuple(tool for tool in query.tools if tool in top)
         wrong = tuple(tool for tool in top if tool not in query.tools)
@@ -223,14 +223,14 @@ class _Analysis:
         return {tool: name for tool, name in names.items() if name not in tool}
 
     def _rank_again(self, retriever: Retriever, query: LabelledQuery, top: Sequence[str]) -> _FullRanking | None:
-        """Everything that the preset ranks; None when it now answers otherwise than it did."""
+        """Return the full ranking of the preset; None when its first k tools are no longer the same."""
         snapshot = self._snapshot
         most = min(MAX_K, snapshot.tool_count)
         ranked = retriever.retrieve(Request(query=query.text, k=most, explain=False)).tools
         tools = {tool.id: tool for tool in ranked}
         if {tool.id for tool in ranked[: self._k]} != set(top):
             return None
-        # Explaining takes time for every tool, so only down to the last gold tool.
+        # Explaining takes time for every tool, so reasons are computed down to the last gold tool only.
         deepest = max([tool.rank for tool in ranked if tool.id in query.tools] + [min(self._k, most)])
         explained = retriever.retrieve(Request(query=query.text, k=deepest)).tools
         tools |= {tool.id: tool for tool in explained}
@@ -297,5 +297,5 @@ class _Analysis:
 def retriever_named(
     snapshot: Snapshot, encoder: Encoder, system: str, reranker: Reranker | None = None
 ) -> Retriever | None:
-    """The preset or ablation of that name, or None for a system that is neither."""
+    """Return the preset or ablation with this name; None for another system."""
     return {**make_ablations(snapshot, encoder), **make_presets(snapshot, encoder, reranker)}.get(system)

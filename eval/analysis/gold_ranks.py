@@ -12,12 +12,12 @@ __all__ = ["complete_at", "ranks_of"]
 
 
 def ranks_of(run: Run, query: LabelledQuery) -> tuple[int | None, ...]:
-    """The rank of each gold tool, from 1; None where it is not in the answer, or there is no answer."""
+    """Return the rank of each gold tool, from 1; None where it is not in the answer, or there is no answer."""
     tools = run.answers[query.id].tools if is_answered(run, query.id) else ()
     return gold_ranks(tools, query.tools)
 
 
 def complete_at(ranks: Iterable[int | None]) -> int | None:
-    """The least k at which all gold tools are among the first k; None when one is not in the answer."""
+    """Return the smallest k at which the first k tools include all gold tools; None when one is not in the answer."""
     known = list(ranks)
     return max((rank or 0 for rank in known), default=0) if None not in known else None

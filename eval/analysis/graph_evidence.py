@@ -1,4 +1,4 @@
-"""Graph evidence about two tools: edges between them, nodes that both touch, and whether they are near-duplicates."""
+"""Graph evidence about two tools: edges between them, common neighbours, and whether they are near-duplicates."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["GraphEvidence"]
 
-_MOST_SHARED = 5  # common nodes that are named
-_SIMILAR = 0.8  # Jaccard similarity of their words from which two texts are near-duplicates
-_LEAST_NAME_WORDS = 2  # names of one word (``search``) are too common to compare
-_LEAST_TEXT_WORDS = 3
+_MAX_SHARED = 5  # number of common nodes that are named
+_SIMILAR = 0.8  # minimum Jaccard similarity of the words of two near-duplicates
+_MIN_NAME_WORDS = 2  # names of one word (``search``) are too common to compare
+_MIN_TEXT_WORDS = 3
 
 
 class GraphEvidence:
@@ -27,7 +27,7 @@ class GraphEvidence:
         self._hubs = hubs(snapshot)
 
     def edges(self, tool: str, others: Collection[str]) -> tuple[TraversedEdge, ...]:
-        """The edges that join the tool directly with any of the others, the most confident first."""
+        """Return the edges between the tool and any of the others, in order of decreasing confidence."""
         snapshot, number = self._snapshot, self._snapshot.find_node(f"tool:{tool}")
         if number is None:
             return ()
@@ -47,29 +47,29 @@ class GraphEvidence:
         )
 
     def shared(self, tool: str, others: Collection[str]) -> tuple[str, ...]:
-        """Keys of nodes, hubs left out, that both the tool and one of the others touch, those with the fewest tools
+        """Return the keys of the common neighbours of the tool and the others, without hubs; those with the fewest tools
         first.
         """
         mine = self._nodes(tool)
         both = {node for other in sorted(others) if other != tool for node in mine & self._nodes(other)}
         fewest = sorted(both, key=lambda node: (int(self._snapshot.tool_degrees[node]), node))
-        return tuple(self._snapshot.node_key(node) for node in fewest[:_MOST_SHARED])
+        return tuple(self._snapshot.node_key(node) for node in fewest[:_MAX_SHARED])
 
     def near_duplicate(self, tool: str, others: Collection[str]) -> str:
-        """The first of the others whose name or description is nearly the same; empty where there is none."""
+        """Return the first of the others whose name or description is nearly the same; empty where there is none."""
         mine = self._words(tool)
         for other in others:
             if mine is None or other == tool:
                 continue
             words = self._words(other)
             if words is not None and (
-                _similar(mine[0], words[0], _LEAST_NAME_WORDS) or _similar(mine[1], words[1], _LEAST_TEXT_WORDS)
+                _similar(mine[0], words[0], _MIN_NAME_WORDS) or _similar(mine[1], words[1], _MIN_TEXT_WORDS)
             ):
                 return other
         return ""
 
     def _nodes(self, tool: str) -> set[int]:
-        """The nodes that a tool touches and that are neither tools nor hubs."""
+        """Return the neighbours of a tool that are neither tools nor hubs."""
         snapshot, number = self._snapshot, self._snapshot.find_node(f"tool:{tool}")
         if number is None:
             return set()
@@ -77,7 +77,7 @@ class GraphEvidence:
         return {node for node in around if node >= snapshot.tool_count and not self._hubs[node]}
 
     def _words(self, tool: str) -> tuple[frozenset[str], frozenset[str]] | None:
-        """The terms of a tool's name and of its description; None when the catalogue does not have it."""
+        """Return the terms of a tool's name and of its description; None for an unknown tool."""
         number = self._snapshot.find_node(f"tool:{tool}")
         if number is None:
             return None
@@ -85,7 +85,7 @@ class GraphEvidence:
         return frozenset(terms(found.name)), frozenset(terms(found.description))
 
 
-def _similar(one: frozenset[str], other: frozenset[str], least: int) -> bool:
-    """Whether two texts have nearly the same words, and at least so many in common."""
-    common, together = one & other, one | other
-    return len(common) >= least and len(common) >= _SIMILAR * len(together)
+def _similar(one: frozenset[str], other: frozenset[str], min_common: int) -> bool:
+    """Whether two texts have nearly the same words, and at least ``min_common`` in common."""
+    common, union = one & other, one | other
+    return len(common) >= min_common and len(common) >= _SIMILAR * len(union)

@@ -1,6 +1,6 @@
 """The quality of a tool graph: precision of its edges, connectivity of the tools of a request, residual duplicates.
 
-Retrieval depends on the graph, so a report shows this beside retrieval. Everything is measured on a published snapshot.
+Retrieval depends on the graph, so reports of retrieval include it. Everything is measured on a published snapshot.
 Gold edges and requests are for measuring only; they are never an input of the build.
 """
 

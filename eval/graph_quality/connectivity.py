@@ -1,4 +1,4 @@
-"""Connectivity: the share of requests whose tools the edges join, compared with edges drawn at random."""
+"""Connectivity: the share of requests whose tools are connected by edges, compared with random edges."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["ANY_TOOL_EDGE", "Connectivity", "ConnectivityShare", "Relation", "me
 
 ANY_TOOL_EDGE = "an edge between tools"
 _TWO_TOOL_EDGES = "at most 2 edges between tools"
-_TWO_EDGES = "at most 2 edges of any kind"  # also through a node, no hub, that both tools touch
+_TWO_EDGES = "at most 2 edges of any kind"  # also through a common neighbour that is not a hub
 _SHUFFLES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectivityShare:
-    """A share of the requests, and the chance level: the same share in graphs whose edges swapped ends.
+    """A share of the requests, and the chance level: the same share in graphs with permuted edges.
 
-    :param chance: mean over the drawn graphs, in [0, 1]; ``chance_max`` the greatest of them.
-    :param chance_in_system: likewise, with ends swapped only among edges that join the same two systems.
+    :param chance: mean over the random graphs, in [0, 1]; ``chance_max``: their maximum.
+    :param chance_in_system: the same, with ends permuted only among edges between the same two systems.
     """
 
     share: Proportion
@@ -39,7 +39,7 @@ class ConnectivityShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """How many requests a relation connects: ``two`` of their tools at least, or ``all``."""
+    """The share of requests for which a relation connects at least ``two`` of the tools, or ``all``."""
 
     relation: str
     two: ConnectivityShare
@@ -50,8 +50,8 @@ class Relation:
 class Connectivity:
     """The relations between tools, over the requests that need several tools.
 
-    :param requests: how many those are, of ``of_requests``.
-    :param shuffles: graphs drawn for each chance level.
+    :param requests: number of these requests, of ``of_requests``.
+    :param shuffles: number of random graphs for each chance level.
     """
 
     requests: int
@@ -61,7 +61,7 @@ class Connectivity:
 
 
 class _Count(NamedTuple):
-    """In how many requests a relation joins two tools, and all."""
+    """The number of requests for which a relation connects two tools, and all tools."""
 
     two: int
     all: int
@@ -71,11 +71,11 @@ _Counts = Mapping[str, _Count]
 
 
 def measure_connectivity(snapshot: Snapshot, queries: QuerySet, *, seed: int = 0) -> Connectivity:
-    """For each relation, the share of the requests with several tools in which it joins two of them, and all of them.
+    """Measure for each relation the share of requests with several tools for which it connects two, or all, of them.
 
-    Gold tools that the catalogue does not have are left out. In the drawn graphs the edges of each predicate swapped
-    their far ends, so that each tool and each node keeps its number of edges. Swapping within the same two systems is
-    the stricter comparison: the tools of a request are mostly of one system, and so are those of an edge.
+    Gold tools that the catalogue does not have are left out. In the random graphs the tails of the edges of each predicate
+    are permuted, so each tool and each node keeps its number of edges. Permuting within the same two systems is the
+    stricter comparison, because the tools of a request are mostly of one system, and so are the tools of an edge.
     """
     gold = [tools for query in queries.queries if len(tools := _known(snapshot, query.tools)) > 1]
     edges = ToolEdges.of(snapshot)
@@ -100,7 +100,7 @@ def measure_connectivity(snapshot: Snapshot, queries: QuerySet, *, seed: int = 0
 
 
 def _share(true: int, drawn: Sequence[Sequence[int]], requests: int) -> ConnectivityShare:
-    """:param drawn: the counts of the graphs drawn over everything, and of those drawn within systems."""
+    """:param drawn: the counts of the random graphs, permuted over all edges, and within systems."""
     anywhere, in_system = drawn
     return ConnectivityShare(
         share=Proportion(true, requests),
@@ -129,9 +129,9 @@ class _Requests:
         self._starts = np.cumsum([0, *(len(tools) * (len(tools) - 1) // 2 for tools in gold)])
 
     def count(self, joined: Flags) -> _Count:
-        """In how many requests two tools are joined, and in how many all are.
+        """Count the requests with two connected tools, and with all tools connected.
 
-        :param joined: for each of ``pairs`` whether it is joined.
+        :param joined: for each of ``pairs``, whether it is connected.
         """
         two = all_ = 0
         for tools, start, end in zip(self.gold, self._starts[:-1], self._starts[1:], strict=True):
@@ -143,7 +143,7 @@ class _Requests:
 
 
 def _connected(count: int, links: Flags) -> bool:
-    """Whether ``links``, a flag for each pair of ``count`` things in order, connect all of them."""
+    """Whether ``links``, a flag for each pair of ``count`` nodes in order, connect all nodes."""
     component = list(range(count))
     for (one, other), linked in zip(combinations(range(count), 2), links.tolist(), strict=True):
         if linked and component[one] != component[other]:

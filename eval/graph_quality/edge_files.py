@@ -1,7 +1,7 @@
-"""Edges between tools in files: gold edges (true dependencies), and external edges (found by another method).
+"""Read edges between tools from files: gold edges (true dependencies), and external edges (from another method).
 
 Both are JSON Lines. A gold edge is ``{"from": A, "to": B, "kind": …}``: tool A needs tool B, or comes after it. An
-external edge is ``{"source": B, "target": A, "kind": …}``: tool B gives what tool A needs.
+external edge is ``{"source": B, "target": A, "kind": …}``: tool B provides what tool A needs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from retrieval.snapshot.reader import Snapshot
 __all__ = ["EncodedEdges", "ExternalEdges", "encode_edges", "read_external_edges", "read_gold_edges"]
 
 ExternalEdges = Mapping[str, Sequence[tuple[str, str]]]
-"""Name of a group → its edges (id of the consumer, id of the producer)."""
+"""Map from the name of a group to its edges (id of the consumer, id of the producer)."""
 _RP = "R-P"
 
 
@@ -30,8 +30,8 @@ _RP = "R-P"
 class EncodedEdges:
     """Groups of edges as pairs of numbers.
 
-    :param pairs: name of a group → its pairs (consumer, producer).
-    :param unknown: name of a group → edges that name a tool that the snapshot does not have; they are left out.
+    :param pairs: map from the name of a group to its pairs (consumer, producer).
+    :param unknown: map from the name of a group to the number of edges with an unknown tool; they are left out.
     """
 
     pairs: Mapping[str, Pairs]
@@ -45,9 +45,9 @@ class _Edge(NamedTuple):
 
 
 def read_gold_edges(files: Sequence[Path]) -> dict[str, list[tuple[str, str]]]:
-    """Read gold edges by kind; of a kind such as ``parameter:supplier_id`` only the part before the first colon counts.
+    """Read gold edges by kind; only the part of a kind before the first colon is used (``parameter:supplier_id``).
 
-    :raises DocumentError: with file and line of a row that is no edge.
+    :raises DocumentError: for an invalid row, with file and line.
     """
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for path in files:
@@ -57,11 +57,11 @@ def read_gold_edges(files: Sequence[Path]) -> dict[str, list[tuple[str, str]]]:
 
 
 def read_external_edges(files: Sequence[Path]) -> dict[str, list[tuple[str, str]]]:
-    """Read groups of external edges; a group has the name of its file, without the ending.
+    """Read groups of external edges; a group has the name of its file, without the extension.
 
-    Rows with another ``kind`` than ``R-P`` are left out: they are no dependencies.
+    Rows with another ``kind`` than ``R-P`` are left out, because they are not dependencies.
 
-    :raises DocumentError: with file and line of a row that is no edge.
+    :raises DocumentError: for an invalid row, with file and line.
     """
     found: dict[str, list[tuple[str, str]]] = {}
     for path in files:
@@ -73,7 +73,7 @@ def read_external_edges(files: Sequence[Path]) -> dict[str, list[tuple[str, str]
 
 
 def encode_edges(groups: ExternalEdges, snapshot: Snapshot) -> EncodedEdges:
-    """Groups of edges as pairs of the snapshot's tool numbers."""
+    """Encode groups of edges as pairs of the snapshot's tool numbers."""
     pairs: dict[str, Pairs] = {}
     unknown: dict[str, int] = {}
     for name, edges in groups.items():
@@ -85,7 +85,7 @@ def encode_edges(groups: ExternalEdges, snapshot: Snapshot) -> EncodedEdges:
 
 
 def _edges(path: Path, consumer: str, producer: str) -> Iterator[_Edge]:
-    """The edges of a file; ``consumer`` and ``producer`` are the keys of the two tools."""
+    """Yield the edges of a file; ``consumer`` and ``producer`` are the JSON keys of the two tools."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

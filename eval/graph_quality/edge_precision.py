@@ -1,4 +1,4 @@
-"""Precision and recall of the edges between tools against gold edges, beside those of lexical matching."""
+"""Precision and recall of the edges between tools against gold edges, compared with lexical baselines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["EdgePrecision", "GoldKind", "PrecisionRecall", "Score", "measure_edge_precision", "score"]
 
-_TOGETHER = "together"  # all edges between tools that are dependencies
+_TOGETHER = "together"  # all dependencies between tools
 _ALL_KINDS = "all kinds"
 _OF_ENTITY_SETS = " of entity sets"
 
@@ -26,8 +26,8 @@ _OF_ENTITY_SETS = " of entity sets"
 class PrecisionRecall:
     """Precision and recall of a set of edges.
 
-    :param precision: share of the edges between tools that are in any gold edge which are gold edges. Gold edges are
-        far from complete, so edges of other tools count as neither right nor wrong.
+    :param precision: share of gold edges among the edges between tools that occur in any gold edge. Gold edges are far
+        from complete, so edges of other tools count as neither right nor wrong.
     :param recall: share of the gold edges that were found.
     """
 
@@ -50,9 +50,9 @@ class Score:
 class GoldKind:
     """One kind of gold edges.
 
-    :param ends: tools (or entity sets) in any of its pairs.
-    :param density: ``pairs`` as a share of all ordered pairs of ``ends``, in [0, 1]: the precision of joining
-        everything.
+    :param ends: number of tools (or entity sets) in any of its pairs.
+    :param density: ``pairs`` divided by all ordered pairs of ``ends``, in [0, 1]: the precision of a complete
+        graph.
     """
 
     pairs: int
@@ -64,10 +64,10 @@ class GoldKind:
 class EdgePrecision:
     """Every group of edges against every kind of gold edges.
 
-    :param gold: kind → what is known of it.
-    :param unknown_gold_edges: gold edges that name a tool that the catalogue does not have.
-    :param unknown_external_edges: group → such external edges.
-    :param declared_left_out: ``depends_on`` edges that the documents declare, and that are therefore not scored.
+    :param gold: map from kind to its facts.
+    :param unknown_gold_edges: number of gold edges with a tool that the catalogue does not have.
+    :param unknown_external_edges: map from group to the number of such external edges.
+    :param declared_left_out: number of ``depends_on`` edges that the documents declare and that are not scored.
     """
 
     gold: Mapping[str, GoldKind]
@@ -78,7 +78,7 @@ class EdgePrecision:
 
 
 def score(found: Pairs, gold: Pairs, size: int, *, directed: bool) -> PrecisionRecall:
-    """Precision and recall of pairs of numbers below ``size``."""
+    """Return precision and recall of pairs of numbers below ``size``."""
     if not directed:
         found, gold = undirected(found, size), undirected(gold, size)
     in_gold = np.zeros(size, dtype=bool)
@@ -94,9 +94,9 @@ def measure_edge_precision(
 ) -> EdgePrecision:
     """Score every group of edges, and the lexical baselines, against every kind of gold edges.
 
-    Dependencies that the documents declare were given, not found: those ``depends_on`` edges are left out and counted.
+    Dependencies that the documents declare were not derived, so these ``depends_on`` edges are left out and counted.
 
-    :param external: further groups of edges to score, found by another method.
+    :param external: further groups of edges to score, from another method.
     :raises DocumentError: when a file cannot be read.
     """
     gold = encode_edges(read_gold_edges(gold_files), snapshot)
@@ -122,11 +122,11 @@ def measure_edge_precision(
 
 @dataclass(frozen=True, kw_only=True)
 class _View:
-    """Tools as they are, or grouped by the entity set that they work on.
+    """Single tools, or tools grouped by their OData entity set.
 
-    :param suffix: of the names of the kinds.
-    :param groups: for each tool the number, below ``size``, of its group.
-    :param gold: kind → pairs of those numbers; :data:`_ALL_KINDS` where there are several.
+    :param suffix: suffix of the names of the kinds.
+    :param groups: for each tool the number, below ``size``, of its group, int64 [tools].
+    :param gold: map from kind to pairs of these numbers; with :data:`_ALL_KINDS` where there are several kinds.
     """
 
     suffix: str
@@ -149,10 +149,10 @@ class _View:
         return facts
 
     def scores(self, groups: Mapping[str, Pairs]) -> Iterator[Score]:
-        """Each group of pairs of tools against each kind."""
-        seen = {name: map_ends(pairs, len(self.groups), self.groups, self.size) for name, pairs in groups.items()}
+        """Yield the score of each group of pairs against each kind."""
+        mapped = {name: map_ends(pairs, len(self.groups), self.groups, self.size) for name, pairs in groups.items()}
         for kind, gold in self.gold.items():
-            for name, pairs in seen.items():
+            for name, pairs in mapped.items():
                 for directed in (True, False):
                     found = score(pairs, gold, self.size, directed=directed)
                     yield Score(
@@ -165,9 +165,9 @@ class _View:
 
 
 def _views(snapshot: Snapshot, gold: Mapping[str, Pairs]) -> list[_View]:
-    """The tools as they are and, where some work on an OData entity set, grouped by entity set.
+    """Return the view of single tools and, where some have an OData entity set, the view grouped by entity set.
 
-    A navigation property joins what is read and written of two entity sets, whichever of their tools do it.
+    A navigation property connects two entity sets, and so all tools of the two.
     """
     if not gold:
         return []
@@ -190,7 +190,7 @@ def _views(snapshot: Snapshot, gold: Mapping[str, Pairs]) -> list[_View]:
 
 
 def _entity_set(tool: Tool) -> str:
-    """The entity set that a tool works on, with the service that it belongs to; empty where there is none."""
+    """Return the service and the entity set of a tool; empty where there is none."""
     metadata = tool.metadata
     name = metadata.get("entity_set")
     service = metadata.get("service") or metadata.get("namespace") or metadata.get("app") or ""

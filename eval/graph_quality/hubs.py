@@ -1,4 +1,4 @@
-"""Hubs: nodes that touch so many tools that they relate no two of them in particular."""
+"""Hubs: nodes with edges to so many tools that a common hub does not relate two tools."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from retrieval.snapshot.reader import Snapshot
 __all__ = ["HUB_SHARE", "hubs"]
 
 HUB_SHARE = 0.1
-"""A hub touches more than this share of the tools, and more than two."""
+"""A hub has edges to more than this share of the tools, and more than two edges to tools."""
 
 
 def hubs(snapshot: Snapshot) -> NDArray[np.bool_]:
-    """Which nodes are hubs, bool [nodes]; a tool is never one."""
-    touched = snapshot.tool_degrees > max(2.0, HUB_SHARE * snapshot.tool_count)
-    touched[: snapshot.tool_count] = False
-    return touched
+    """Return the mask of the hubs, bool [nodes]; a tool is never a hub."""
+    is_hub = snapshot.tool_degrees > max(2.0, HUB_SHARE * snapshot.tool_count)
+    is_hub[: snapshot.tool_count] = False
+    return is_hub

@@ -1,4 +1,4 @@
-"""Lexical edges: tools joined because names or types are equal, without a graph. The baseline of the derived edges."""
+"""Lexical edges: edges between tools with equal names or types, without a graph; the baselines for derived edges."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEXICAL_BASELINES = ("same name", "shared words", "same type")
 
 
 def lexical_pairs(snapshot: Snapshot, scope: Numbers) -> dict[str, Pairs]:
-    """For each of :data:`LEXICAL_BASELINES` the pairs (consumer, producer) among the tools of ``scope``."""
+    """Return for each of :data:`LEXICAL_BASELINES` the pairs (consumer, producer) among the tools of ``scope``."""
     tools = {int(number): snapshot.tool(int(number)) for number in scope}
     names = _Names(snapshot.abbreviations)
     outputs = _index(tools, names.outputs)
@@ -62,7 +62,7 @@ def _types(fields: Iterable[Parameter]) -> set[str]:
 
 
 def _index(tools: Mapping[int, Tool], texts: Callable[[Tool], set[str]]) -> dict[str, Numbers]:
-    """Text → the tools that have it, ascending."""
+    """Return a map from text to the tools with it, ascending."""
     found: dict[str, list[int]] = defaultdict(list)
     for number, tool in tools.items():
         for text in texts(tool):
@@ -86,7 +86,7 @@ def _matched(
     producers_of: Callable[[str], Numbers | None],
     size: int,
 ) -> Pairs:
-    """The pairs (tool, other tool) in which the other produces one of the tool's inputs."""
+    """Return the pairs (tool, other tool) where the other tool produces one of the tool's inputs."""
     known: dict[str, Numbers | None] = {}
     found = [np.empty(0, dtype=np.int64)]
     for number, tool in tools.items():

@@ -1,4 +1,4 @@
-"""A proportion: how many of how many cases, with its 95 % Wilson interval."""
+"""A proportion with its 95 % Wilson interval."""
 
 from __future__ import annotations
 

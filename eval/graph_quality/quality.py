@@ -21,7 +21,7 @@ __all__ = ["GraphQuality", "graph_quality"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphQuality:
-    """What was measured of a tool graph; None where nothing was given to measure by."""
+    """The measures of a tool graph; None where the input for a measure was not given."""
 
     snapshot_id: str
     statistics: GraphStatistics
@@ -42,11 +42,11 @@ def graph_quality(
     """Measure the tool graph of a snapshot.
 
     :param gold_edges: files of true dependencies; never part of the catalogue.
-    :param external_edges: groups of edges found by another method, scored beside the snapshot's own.
+    :param external_edges: groups of edges from another method, scored in addition to the snapshot's own.
     :param queries: requests whose gold tools should be connected.
-    :param build_report: of this snapshot; see :func:`~eval.graph_quality.read_build_report.find_build_report`.
+    :param build_report: the build report of this snapshot; see :func:`~eval.graph_quality.read_build_report.find_build_report`.
     :raises DocumentError: when a file of gold edges cannot be read.
-    :raises InvalidArgumentError: when the build report is of another snapshot.
+    :raises InvalidArgumentError: when the build report belongs to another snapshot.
     """
     return GraphQuality(
         snapshot_id=snapshot.id,

@@ -1,4 +1,4 @@
-"""The build report beside a snapshot: what the build kept, rejected, renamed and merged, counted."""
+"""Read the build report of a snapshot: the counts of kept, rejected, renamed and merged records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class RejectedTriples(NamedTuple):
-    """How many triples of a predicate were rejected for a reason."""
+    """The number of triples of a predicate that were rejected for a reason."""
 
     predicate: str
     reason: str
@@ -28,9 +28,9 @@ class RejectedTriples(NamedTuple):
 class BuildCounts:
     """The counts of a build report.
 
-    :param extractions_failed: documents of which nothing was extracted, because the extractor failed.
-    :param tools_rejected: reason → count; ``merges``: kind of merge → names.
-    :param warnings: of the canonicalisation.
+    :param extractions_failed: number of documents without triples, because the extractor failed.
+    :param tools_rejected: map from reason to count; ``merges``: map from kind of merge to number of names.
+    :param warnings: number of warnings of the canonicalisation.
     """
 
     triples_kept: int
@@ -44,7 +44,7 @@ class BuildCounts:
 
 
 def find_build_report(snapshot: Snapshot) -> dict[str, Any] | None:
-    """The build report at ``STORE/reports/<snapshot id>.json``; None when it is not there or cannot be read."""
+    """Read the build report at ``STORE/reports/<snapshot id>.json``; None when it is missing or cannot be read."""
     path = snapshot.folder.resolve().parent.parent / "reports" / f"{snapshot.id}.json"
     if not path.is_file():
         return None
@@ -57,9 +57,9 @@ def find_build_report(snapshot: Snapshot) -> dict[str, Any] | None:
 
 
 def count_build(report: Mapping[str, Any], snapshot: Snapshot) -> BuildCounts:
-    """The counts of a build report.
+    """Return the counts of a build report.
 
-    :raises InvalidArgumentError: when the report is of another snapshot, or is no build report.
+    :raises InvalidArgumentError: when the report belongs to another snapshot, or is not a build report.
     """
     subject = f"snapshot {snapshot.id}"
     if report.get("snapshot_id") != snapshot.id:

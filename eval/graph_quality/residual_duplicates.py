@@ -1,7 +1,7 @@
-"""Residual duplicates: pairs of nodes of one type that may be one thing, and that canonicalisation did not merge.
+"""Residual duplicates: pairs of nodes of one type that may mean the same, and that canonicalisation did not merge.
 
-They are suspects, to be read by a person. Names with the same letters, spelling or words are nearly always one thing;
-names that are near as vectors often are.
+They are suspects, which a person must check. Names with the same letters, spelling or words nearly always mean the same;
+names with similar vectors often do.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from retrieval.snapshot.reader import Snapshot
 __all__ = ["REASONS", "ResidualDuplicates", "Suspect", "TypeDuplicates", "find_residual_duplicates"]
 
 REASONS = ("letters", "words", "vectors")
-"""Why two names are suspected: the same letters, or British and American spelling; the same words in other inflection
-or order; vectors of cosine :data:`_NEAR` or more, where no veto separates the names.
+"""Why two names are suspects: the same letters, or British and American spelling; the same words with other inflection
+or order; vectors with a cosine of :data:`_NEAR` or more, where no veto separates the names.
 """
-_NEAR = 0.92  # least cosine of two names, in [-1, 1]
-_NO_NAMES = ("tool", "value")  # ids and literals: spelled as the source wants them
+_NEAR = 0.92  # minimum cosine of two names, in [-1, 1]
+_NO_NAMES = ("tool", "value")  # ids and literals, which have no canonical names
 _DIRECTIONS = frozenset("after before by for from in into of on onto per than to until with without".split())
 _EXAMPLES = 20
-_NEIGHBOURS = 8  # nearest names that are compared with each name
+_NEIGHBOURS = 8  # maximum number of nearest names for each name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +45,8 @@ class Suspect:
 class TypeDuplicates:
     """The suspects of one type of nodes.
 
-    :param names: nodes in a pair, of ``nodes``.
-    :param by_reason: reason → pairs, each counted once, under the first of :data:`REASONS` that holds.
+    :param names: number of nodes in a pair, of ``nodes``.
+    :param by_reason: number of pairs by reason; each pair counts once, under the first of :data:`REASONS` that applies.
     """
 
     nodes: int
@@ -57,9 +57,9 @@ class TypeDuplicates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResidualDuplicates:
-    """All suspects, counted.
+    """The counts of all suspects.
 
-    :param examples: the 20 most suspicious pairs: of each reason in turn the one with the highest cosine.
+    :param examples: 20 pairs: for each reason in turn the pair with the highest cosine.
     """
 
     least_cosine: float
@@ -69,7 +69,7 @@ class ResidualDuplicates:
 
 
 def find_residual_duplicates(snapshot: Snapshot) -> ResidualDuplicates:
-    """The suspected duplicates of a snapshot's graph."""
+    """Find the suspected duplicates in a snapshot's graph."""
     types = _names_by_type(snapshot)
     found = {type_: list(_suspects(snapshot, type_, names)) for type_, names in types.items()}
     by_type = {
@@ -91,7 +91,7 @@ def find_residual_duplicates(snapshot: Snapshot) -> ResidualDuplicates:
 
 
 def _names_by_type(snapshot: Snapshot) -> dict[str, dict[str, int]]:
-    """Type → canonical name → number of the node, types and names in order."""
+    """Return the node numbers by type and canonical name, types and names in order."""
     found: dict[str, dict[str, int]] = defaultdict(dict)
     for number in range(snapshot.tool_count, len(snapshot.nodes)):
         type_, _, name = snapshot.node_key(number).partition(":")
@@ -101,7 +101,7 @@ def _names_by_type(snapshot: Snapshot) -> dict[str, dict[str, int]]:
 
 
 def _suspects(snapshot: Snapshot, type_: str, numbers: Mapping[str, int]) -> Iterator[Suspect]:
-    """Each suspected pair of one type once, in the order of :data:`REASONS`."""
+    """Yield each suspected pair of one type once, in the order of :data:`REASONS`."""
     finders = {
         "letters": _same_letters(numbers),
         "words": _same_words(type_, numbers),
@@ -123,9 +123,9 @@ def _same_letters(names: Mapping[str, int]) -> Iterator[tuple[str, str]]:
 
 
 def _same_words(type_: str, names: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """Names that are equal apart from inflection and the order of their words, each with the first of its group.
+    """Yield names that are equal except for inflection and word order, each with the first of its group.
 
-    Order counts in names with a preposition ("from usd to eur"); the first word of a capability is its verb.
+    Word order matters in names with a preposition ("from usd to eur"); the first word of a capability is its verb.
     """
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for name in names:
@@ -145,7 +145,7 @@ def _order_free(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _near(snapshot: Snapshot, numbers: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """Names that are near as vectors and that no veto separates.
+    """Yield names with similar vectors that no veto separates.
 
     The veto separates names with another number of words or another last word, so only names that share both are
     compared.
@@ -165,12 +165,12 @@ def _near(snapshot: Snapshot, numbers: Mapping[str, int]) -> Iterator[tuple[str,
 
 
 def _may_be_one(one: str, other: str) -> bool:
-    """Whether the words allow it; names with the same words in another order were found by their words already."""
+    """Whether two names may mean the same; names with the same words in another order were found before."""
     return sorted(one.split()) != sorted(other.split()) and not veto(one, other)
 
 
 def _in_turn(pairs: Sequence[Suspect]) -> list[Suspect]:
-    """The pair with the highest cosine of each reason, then the second of each, and so on."""
+    """Return the pair with the highest cosine of each reason, then the second of each, and so on."""
     ranked = sorted(pairs, key=lambda pair: (-pair.cosine, pair.type, pair.one, pair.other))
     places: Counter[str] = Counter()
     turns = []

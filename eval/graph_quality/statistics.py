@@ -14,7 +14,7 @@ from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["GraphStatistics", "Hubs", "NodeDegree", "ToolSample", "graph_statistics"]
 
-_DERIVED = ("supplies", "resolved_by")  # predicates that egotools concludes, with a confidence
+_DERIVED = ("supplies", "resolved_by")  # predicates of derived edges, which have a confidence
 _OWN_DOCUMENT = (
     "has_parameter",
     "returns",
@@ -34,7 +34,7 @@ class NodeDegree(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSample:
-    """How many tools have a property, and the ids of the first of them."""
+    """The number of tools with a property, and the ids of the first ones."""
 
     count: int
     examples: tuple[str, ...]
@@ -44,8 +44,8 @@ class ToolSample:
 class Hubs:
     """The nodes with the most edges to tools.
 
-    :param least_share: share of the tools from which a node is a hub; ``count``: how many hubs there are.
-    :param nodes: nodes that are no tools, most edges first; ``tools``: tools, likewise.
+    :param least_share: minimum share of the tools for a hub; ``count``: number of hubs.
+    :param nodes: nodes other than tools, most edges first; ``tools``: tools, most edges first.
     """
 
     least_share: float
@@ -58,8 +58,8 @@ class Hubs:
 class GraphStatistics:
     """Counts over a tool graph.
 
-    :param nodes: type → count; ``edges``: predicate → count.
-    :param confidences: derived predicate → least, quartiles and greatest confidence of its edges, in [0, 1].
+    :param nodes: map from type to count; ``edges``: map from predicate to count.
+    :param confidences: map from derived predicate to minimum, quartiles and maximum of the confidences, in [0, 1].
     :param isolated_tools: tools whose only edges lead to the content of their own document.
     :param tools_without_tool_edge: tools without an edge to another tool.
     """
@@ -74,7 +74,7 @@ class GraphStatistics:
 
 
 def graph_statistics(snapshot: Snapshot) -> GraphStatistics:
-    """The statistics of a snapshot's graph."""
+    """Compute the statistics of a snapshot's graph."""
     counts = snapshot.manifest.counts
     graph, tools = snapshot.adjacency, snapshot.tool_count
     own = [snapshot.predicates.index(name) for name in _OWN_DOCUMENT if name in snapshot.predicates]
@@ -84,8 +84,8 @@ def graph_statistics(snapshot: Snapshot) -> GraphStatistics:
         nodes=dict(counts.nodes),
         edges=dict(counts.edges),
         confidences={name: quartiles for name in _DERIVED if (quartiles := _confidences(snapshot, name))},
-        isolated_tools=_untouched(snapshot, ~np.isin(graph.predicates, own)),
-        tools_without_tool_edge=_untouched(snapshot, between_tools),
+        isolated_tools=_without_edge(snapshot, ~np.isin(graph.predicates, own)),
+        tools_without_tool_edge=_without_edge(snapshot, between_tools),
         hubs=Hubs(
             least_share=HUB_SHARE,
             count=int(hubs(snapshot).sum()),
@@ -103,17 +103,17 @@ def _confidences(snapshot: Snapshot, predicate: str) -> tuple[float, ...]:
     return tuple(round(float(value), 4) for value in np.quantile(confidences, _QUARTILES)) if len(confidences) else ()
 
 
-def _untouched(snapshot: Snapshot, edges: NDArray[np.bool_]) -> ToolSample:
-    """The tools at none of the edges of a mask."""
+def _without_edge(snapshot: Snapshot, edges: NDArray[np.bool_]) -> ToolSample:
+    """Return the tools without an edge of a mask."""
     graph = snapshot.adjacency
-    touched = np.zeros(len(snapshot.nodes), dtype=bool)
-    touched[graph.heads[edges]] = True
-    touched[graph.tails[edges]] = True
-    alone = np.flatnonzero(~touched[: snapshot.tool_count])
-    return ToolSample(count=len(alone), examples=tuple(snapshot.tool_id(int(tool)) for tool in alone[:_EXAMPLES]))
+    has_edge = np.zeros(len(snapshot.nodes), dtype=bool)
+    has_edge[graph.heads[edges]] = True
+    has_edge[graph.tails[edges]] = True
+    found = np.flatnonzero(~has_edge[: snapshot.tool_count])
+    return ToolSample(count=len(found), examples=tuple(snapshot.tool_id(int(tool)) for tool in found[:_EXAMPLES]))
 
 
 def _most(snapshot: Snapshot, degrees: NDArray[np.int32], first: int) -> tuple[NodeDegree, ...]:
-    """The nodes, numbered from ``first``, with the most edges to tools; ties by number."""
+    """Return the nodes, numbered from ``first``, with the most edges to tools; ties by number."""
     order = np.argsort(-degrees, kind="stable")[:_EXAMPLES]
     return tuple(NodeDegree(snapshot.node_key(first + int(at)), int(degrees[at])) for at in order if degrees[at])

@@ -1,5 +1,5 @@
-"""The edges that touch tools, as arrays: which pairs of tools they join, as they are and with their ends swapped at
-random.
+"""The edges of tools as arrays: the pairs of tools that they connect, in the graph and after a random permutation of
+their tails.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _SYSTEM = "has_system"
 
 @dataclass(frozen=True)
 class ToolEdges:
-    """The edges that touch a tool and no hub; equal edges count once.
+    """The edges with a tool and without a hub at their ends; equal edges count once.
 
-    :param kinds: for each edge the number of its predicate, odd for edges from tool to tool.
+    :param kinds: for each edge the number of its kind: predicate, and whether it is between tools (odd).
     :param blocks: for each edge the number of its kind and of the systems of the tools at both ends.
-    :param names: the predicates between tools that the graph has, with their kinds.
+    :param names: map from the graph's predicates between tools to their kinds.
     """
 
     heads: Numbers
@@ -38,7 +38,7 @@ class ToolEdges:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> ToolEdges:
-        """Read them from a snapshot."""
+        """Read the edges from a snapshot."""
         graph, tools = snapshot.adjacency, snapshot.tool_count
         hub = hubs(snapshot)
         kept = ((graph.heads < tools) | (graph.tails < tools)) & ~hub[graph.heads] & ~hub[graph.tails]
@@ -52,9 +52,9 @@ class ToolEdges:
         return cls(heads, tails, kinds, blocks, names, tools, len(snapshot.nodes))
 
     def shuffled(self, random: np.random.Generator, *, within_systems: bool = False) -> ToolEdges:
-        """The same edges with their tails permuted at random among the edges of one kind.
+        """Return the edges with their tails permuted at random among the edges of one kind.
 
-        :param within_systems: only among edges that also join the same two systems.
+        :param within_systems: permute only among edges between the same two systems.
         """
         groups = self.blocks if within_systems else self.kinds
         drawn = np.lexsort((random.random(len(groups)), groups))
@@ -63,17 +63,17 @@ class ToolEdges:
         return replace(self, tails=tails)
 
     def between_tools(self, kind: int | None = None) -> Flags:
-        """Which edges lead from tool to tool; all of them, or those of one kind."""
+        """Return the mask of the edges from tool to tool; all, or those of one kind."""
         return np.asarray(self.kinds % 2 == 1 if kind is None else self.kinds == kind)
 
     def direct(self, chosen: Flags, pairs: Pairs) -> Flags:
-        """Which of the pairs are joined by one of the chosen edges."""
+        """Return the mask of the pairs that one of the chosen edges connects."""
         heads, tails = self.heads[chosen], self.tails[chosen]
         joined = encode(np.minimum(heads, tails), np.maximum(heads, tails), self.tool_count)
         return np.isin(pairs, joined, assume_unique=True)
 
     def through_one(self, chosen: Flags, pairs: Pairs) -> Flags:
-        """Which of the pairs have a common neighbour along the chosen edges."""
+        """Return the mask of the pairs with a common neighbour along the chosen edges."""
         first, second = np.divmod(pairs, self.tool_count)
         near = self._neighbours(chosen, np.union1d(first, second))
         nothing: frozenset[int] = frozenset()
@@ -100,7 +100,7 @@ class ToolEdges:
 
 
 def _systems(snapshot: Snapshot) -> Numbers:
-    """For each node the number of its system where it is a tool that has one; -1 elsewhere."""
+    """Return for each node the number of its system if it is a tool with one, else -1."""
     systems = np.full(len(snapshot.nodes), -1, dtype=np.int64)
     if _SYSTEM in snapshot.predicates:
         of = snapshot.adjacency.predicates == snapshot.predicates.index(_SYSTEM)

@@ -1,4 +1,4 @@
-"""Pairs of tools as sorted numbers: sets of millions of them are compared in one pass."""
+"""Pairs of tools, encoded as sorted integers, so that large sets of pairs are compared in one pass."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ paired with itself.
 """
 
 DEPENDENCY_PREDICATES = ("supplies", "resolved_by", "depends_on")
-"""The predicates between two tools, of which one is the consumer and one the producer."""
+"""The predicates between a consumer and a producer."""
 _FROM_PRODUCER = (
     "supplies"  # leads from the producer to the consumer; the others lead from the consumer to the producer
 )
 
 
 def encode(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]], size: int) -> Pairs:
-    """The set of the pairs ``(first[i], second[i])``."""
-    apart = first != second
-    return np.unique(first[apart].astype(np.int64) * size + second[apart])
+    """Encode the pairs ``(first[i], second[i])`` as a set."""
+    differ = first != second
+    return np.unique(first[differ].astype(np.int64) * size + second[differ])
 
 
 def ends(pairs: Pairs, size: int) -> Numbers:
-    """The numbers that are in any pair, ascending."""
+    """Return the numbers in any pair, ascending."""
     return np.unique(np.concatenate(np.divmod(pairs, size)))
 
 
 def undirected(pairs: Pairs, size: int) -> Pairs:
-    """The same pairs with the lower number first."""
+    """Return the pairs with the smaller number first."""
     first, second = np.divmod(pairs, size)
     return encode(np.minimum(first, second), np.maximum(first, second), size)
 
 
 def map_ends(pairs: Pairs, size: int, groups: Numbers, group_count: int) -> Pairs:
-    """The pairs of the groups of both ends; ``groups`` holds a number below ``group_count`` for each number below
-    ``size``.
+    """Return the pairs of the groups of both ends; ``groups`` maps each number below ``size`` to a number below
+    ``group_count``.
     """
     first, second = np.divmod(pairs, size)
     return encode(groups[first], groups[second], group_count)
 
 
 def derived_pairs(snapshot: Snapshot) -> dict[str, Pairs]:
-    """For each predicate of :data:`DEPENDENCY_PREDICATES` the pairs (consumer, producer) of the graph."""
+    """Return for each predicate of :data:`DEPENDENCY_PREDICATES` the pairs (consumer, producer) of the graph."""
     count, edges = snapshot.tool_count, snapshot.adjacency
     between = np.flatnonzero((edges.heads < count) & (edges.tails < count))
     heads, tails, predicates = edges.heads[between], edges.tails[between], edges.predicates[between]

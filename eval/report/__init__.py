@@ -1,4 +1,4 @@
-"""Reports: a summary becomes a document of tables and pictures, and that becomes Markdown, HTML and PNG.
+"""Reports: make a document of tables and pictures from a summary, and write it as Markdown, HTML and PNG.
 
 ``write_report`` writes everything. For another document, make a table and render it::
 

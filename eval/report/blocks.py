@@ -1,5 +1,5 @@
-"""The blocks of a report, before they become Markdown or HTML: plain text, tables and pictures. Nothing here is
-escaped.
+"""The blocks of a report, independent of Markdown and HTML: plain text, tables and pictures. Texts are not escaped
+here.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ __all__ = [
 class Column:
     """A column of a table.
 
-    :param group: columns side by side with the same group share one heading; empty for a column that stands alone.
-    :param number: whether its cells line up on the right.
+    :param group: adjacent columns with the same group have one common heading; empty for a single column.
+    :param number: whether its cells are aligned to the right.
     """
 
     name: str
@@ -143,7 +143,7 @@ class Section:
 class Document:
     """A page.
 
-    :param warnings: what must be known before any figure is read; shown at the top.
+    :param warnings: warnings about the figures, shown at the top.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""The page of a comparison: what differs beside the answers, then the requests that each system gained and lost."""
+"""The page of a comparison: other differences of the evaluations, then the requests that each system gained and lost."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def comparison_to_markdown(comparison: Comparison, *, title: str = "") -> str:
 
 
 def comparison_document(comparison: Comparison, *, title: str = "") -> Document:
-    """The page: at the top what differs beside the answers, then each set."""
+    """Return the page: first the other differences of the evaluations, then each set."""
     return Document(
         title=title or "What changed",
         warnings=tuple(_warnings(comparison)),
@@ -41,7 +41,7 @@ def comparison_document(comparison: Comparison, *, title: str = "") -> Document:
 
 
 def _warnings(comparison: Comparison) -> Iterator[str]:
-    """What differs beside the answers, the most important first."""
+    """Yield the differences other than the answers, the most important first."""
     for compared in comparison.sets:
         name = _both(compared.names)
         if compared.snapshots[0] != compared.snapshots[1]:

@@ -1,4 +1,4 @@
-"""Tables of everything beside quality: what was measured, the configurations, latency and cost, and warnings."""
+"""Tables of the evaluation other than quality: sets, configurations, latency and cost; and warnings."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def sets_table(summary: Summary) -> Table:
 
 
 def systems_table(summary: Summary, sets: Sequence[MeasuredSet]) -> Table:
-    """The systems: how many tools an answer could hold, and the settings in which the configurations differ.
+    """Return the table of systems: maximum size of an answer, and the settings in which the configurations differ.
 
-    Settings that all configurations share are in the caption. What differs between the sets of one system (its
-    snapshot) is only in the hashes of :func:`configs_table`.
+    Settings that all configurations share are in the caption. Differences between the sets of one system (the snapshot)
+    are only in the hashes of :func:`configs_table`.
     """
     runs = [run for measured in sets for run in measured.runs]
     common = _common([run.config for run in runs])
@@ -160,7 +160,7 @@ def missing_gold_table(measured: MeasuredSet) -> Table:
 
 
 def warnings_of(summary: Summary, sets: Sequence[MeasuredSet]) -> tuple[str, ...]:
-    """What a reader must know before any figure: missing gold tools, failed runs, requests without an answer."""
+    """Return the warnings about the figures: missing gold tools, failed runs, requests without an answer."""
     found = []
     for measured in sets:
         name, missing = measured.queries.name, measured.missing_gold

@@ -1,4 +1,4 @@
-"""Finding figures in a summary, and naming in a caption what they are of."""
+"""Find figures in a summary, and describe their snapshots and systems in a caption."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ CONFIGS = "“Configurations by set”"  # the section with every config hash
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The requests that figures are over.
+    """A group of requests in a table.
 
-    :param scope: as in :class:`eval.summary.Figure`; so ``group``.
-    :param name: in tables.
-    :param sets: the sets that the requests are of.
-    :param average: whether it is the average of the scopes beside it.
+    :param scope: as in :class:`eval.summary.Figure`; likewise ``group``.
+    :param name: its name in tables.
+    :param sets: the sets of its requests.
+    :param average: whether it is the average of the other scopes in the table.
     """
 
     scope: str

@@ -1,5 +1,5 @@
-"""Documents as one HTML page, made from their Markdown: no script, nothing is fetched, readable on screen and on
-paper.
+"""Convert documents to one HTML page through their Markdown: no scripts, no external resources, for screen and
+print.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How figures are written."""
+"""The format of numbers in reports."""
 
 from __future__ import annotations
 
 __all__ = ["bytes_of", "counted", "milliseconds", "p_value", "percent", "points"]
 
-_LEAST_P = 0.001
+_MIN_P = 0.001
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -21,7 +21,7 @@ def points(difference: float) -> str:
 
 def p_value(p: float) -> str:
     """A p-value, three decimals."""
-    return f"< {_LEAST_P}" if p < _LEAST_P else f"{p:.3f}"
+    return f"< {_MIN_P}" if p < _MIN_P else f"{p:.3f}"
 
 
 def counted(count: int, noun: str) -> str:

@@ -31,7 +31,7 @@ _PAPER_SYSTEMS = ("bm25-regex-title", "semantic", "hybrid", "paper", "default")
 def report_document(summary: Summary, sets: Sequence[MeasuredSet], *, title: str = "") -> Document:
     """The whole report; with several sets, their means come first, then each set.
 
-    :param sets: what the summary was made from.
+    :param sets: the measured sets of the summary.
     """
     several = len(summary.sets) > 1
     sections = [_measured(summary, sets)]
@@ -60,7 +60,7 @@ def _measured(summary: Summary, sets: Sequence[MeasuredSet]) -> Section:
 
 
 def _configured(summary: Summary, sets: Sequence[MeasuredSet]) -> Section:
-    """The configurations; they stand last, for looking them up."""
+    """Return the section of the configurations, the last one of the report."""
     return Section(
         title="The systems",
         sections=(

@@ -19,7 +19,7 @@ _WIDTH = 9.0  # inches
 _BAR = 0.16  # inches a bar
 _MARGIN = 1.1  # inches for title, axis and caption
 _PANELS = 3  # a row
-_MOST_NAME = 34  # characters of a name on an axis
+_MAX_NAME = 34  # characters of a name on an axis
 
 
 def missing_plots() -> tuple[str, ...]:
@@ -83,7 +83,7 @@ def by_group_figure(
                 axes.set_visible(False)
                 continue
             _bars(axes, figures, groups[place], names, [measure])
-            axes.set_title(axis_label(groups[place].name, _MOST_NAME), fontsize=9)
+            axes.set_title(axis_label(groups[place].name, _MAX_NAME), fontsize=9)
         figure.suptitle(f"{measure} by {'class of request' if set_name else 'set'}", fontsize=11)
     return figure
 
@@ -109,7 +109,7 @@ def _bars(axes: Any, figures: Figures, group: Scope, systems: Sequence[str], mea
             error_kw={"elinewidth": 0.8, "capsize": 1.5},
             label=measure.replace("CompleteRecall", ""),
         )
-    axes.set_yticks(range(len(systems)), [axis_label(system, _MOST_NAME) for system in systems], fontsize=8)
+    axes.set_yticks(range(len(systems)), [axis_label(system, _MAX_NAME) for system in systems], fontsize=8)
     axes.set_ylim(len(systems) - 0.4, -0.6)
     axes.set_xlim(0, 100)
     axes.set_xlabel("%", fontsize=8)

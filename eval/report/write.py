@@ -1,4 +1,4 @@
-"""Writing a report; every file is written whole, so that a reader sees the old or the new one."""
+"""Write a report; every file is replaced atomically, so a reader sees the old or the new file."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def write_report(
     """Write ``report.md`` and ``.html`` with their pictures, ``summary.json``, ``per_query.jsonl``, ``failures.md``
     and ``.html``.
 
-    :param sets: what the summary was made from.
-    :param failures: of :func:`eval.analysis.failures.analyse_failures`.
-    :returns: the files written.
-    :raises StorageError: when a file cannot be written; files that were there before are then old or new, never torn.
+    :param sets: the measured sets of the summary.
+    :param failures: result of :func:`eval.analysis.failures.analyse_failures`.
+    :returns: the written files.
+    :raises StorageError: when a file cannot be written; existing files are then old or new, never incomplete.
     """
     figures = json.dumps(summary_to_json(summary), ensure_ascii=False, indent=1) + "\n"
     rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in per_query_rows(sets))

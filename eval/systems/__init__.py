@@ -1,4 +1,4 @@
-"""Systems to measure: retrievers of this process, and running servers, each behind the seam
+"""Systems to measure: retrievers in this process, and running servers; both implement
 :class:`eval.system.System`.
 """
 

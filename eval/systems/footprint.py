@@ -1,5 +1,5 @@
-"""Memory and loading time of a local system, in a process of its own, so that what another system has loaded is not
-counted.
+"""Memory and loading time of a local system, measured in its own process, so that memory of other systems does not
+count.
 
 As a program, ``python -m eval.systems.footprint STORE SYSTEM RERANKER`` reads a request from standard input and prints
 the measures as JSON.
@@ -23,14 +23,14 @@ _LIMIT_S = 600.0
 
 
 def measure_footprint(store: Path, system: str, query: str, *, reranker: str = "") -> dict[str, float]:
-    """Load a system in a new process and ask it once.
+    """Load a system in a new process and send it one request.
 
     :param store: folder of the published snapshot.
-    :param reranker: name of a reranker to be loaded too; empty for the embedded fusion.
-    :returns: ``load_s``: seconds from the imported code to the first answer, with the snapshot's check, the encoder,
-        and every index that is made at the first use; ``resident_bytes``: the most that the process's resident memory
-        grew by in that time, mapped pages of the snapshot included. Empty, with a warning, when it could not be
-        measured.
+    :param reranker: name of a reranker to load; empty for the embedded fusion.
+    :returns: ``load_s``: seconds from the imported code to the first answer, including the verification of the snapshot,
+        the encoder, and every index that is built at first use; ``resident_bytes``: peak growth of the process's resident
+        memory in that time, including mapped pages of the snapshot. Empty, with a logged warning, when the measurement
+        failed.
     """
     command = [sys.executable, "-m", "eval.systems.footprint", str(store), system, reranker]
     try:
@@ -54,8 +54,8 @@ def _main(store: str, system: str, reranker: str) -> None:
     before, started = _resident("VmRSS"), time.perf_counter()
     engine = open_engine(Path(store))
     loaded = load_reranker(reranker) if reranker else None
-    (asked,) = make_systems([system], engine.snapshot, engine.encoder, reranker=loaded)
-    asked.ask(query, k=10, timeout_s=_LIMIT_S)
+    (measured_system,) = make_systems([system], engine.snapshot, engine.encoder, reranker=loaded)
+    measured_system.ask(query, k=10, timeout_s=_LIMIT_S)
     measured = {"load_s": round(time.perf_counter() - started, 3)}
     if before:
         measured["resident_bytes"] = float(max(0, _resident("VmHWM") - before))
@@ -63,7 +63,7 @@ def _main(store: str, system: str, reranker: str) -> None:
 
 
 def _resident(field: str) -> int:
-    """Resident memory now (``VmRSS``) or at its highest (``VmHWM``) in bytes; 0 where the system does not say."""
+    """Return the current (``VmRSS``) or peak (``VmHWM``) resident memory in bytes; 0 where it is not available."""
     with contextlib.suppress(OSError):
         for line in _STATUS.read_text(encoding="ascii").splitlines():
             if line.startswith(field + ":"):

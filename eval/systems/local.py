@@ -1,4 +1,4 @@
-"""A retriever of this process as a system."""
+"""A retriever in this process as a system."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PACKAGES = ("inference", "ontology", "retrieval")
 
 
 class LocalSystem:
-    """Asks one retriever, without reasons, because the cost of explaining is not the cost of retrieval.
+    """Measures one retriever without reasons, because explaining is not part of the cost of retrieval.
 
-    :param reranker: name of the reranker that it was made with.
+    :param reranker: name of its reranker.
     :param without: the features that an ablation leaves out.
     """
 
@@ -56,13 +56,13 @@ class LocalSystem:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """Snapshot, models, and the code with all its constants by its digest."""
+        """Snapshot, models, and the digest of the code, which includes all constants."""
         return self._config
 
     def ask(self, query: str, *, k: int, timeout_s: float) -> Ranked:
-        """The best ``k`` tools, with the milliseconds of each stage.
+        """Return the best ``k`` tools, with the milliseconds of each stage.
 
-        :raises DeadlineError: between two stages, when the time is over.
+        :raises DeadlineError: between two stages, when the deadline has passed.
         """
         deadline = time.monotonic() + timeout_s
         response = self._retriever.retrieve(Request(query=query, k=k, explain=False, deadline=deadline))

@@ -14,17 +14,17 @@ from ontology.errors import InvalidArgumentError, NotReadyError, SnapshotError, 
 __all__ = ["PREFIX", "RemoteSystem"]
 
 PREFIX = "grpc:"
-_OPENING_S = 10.0  # how long the server may take to describe what it serves
+_OPENING_S = 10.0  # timeout of the first call, which describes the served snapshot
 
 
 class RemoteSystem:
-    """Asks an endpoint through the shipped client; reasons are left out.
+    """Measures an endpoint through the shipped client, without reasons.
 
     :param name: ``grpc:HOST:PORT``, for the server's default preset, or ``grpc:HOST:PORT/PRESET``.
-    :param snapshot_id: the snapshot that it must serve: gold ids, failures and graph are of this one.
-    :raises SnapshotError: when it serves another one.
-    :raises InvalidArgumentError: when the name has no address, or the server does not know the preset.
-    :raises EgotoolsError: when it cannot be asked.
+    :param snapshot_id: the snapshot that it must serve, because gold ids, failures and graph belong to it.
+    :raises SnapshotError: when it serves another snapshot.
+    :raises InvalidArgumentError: when the name has no address, or the server does not have the preset.
+    :raises EgotoolsError: when the server does not answer.
     """
 
     def __init__(self, name: str, *, snapshot_id: str) -> None:
@@ -70,10 +70,10 @@ class RemoteSystem:
         return self._config
 
     def ask(self, query: str, *, k: int, timeout_s: float) -> Ranked:
-        """The best ``k`` tools; ``total`` is the round trip, ``server`` the server's own total.
+        """Return the best ``k`` tools; ``total`` is the round-trip time, ``server`` the server's own total, in ms.
 
         :raises NotReadyError: when the server cannot be reached, or now serves another snapshot.
-        :raises EgotoolsError: of the kind of the status that the call ended with.
+        :raises EgotoolsError: the error class for the status of the failed call.
         """
         started = time.perf_counter()
         try:
@@ -92,7 +92,7 @@ class RemoteSystem:
 
 
 def _target(name: str) -> tuple[str, str]:
-    """Address and preset of a name; an address may have slashes of its own (``dns:///host:port``)."""
+    """Split a name into address and preset; an address may contain slashes (``dns:///host:port``)."""
     address = name.removeprefix(PREFIX)
     head, slash, tail = address.rpartition("/")
     preset = ""

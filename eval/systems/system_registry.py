@@ -25,12 +25,12 @@ DEFAULT_SYSTEMS = ("paper-four", "rrf", "fusion", DEFAULT_PRESET)
 def make_systems(
     names: Sequence[str], snapshot: Snapshot, encoder: Encoder, *, reranker: Reranker | None = None
 ) -> list[System]:
-    """The systems of these names, each once, in this order.
+    """Return the systems with these names, each once, in this order.
 
     :param names: presets, ablations (``default-no-…``), ``grpc:HOST:PORT``, ``grpc:HOST:PORT/PRESET``, and the groups
         ``paper-four`` (the paper's table), ``baselines`` (all that use no graph), ``ablations``, and ``all``.
     :param reranker: scores the candidates of presets that rerank; ablations keep the embedded fusion.
-    :raises InvalidArgumentError: when there is no name, or one is unknown; then all known ones are listed.
+    :raises InvalidArgumentError: when there is no name, or for an unknown name, with the list of all systems.
     :raises EgotoolsError: when an endpoint cannot be measured; see :class:`eval.systems.remote.RemoteSystem`.
     """
     presets = make_presets(snapshot, encoder, reranker)
@@ -39,7 +39,7 @@ def make_systems(
         "paper-four": PAPER_FOUR,
         "baselines": tuple(name for name in BASELINES if name != "paper"),
         "ablations": tuple(ablations),
-        # Without a reranker `fast` is `default` once more.
+        # Without a reranker `fast` is the same as `default`.
         "all": (*(name for name in presets if reranker or name != FAST_PRESET), *ablations),
     }
     wanted = _expand(names, groups, known=(*presets, *ablations))

@@ -1,4 +1,4 @@
-"""Cases: labelled requests with their feature matrices, so that other weights are tried without asking again."""
+"""Cases: labelled requests with their feature matrices, so that other weights are tried without a new retrieval."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from retrieval.snapshot.reader import Snapshot
 __all__ = ["NEVER", "Case", "Cases", "collect", "soft_complete"]
 
 NEVER = np.iinfo(np.int64).max
-"""The rank of what is not there."""
+"""The rank of a tool that is not in the ranking."""
 _STEEPNESS = 4
 
 
-def _as_it_is(ranking: Ranking, *, margin: float) -> Ranking:
+def _unchanged(ranking: Ranking, *, margin: float) -> Ranking:
     return ranking
 
 
@@ -41,20 +41,20 @@ class Case:
 
     matrix: FeatureMatrix
     gold: NDArray[np.int64] | None = None
-    complete: Callable[..., Ranking] = _as_it_is
+    complete: Callable[..., Ranking] = _unchanged
 
     def ranking(self, weights: RankingWeights) -> Ranking:
-        """The ranking that the retriever gives with these weights, tools ascending; these may be more than the candidates."""
+        """Return the retriever's ranking with these weights, tools ascending; it may have more tools than the candidates."""
         ranking = Ranking(tools=self.matrix.tools, scores=self.matrix.scores(weights), features={})
         return self.complete(ranking, margin=weights.resolver_margin)
 
     def ranked(self, weights: RankingWeights) -> NDArray[np.int64]:
-        """The tools as the retriever ranks them with these weights, best first."""
+        """Return the tools as the retriever ranks them with these weights, best first."""
         ranking = self.ranking(weights)
         return ranking.tools[ranking.best(len(ranking.tools))]
 
     def completed_at(self, weights: RankingWeights) -> int:
-        """The rank at which the request is complete, from 1: that of its last gold tool; or :data:`NEVER`."""
+        """Return the rank of the last gold tool, from 1, at which the request is complete; or :data:`NEVER`."""
         return NEVER if self.gold is None else _rank_of_last(self.ranking(weights), self.gold)
 
 
@@ -68,21 +68,21 @@ class Cases:
     def __len__(self) -> int:
         return len(self._cases)
 
-    def only(self, rows: Iterable[int]) -> Cases:
-        """Some of the cases."""
+    def subset(self, rows: Iterable[int]) -> Cases:
+        """Return the cases of these rows."""
         return Cases([self._cases[row] for row in rows])
 
     def completed_at(self, weights: RankingWeights) -> NDArray[np.int64]:
-        """The rank at which each request is complete, int64 [cases]; see :meth:`Case.completed_at`."""
-        known = self._known.get(weights)
-        if known is None:
-            known = np.array([case.completed_at(weights) for case in self._cases], dtype=np.int64)
-            self._known[weights] = known
-        return known
+        """Return the rank at which each request is complete, int64 [cases]; see :meth:`Case.completed_at`."""
+        ranks = self._known.get(weights)
+        if ranks is None:
+            ranks = np.array([case.completed_at(weights) for case in self._cases], dtype=np.int64)
+            self._known[weights] = ranks
+        return ranks
 
 
 def _rank_of_last(ranking: Ranking, gold: NDArray[np.int64]) -> int:
-    """The rank of the gold tool that ranks last, without sorting the others; ties are broken as the ranking breaks them."""
+    """Return the rank of the last gold tool without sorting all tools; ties are broken as in the ranking."""
     tools, scores = ranking.tools, ranking.scores
     at = np.searchsorted(tools, gold)
     if not len(tools) or (tools[np.minimum(at, len(tools) - 1)] != gold).any():
@@ -116,10 +116,10 @@ def _numbers(snapshot: Snapshot, tools: Sequence[str]) -> NDArray[np.int64] | No
 
 
 def soft_complete(ranks_Q: NDArray[np.int64], cutoffs: Sequence[int]) -> Floats1d:
-    """CompleteRecall with its step at each cutoff made a slope, averaged over the cutoffs; float32 in [0, 1].
+    """Return a smooth CompleteRecall, averaged over the cutoffs, float32 [requests], in [0, 1].
 
-    A request that is complete at rank 11 nearly is at 10, and the search over weights needs to see that. Half of a cutoff's
-    value is lost between it and the next rank.
+    A sigmoid replaces the step at each cutoff, so that the search over weights gets credit for a request that is complete
+    at rank 11 instead of 10. The value is one half between a cutoff and the next rank.
     """
     shares_KQ = ranks_Q / (np.asarray(cutoffs, dtype=np.float64)[:, None] + 0.5)
     soft: Floats1d = (1.0 / (1.0 + shares_KQ**_STEEPNESS)).mean(axis=0).astype(np.float32)

@@ -1,7 +1,7 @@
-"""Fitting weights by nested cross-validation over groups of requests.
+"""Fit weights by nested cross-validation over groups of requests.
 
-The inner cross-validation chooses the regularisation strength, which pulls the weights to the shipped ones. The outer
-one measures, for each fold, the weights that were fitted and chosen without it.
+The inner cross-validation chooses the regularisation strength, which pulls the weights towards the shipped ones. The
+outer one measures, for each fold, the weights that were fitted and chosen without it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from retrieval.ranking.weights import RankingWeights
 
 __all__ = ["Fitted", "fit_weights"]
 
-# The mean gain that one squared octave away from the shipped weights must bring; infinite leaves them as they are.
+# The minimum mean gain for one squared octave of distance from the shipped weights; infinite keeps the shipped weights.
 _STRENGTHS = (math.inf, 0.003, 0.001, 0.0003)
 _OUTER = 5
 _INNER = 4
@@ -33,13 +33,13 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """Weights, with the result of weights that were fitted in the same way without a fold.
+    """Fitted weights, with their cross-validated result.
 
-    :param weights: fitted on all rows.
-    :param strength: of the regularisation, > 0; infinite where the weights are the shipped ones.
-    :param held_out_Q: for each row the rank at which it is complete under weights that were fitted without its group,
+    :param weights: weights fitted on all rows.
+    :param strength: regularisation strength, > 0; infinite where the weights are the shipped ones.
+    :param held_out_Q: for each row the rank at which it is complete with weights that were fitted without its group,
         int64.
-    :param fold_weights: those weights, one for each outer fold.
+    :param fold_weights: these weights, one for each outer fold.
     """
 
     weights: RankingWeights
@@ -56,10 +56,10 @@ def fit_weights(
     seed: int,
     progress: Progress = no_progress,
 ) -> Fitted:
-    """Fit weights to the cases, and measure the fitting.
+    """Fit weights to the cases, and cross-validate the fit.
 
-    :param groups_Q: the group of each case; no group is on both sides of any split.
-    :param cutoffs: at which requests should be complete.
+    :param groups_Q: the group of each case, int64; no group is on both sides of any split.
+    :param cutoffs: the values of k of CompleteRecall@k.
     """
     fitting = _Fitting(cases, groups_Q, cutoffs, seed)
     everything = np.arange(len(cases), dtype=np.int64)
@@ -96,7 +96,7 @@ class _Fitting:
         self._objectives: dict[Point, NDArray[np.float32]] = {}
 
     def fit(self, rows: Rows) -> _Regularised:
-        """The weights for these rows, with the strength that cross-validation within the rows finds best."""
+        """Return the weights for these rows, with the strength that is best in cross-validation within the rows."""
         inner = [rows[fold] for fold in folds(self._groups_Q[rows], _INNER, self._seed)]
         starts = [ORIGIN] * len(inner)
         best, chosen = -math.inf, math.inf
@@ -113,7 +113,7 @@ class _Fitting:
         return _Regularised(point, chosen)
 
     def _search(self, rows: Rows, strength: float, start: Point) -> Point:
-        """The best weights for the rows, from the ones that a greater strength found."""
+        """Return the best weights for the rows, starting from the weights of the next greater strength."""
         if math.isinf(strength):
             return ORIGIN
         return search(lambda point: float(self._objective(point)[rows].mean()) - strength * distance(point), start)

@@ -1,5 +1,5 @@
-"""Labels to fit on: requests with their gold sets, grouped so that no request is tested on weights fitted to its own
-path.
+"""Labels for fitting: requests with their gold sets, grouped so that no request is tested with weights fitted to its
+own path.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from eval.queries import LabelledQuery, QuerySet, read_queries
 from ontology.errors import DocumentError, InvalidArgumentError
 
-__all__ = ["LEAST_GROUPS", "Labels", "folds", "group", "read_labels"]
+__all__ = ["MIN_GROUPS", "Labels", "folds", "group", "read_labels"]
 
-LEAST_GROUPS = 20
+MIN_GROUPS = 20
 """Fewer tool paths or gold sets are too few to fit on."""
 _FILE = "queries.jsonl"
 _SPLITS = ("", "dev", "test")
@@ -29,9 +29,9 @@ class Labels:
     """The requests that weights are fitted on, and the test requests.
 
     :param queries: all requests, in their order.
-    :param groups_Q: the group of each, int64: requests of one tool path, or of one gold set, are in one group.
-    :param test_Q: which are marked as test and are never fitted on, bool.
-    :param left_out: test requests left out because their path or gold set is among those fitted on.
+    :param groups_Q: the group of each request, int64: requests of one tool path, or of one gold set, are in one group.
+    :param test_Q: the test requests, which are never used for fitting, bool.
+    :param left_out: number of test requests left out because their path or gold set is used for fitting.
     """
 
     queries: QuerySet
@@ -41,12 +41,12 @@ class Labels:
 
 
 def read_labels(place: Path) -> Labels:
-    """Read labelled requests: ``queries.jsonl`` of a folder, or a file of that form.
+    """Read labelled requests: ``queries.jsonl`` of a folder, or a file in this format.
 
-    A row may have ``path_id``, the tool path that the request was made of, and ``split``, ``dev`` or ``test``.
+    A row may have ``path_id``, the tool path from which the request was generated, and ``split``, ``dev`` or ``test``.
 
-    :raises DocumentError: when the file cannot be read, or for rows that are no labelled requests.
-    :raises InvalidArgumentError: when the requests to fit on are of fewer than 20 groups.
+    :raises DocumentError: when the file cannot be read, or for rows that are not labelled requests.
+    :raises InvalidArgumentError: when the requests for fitting have fewer than 20 groups.
     """
     file = place / _FILE if place.is_dir() else place
     queries = read_queries([file])
@@ -55,9 +55,9 @@ def read_labels(place: Path) -> Labels:
     test_Q = np.array([_split(query, file) == "test" for query in queries.queries], dtype=bool)
     seen_Q = test_Q & np.isin(groups_Q, groups_Q[~test_Q])
     count = len(np.unique(groups_Q[~test_Q]))
-    if count < LEAST_GROUPS:
+    if count < MIN_GROUPS:
         raise InvalidArgumentError(
-            f"the requests to fit on are of {count} tool paths or gold sets, and fewer than {LEAST_GROUPS} are "
+            f"the requests to fit on are of {count} tool paths or gold sets, and fewer than {MIN_GROUPS} are "
             f"too few to "
             "fit on",
             subject=str(file),
@@ -83,18 +83,18 @@ def _split(query: LabelledQuery, file: Path) -> str:
         raise DocumentError(
             f"the request {query.id!r} has the split {query.split!r}",
             subject=str(file),
-            remedy="A split is dev or test, or left out",
+            remedy="Use dev or test, or omit the split",
         )
     return query.split
 
 
 def group(queries: Sequence[LabelledQuery], paths: Mapping[str, str]) -> NDArray[np.int64]:
-    """The group of each request, from 0, int64: requests that share a path or a gold set, directly or through others,
-    are in one.
+    """Return the group of each request, from 0, int64: requests that share a path or a gold set, directly or through
+    other requests, are in one group.
 
-    Groups are numbered by the least id in them, so the order of the requests does not matter.
+    Groups are numbered by their smallest id, so the order of the requests does not matter.
 
-    :param paths: query id → path id, empty where none is known.
+    :param paths: map from query id to path id; empty where the path is unknown.
     """
     parent = list(range(len(queries)))
 
@@ -108,24 +108,24 @@ def group(queries: Sequence[LabelledQuery], paths: Mapping[str, str]) -> NDArray
         path = paths.get(query.id, "")
         for key in [("gold", *sorted(query.tools))] + ([("path", path)] if path else []):
             parent[root(row)] = root(first.setdefault(key, row))
-    least: dict[int, str] = {}
+    first_id: dict[int, str] = {}
     for row, query in enumerate(queries):
-        least[root(row)] = min(least.get(root(row), query.id), query.id)
-    number = {found: at for at, found in enumerate(sorted(least, key=lambda found: least[found]))}
+        first_id[root(row)] = min(first_id.get(root(row), query.id), query.id)
+    number = {found: at for at, found in enumerate(sorted(first_id, key=lambda found: first_id[found]))}
     return np.array([number[root(row)] for row in range(len(queries))], dtype=np.int64)
 
 
 def folds(groups_Q: Iterable[int], count: int, seed: int) -> list[NDArray[np.int64]]:
-    """The rows in ``count`` folds of about the same size, each ascending; no group is in two folds.
+    """Split the rows into ``count`` folds of about the same size, each ascending; no group is in two folds.
 
-    The largest groups are dealt first, each to the smallest fold; groups of the same size in the order of a seeded
+    The largest groups are assigned first, each to the smallest fold; groups of the same size in the order of a seeded
     shuffle.
     """
     rows_of: dict[int, list[int]] = {}
     for row, found in enumerate(groups_Q):
         rows_of.setdefault(int(found), []).append(row)
     shuffled = np.random.Generator(np.random.PCG64(seed)).permutation(sorted(rows_of)).tolist()
-    dealt: list[list[int]] = [[] for _ in range(count)]
+    assigned: list[list[int]] = [[] for _ in range(count)]
     for found in sorted(shuffled, key=lambda each: -len(rows_of[each])):
-        min(dealt, key=len).extend(rows_of[found])
-    return [np.array(sorted(rows), dtype=np.int64) for rows in dealt]
+        min(assigned, key=len).extend(rows_of[found])
+    return [np.array(sorted(rows), dtype=np.int64) for rows in assigned]

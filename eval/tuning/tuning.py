@@ -1,4 +1,4 @@
-"""One tuning: from cases and labels to fitted weights, with their result and whether to publish them."""
+"""Tune the weights on cases and labels, and decide whether to publish them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ __all__ = ["Tuning", "tune_weights"]
 class Tuning:
     """The result of fitting.
 
-    :param k: the cutoff that decides.
-    :param before: the weights that the snapshot has.
-    :param weights: the fitted ones.
-    :param fold_weights: those that were measured on held-out paths, one for each fold; their spread is the
+    :param k: the decisive cutoff.
+    :param before: the present weights of the snapshot.
+    :param weights: the fitted weights.
+    :param fold_weights: the weights that were measured on held-out paths, one for each fold; their spread shows the
         uncertainty of the fit. Empty where nothing was fitted.
-    :param strength: of the regularisation; infinite where the weights are the shipped ones.
-    :param held_out: before and after, each request under weights that were fitted without its group.
-    :param test: the same for the test requests, under the weights themselves; empty where there are none.
-    :param not_completable: share of the requests that no weights can complete, because a gold tool is no candidate.
+    :param strength: regularisation strength; infinite where the weights are the shipped ones.
+    :param held_out: CompleteRecall before and after, each request with weights that were fitted without its group.
+    :param test: the same for the test requests, with ``weights``; empty where there are none.
+    :param not_completable: share of the requests that no weights can complete, because a gold tool is not a candidate.
     :param reason: why the weights must not be published; empty where they are better.
     """
 
@@ -56,11 +56,11 @@ def tune_weights(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Tuning:
-    """Fit the weights, from the shipped ones, to the requests that are not marked as test, and decide whether they
-    are better.
+    """Fit the weights, starting from the shipped ones, to the requests that are not marked as test, and decide whether
+    they are better.
 
     :param cases: one for each of the labels' requests.
-    :param before: the weights that the snapshot has, which the fitted ones must beat.
+    :param before: the present weights of the snapshot; the fitted weights must be better.
     :raises InvalidArgumentError: when the seed is negative.
     """
     check(resamples=1, seed=seed)
@@ -88,7 +88,7 @@ def tune_weights(
     if (before_Q[fitted_on] <= k).all():
         return unchanged
     fitted = fit_weights(
-        cases.only(fitted_on), labels.groups_Q[fitted_on], cutoffs=cutoffs, seed=seed, progress=progress
+        cases.subset(fitted_on), labels.groups_Q[fitted_on], cutoffs=cutoffs, seed=seed, progress=progress
     )
     held_out = compare(fitted_on, fitted.held_out_Q)
     test = compare(tested_on, cases.completed_at(fitted.weights)[tested_on])

@@ -29,7 +29,7 @@ __all__ = ["basis", "changes_table", "tuning_document", "tuning_to_json", "weigh
 
 
 def tuning_to_json(tuning: Tuning, labels: Labels) -> dict[str, Any]:
-    """All of it as JSON values."""
+    """Return the whole tuning as JSON values."""
     tested = int(labels.test_Q.sum())
     return {
         "measure": COMPLETE,
@@ -64,9 +64,9 @@ def _change(change: RecallChange) -> dict[str, Any]:
 
 
 def tuning_document(tuning: Tuning, labels: Labels, *, title: str, outcome: str) -> Document:
-    """The page.
+    """Return the report as a document.
 
-    :param outcome: one sentence.
+    :param outcome: the outcome in one sentence.
     """
     sections = [
         Section(title="Outcome", blocks=(Paragraph(text=outcome), Paragraph(text=basis(tuning, labels)))),
@@ -86,7 +86,7 @@ def tuning_document(tuning: Tuning, labels: Labels, *, title: str, outcome: str)
 
 
 def basis(tuning: Tuning, labels: Labels) -> str:
-    """The number of requests and groups, in two sentences."""
+    """Return two sentences about the number of requests and groups."""
     requests = int((~labels.test_Q).sum())
     groups = len(set(labels.groups_Q[~labels.test_Q].tolist()))
     return (
@@ -98,7 +98,7 @@ def basis(tuning: Tuning, labels: Labels) -> str:
 
 
 def changes_table(changes: Sequence[RecallChange], *, caption: str) -> Table:
-    """CompleteRecall before and after, a row for each class and cutoff, all requests first."""
+    """Return a table of CompleteRecall before and after, one row for each class and cutoff, all requests first."""
     rows = [
         (
             change.request_class or "all",
@@ -119,7 +119,7 @@ def changes_table(changes: Sequence[RecallChange], *, caption: str) -> Table:
 
 
 def weights_table(tuning: Tuning) -> Table:
-    """Every weight: shipped, before, fitted, and its range over the folds."""
+    """Return a table of every weight: shipped, before, fitted, and its range over the folds."""
     rows = []
     for name, shipped in SHIPPED.items():
         folds = [weights[name] for weights in tuning.fold_weights]

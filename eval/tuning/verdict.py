@@ -1,4 +1,4 @@
-"""Whether fitted weights are better: CompleteRecall before and after, with intervals, and the rule that decides.
+"""The decision whether fitted weights are better: CompleteRecall before and after, with intervals, and the rule.
 
 Requests of one tool path are not independent, so the bootstrap draws groups, not requests.
 """
@@ -20,7 +20,7 @@ __all__ = ["Ranks", "RecallChange", "changes", "cutoffs_for", "rejection"]
 _CUTOFFS = (3, 5, 10, 20)
 _RESAMPLES = 10_000
 _DIGITS = 6
-_LEAST_GROUPS = 5  # the interval of a class of fewer groups means nothing
+_MIN_GROUPS = 5  # the interval of a class with fewer groups is not reliable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +33,10 @@ class Ranks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallChange:
-    """CompleteRecall at one cutoff before and after, over all requests or those of a class.
+    """CompleteRecall at one cutoff before and after, in [0, 1], over all requests or those of a class.
 
     :param request_class: empty for all requests.
-    :param groups: how many groups the requests are of.
+    :param groups: number of groups of the requests.
     :param low: lower end of the 95 % interval of the difference, by the paired bootstrap over groups; ``high`` its
         upper end.
     """
@@ -52,19 +52,19 @@ class RecallChange:
 
     @property
     def difference(self) -> float:
-        """After less before."""
+        """After minus before."""
         return self.after - self.before
 
 
 def cutoffs_for(k: int) -> tuple[int, ...]:
-    """The cutoffs that are fitted to and reported where ``k`` decides: the usual ones below ``k``, and ``k``."""
+    """Return the cutoffs for fitting and reporting: the usual ones below ``k``, and ``k``."""
     return (*(cutoff for cutoff in _CUTOFFS if cutoff < k), k)
 
 
 def changes(
     queries: Sequence[LabelledQuery], groups_Q: NDArray[np.int64], ranks: Ranks, *, cutoffs: Sequence[int], seed: int
 ) -> tuple[RecallChange, ...]:
-    """The change at every cutoff: over all requests, then in each class, in the order of first appearance."""
+    """Return the change at every cutoff: over all requests, then in each class, in the order of first appearance."""
     classes = dict.fromkeys(["", *(query.request_class for query in queries)])
     return tuple(
         change
@@ -85,9 +85,7 @@ def _changes(
     sums_GC = np.zeros((len(distinct), len(cutoffs) + 1), dtype=np.float32)
     np.add.at(sums_GC, group_Q, np.column_stack([gained_QK, np.ones(len(rows), dtype=np.float32)]))
     draws_CB = resampled_means(sums_GC, resamples=_RESAMPLES, seed=seed, stratum=f"tuning\n{request_class}")
-    low_K, high_K = interval(
-        draws_CB[:-1] / draws_CB[-1]
-    )  # a ratio: how many requests are drawn varies with the groups
+    low_K, high_K = interval(draws_CB[:-1] / draws_CB[-1])  # a ratio, because the number of drawn requests varies
     return [
         RecallChange(
             request_class=request_class,
@@ -104,11 +102,11 @@ def _changes(
 
 
 def rejection(held_out: Sequence[RecallChange], test: Sequence[RecallChange], *, k: int) -> str:
-    """Why the weights must not be published, one sentence without a full stop; empty where they are better.
+    """Return why the weights must not be published, one sentence without a full stop; empty where they are better.
 
-    They are better when, on tool paths that they were not fitted on, the whole interval of the difference in
-    CompleteRecall@k is above 0, and no class of five groups or more has its whole interval below 0, neither there nor
-    among the test requests, which had no part in choosing the weights.
+    They are better when, on held-out tool paths, the whole interval of the difference in CompleteRecall@k is above 0, and
+    no class of five groups or more has its whole interval below 0, neither there nor among the test requests, which are
+    not used to choose the weights.
     """
     (whole,) = (change for change in held_out if change.cutoff == k and not change.request_class)
     if whole.low <= 0:
@@ -118,7 +116,7 @@ def rejection(held_out: Sequence[RecallChange], test: Sequence[RecallChange], *,
         return f"{found}, which may be chance: the interval of the difference is {_interval(whole)}"
     for name, among in (("on held-out paths", held_out), ("of the test requests", test)):
         for change in among:
-            if change.cutoff == k and change.high < 0 and change.groups >= _LEAST_GROUPS:
+            if change.cutoff == k and change.high < 0 and change.groups >= _MIN_GROUPS:
                 which = f"the class {change.request_class!r} {name}" if change.request_class else f"the mean {name}"
                 return (
                     f"{which} falls at {k} from {change.before:.1%} to {change.after:.1%}, more than chance explains: "

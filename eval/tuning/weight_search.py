@@ -1,7 +1,7 @@
-"""Searching weights: coordinate descent over a lattice of half octaves around the shipped ones.
+"""Search for weights: coordinate descent over a grid of half octaves around the shipped weights.
 
-The lattice is coarse on purpose. Half an octave of a weight changes few ranks, finer steps would fit the noise of some
-hundred requests, and searches over different folds meet at the same points, which are scored once.
+The grid is coarse on purpose. Half an octave changes few ranks, and finer steps would fit the noise of a few hundred
+requests. Also, searches over different folds reach the same points, which are scored once.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from retrieval.ranking.weights import SHIPPED, RankingWeights
 __all__ = ["ORIGIN", "Point", "distance", "search", "weights_at"]
 
 Point: TypeAlias = tuple[int, ...]
-"""Half octaves from each shipped weight, in the order of :class:`RankingWeights`; :data:`_OFF` is a feature switched
+"""Half octaves from each shipped weight, in the order of :class:`RankingWeights`; :data:`_OFF` switches a feature
 off.
 """
 
 _NAMES = tuple(SHIPPED)
-_MOST = 7  # times or parts of eleven
+_MAX_HALF_OCTAVES = 7  # a factor of about 11 in both directions
 _OFF = -100
 _STEPS = (4, 2, 1)
 _FEATURES = len(SHIPPED.features)
@@ -29,7 +29,7 @@ ORIGIN: Point = (0,) * len(_NAMES)
 
 
 def weights_at(point: Point) -> RankingWeights:
-    """The weights at a point."""
+    """Return the weights at a point."""
     return RankingWeights(
         **{
             name: 0.0 if at == _OFF else round(SHIPPED[name] * 2 ** (at / 2), 6)
@@ -39,49 +39,49 @@ def weights_at(point: Point) -> RankingWeights:
 
 
 def distance(point: Point) -> float:
-    """How far a point is from the shipped weights: the sum of squared octaves; off counts as one step below the
-    least.
+    """Return the distance of a point from the shipped weights: the sum of squared octaves; off counts as one step below
+    the minimum.
     """
-    return sum((max(at, -_MOST - 1) / 2) ** 2 for at in point)
+    return sum((max(at, -_MAX_HALF_OCTAVES - 1) / 2) ** 2 for at in point)
 
 
 def search(value: Callable[[Point], float], start: Point = ORIGIN) -> Point:
-    """The point of the highest value that coordinate descent finds from the start; a tie is no step.
+    """Return the point with the highest value that coordinate descent finds from the start; it does not move for a tie.
 
-    From another start than the shipped weights the first steps are shorter, because a search has ended there before.
+    From a start other than the shipped weights the first steps are shorter, because an earlier search ended there.
     """
-    here, best = start, value(start)
+    current, best = start, value(start)
     for step in _STEPS if start == ORIGIN else _STEPS[1:]:
         moved = True
         while moved:
             moved = False
-            for axis in range(len(here)):
-                for there in _neighbours(here, axis, step):
-                    if (found := value(there)) > best + _GAIN:
-                        here, best, moved = there, found, True
-    return here
+            for axis in range(len(current)):
+                for neighbour in _neighbours(current, axis, step):
+                    if (found := value(neighbour)) > best + _GAIN:
+                        current, best, moved = neighbour, found, True
+    return current
 
 
 def _neighbours(point: Point, axis: int, step: int) -> Iterator[Point]:
-    """The points one step along an axis, and the one where its feature is off; the margin of resolvers has no off."""
+    """Yield the points one step along an axis, and the point with its feature off; the resolver margin cannot be off."""
     at = point[axis]
-    ends = [at - step, at + step] if at != _OFF else [-_MOST, 0]
+    ends = [at - step, at + step] if at != _OFF else [-_MAX_HALF_OCTAVES, 0]
     if _NAMES[axis] != "resolver_margin":
         ends.append(_OFF)
     for end in ends:
-        there = _centred((*point[:axis], end, *point[axis + 1 :]))
-        if there != point and _in_bounds(there):
-            yield there
+        neighbour = _centred((*point[:axis], end, *point[axis + 1 :]))
+        if neighbour != point and _in_bounds(neighbour):
+            yield neighbour
 
 
 def _in_bounds(point: Point) -> bool:
-    """Whether no weight is out of reach, and some text feature is on."""
-    reached = all(at == _OFF or -_MOST <= at <= _MOST for at in point)
-    return reached and any(at != _OFF for at in point[: len(TEXT_FEATURES)])
+    """Whether every weight is in its range, and some text feature is on."""
+    in_range = all(at == _OFF or -_MAX_HALF_OCTAVES <= at <= _MAX_HALF_OCTAVES for at in point)
+    return in_range and any(at != _OFF for at in point[: len(TEXT_FEATURES)])
 
 
 def _centred(point: Point) -> Point:
-    """The same proportions of the features in one spelling: those that are on lie around the shipped weights."""
+    """Return the point with the same proportions of the features whose mean shift from the shipped weights is 0."""
     on = [at for at in point[:_FEATURES] if at != _OFF]
     shift = round(sum(on) / len(on)) if on else 0
     return (*(at if at == _OFF else at - shift for at in point[:_FEATURES]), *point[_FEATURES:])

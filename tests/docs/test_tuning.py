@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.tuning.labels import LEAST_GROUPS
+from eval.tuning.labels import MIN_GROUPS
 from retrieval.ranking.weights import SHIPPED
 from services.jobs.tune import NOT_BETTER
 from tests.conftest import ROOT
@@ -45,5 +45,5 @@ def test_the_options_exist() -> None:
 def test_the_numbers_are_those_of_the_code() -> None:
     table = {name: float(value) for name, value in re.findall(r"^\| `(\w+)` \| ([\d.]+) \|", PAGE, re.MULTILINE)}
     assert table == SHIPPED
-    assert f"At least {LEAST_GROUPS} groups" in PAGE
+    assert f"At least {MIN_GROUPS} groups" in PAGE
     assert f"the exit code is {NOT_BETTER}" in PAGE

@@ -83,7 +83,7 @@ def test_the_hash_is_of_what_is_measured_and_its_order(tmp_path: Path) -> None:
         ('{"id": "q1",', "it is not JSON"),
         ('{"id": ' + "[" * 200_000, "it is nested too deeply"),
         ("[1, 2]", "it is not a JSON object"),
-        ({"query": "x"}, "it lacks 'id', 'tools'"),
+        ({"query": "x"}, "it has no 'id', 'tools'"),
         ({**GOOD, "id": 7}, "'id' must be a text"),
         ({**GOOD, "id": ""}, "'id' is empty"),
         ({**GOOD, "query": None}, "'query' must be a text"),
@@ -118,7 +118,7 @@ def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
 
 def test_an_id_given_twice_names_both_places_also_across_files(tmp_path: Path) -> None:
     first, second = _write(tmp_path / "a.jsonl", GOOD), _write(tmp_path / "b.jsonl", {**GOOD, "id": "q0"}, GOOD)
-    with pytest.raises(DocumentError, match="the id 'q1' was given already at") as caught:
+    with pytest.raises(DocumentError, match="the id 'q1' was already used at") as caught:
         read_queries([first, second])
     assert caught.value.subject == f"{second}:2"
     assert f"{first}:1" in caught.value.problem
@@ -126,7 +126,7 @@ def test_an_id_given_twice_names_both_places_also_across_files(tmp_path: Path) -
 
 def test_the_same_file_twice_is_refused_not_counted_twice(tmp_path: Path) -> None:
     path = _write(tmp_path / "a.jsonl", GOOD)
-    with pytest.raises(DocumentError, match="was given already"):
+    with pytest.raises(DocumentError, match="was already used"):
         read_queries([path, path])
 
 
@@ -138,7 +138,7 @@ def test_all_faults_are_counted_and_the_first_ten_named(tmp_path: Path) -> None:
         read_queries([path])
     message = str(caught.value)
     assert caught.value.subject == str(path)
-    assert "12 rows are no labelled requests" in message
+    assert "12 rows are not labelled requests" in message
     assert all(f"{path}:{line}:" in message for line in range(2, 12))
     assert f"{path}:12" not in message
     assert "and 2 more" in message

@@ -120,7 +120,7 @@ def test_an_answer_after_its_time_is_no_answer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("tools", "told"),
-    [(("t0", "t1", "t2", "t3"), "4 tools where 3"), (("t0", "t0"), "twice"), (("t0", "made up"), "made up")],
+    [(("t0", "t1", "t2", "t3"), "4 tools; at most 3"), (("t0", "t0"), "twice"), (("t0", "made up"), "made up")],
 )
 def test_a_system_that_lies_gets_an_error_for_it(tmp_path: Path, tools: tuple[str, ...], told: str) -> None:
     done = run(Planted(tricks={"request 2": lambda: ranked(*tools)}), tmp_path)

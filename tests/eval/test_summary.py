@@ -224,7 +224,7 @@ def _refused(sets: Sequence[MeasuredSet], **changed: Any) -> InvalidArgumentErro
     ("others", "problem"),
     [
         ({"queries_sha256": "f" * 64}, "other requests"),
-        ({"snapshot_id": "s2"}, "snapshot 's2', the set of 's1'"),
+        ({"snapshot_id": "s2"}, "snapshot 's2', the set to 's1'"),
         ({"k": 10}, "end after 10 tools"),
     ],
 )
@@ -239,8 +239,8 @@ def test_other_sets_that_cannot_be_measured_are_refused() -> None:
     queries = query_set({"q": ["b"]})
     run = run_of(queries, {"q": ["b"]})
     assert "a, c" in _refused([_measured(queries, run, replace(run, system="c"))], baseline="zzz").remedy
-    assert "run on no set" in _refused([]).problem
-    assert "run on no set" in _refused([_measured(queries)]).problem
+    assert "ran on no set" in _refused([]).problem
+    assert "ran on no set" in _refused([_measured(queries)]).problem
     assert _refused([_measured(queries, run), _measured(queries, run)]).subject == "planted"
     assert _refused([_measured(queries, run, run)]).subject == "planted: a"
     assert "no request" in _refused([_measured(query_set({}), run)]).problem

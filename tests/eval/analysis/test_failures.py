@@ -160,7 +160,7 @@ def test_a_request_without_an_answer(snapshot: Snapshot) -> None:
     asked = measured(snapshot, "paper", query)
     broken = Answer(query_id="q", tools=(), error="DeadlineError: too late.")
     dead = replace(asked.runs[0], answers={"q": broken})
-    for run, error in ((dead, broken.error), (replace(dead, answers={}), "it was not asked")):
+    for run, error in ((dead, broken.error), (replace(dead, answers={}), "it was not sent")):
         [failure] = analyse_failures(snapshot, ENCODER, with_run(asked, run), "paper", k=3, limit=1)
         assert (failure.cause, failure.error, failure.entries) == ("no answer", error, ())
 

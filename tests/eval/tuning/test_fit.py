@@ -57,7 +57,7 @@ def test_a_case_is_complete_at_the_rank_of_its_last_gold_tool() -> None:
     gold = [np.array([5]), np.array([5, 7]), np.array([2, 5]), np.array([5, 6]), None, np.array([5])]
     cases = Cases([replace(one, gold=tools) for one, tools in zip([case] * 5 + [empty], gold, strict=True)])
     assert cases.completed_at(SHIPPED).tolist() == [1, 3, 4, NEVER, NEVER, NEVER]
-    assert cases.only([2, 0]).completed_at(SHIPPED).tolist() == [4, 1]
+    assert cases.subset([2, 0]).completed_at(SHIPPED).tolist() == [4, 1]
 
 
 def test_a_gold_tool_that_only_completion_brings_in_is_found_where_it_ends() -> None:
@@ -126,7 +126,7 @@ def test_the_same_seed_gives_the_same_and_requests_in_another_order_do_not_matte
     assert (first.weights, first.fold_weights, first.strength) == (again.weights, again.fold_weights, again.strength)
     assert first.held_out_Q.tolist() == again.held_out_Q.tolist()
     turned = np.arange(40)[::-1]
-    other = fit_weights(cases.only(turned), labels.groups_Q[turned], cutoffs=(3, 5), seed=3)
+    other = fit_weights(cases.subset(turned), labels.groups_Q[turned], cutoffs=(3, 5), seed=3)
     assert other.held_out_Q[::-1].tolist() == first.held_out_Q.tolist()
 
 

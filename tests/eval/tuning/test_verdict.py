@@ -86,7 +86,7 @@ def test_test_requests_are_reported_under_the_weights_and_never_fitted_on() -> N
     cases, labels = planted(60, truth="graph_support")
     apart = replace(labels, test_Q=np.arange(60) >= 40, left_out=3)
     tuning = tune_weights(cases, apart, k=5)
-    alone = tune_weights(cases.only(range(40)), _first(labels, 40), k=5)
+    alone = tune_weights(cases.subset(range(40)), _first(labels, 40), k=5)
     assert (tuning.weights, tuning.held_out) == (alone.weights, alone.held_out)
     ranks = cases.completed_at(tuning.weights)[40:]
     assert tuning.test[1].after == round(float((ranks <= 5).mean()), 6)

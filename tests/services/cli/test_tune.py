@@ -191,7 +191,7 @@ def test_what_is_complete_already_is_left_alone(store: Path, true: Path) -> None
         ({"tools": ["tool_99"]}, (), 2, "need 1 tools that the snapshot does not have"),
         ({"path_id": "p"}, (), 2, "of 1 tool paths or gold sets"),
         ({"split": "later"}, (), 3, "has the split 'later'"),
-        ({"query": "?"}, (), 3, "no labelled requests"),
+        ({"query": "?"}, (), 3, "not labelled requests"),
         ({}, ("--report", "x.pdf"), 2, "no format for the ending '.pdf'"),
         ({}, ("--seed", "-1"), 2, "seed"),
         ({}, ("-k", "0"), 2, "-k"),

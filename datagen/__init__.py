@@ -1,9 +1,9 @@
-"""From the tool graph to labelled requests: tool paths, requests of six classes over them, and their validation.
+"""Generate labelled requests from the tool graph: tool paths, requests of six classes over them, and their validation.
 
 :mod:`datagen.paths` finds the paths, :mod:`datagen.generation` generates a text for each, :mod:`datagen.validation`
-validates it, and :mod:`datagen.run` runs the steps over a catalogue. Each step that a language model could take
-has a rule-based backend and an LLM backend (:mod:`datagen.llm`); the rules are the default. After "Planning Agents
-on an Ego-Trip", section 4.
+validates it, and :mod:`datagen.run` runs the steps over a catalogue. Each step of :mod:`datagen.interfaces` has a
+rule-based backend, which is the default, and an LLM backend (:mod:`datagen.llm`). The method follows "Planning Agents on
+an Ego-Trip", section 4.
 """
 
 from datagen.catalogue import Catalogue

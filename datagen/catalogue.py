@@ -1,4 +1,4 @@
-"""The Catalogue as data generation sees it: the tools of a snapshot, and what their documents say of each."""
+"""The catalogue for data generation: the tools of a snapshot with their profiles."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _LINE_OF_BUSINESS = "has_line_of_business"
 class Catalogue:
     """The tools of one snapshot with their profiles, each computed once.
 
-    :param tools: in the snapshot's order, that of their ids.
-    :param ontology: names metadata keys and abbreviations; it need not be the one of the build.
+    :param tools: in the snapshot's order, sorted by id.
+    :param ontology: its metadata keys and abbreviations are used; it may differ from the ontology of the build.
     """
 
     snapshot_id: str
@@ -34,14 +34,14 @@ class Catalogue:
 
     @classmethod
     def of(cls, snapshot: Snapshot, ontology: Ontology | None = None) -> Catalogue:
-        """The catalogue of a snapshot; with the shipped ontology where none is given."""
+        """Return the catalogue of a snapshot; with the shipped ontology where none is given."""
         tools = tuple(snapshot.tool(number) for number in range(snapshot.tool_count))
         return cls(snapshot_id=snapshot.id, tools=tools, ontology=ontology or load_ontology())
 
     def tool(self, tool_id: str) -> Tool:
-        """The tool of that id.
+        """Return the tool with this id.
 
-        :raises NotFoundError: when there is none.
+        :raises NotFoundError: for an unknown id.
         """
         try:
             return self._by_id[tool_id]
@@ -52,15 +52,15 @@ class Catalogue:
         return tool_id in self._by_id
 
     def profile(self, tool_id: str) -> ToolProfile:
-        """What that tool does, to what, what it consumes and what it produces.
+        """Return the profile of a tool: its action, its entity, its inputs and its outputs.
 
-        :raises NotFoundError: when there is no such tool.
+        :raises NotFoundError: for an unknown id.
         """
         self.tool(tool_id)
         return self.profiles[tool_id]
 
     def group(self, tool_id: str) -> str:
-        """The line of business of a tool, else its namespace, else its system; empty where its documents name none."""
+        """Return the line of business of a tool, else its namespace, else its system; empty where none is documented."""
         tool = self.tool(tool_id)
         for key in self._business_keys:
             value = tool.metadata.get(key)
@@ -76,17 +76,17 @@ class Catalogue:
 
     @cached_property
     def profiles(self) -> Mapping[str, ToolProfile]:
-        """Tool id → profile, as a build links it."""
+        """Map from tool id to profile, as in a build."""
         return {profile.id: profile for profile in profile_tools(self.tools, self.ontology)}
 
     @cached_property
     def extended_profiles(self) -> Mapping[str, ToolProfile]:
-        """Tool id → profile, as paths are found: see :mod:`datagen.extended_profiles`."""
+        """Map from tool id to extended profile: see :mod:`datagen.extended_profiles`."""
         return extend_profiles(self.tools, self.profiles, self.names)
 
     @cached_property
     def parameter_index(self) -> ParameterIndex:
-        """Every input of the tools, from which outputs may be inferred."""
+        """The index of all inputs, from which outputs are inferred."""
         return ParameterIndex(self.tools, self.extended_profiles.values(), self.names)
 
     @cached_property

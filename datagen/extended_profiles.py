@@ -1,4 +1,4 @@
-"""Extended profiles: with inputs that a build leaves unlinked, and without those that page through a list."""
+"""Extended profiles: with inputs that a build does not link, and without the parameters of pagination."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from ontology.tool import Tool
 
 __all__ = ["extend_profiles", "is_paging", "only_reads"]
 
-_GENERIC_CONFIDENCE = 0.5  # that an input with a generic name takes just what it is called
+_GENERIC_CONFIDENCE = 0.5  # confidence that an input with a generic name takes the value of that name
 _KEYED = re.compile(r"^(?P<collection>[^(/]+)\([^)]+\)$")
 
 
 def extend_profiles(
     tools: Iterable[Tool], profiles: Mapping[str, ToolProfile], names: CanonicalNames
 ) -> dict[str, ToolProfile]:
-    """The profiles with the inputs that a build does not link because their names are generic (``email``).
+    """Add the inputs that a build does not link because their names are generic (``email``).
 
-    Page tokens (``nextToken``) lead only to the next page, so they are left out. What reads one record of a collection
-    by an OData key (``Orders({OrderId})``) gets an order.
+    Page tokens (``nextToken``) are left out, because they lead only to the next page. A tool that reads one record of a
+    collection by an OData key (``Orders({OrderId})``) has the action ``get``.
     """
     return {tool.id: _extended(tool, profiles[tool.id], names) for tool in tools}
 
 
 def is_paging(name: str, names: CanonicalNames) -> bool:
-    """Whether an input or output only pages through a list."""
+    """Whether an input or output is a parameter of pagination."""
     return names.canonical(name.rsplit(".", 1)[-1]) in load_patterns("paths/words").words("paging")
 
 
 def only_reads(profile: ToolProfile) -> bool:
-    """Whether a tool changes nothing, by its action."""
+    """Whether the action of a tool is read-only."""
     return profile.action in ("search", "list", "get")
 
 
@@ -53,7 +53,7 @@ def _extended(tool: Tool, profile: ToolProfile, names: CanonicalNames) -> ToolPr
 
 
 def _generic_values(tool: Tool, profile: ToolProfile, names: CanonicalNames) -> Iterator[ConsumedValue]:
-    """The inputs with generic names: an output of the same name fills them."""
+    """Yield the inputs with generic names; an output of the same name fills them."""
     known = {value.parameter for value in profile.consumes}
     for parameter in tool.parameters:
         text = names.canonical(parameter.name)

@@ -1,4 +1,4 @@
-"""Links: the edges of one kind between the tools of a catalogue, found by their ends."""
+"""Links: the edges of one kind between the tools of a catalogue, indexed by their ends."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class Links:
         return frozenset((edge.source, edge.target) for edge in self.edges)
 
     def out_of(self, tool_id: str) -> tuple[PathEdge, ...]:
-        """The edges that lead from a tool, in order."""
+        """Return the outgoing edges of a tool, in order."""
         return self._by_source.get(tool_id, ())
 
     def into(self, tool_id: str) -> tuple[PathEdge, ...]:
-        """The edges that lead to a tool, in order."""
+        """Return the incoming edges of a tool, in order."""
         return self._by_target.get(tool_id, ())
 
     def between(self, source: str, target: str) -> tuple[PathEdge, ...]:
-        """The edges from one tool to another, in order."""
+        """Return the edges from one tool to another, in order."""
         return tuple(edge for edge in self.out_of(source) if edge.target == target)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The ParameterIndex: every input of a catalogue by its exact name. Inferred outputs are chosen from it."""
+"""The index of all inputs of a catalogue by their exact names. Inferred outputs are chosen from it."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ontology.tool import Parameter, Tool
 __all__ = ["IndexedParameter", "ParameterIndex", "ValueKey"]
 
 ValueKey = tuple[str, str]
-"""What an input takes or an output gives: (entity, field)."""
+"""The value of an input or output: (entity, field)."""
 _MAX_TOOLS = 3
 _MAX_DESCRIPTION = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedParameter:
-    """An input that tools of the catalogue take.
+    """An input of tools of the catalogue.
 
-    :param name: exactly as the documents write it.
-    :param type: the one that most of its tools declare.
-    :param description: the first one given, shortened.
-    :param tools: ids of the first tools that take it.
-    :param count: how many tools take it.
+    :param name: exactly as in the documents.
+    :param type: the type that most of its tools declare.
+    :param description: the first description, cut to 160 characters.
+    :param tools: ids of the first three tools with this input.
+    :param count: number of tools with this input.
     """
 
     name: str
@@ -36,9 +36,9 @@ class IndexedParameter:
 
 
 class ParameterIndex:
-    """The inputs of a catalogue, found by name, by what they take, and by the words of their names.
+    """The inputs of a catalogue, indexed by name, by value key, and by the words of their names.
 
-    :param profiles: of the tools, extended.
+    :param profiles: the extended profiles of the tools.
     """
 
     def __init__(self, tools: Iterable[Tool], profiles: Iterable[ToolProfile], names: CanonicalNames) -> None:
@@ -65,25 +65,25 @@ class ParameterIndex:
             self._of_entity[key[0]].append(key)
 
     def keys(self, name: str) -> tuple[ValueKey, ...]:
-        """What inputs of that name take, the most usual first."""
+        """Return the value keys of the inputs with this name, most frequent first."""
         return tuple(key for key, _ in sorted(self._keys.get(name, Counter()).items(), key=_most_first))
 
     def identifiers(self, entity: str) -> Sequence[ValueKey]:
-        """The identifiers by which inputs take an entity."""
+        """Return the value keys that identify an entity."""
         return self._of_entity.get(entity, ()) if entity != PLAIN_VALUE else ()
 
     def name_of(self, key: ValueKey, system: str) -> str:
-        """The name of the inputs that take this: in the system itself, else in most places; empty where none does."""
+        """Return the most frequent input name for a value key, in the system if possible; empty where there is none."""
         found = self._names_in_system.get((key, system)) or self._names.get(key)
         return min(found, key=lambda name: (-found[name], len(name), name)) if found else ""
 
     def named(self, text: str) -> str:
-        """The name whose words are these, in canonical form: of several the most used; empty where there is none."""
+        """Return the most frequent input name with these words in canonical form; empty where there is none."""
         found = self._by_words.get(text, ()) if text else ()
         return min(found, key=lambda name: (-self.parameters[name].count, len(name), name), default="")
 
     def demand(self, key: ValueKey) -> int:
-        """How many inputs take this."""
+        """Return the number of inputs with this value key."""
         return self._names[key].total() if key in self._names else 0
 
 

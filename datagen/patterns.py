@@ -1,4 +1,4 @@
-"""Patterns and word lists of English, kept in YAML files beside the code that uses them and compiled once.
+"""English patterns and word lists, stored in YAML files next to the code that uses them and compiled once.
 
 A file has two objects. ``words`` maps a name to words with spaces between them, or to phrases with commas between
 them. ``patterns`` maps a name to an alternative or a list of alternatives, each a regular expression of one line in

@@ -1,4 +1,4 @@
-"""The SyntheticRequest: what somebody might type, the tools it needs, and the verdicts on it."""
+"""The synthetic request: a text, the tools that it needs, and the verdicts on it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ question of general knowledge beside a personal action."""
 class SampleValue:
     """A value that a request states for an input.
 
-    :param value: word for word as in the request (``last quarter``, ``over $1M``).
+    :param value: exactly as in the request (``last quarter``, ``over $1M``).
     """
 
     tool: str
@@ -37,10 +37,10 @@ class SampleValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What one check found.
+    """The result of one check.
 
     :param check: ``class``, ``sequence`` or ``error``.
-    :param reason: one sentence without a full stop, for passed ones too.
+    :param reason: one sentence without a full stop, also for a passed check.
     :param by: versioned name of the validator, ``rules.v1``.
     """
 
@@ -56,8 +56,8 @@ class SyntheticRequest:
 
     :param id: unique in its set.
     :param request_class: one of :data:`CLASSES`.
-    :param values: what the request states for inputs; at least one, unless no tool of the path has an input.
-    :param generator: versioned name of what generated it; ``hand`` for a writer.
+    :param values: the values that the request states for inputs; at least one, unless no tool of the path has an input.
+    :param generator: versioned name of its generator; ``hand`` for a request that was written without a generator.
     """
 
     id: str
@@ -69,7 +69,7 @@ class SyntheticRequest:
     verdicts: tuple[Verdict, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form: a row of ``queries.jsonl``, whose ``tools`` are the path's tools in their order."""
+        """Return the JSON form: a row of ``queries.jsonl``, whose ``tools`` are the path's tools in their order."""
         return {
             "id": self.id,
             "query": self.text,
@@ -85,7 +85,7 @@ class SyntheticRequest:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> SyntheticRequest:
-        """Read the JSON form; only id, query, tools and class must be there."""
+        """Return the request for a JSON form; only id, query, tools and class are required."""
         path = ToolPath(
             tools=tuple(row["tools"]),
             edges=tuple(PathEdge(**edge) for edge in row.get("edges", ())),
@@ -104,10 +104,10 @@ class SyntheticRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectedRequest:
-    """What did not become a request: a row of ``rejected.jsonl``.
+    """A rejection: a row of ``rejected.jsonl``.
 
     :param stage: ``outputs``, ``path``, ``sequence``, ``generate``, ``validate`` or ``diversity``.
-    :param subject: the tools it was about, in their order.
+    :param subject: its tools, in their order.
     :param reason: one sentence without a full stop.
     :param text: the generated text, if there is one.
     """

@@ -1,4 +1,4 @@
-"""Models behind three seams: :class:`Encoder`, :class:`Reranker` and :class:`ChatModel`.
+"""Models behind three interfaces: :class:`Encoder`, :class:`Reranker` and :class:`ChatModel`.
 
 The folder holds their implementations, the versioned names that they are loaded by, the embedding cache, the result
 cache and the structured LLM call. Importing this package imports no model library: each is imported when a model needs

@@ -1,4 +1,4 @@
-"""The seam for chat models."""
+"""The interface of chat models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seam for sentence encoders."""
+"""The interface of sentence encoders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seam for rerankers."""
+"""The interface of rerankers."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from datagen.catalogue import Catalogue
+from datagen.interfaces import RequestValidator, ToolOutputs
 from datagen.links import Links
 from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_validators
 from datagen.paths.path_sampler import find_paths
@@ -27,7 +28,6 @@ from datagen.paths.pp_graph import build_pp_graph
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.paths.rules_sequence import RulesSequence
-from datagen.seams import RequestValidator, ToolOutputs
 from datagen.synthetic_request import CLASSES, RejectedRequest, SyntheticRequest
 from datagen.tool_path import PathEdge
 from datagen.validation.rules_validator import rules_validators

@@ -19,9 +19,9 @@ from typing import Annotated, Any
 import typer
 
 from datagen.catalogue import Catalogue
+from datagen.interfaces import RequestValidator
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
-from datagen.seams import RequestValidator
 from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.rules_validator import rules_validators
 from eval.graph_quality import Proportion

@@ -145,7 +145,7 @@ def measure_datagen(tools: Sequence[Tool], encoder: Encoder) -> DatagenTimes:
 def measure_requests(catalogue: Catalogue, rp: Links, found: FoundPaths) -> RequestRates:
     """Generate requests over some paths of each class, and validate them."""
     from datagen.generation import RulesGenerator
-    from datagen.seams import GeneratedText
+    from datagen.interfaces import GeneratedText
     from datagen.validation.rules_validator import rules_validators, validate
 
     generator, validators = RulesGenerator(catalogue), rules_validators(catalogue, rp)

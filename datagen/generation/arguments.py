@@ -21,7 +21,7 @@ _ENUMERATION = re.compile(r"\b(?:either|one of|valid (?:types|values)|options ar
 _MAX_ARGUMENTS = 14
 _MAX_DESCRIBED_CHOICES = 6
 _MAX_CHOICE_CHARS = 24
-_LEAST_CONFIDENCE = 0.5
+_MIN_CONFIDENCE = 0.5
 _OBJECT_TYPES = ("object", "dict", "map", "structure")
 _LONG_NUMBERS = ("###", "####", "#####", "@-###", "@#####", "@@-####", "@@-###")
 
@@ -61,7 +61,7 @@ def arguments_of(tool: Tool, profile: ToolProfile, lexicon: Lexicon, names: Cano
     entities = {
         value.parameter: value.key[0]
         for value in profile.consumes
-        if value.identifier and value.confidence >= _LEAST_CONFIDENCE and value.key[0] not in ("session", "token")
+        if value.identifier and value.confidence >= _MIN_CONFIDENCE and value.key[0] not in ("session", "token")
     }
     required = {parameter.name: parameter.required for parameter in tool.parameters}
     found: list[Argument] = []

@@ -15,7 +15,7 @@ __all__ = ["ConditionOutput", "condition_outputs"]
 
 _WORDS = word_classes("condition_outputs")
 _LABELS: Mapping[str, str] = read_data("word_classes")["output_labels"]
-_LONGEST_LABEL = 4  # words
+_MAX_LABEL_WORDS = 4  # words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,4 +69,4 @@ def _kind(output: Parameter, path: str, name: str) -> str:
 
 def _is_readable(label: str) -> bool:
     words = label.split()
-    return len(words) <= _LONGEST_LABEL and all(w.isalpha() and w.isascii() for w in words) and is_noun(words[-1])
+    return len(words) <= _MAX_LABEL_WORDS and all(w.isalpha() and w.isascii() for w in words) and is_noun(words[-1])

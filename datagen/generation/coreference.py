@@ -22,9 +22,9 @@ __all__ = ["anaphor", "anaphora", "descriptions"]
 
 _WORDS = word_classes("coreference")
 _TEMPLATES = templates("coreference")
-_MOST_STEPS = 2
+_MAX_STEPS = 2
 """At most so many steps, one behind the other, stand in one description."""
-_MOST_WORDS = 13
+_MAX_WORDS = 13
 _SHORT_PART, _SHORT_OWNER = 3, 4  # words: a longer owner stands after the noun
 
 
@@ -106,7 +106,7 @@ def descriptions(
     sampler: Sampler,
     skip: str = "",
     *,
-    depth: int = _MOST_STEPS,
+    depth: int = _MAX_STEPS,
 ) -> References:
     """Input → description, of all inputs of a tool that earlier steps fill; those steps are not stated.
 
@@ -126,7 +126,7 @@ def descriptions(
             raise GenerationError("what a step before the last makes would only be looked at, or undone")
         references = descriptions(edge.source, path, frames, sampler, depth=depth - 1)
         text = _description(argument, frames[edge.source], references, sampler)
-        if len(text.split()) > _MOST_WORDS:
+        if len(text.split()) > _MAX_WORDS:
             raise GenerationError("the description of what the steps look up is too long")
         found[edge.parameter] = text
     return found

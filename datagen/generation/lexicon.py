@@ -12,7 +12,7 @@ from ontology.names import is_noun, noun_lemma, verb_lemma
 
 __all__ = ["Field", "Lexicon", "Noun", "load_lexicon"]
 
-_LONGEST_NAME = 3  # words
+_MAX_NAME_WORDS = 3  # words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,14 +110,14 @@ class Lexicon:
             head = self.nouns.get(" ".join(words[at:]))
             if head is not None:
                 return _compound(name, words[:at], head) if _are_words(words[:at]) else head
-        if len(words) > _LONGEST_NAME or not _are_words(words) or not is_noun(noun_lemma(words[-1])):
+        if len(words) > _MAX_NAME_WORDS or not _are_words(words) or not is_noun(noun_lemma(words[-1])):
             return None
         return Noun(key=name, words=(name,))
 
     def field(self, name: str) -> Field | None:
         """The entry for an input of this canonical name, by its last three, two or one words."""
         words = name.split()
-        sizes = range(min(len(words), _LONGEST_NAME), 0, -1)
+        sizes = range(min(len(words), _MAX_NAME_WORDS), 0, -1)
         found = (self.fields.get(" ".join(words[-size:])) for size in sizes)
         return next((field for field in found if field is not None), None)
 

@@ -20,7 +20,7 @@ from datagen.generation.template_context import TemplateContext
 from datagen.generation.templates import TEMPLATES
 from datagen.generation.text_check import fault_of
 from datagen.generation.tool_frame import GenerationError, ToolFrame, parse_tool
-from datagen.seams import GeneratedText
+from datagen.interfaces import GeneratedText
 from datagen.synthetic_request import CLASSES, RejectedRequest
 from datagen.tool_path import ToolPath
 from ontology.errors import InvalidArgumentError
@@ -29,7 +29,7 @@ from ontology.stop_words import stop_words
 __all__ = ["RulesGenerator"]
 
 _ATTEMPTS = 18
-_MOST_TEXTS = 11
+_MAX_TEXTS = 11
 _FREE_REPETITION = 0.33
 """How much repetition a word may bring before it counts."""
 _COMMON = stop_words("plain_words")
@@ -81,7 +81,7 @@ class RulesGenerator:
             reason = fault_of(text, values, request_class, path, frames)
             if not reason:
                 generated.append(GeneratedText(text=text, values=values))
-            if len(generated) == _MOST_TEXTS:
+            if len(generated) == _MAX_TEXTS:
                 break
         if generated:
             return min(generated, key=lambda one: _repetition(one.text))

@@ -15,7 +15,7 @@ _TEMPLATES = templates("style")
 _WORDS = word_classes("style")
 _OPENED, _CLOSED, _LOWER_CASE, _NO_STOP = 0.22, 0.32, 0.15, 0.25
 _TELEGRAPHIC, _ABBREVIATED = 0.45, 0.08
-_MOST_TELEGRAPHIC_WORDS = 11
+_MAX_TELEGRAPHIC_WORDS = 11
 _ABBREVIATIONS = (("with", "w/"), ("please", "plz"), ("you", "u"))
 _NAME_SLOT = re.compile(r"\{(first|last|city|department|company)\}")
 SPEAKER = re.compile(r"\b(?:me|us|my|your)\b")
@@ -93,7 +93,7 @@ def _closer(sampler: Sampler, *, plain: bool) -> str:
 
 def _hurried(text: str, sampler: Sampler) -> str:
     """The text without articles, where it is a short order, or with abbreviations; both by chance."""
-    short = len(text.split()) <= _MOST_TELEGRAPHIC_WORDS
+    short = len(text.split()) <= _MAX_TELEGRAPHIC_WORDS
     if short and not _FULL_SENTENCE.search(text) and sampler.chance(_TELEGRAPHIC):
         return _ARTICLE.sub("", text)
     if sampler.chance(_ABBREVIATED):

@@ -20,7 +20,7 @@ __all__ = ["GenerationError", "ToolFrame", "parse_tool"]
 _WORDS = word_classes("tool_frame")
 _ANYTHING = Noun(key="anything", words=("thing", "entry", "hit"), plurals=("things", "hits", "entries"))
 _MAX_DESCRIPTION_CHARS = 300
-_LEAST_LATIN = 0.8  # of the letters of a document in English
+_MIN_LATIN = 0.8  # of the letters of a document in English
 
 
 class GenerationError(Exception):
@@ -131,7 +131,7 @@ def parse_tool(catalogue: Catalogue, tool_id: str, lexicon: Lexicon) -> ToolFram
 def _is_latin(tool: Tool) -> bool:
     text = f"{tool.name} {tool.title} {tool.description[:_MAX_DESCRIPTION_CHARS]}"
     letters = [sign for sign in text if sign.isalpha()]
-    return bool(letters) and sum(sign.isascii() for sign in letters) > _LEAST_LATIN * len(letters)
+    return bool(letters) and sum(sign.isascii() for sign in letters) > _MIN_LATIN * len(letters)
 
 
 def _objects(candidates: Sequence[str], required: frozenset[str], lexicon: Lexicon) -> list[str]:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from datagen.catalogue import Catalogue
+from datagen.interfaces import GeneratedText
 from datagen.llm.chat_step import NAME, ChatStep, answer_parser, answer_schema, structured_request
 from datagen.llm.parse_generated import parse_generated
 from datagen.llm.prompts import example_of, generation_prompt, persona
 from datagen.llm.tool_prompt import prompt_inputs, steps_prompt
-from datagen.seams import GeneratedText
 from datagen.synthetic_request import CLASSES, RejectedRequest
 from datagen.tool_path import ToolPath
 from inference.chat import ChatModel
@@ -24,7 +24,7 @@ __all__ = ["LlmGenerator"]
 _MAX_TOKENS = 400
 _MAX_VALUES = 12
 _MAX_REJECTED_CHARS = 500
-_LEAST_TOOLS = {"single-intent": 1, "ir-multi-intent": 1}
+_MIN_TOOLS = {"single-intent": 1, "ir-multi-intent": 1}
 
 
 class LlmGenerator:
@@ -42,7 +42,7 @@ class LlmGenerator:
         self._parser = answer_parser(_schema())
 
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
-        """The model's text, or the reason why there is none; see :class:`datagen.seams.Generator`.
+        """The model's text, or the reason why there is none; see :class:`datagen.interfaces.Generator`.
 
         :param seed: picks who writes and how.
         :raises InvalidArgumentError: when there is no such class.
@@ -74,7 +74,7 @@ def _misfit(path: ToolPath, request_class: str) -> str:
     count = len(path.tools)
     if request_class == "single-intent" and count > 1:
         return f"a single-intent request needs one tool, not {count}"
-    if count < _LEAST_TOOLS.get(request_class, 2):
+    if count < _MIN_TOOLS.get(request_class, 2):
         return f"a request of class {request_class} needs two tools at least"
     return ""
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from datagen.catalogue import Catalogue
+from datagen.interfaces import MAX_OUTPUTS, ToolOutput, ToolOutputs
 from datagen.llm.chat_step import NAME, ChatStep, answer_parser, answer_schema, one_line, structured_request
 from datagen.llm.output_candidates import Candidates
 from datagen.llm.prompts import render_prompt
 from datagen.llm.tool_prompt import prompt_inputs, purpose
 from datagen.paths.rules_outputs import RulesOutputs
-from datagen.seams import MAX_OUTPUTS, ToolOutput, ToolOutputs
 from datagen.synthetic_request import RejectedRequest
 from inference.chat import ChatModel
 from inference.concurrent_map import concurrent_map
@@ -25,8 +25,8 @@ __all__ = ["LlmOutputs"]
 
 _CANDIDATES = 80
 _CONCURRENCY = 4
-_LEAST_CONFIDENCE = 0.5
-_MOST_CONFIDENCE = 0.99
+_MIN_CONFIDENCE = 0.5
+_MAX_CONFIDENCE = 0.99
 _MAX_TOKENS = 400
 _MAX_NAME_CHARS = 60
 _MAX_DESCRIPTION_CHARS = 600
@@ -82,7 +82,7 @@ class LlmOutputs:
         self._parser = answer_parser(_schema())
 
     def find(self) -> ToolOutputs:
-        """The outputs of every tool; see :class:`datagen.seams.OutputFinder`.
+        """The outputs of every tool; see :class:`datagen.interfaces.OutputFinder`.
 
         :raises BudgetExceededError: when the cap is reached; earlier answers are in the cache.
         """
@@ -113,7 +113,7 @@ class LlmOutputs:
 def _request(tool: Tool, names: Sequence[str], candidates: Candidates) -> StructuredRequest:
     inputs = ", ".join(parameter.name for parameter in prompt_inputs(tool)) or "none"
     lines = [
-        f"Operation: {purpose(tool, most_chars=_MAX_DESCRIPTION_CHARS)}",
+        f"Operation: {purpose(tool, max_chars=_MAX_DESCRIPTION_CHARS)}",
         f"It is given: {inputs}",
         f"Fields to pick from: {', '.join(map(candidates.described, sorted(names)))}",
     ]
@@ -149,7 +149,7 @@ def _outputs(tool: Tool, reply: _Reply) -> _Outputs:
         if fault:
             rejected.append(_rejection(tool, fault))
         else:
-            confidence = min(float(one.confidence), _MOST_CONFIDENCE)
+            confidence = min(float(one.confidence), _MAX_CONFIDENCE)
             kept[one.name] = ToolOutput(
                 tool=tool.id, name=one.name, confidence=confidence, reason=one.reason, documented=False
             )
@@ -160,8 +160,8 @@ def _fault(one: _Proposal, names: Collection[str], kept: Collection[str]) -> str
     name = repr(one.name[:_MAX_NAME_CHARS])
     if one.name not in names:
         return f"the model named the output {name}, which is not on the list"
-    if one.confidence < _LEAST_CONFIDENCE:
-        return f"the model gives the output {name} a confidence of {one.confidence:.2f}, below {_LEAST_CONFIDENCE}"
+    if one.confidence < _MIN_CONFIDENCE:
+        return f"the model gives the output {name} a confidence of {one.confidence:.2f}, below {_MIN_CONFIDENCE}"
     if one.name in kept:
         return f"the model named the output {name} twice"
     if len(kept) >= MAX_OUTPUTS:

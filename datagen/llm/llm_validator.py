@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from datagen.catalogue import Catalogue
+from datagen.interfaces import RequestValidator
 from datagen.links import Links
 from datagen.llm.chat_step import NAME, ChatStep, Judgement, answer_parser, answer_schema, structured_request
 from datagen.llm.prompts import FAULTS, render_prompt
 from datagen.llm.tool_prompt import brief_steps, in_words, prompt_inputs, purpose, steps_prompt
-from datagen.seams import RequestValidator
 from datagen.synthetic_request import CLASSES, SyntheticRequest, Verdict
 from datagen.tool_path import PathEdge, ToolPath
 from inference.chat import ChatModel
@@ -44,7 +44,7 @@ class LlmSequence:
         self._parser = answer_parser(_FOLLOWS)
 
     def validate(self, edge: PathEdge) -> Verdict:
-        """The model's verdict; see :class:`datagen.seams.SequenceValidator`.
+        """The model's verdict; see :class:`datagen.interfaces.SequenceValidator`.
 
         :raises NotFoundError: when a tool of the edge is not in the catalogue.
         :raises BudgetExceededError: when the cap is reached; earlier answers are in the cache.
@@ -106,7 +106,7 @@ class _LlmValidator:
         return self._check.name
 
     def validate(self, request: SyntheticRequest) -> Verdict:
-        """The model's verdict; see :class:`datagen.seams.RequestValidator`."""
+        """The model's verdict; see :class:`datagen.interfaces.RequestValidator`."""
         path, schema = _with_edges(request.path, self._rp), self._check.schema
         tools = tuple(map(self._catalogue.tool, path.tools))
         text = f"Message: {request.text}\n\n{self._check.steps(path, tools)}"

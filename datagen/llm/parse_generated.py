@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from datagen.seams import GeneratedText
+from datagen.interfaces import GeneratedText
 from datagen.synthetic_request import SampleValue
 from datagen.tool_path import ToolPath
 from inference.structured_chat import UnusableAnswerError

@@ -23,10 +23,10 @@ def in_words(name: str) -> str:
     return " ".join(words(name.rsplit(".", 1)[-1])) or name
 
 
-def purpose(tool: Tool, *, most_chars: int = _MAX_PURPOSE_CHARS) -> str:
+def purpose(tool: Tool, *, max_chars: int = _MAX_PURPOSE_CHARS) -> str:
     """Title and description on one line."""
     title = " ".join(words(tool.title)) or tool.title
-    description = _cut(tool.description, most_chars)
+    description = _cut(tool.description, max_chars)
     return f"{title}: {description}" if description else title
 
 
@@ -58,7 +58,7 @@ def steps_prompt(path: ToolPath, tools: Sequence[Tool]) -> str:
 
 def brief_steps(tools: Sequence[Tool]) -> str:
     """The tools as numbered steps, without their inputs."""
-    return "\n".join(f"Step {at}. {purpose(tool, most_chars=_MAX_BRIEF_CHARS)}" for at, tool in enumerate(tools, 1))
+    return "\n".join(f"Step {at}. {purpose(tool, max_chars=_MAX_BRIEF_CHARS)}" for at, tool in enumerate(tools, 1))
 
 
 def _input(parameter: Parameter) -> str:
@@ -73,5 +73,5 @@ def _input(parameter: Parameter) -> str:
     return f"{parameter.name} ({text})" if text else parameter.name
 
 
-def _cut(text: str, most_chars: int) -> str:
-    return " ".join(text[: _READ_FACTOR * most_chars].split())[:most_chars]
+def _cut(text: str, max_chars: int) -> str:
+    return " ".join(text[: _READ_FACTOR * max_chars].split())[:max_chars]

@@ -1,7 +1,7 @@
-"""What a set of labelled requests is like: how varied it is, and how much of it stands in the documents of its tools.
+"""Measures of a set of labelled requests: their diversity, and the leakage of words from the documents of their tools.
 
-The measures are functions over texts and their gold tools, so that requests written by hand are measured like
-generated ones.
+The measures are functions of texts and their gold tools. So requests that a language model wrote one at a time, without
+generator or template, are measured in the same way as generated requests.
 """
 
 from datagen.measures.diversity import Diversity, distinct_n, measure_diversity, nearest_cosines

@@ -1,4 +1,4 @@
-"""Diversity: how many different n-grams a set of texts has, and how close its closest texts are."""
+"""Diversity: the share of distinct n-grams in a set of texts, and the similarity of its most similar texts."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ __all__ = ["Diversity", "distinct_n", "measure_diversity", "nearest_cosines"]
 
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 _BINS = 20
-_BLOCK = 1_024  # rows compared at once
+_BLOCK = 1_024  # rows compared in one matrix product
 
 
 @dataclass(frozen=True, kw_only=True)
 class Diversity:
-    """How varied a set of texts is; shares and cosines to four digits.
+    """The diversity of a set of texts; shares and cosines are rounded to four digits.
 
-    :param words_a_text: on average.
-    :param distinct_1: different words over all words, in [0, 1]; ``distinct_2`` and ``distinct_3`` likewise of n-grams.
-    :param distinct_openings: different first two words over texts, in [0, 1].
-    :param nearest_cosine: quantiles (``p50``) of the cosine of each text to its closest one; none for fewer than two.
-    :param max_cosine: the highest cosine of two texts; 0 for fewer than two.
-    :param encoder: name of the one that made the vectors.
-    :param histogram: of the cosines to the closest text.
+    :param words_a_text: mean number of words in a text.
+    :param distinct_1: distinct words divided by all words, in [0, 1]; ``distinct_2`` and ``distinct_3``: of n-grams.
+    :param distinct_openings: distinct pairs of first two words divided by the number of texts, in [0, 1].
+    :param nearest_cosine: quantiles (``p50``) of the cosine of each text to its nearest text; empty for fewer than two.
+    :param max_cosine: the highest cosine of two texts; 0 for fewer than two texts.
+    :param encoder: name of the encoder of the vectors.
+    :param histogram: histogram of the cosines to the nearest text.
     """
 
     texts: int
@@ -46,7 +46,7 @@ class Diversity:
 
 
 def measure_diversity(texts: Sequence[str], encoder: Encoder) -> Diversity:
-    """The diversity of these texts.
+    """Measure the diversity of these texts.
 
     :raises ModelError: when the encoder's model is unavailable.
     """
@@ -71,9 +71,9 @@ def measure_diversity(texts: Sequence[str], encoder: Encoder) -> Diversity:
 
 
 def distinct_n(texts: Sequence[str], n: int) -> float:
-    """Different word n-grams over all word n-grams of the texts, in [0, 1]; 0 where there are none.
+    """Return distinct word n-grams divided by all word n-grams of the texts, in [0, 1]; 0 without n-grams.
 
-    It falls as a set grows, so that only sets of one size compare.
+    It decreases with the size of the set, so compare only sets of the same size.
 
     >>> distinct_n(["pay the bill", "pay the rent"], 2)
     0.75
@@ -83,7 +83,7 @@ def distinct_n(texts: Sequence[str], n: int) -> float:
 
 
 def nearest_cosines(texts: Sequence[str], encoder: Encoder) -> Floats1d:
-    """The cosine of each text to the one closest to it, float32 [texts]; empty for fewer than two texts."""
+    """Return the cosine of each text to its nearest other text, float32 [texts]; empty for fewer than two texts."""
     if len(texts) < 2:
         return np.zeros(0, dtype=np.float32)
     vectors = encoder.encode(texts)
@@ -91,7 +91,7 @@ def nearest_cosines(texts: Sequence[str], encoder: Encoder) -> Floats1d:
     for start in range(0, len(texts), _BLOCK):
         cosines = vectors[start : start + _BLOCK] @ vectors.T
         rows = np.arange(len(cosines))
-        cosines[rows, start + rows] = -1.0  # each is closest to itself
+        cosines[rows, start + rows] = -1.0  # without the text itself
         nearest[start : start + _BLOCK] = cosines.max(axis=1)
     return np.clip(nearest, -1.0, 1.0)
 

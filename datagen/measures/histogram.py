@@ -14,9 +14,9 @@ __all__ = ["Histogram", "histogram_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Histogram:
-    """How many values lie in each bin.
+    """The number of values in each bin.
 
-    :param edges: of the bins, one more than counts.
+    :param edges: edges of the bins, one more than ``counts``.
     """
 
     counts: tuple[int, ...]
@@ -24,7 +24,7 @@ class Histogram:
 
 
 def histogram_of(values: Sequence[float] | Floats1d, bins: int) -> Histogram:
-    """Counts in bins of one width over [0, 1]; what lies outside counts in the outermost bins."""
+    """Count values in bins of equal width over [0, 1]; values outside count in the first or the last bin."""
     clipped = np.clip(np.asarray(values, dtype=float), 0.0, 1.0)
     counts, edges = np.histogram(clipped, bins=bins, range=(0.0, 1.0))
     return Histogram(counts=tuple(map(int, counts)), edges=tuple(round(float(edge), 4) for edge in edges))

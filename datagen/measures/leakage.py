@@ -1,6 +1,6 @@
-"""Leakage: how much of a request stands word for word in the documents of the tools it is labelled with.
+"""Leakage: the share of a request's words that also occur in the documents of its gold tools.
 
-A request made of its tools' own words is found by matching words, and tells nothing about how people ask.
+A request in the words of its own tools is easy for word matching, and does not show how people write requests.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from retrieval.index.analysis import terms
 __all__ = ["Leakage", "measure_leakage"]
 
 _MACHINE_SPELLING = re.compile(r"[^\W_][_/.:\-][^\W_]|[a-z0-9][A-Z]")  # snake_case, a/b, camelCase
-_LONG_NAME = 3  # words: a shorter title may well be what people call it
+_LONG_NAME = 3  # words: a shorter title may be an everyday phrase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leakage:
-    """What a set of requests shares with the names, titles and descriptions of its gold tools.
+    """The overlap of a set of requests with the names, titles and descriptions of its gold tools.
 
-    :param content_words: share of the requests' content words that stand there, inflection aside, in [0, 1].
-    :param content_bigrams: share of the pairs of neighbouring content words that stand there as neighbours, in [0, 1].
-    :param requests_with_names: how many requests contain the id of a tool, or its name as a machine spells it or of
-        three words; ``ids`` names them.
+    :param content_words: share of the requests' content words that occur there, compared as lemmas, in [0, 1].
+    :param content_bigrams: share of the requests' bigrams of content words that occur there, in [0, 1].
+    :param requests_with_names: number of requests with the id of a gold tool, or with its name if that is in machine
+        spelling or has three words or more; ``ids`` are their ids.
     """
 
     requests: int
@@ -40,23 +40,23 @@ class Leakage:
 
 
 def measure_leakage(requests: Iterable[tuple[str, str, Sequence[Tool]]]) -> Leakage:
-    """The leakage of requests, each given as its id, its text and its gold tools."""
-    said = shared = pairs = shared_pairs = count = 0
+    """Measure the leakage of requests, each given as its id, its text and its gold tools."""
+    total = shared = pairs = shared_pairs = count = 0
     ids: list[str] = []
     for request_id, text, tools in requests:
         content = terms(text)
-        neighbours = list(pairwise(content))
+        bigrams = list(pairwise(content))
         documents = [_document(tool.name, tool.title, tool.description) for tool in tools]
         count += 1
-        said += len(content)
+        total += len(content)
         shared += sum(any(term in document.words for document in documents) for term in content)
-        pairs += len(neighbours)
-        shared_pairs += sum(any(pair in document.pairs for document in documents) for pair in neighbours)
+        pairs += len(bigrams)
+        shared_pairs += sum(any(pair in document.pairs for document in documents) for pair in bigrams)
         if _contains_name(text, tools):
             ids.append(request_id)
     return Leakage(
         requests=count,
-        content_words=round(shared / max(said, 1), 4),
+        content_words=round(shared / max(total, 1), 4),
         content_bigrams=round(shared_pairs / max(pairs, 1), 4),
         requests_with_names=len(ids),
         ids=tuple(ids),
@@ -64,7 +64,7 @@ def measure_leakage(requests: Iterable[tuple[str, str, Sequence[Tool]]]) -> Leak
 
 
 class _Document(NamedTuple):
-    """The content words of a tool's document, and their neighbouring pairs."""
+    """The content words of a tool's document, and their bigrams."""
 
     words: frozenset[str]
     pairs: frozenset[tuple[str, str]]

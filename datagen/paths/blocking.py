@@ -1,4 +1,4 @@
-"""Blocks: which tools are compared with which. A block holds the tools that have a word in common."""
+"""Blocking: only tools in the same block are compared. A block has the tools with a common word."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from inference.arrays import Floats1d, Floats2d
 __all__ = ["MAX_BLOCK", "blocks_of", "compared_pairs"]
 
 MAX_BLOCK = 64
-"""A block of more tools is cut into pieces, tools about the same entity side by side."""
+"""A block of more tools is divided; tools with the same entity stay together where possible."""
 
 Numbers = NDArray[np.int64]
 
 
 def blocks_of(words: Sequence[Iterable[str]], entities: Sequence[str]) -> Iterator[Numbers]:
-    """The blocks, ascending numbers each, word by word in alphabetical order; words of one tool make none.
+    """Yield the blocks of at least two tools, word by word in alphabetical order; numbers ascending, int64.
 
-    :param words: of each tool.
-    :param entities: what each tool is about.
+    :param words: the words of each tool.
+    :param entities: the entity of each tool.
     """
     having: dict[str, list[int]] = defaultdict(list)
     for number, own in enumerate(words):
@@ -39,9 +39,9 @@ def blocks_of(words: Sequence[Iterable[str]], entities: Sequence[str]) -> Iterat
 
 
 def compared_pairs(blocks: Iterable[Numbers], vectors: Floats2d) -> tuple[Numbers, Floats1d]:
-    """Each pair of one block once, the lower number first, in order [pairs, 2], and their cosines [pairs].
+    """Return the distinct pairs in blocks, smaller number first, sorted, int64 [pairs, 2], and their cosines, float32 [pairs].
 
-    :param vectors: of length 1 for each tool.
+    :param vectors: one row of length 1 for each tool, float32 [tools, D].
     """
     count = len(vectors)
     codes, cosines = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.float32)]

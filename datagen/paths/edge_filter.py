@@ -1,4 +1,4 @@
-"""Which tool may follow which: R-P edges, validated when a path is to take them and not before."""
+"""The R-P edges that a validator passes; an edge is validated only when a path needs it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from datagen.catalogue import Catalogue
+from datagen.interfaces import SequenceValidator
 from datagen.links import Links
-from datagen.seams import SequenceValidator
 from datagen.synthetic_request import RejectedRequest
 from datagen.tool_path import PathEdge
 
 __all__ = ["EdgeFilter"]
 
-_MAX_TRIES = 3  # edges between two tools that are validated, the surest first, until one passes
-_MAX_INPUTS = 4  # inputs of one step that one step before it fills
+_MAX_TRIES = 3  # edges between two tools that are validated, most confident first, until one passes
+_MAX_INPUTS = 4  # inputs of a step that one earlier step may fill
 
 _Pair = tuple[str, str]
 
@@ -42,7 +42,7 @@ class EdgeFilter:
         self._rejected: list[RejectedRequest] = []
 
     def __len__(self) -> int:
-        """How many ordered pairs of tools an edge connects."""
+        """Number of ordered pairs of tools with an edge."""
         return len(self._edges)
 
     @property
@@ -51,11 +51,11 @@ class EdgeFilter:
         return tuple(self._rejected)
 
     def successors(self, tool: str) -> Sequence[str]:
-        """The tools to which an edge leads, validated or not."""
+        """Return the tools to which an edge leads, validated or not."""
         return self._successors.get(tool, ())
 
     def predecessors(self, tool: str) -> Sequence[str]:
-        """The tools from which an edge leads, validated or not."""
+        """Return the tools from which an edge leads, validated or not."""
         return self._predecessors.get(tool, ())
 
     def connected(self, one: str, other: str) -> bool:
@@ -67,9 +67,9 @@ class EdgeFilter:
         return any(edge.parameter == parameter for edge in self._edges.get((source, target), ()))
 
     def edges(self, source: str, target: str) -> tuple[PathEdge, ...]:
-        """The edges over which the second tool follows the first, one an input, first the surest that passed; or none.
+        """Return the edges from the first to the second tool, one for each input, if one passes; else none.
 
-        The verdict is on the two tools: what else the first gives that the second requires comes along.
+        The edge that passed is first. The verdict is on the two tools, so edges to other required inputs are added.
         """
         pair = (source, target)
         if pair not in self._passed:
@@ -89,7 +89,7 @@ class EdgeFilter:
         return ()
 
     def _further(self, first: PathEdge, edges: Sequence[PathEdge]) -> list[PathEdge]:
-        """The surest edge to each other identifier that the second tool requires."""
+        """Return the most confident edge to each other identifier that the second tool requires."""
         consumed = self._profiles[first.target].consumes
         required = {value.parameter for value in consumed if value.required and value.identifier} - {first.parameter}
         best: dict[str, PathEdge] = {}

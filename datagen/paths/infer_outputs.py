@@ -1,6 +1,6 @@
-"""Outputs that no document states, inferred from what a tool does, to what, and what its description says it gives.
+"""Outputs that no document lists, inferred from the action and the entity of a tool and from its description.
 
-Each is the name of an input that some tool of the catalogue takes, word for word.
+Each has exactly the name of an input of some tool of the catalogue.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _MAKING = _WORDS.words("making") | _CONVERTING
 _PASSING = _WORDS.words("passing")
 _PHRASE_ENDS = stop_words("phrase_ends")
 _OWN_IDENTIFIER = {"create": 0.95, "search": 0.94, "list": 0.92, "get": 0.75}
-"""Action → confidence that the tool gives the identifier of its entity."""
-_FOUND_BY_WORDS = 0.85  # likewise, for a get that takes free text
+"""Map from action to the confidence that the tool returns the identifier of its entity."""
+_FOUND_BY_WORDS = 0.85  # the same for a ``get`` that takes free text
 _VERBS = {"create": "makes", "search": "finds", "list": "lists", "get": "gets"}
 _MAX_DESCRIPTION = 600  # characters of a description that are read
 _MAX_WORDS = 4  # of a phrase for an output
@@ -60,7 +60,7 @@ class OutputInferrer:
         self._names = names
 
     def infer_own(self, profile: ToolProfile) -> Iterator[InferredOutput]:
-        """The identifiers of the tool's own entity, where it makes or finds it and does not take one."""
+        """Yield the identifiers of the tool's entity, where it creates or finds the entity and takes no identifier of it."""
         base = _OWN_IDENTIFIER.get(profile.action, 0.0)
         taken = {value.key[0] for value in profile.consumes if value.identifier}
         if not base or not profile.entity or profile.entity in taken:
@@ -74,7 +74,7 @@ class OutputInferrer:
                 yield InferredOutput(name, round(confidence, 2), reason)
 
     def infer_all(self, tool: Tool, profile: ToolProfile) -> Iterator[InferredOutput]:
-        """Everything that can be inferred where the documents state no output."""
+        """Yield all outputs that can be inferred for a tool without documented outputs."""
         yield from self.infer_own(profile)
         yield from self._session(tool, profile)
         yield from self._object_of_name(tool, profile)
@@ -87,7 +87,7 @@ class OutputInferrer:
                 yield InferredOutput(name, 0.95, f"who logs in gets the {name} that other tools ask for")
 
     def _object_of_name(self, tool: Tool, profile: ToolProfile) -> Iterator[InferredOutput]:
-        """What the name says that the tool gets, makes or checks: ``get_exchange_rate`` gives an exchange_rate."""
+        """Infer an output from the object of the name: ``get_exchange_rate`` returns an exchange_rate."""
         verb, phrase = _verb_and_object(tool)
         passes = verb in _PASSING
         if not (passes or verb in _MAKING or profile.action in ("get", "search", "list")):
@@ -105,7 +105,7 @@ class OutputInferrer:
                 return
 
     def _described(self, tool: Tool, profile: ToolProfile) -> Iterator[InferredOutput]:
-        """What the description says it returns, as far as that is an input somewhere."""
+        """Infer outputs that the description names, if they are inputs of other tools."""
         if profile.action in ("delete", "update"):
             return
         taken = self._taken(tool) | GENERIC_NAMES
@@ -117,7 +117,7 @@ class OutputInferrer:
                 yield InferredOutput(self._index.named(text), confidence, reason)
 
     def _longest_known(self, phrase: str) -> str:
-        """The longest run of words before the first preposition that is the name of an input, or empty."""
+        """Return the longest sequence of words before the first preposition that is the name of an input, or empty."""
         tokens = words(phrase)
         while tokens and tokens[0] in _WORDS.words("skipped"):
             tokens = tokens[1:]
@@ -130,7 +130,7 @@ class OutputInferrer:
 
 
 def produced_keys(name: str, profile: ToolProfile, index: ParameterIndex) -> tuple[ValueKey, ...]:
-    """What an inferred output gives, by what the inputs of its name take: of a bare ``id`` only the tool's own."""
+    """Return the value keys of an inferred output, from the inputs with its name; for a bare ``id`` only of the tool's entity."""
     keys = index.keys(name)
     own = tuple(key for key in keys if key[0] == profile.entity and key[0] != PLAIN_VALUE)
     if own:
@@ -139,7 +139,7 @@ def produced_keys(name: str, profile: ToolProfile, index: ParameterIndex) -> tup
 
 
 def _verb_and_object(tool: Tool) -> tuple[str, list[str]]:
-    """The verb of a tool's name, and the words after it up to the first preposition: of "convert a to b" those of b."""
+    """Return the verb of a tool's name, and the words after it up to a preposition; for "convert a to b" the words of b."""
     tokens = words(local_name(tool))
     position = next((at for at, token in enumerate(tokens) if _is_verb(token)), None)
     if position is None:

@@ -10,13 +10,13 @@ from ontology.tool import Tool
 
 __all__ = ["answers_general_questions"]
 
-_MIN_FREE_TEXT = 0.8  # how well the inputs of a search in documents take free text
+_MIN_FREE_TEXT = 0.8  # minimum free-text score of a search in documents
 
 
 def answers_general_questions(tool: Tool, profile: ToolProfile) -> bool:
-    """Whether a tool reads what holds for everybody: its name has such a source, or it searches documents for words.
+    """Whether a tool reads general knowledge: its name has such a source, or it searches documents for words.
 
-    A tool that must be told an identifier of a thing does not answer questions in general.
+    A tool that requires an identifier does not answer general questions.
     """
     if not only_reads(profile):
         return False

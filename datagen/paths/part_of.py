@@ -1,6 +1,6 @@
-"""Wholes and parts: records that are read by one key, and those of whose key that is a part.
+"""Wholes and parts: records whose key contains the key of another record.
 
-Who has read a sales order reads its items by the same key and a number more; an item holds the key of its order.
+For example, the key of a sales order item is the key of its order and an item number.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ontology.tool import Tool
 
 __all__ = ["Part", "parts_of"]
 
-_MAX_KEY = 6  # fields of a key; so many have 62 proper parts at most
+_MAX_KEY = 6  # maximum number of fields of a key, which then has at most 62 proper subsets
 _MAX_WHOLES = 8
 
 _RecordKey = frozenset[str]
@@ -23,9 +23,9 @@ _RecordKey = frozenset[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Two tools that read records of which one belongs to the other.
+    """Two tools that read records, where the record of ``part`` belongs to the record of ``whole``.
 
-    :param shared: the fields by which both are read, as canonical names in alphabetical order.
+    :param shared: the common key fields, as canonical names in alphabetical order.
     """
 
     whole: str
@@ -34,7 +34,7 @@ class Part:
 
 
 def parts_of(tools: Sequence[Tool], profiles: Sequence[ToolProfile], names: CanonicalNames) -> Iterator[Part]:
-    """Each part with the nearest of its wholes in its own system: those with which it shares most of its key."""
+    """Yield each part with the wholes of its own system that share the most key fields with it."""
     readers: dict[tuple[str, _RecordKey], list[ToolProfile]] = defaultdict(list)
     keys: dict[str, _RecordKey] = {}
     for tool, profile in zip(tools, profiles, strict=True):
@@ -63,5 +63,5 @@ def _nearest_wholes(
 
 
 def _is_named_by(key: _RecordKey, whole: ToolProfile, part: ToolProfile) -> bool:
-    """Whether the very same key is called as the one: the other then belongs to it."""
+    """Whether the key, which is the same for both, is named after the whole: then the other one is a part."""
     return any(whole.entity in name for name in key) and whole.entity != part.entity

@@ -1,4 +1,4 @@
-"""Building paths: around one tool, of a wanted length, for one class of requests."""
+"""Build paths around one tool, with a wanted length, for one class of requests."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ingest.linking import ToolProfile
 
 __all__ = ["PathBuilder", "StepRules"]
 
-_MAX_VALIDATED = 12  # candidates for one position that are validated before it is left empty
-_SHARE_ALIKE, _SHARE_SAME_GROUP = 0.45, 0.7  # where an independent tool comes from: below, alike; below, of one group
-_MAX_COMPARED = 400  # tools that are looked at for one that is independent
+_MAX_VALIDATED = 12  # maximum number of candidates that are validated for one position
+_SHARE_SIMILAR, _SHARE_SAME_GROUP = 0.45, 0.7  # a random number below: a tool with similar inputs; below: of one group
+_MAX_COMPARED = 400  # maximum number of tools that are tested for independence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRules:
-    """What a class asks of its dependent steps.
+    """The requirements of a class for dependent steps.
 
-    :param reads_first: whether every step on which another depends must only read.
-    :param writes_last: whether the last one must do more than read.
-    :param shapes: those that may be drawn, as often as they stand here.
+    :param reads_first: whether every step on which another depends must be read-only.
+    :param writes_last: whether the last step must not be read-only.
+    :param shapes: the shapes to draw from; a repeated shape is more likely.
     """
 
     reads_first: bool = False
@@ -36,16 +36,16 @@ class StepRules:
 
 
 class _Step(NamedTuple):
-    """A tool that joins a path, and the edges over which it does."""
+    """A tool that is added to a path, and its edges to the path."""
 
     tool: str
     edges: tuple[PathEdge, ...]
 
 
 class PathBuilder:
-    """Builds paths out of validated steps; takes what is least used.
+    """Builds paths from validated steps, the least used tools first.
 
-    :param rank: tool id → its position in a random order, which decides between equals.
+    :param rank: map from tool id to its position in a random order, which breaks ties.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class PathBuilder:
         return only_reads(self._profiles[tool])
 
     def chain(self, anchor: str, length: int, rules: StepRules) -> ToolPath | None:
-        """A chain of at most that many tools through the anchor; None where there is none of two."""
+        """Return a chain of two to ``length`` tools through the anchor; None where there is none."""
         tools, edges = [anchor], list[PathEdge]()
         directions = [True, False]  # forward, backward
         while len(tools) < length and directions:
@@ -91,19 +91,19 @@ class PathBuilder:
         return ToolPath(tools=tuple(tools), edges=tuple(edges), shape="chain")
 
     def join(self, anchor: str, rules: StepRules) -> ToolPath | None:
-        """Two tools that fill different inputs of a third; the anchor is the third, or else one of the two."""
+        """Return two tools that fill different inputs of a third; the anchor is the third tool, or else one of the two."""
         targets = [anchor, *self._least_used(self._steps.successors(anchor), anchor, before=False)]
         found = (self._join_at(target, anchor, rules) for target in targets[:_MAX_VALIDATED])
         return next((path for path in found if path is not None), None)
 
     def fan(self, anchor: str, rules: StepRules) -> ToolPath | None:
-        """Two tools that a third feeds and that are independent; the anchor is the third, or else one of the two."""
+        """Return a tool that feeds two independent tools; the anchor is the first tool, or else one of the two."""
         sources = [anchor, *self._least_used(self._steps.predecessors(anchor), anchor, before=True)]
         found = (self._fan_at(source, anchor, rules) for source in sources[:_MAX_VALIDATED])
         return next((path for path in found if path is not None), None)
 
     def independent(self, start: Sequence[str], length: int) -> ToolPath | None:
-        """Tools that need nothing of each other: some with alike inputs, some of the same group, some of another."""
+        """Return independent tools: some with similar inputs, some of the same group, some of another group."""
         tools = list(start)
         while len(tools) < length:
             found = next(self._independent_of(tools), None)
@@ -145,11 +145,11 @@ class PathBuilder:
         return None
 
     def _anchor_first(self, anchor: str, end: str, tools: Sequence[str], *, before: bool) -> list[str]:
-        """The least used first; where the anchor is one of them, it comes first of all."""
+        """Sort by use, least used first; the anchor, if it is one of the tools, comes first."""
         return sorted(self._least_used(tools, end, before=before), key=lambda tool: tool != anchor)
 
     def _pairs(self, tools: Sequence[str], end: str) -> Iterator[tuple[str, str]]:
-        """The first tool that differs from the end, with each of some others that are independent of it."""
+        """Yield the first tool that differs from the end, paired with each of the others that is independent of it."""
         able = [tool for tool in tools if self._differs(tool, [end])][:_MAX_VALIDATED]
         for one in able[:1]:
             yield from ((one, other) for other in able[1:] if self.is_independent(other, [one]))
@@ -161,7 +161,7 @@ class PathBuilder:
         draw, last = self._rng.random(), tools[-1]
         alike = [edge.target for edge in self._pp.out_of(last)] + [edge.source for edge in self._pp.into(last)]
         pools = [alike, self._of_group[self._usage.group[last]], self._ranked]
-        first = 0 if draw < _SHARE_ALIKE else 1 if draw < _SHARE_SAME_GROUP else 2
+        first = 0 if draw < _SHARE_SIMILAR else 1 if draw < _SHARE_SAME_GROUP else 2
         for pool in (pools[first], *pools[:first], *pools[first + 1 :]):
             start = self._rng.randrange(len(pool)) if len(pool) > _MAX_COMPARED else 0
             compared = (pool[start:] + pool[:start])[:_MAX_COMPARED]
@@ -174,7 +174,7 @@ class PathBuilder:
             return None
 
         def fits(step: _Step) -> bool:
-            # What an earlier step gives as well makes the one between unneeded.
+            # If an earlier step also fills the input, the step between is not needed.
             return not any(
                 self._steps.fills(one, step.tool, edge.parameter) for one in tools[:-1] for edge in step.edges
             )
@@ -199,7 +199,7 @@ class PathBuilder:
         edges: Callable[[str], tuple[PathEdge, ...]],
         fits: Callable[[_Step], bool],
     ) -> _Step | None:
-        """The first candidate over whose edges a step passes and fits; few are validated."""
+        """Return the first candidate whose edges pass and which fits; at most 12 are validated."""
         validated = 0
         for tool in candidates:
             if validated == _MAX_VALIDATED:
@@ -219,7 +219,7 @@ class PathBuilder:
         return sorted(tools, key=uses)
 
     def _differs(self, tool: str, others: Iterable[str]) -> bool:
-        """Whether it is another tool than these, and does not do the same to the same thing."""
+        """Whether a tool is none of these, and has not the same action, entity and system as one of them."""
         own = self._profiles[tool]
         for other in others:
             theirs = self._profiles[other]

@@ -1,4 +1,4 @@
-"""Paths: the tools that one request needs, for each class; groups, tools and edges are covered evenly."""
+"""Sample tool paths for each class; groups, tools and edges are covered evenly."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from datagen.catalogue import Catalogue
+from datagen.interfaces import SequenceValidator
 from datagen.links import Links
 from datagen.paths.edge_filter import EdgeFilter
 from datagen.paths.knowledge_tools import answers_general_questions
 from datagen.paths.path_builder import PathBuilder, StepRules
 from datagen.paths.usage import Anchors, Usage, shuffled_ranks
-from datagen.seams import SequenceValidator
 from datagen.synthetic_request import CLASSES, RejectedRequest
 from datagen.tool_path import ToolPath
 from ontology.errors import InvalidArgumentError
@@ -24,18 +24,18 @@ from ontology.progress import Progress
 __all__ = ["FoundPaths", "find_paths"]
 
 _LENGTHS = {2: 0.40, 3: 0.35, 4: 0.15, 5: 0.10}
-"""Tools of a path of dependent steps → share of the paths."""
+"""Map from the number of dependent tools in a path to the share of the paths."""
 _SET_LENGTHS = {2: 0.55, 3: 0.30, 4: 0.15}
-"""Likewise, of independent tools."""
+"""The same for independent tools."""
 _GENERAL_QUESTION = "ir-multi-intent"
-_FORKED = 3  # tools of a join or fan
-_ATTEMPTS = 3  # at a path around one tool
-_SHARE_ANSWERED = 0.6  # of the paths for general questions: how many have a tool that answers the question
-_SHARE_ALONE = 0.5  # of the actions beside a general question: how many have no chain before them
+_FORKED = 3  # number of tools of a join or fan
+_ATTEMPTS = 3  # maximum number of attempts for a path around one tool
+_SHARE_ANSWERED = 0.6  # share of the paths for general questions with a tool that answers the question
+_SHARE_ALONE = 0.5  # share of the actions next to a general question without a chain before them
 _RULES: Mapping[str, tuple[StepRules, ...]] = {
     "explicit-multi-step": (StepRules(shapes=("chain", "chain", "chain", "join", "fan")),),
     "implicit-multi-step": (StepRules(reads_first=True, shapes=("chain", "chain", "chain", "chain", "join")),),
-    # Something is done under a condition; where a catalogue only reads, something is read.
+    # An action under a condition; in a read-only catalogue, a read under a condition.
     "conditional-multi-step": (
         StepRules(reads_first=True, writes_last=True, shapes=("chain", "chain", "chain", "join", "fan")),
         StepRules(reads_first=True, shapes=("chain",)),
@@ -49,7 +49,7 @@ _WHY_NONE = {
 _NO_STEP = "no step that leads to it or from it passes, or every such path is there already"
 
 _Lengths = Counter[int]
-"""Tools of a path → how many paths."""
+"""Map from the number of tools in a path to the number of paths."""
 _MakePath = Callable[[str, _Lengths], ToolPath | None]
 """Makes a path around a tool, given the lengths of the paths of its class so far."""
 
@@ -58,9 +58,9 @@ _MakePath = Callable[[str, _Lengths], ToolPath | None]
 class FoundPaths:
     """The paths of each class.
 
-    :param by_class: in the order found; no two of a class have the same tools.
-    :param rejected: steps that do not follow (stage ``sequence``), classes of which there are fewer paths than wanted
-        and tools that no path has (stage ``path``).
+    :param by_class: in the order found; the paths of a class have distinct sets of tools.
+    :param rejected: steps that the validator rejected (stage ``sequence``), classes with fewer paths than wanted, and
+        tools without a path (stage ``path``).
     """
 
     by_class: Mapping[str, tuple[ToolPath, ...]]
@@ -77,11 +77,11 @@ def find_paths(
     seed: int = 0,
     progress: Progress = lambda stage, done, total: None,
 ) -> FoundPaths:
-    """Find paths for each class, the least used tools first. Equal arguments, equal paths.
+    """Find paths for each class, the least used tools first. Deterministic.
 
-    An edge is validated when a path is to take it.
+    An edge is validated only when a path needs it.
 
-    :param wanted: class → how many paths; where the catalogue has fewer, fewer are found and a rejection says why.
+    :param wanted: map from class to the wanted number of paths; a rejection has the reason where fewer are found.
     :param progress: called with (``paths``, done, total).
     :raises InvalidArgumentError: for a class that is none of the six.
     :raises ModelError: when the validator needs a model and that is unavailable.
@@ -110,9 +110,9 @@ def find_paths(
 
 
 class _Finder:
-    """Finds the paths of one catalogue, class after class, with common counts of what was used.
+    """Finds the paths of one catalogue, class after class, with common usage counts.
 
-    :ivar why_none: class → why a tool has no path of it → of how many tools.
+    :ivar why_none: for each class, the reasons why tools have no path, with the number of tools.
     """
 
     def __init__(self, catalogue: Catalogue, rp: Links, pp: Links, validator: SequenceValidator, seed: int) -> None:
@@ -129,7 +129,7 @@ class _Finder:
         self.why_none: dict[str, Counter[str]] = {name: Counter() for name in CLASSES}
 
     def paths(self, name: str, count: int) -> Iterator[ToolPath]:
-        """Up to so many paths of a class."""
+        """Yield up to ``count`` paths of a class."""
         rng = random.Random(int.from_bytes(hashlib.sha256(f"{self._seed}\n{name}".encode()).digest()[:8], "big"))
         rank = shuffled_ranks(self._tools, rng)
         builder = PathBuilder(self._profiles, self.steps, self._pp, self._usage, rank=rank, rng=rng)
@@ -140,7 +140,7 @@ class _Finder:
                 yield path
 
     def unused_tools(self, paths: int) -> Iterator[RejectedRequest]:
-        """The tools that none of so many paths has, with the reason."""
+        """Yield a rejection for each tool that is in no path, with the reason."""
         for tool in self._tools:
             if not self._usage.tools[tool]:
                 why = f"; {self._failed[tool]}" if tool in self._failed else ""
@@ -150,7 +150,7 @@ class _Finder:
     def _around_anchors(
         self, name: str, make: _MakePath, count: int, rank: Mapping[str, int], seen: set[frozenset[str]]
     ) -> Iterator[ToolPath]:
-        """Paths around the least used tools, as long as there are any that make a new one."""
+        """Yield paths around the least used tools, as long as new paths are found."""
         answering = frozenset(self._answering if name == _GENERAL_QUESTION else ())
         own = [tool for tool in self._tools if tool not in answering] or self._tools
         anchors = Anchors(own, self._usage, rank)
@@ -170,7 +170,7 @@ class _Finder:
             anchors.put_back(anchor)
 
     def _ways(self, name: str, builder: PathBuilder, rng: random.Random) -> Iterator[_MakePath]:
-        """How a path of the class is made around a tool; each way is taken until it makes no more."""
+        """Yield the functions that make a path of the class around a tool; each is used until it makes no new path."""
         if name == "single-intent":
             yield lambda anchor, lengths: ToolPath(tools=(anchor,))
         elif name == "multi-intent":
@@ -182,7 +182,7 @@ class _Finder:
                 yield partial(_dependent, rules=rules, builder=builder, rng=rng)
 
     def _beside_question(self, anchor: str, builder: PathBuilder, rng: random.Random) -> ToolPath:
-        """A personal action beside a general question, mostly with a tool that answers it, where there is one."""
+        """Return a personal action, in 60 % of the cases with a tool that answers a general question, if there is one."""
         alone = not builder.reads(anchor) and rng.random() < _SHARE_ALONE
         own = (None if alone else builder.chain(anchor, 2, StepRules(reads_first=True))) or ToolPath(tools=(anchor,))
         if rng.random() >= _SHARE_ANSWERED:
@@ -204,7 +204,7 @@ def _dependent(
 
 
 def _due_length(lengths: _Lengths, shares: Mapping[int, float]) -> int:
-    """The length that is furthest behind its share; a path is shorter where no step leads further."""
+    """Return the length that is furthest below its share."""
     total = lengths.total() + 1
     return max(shares, key=lambda length: (shares[length] * total - lengths[length], length))
 

@@ -1,8 +1,7 @@
-"""The P-P graph: tools whose inputs are alike. Nothing flows between them; one request may need both.
+"""The P-P graph: tools with similar inputs. No data flows between them; one request may need both.
 
 The vector of a tool is the mean of the vectors of its inputs, weighted by inverse document frequency. Only tools that
-share a word in the names of their inputs are compared, so that the work grows with the catalogue and not with its
-square.
+share a word in the names of their inputs are compared, so the cost is not quadratic in the size of the catalogue.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from ontology.tool import Parameter, Tool
 __all__ = ["MAX_NEIGHBOURS", "PpGraph", "Threshold", "build_pp_graph", "choose_threshold"]
 
 MAX_NEIGHBOURS = 20
-"""At most so many alike tools are kept for each."""
+"""Maximum number of neighbours of a tool."""
 _FLOOR, _CEILING = 0.6, 0.95
 _SPREADS = 2.0
 _BINS = 40
@@ -45,13 +44,13 @@ class Threshold(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class PpGraph:
-    """The edges, and where their threshold comes from.
+    """The edges, and the threshold with its reason.
 
-    :param links: source is the lower id; confidence the cosine of the two tools; output and parameter their most alike
-        inputs.
-    :param threshold: cosine that an edge has at least.
-    :param distribution: of the cosines of the compared pairs.
-    :param compared: how many pairs were compared, of all that could be.
+    :param links: source is the smaller id; confidence is the cosine of the two tools; output and parameter are their most
+        similar inputs.
+    :param threshold: minimum cosine of an edge.
+    :param distribution: histogram of the cosines of the compared pairs.
+    :param compared: number of compared pairs.
     """
 
     links: Links
@@ -81,9 +80,9 @@ def build_pp_graph(catalogue: Catalogue, encoder: Encoder) -> PpGraph:
 
 
 def choose_threshold(cosines: Floats1d) -> Threshold:
-    """The cosine that sets pairs apart from most others: two standard deviations above the mean.
+    """Choose the threshold: two standard deviations above the mean, in [0.6, 0.95].
 
-    Never below 0.6, where inputs are no longer alike, nor above 0.95, where only equal ones are left.
+    Inputs below 0.6 are not similar; above 0.95 only equal inputs are left.
     """
     if not len(cosines):
         return Threshold(_FLOOR, "no two tools share a word in the names of their inputs")
@@ -114,7 +113,7 @@ class _Inputs:
         return list(self._numbers)
 
     def vectors(self, encoder: Encoder) -> Floats2d:
-        """A row of length 1 for each text."""
+        """Return a row of length 1 for each text, float32 [texts, D]."""
         found = np.zeros((len(self._numbers), encoder.dimensions), dtype=np.float32)
         texts = self.texts
         for start in range(0, len(texts), _BATCH):
@@ -122,7 +121,7 @@ class _Inputs:
         return _normal(found)
 
     def means(self, vectors: Floats2d) -> Floats2d:
-        """A row of length 1 for each tool, of zeros where it has no input."""
+        """Return a row of length 1 for each tool, float32 [tools, D]; zeros for a tool without inputs."""
         frequency = Counter(int(number) for numbers in self.of for number in set(numbers.tolist()))
         idf = np.asarray(
             [np.log1p(len(self.of) / frequency[number]) for number in range(len(vectors))], dtype=np.float32
@@ -139,8 +138,9 @@ def _name(parameter: Parameter, names: CanonicalNames) -> str:
 
 
 def _text(parameter: Parameter, names: CanonicalNames) -> str:
-    said = " ".join(parameter.description[:200].split()[:_DESCRIPTION_WORDS])
-    return f"{_name(parameter, names) or parameter.name}: {said}" if said else _name(parameter, names) or parameter.name
+    start = " ".join(parameter.description[:200].split()[:_DESCRIPTION_WORDS])
+    name = _name(parameter, names) or parameter.name
+    return f"{name}: {start}" if start else name
 
 
 def _normal(rows: Floats2d) -> Floats2d:
@@ -149,10 +149,10 @@ def _normal(rows: Floats2d) -> Floats2d:
 
 
 def _strongest(pairs: NDArray[np.int64], cosines: Floats1d, tools: int) -> list[tuple[int, int, float]]:
-    """The most alike pairs first, as long as neither tool has enough neighbours; in the order of the tools."""
+    """Keep the most similar pairs, up to the maximum number of neighbours of each tool; sorted by tool."""
     degree = [0] * tools
     kept = []
-    # Cosines are compared to six digits: what lies below is the order of additions.
+    # Cosines are compared to six digits: further digits depend on the order of additions.
     order = np.lexsort((pairs[:, 1], pairs[:, 0], -np.round(cosines, 6))) if len(pairs) else ()
     for place in order:
         first, second = int(pairs[place, 0]), int(pairs[place, 1])

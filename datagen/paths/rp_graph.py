@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from datagen.catalogue import Catalogue
+from datagen.interfaces import ToolOutput, ToolOutputs
 from datagen.links import Links
 from datagen.parameter_index import ParameterIndex
 from datagen.paths.infer_outputs import produced_keys
 from datagen.paths.part_of import Part, parts_of
-from datagen.seams import ToolOutput, ToolOutputs
 from datagen.tool_path import PathEdge
 from ingest.linking import DerivedEdge, LinkLimits, OutputIndex, ProducedValue, ToolProfile, derive_rp_edges
 
@@ -25,17 +25,17 @@ LIMITS = LinkLimits(
     nearest_login=True,
     resources_across_groups=False,
 )
-"""Wider than those of a build: a path needs one of the tools that may come before, not the best few of them."""
+"""Wider than the limits of a build: a path needs any one of the possible producers, not the best few."""
 
-_PART_CONFIDENCE = 0.3  # of an edge between a whole and its part: true, but it gives nothing that was not known before
+_PART_CONFIDENCE = 0.3  # of an edge between a whole and its part: the edge is true, but its output was an input already
 
 
 def build_rp_graph(catalogue: Catalogue, outputs: ToolOutputs) -> Links:
-    """Edges from each output to the inputs that it can fill, tool by tool in the catalogue's order.
+    """Build the edges from each output to the inputs that it can fill, tool by tool in the catalogue's order.
 
-    Time and memory grow with the number of parameters, not with pairs of tools.
+    Time and memory grow with the number of parameters, not of pairs of tools.
 
-    :param outputs: documented ones, and inferred ones that are called exactly as an input of the catalogue.
+    :param outputs: documented outputs, and inferred outputs that have exactly the name of an input of the catalogue.
     """
     profiles = [
         _producing(catalogue.extended_profiles[tool.id], outputs.by_tool.get(tool.id, ()), catalogue.parameter_index)
@@ -49,7 +49,7 @@ def build_rp_graph(catalogue: Catalogue, outputs: ToolOutputs) -> Links:
 
 
 def _producing(profile: ToolProfile, outputs: Iterable[ToolOutput], index: ParameterIndex) -> ToolProfile:
-    """The profile that produces these outputs and no others."""
+    """Return the profile with exactly these outputs."""
     documented: set[str] = set()
     inferred: list[ProducedValue] = []
     for output in outputs:

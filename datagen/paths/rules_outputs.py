@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from datagen.catalogue import Catalogue
 from datagen.extended_profiles import is_paging
+from datagen.interfaces import MAX_OUTPUTS, ToolOutput, ToolOutputs
 from datagen.paths.infer_outputs import InferredOutput, OutputInferrer
-from datagen.seams import MAX_OUTPUTS, ToolOutput, ToolOutputs
 from datagen.synthetic_request import RejectedRequest
 from ingest.linking import GENERIC_NAMES, ProducedValue, ToolProfile
 from ontology.tool import Parameter, Tool

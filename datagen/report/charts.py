@@ -1,4 +1,4 @@
-"""Charts of a run as PNG, the same bytes for the same figures."""
+"""The charts of a run as PNG; equal figures give equal bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_REASONS = 14
 class Chart:
     """A chart of the report.
 
-    :param draw: the matplotlib figure with that title; None where there is nothing to show.
+    :param draw: returns the matplotlib figure with this title; None where there is nothing to show.
     """
 
     title: str
@@ -35,7 +35,7 @@ class Chart:
 
 
 def draw_charts(figures: RunFigures) -> dict[str, bytes]:
-    """File name → PNG of each chart that has something to show.
+    """Return a map from file name to the PNG of each chart with data.
 
     :raises MissingExtraError: when matplotlib is not installed.
     """
@@ -107,7 +107,7 @@ CHARTS: Mapping[str, Chart] = {
     "similarity.png": Chart("Similarity of inputs, and the threshold of the P-P graph", _similarity),
     "rejected.png": Chart("Rejections by stage and reason", _rejected),
 }
-"""File name → chart."""
+"""Map from file name to chart."""
 
 
 def _bars(title: str, names: Sequence[str], values: Sequence[float]) -> tuple[Any, Any]:
@@ -118,7 +118,7 @@ def _bars(title: str, names: Sequence[str], values: Sequence[float]) -> tuple[An
 
 
 def _stacked(title: str, counts: Mapping[str, Mapping[str, int]], label: str) -> Any:
-    """Bars of 100 % for each class, split by what is counted."""
+    """Draw a bar of 100 % for each class, divided by category."""
     if not counts:
         return None
     figure, axes = _blank(title, _MARGIN + 0.3 + _BAR * len(counts))

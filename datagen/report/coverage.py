@@ -1,4 +1,4 @@
-"""Coverage: how much of a catalogue its requests need, and why not the rest."""
+"""Coverage: the share of a catalogue that the requests need, and the reasons for unused tools."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["Coverage", "GroupCoverage", "measure_coverage"]
 _NO_GROUP = "(none named)"
 _SURPLUS = "it stands in paths that were not needed"
 _NO_PATH = "no path leads over it"
-_AFTER_PATHS = ("generate", "validate", "diversity")  # stages that a tool gets to on a path
+_AFTER_PATHS = ("generate", "validate", "diversity")  # the stages after a path was found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupCoverage:
     """One line of business.
 
-    :param used: tools that a request needs.
-    :param requests: that need at least one of its tools.
+    :param used: number of tools that a request needs.
+    :param requests: number of requests that need at least one of its tools.
     """
 
     name: str
@@ -36,10 +36,10 @@ class GroupCoverage:
 
 @dataclass(frozen=True, kw_only=True)
 class Coverage:
-    """What the requests need.
+    """The coverage of a catalogue.
 
-    :param rp_pairs: pairs of tools that an R-P edge connects; ``rp_pairs_used`` of them stand in the path of a request.
-    :param never_used: tool id → why no request needs it, in the catalogue's order.
+    :param rp_pairs: number of pairs of tools with an R-P edge; ``rp_pairs_used`` of them are in the path of a request.
+    :param never_used: map from the id of an unused tool to the reason, in the catalogue's order.
     """
 
     tools: int
@@ -58,10 +58,10 @@ def measure_coverage(
     paths: Iterable[ToolPath],
     rejected: Iterable[RejectedRequest],
 ) -> Coverage:
-    """The coverage of a catalogue by its requests.
+    """Measure the coverage of a catalogue by its requests.
 
-    :param paths: all that were found, used or not.
-    :param rejected: what did not become a request; they explain a tool that no request needs.
+    :param paths: all paths that were found, used or not.
+    :param rejected: the rejections, which explain unused tools.
     """
     used = {tool for request in requests for tool in request.path.tools}
     used_pairs = frozenset[tuple[str, str]]().union(*(request.path.rp_pairs for request in requests))
@@ -96,9 +96,9 @@ def _groups(catalogue: Catalogue, used: set[str], requests: Sequence[SyntheticRe
 
 
 class _Reason(NamedTuple):
-    """Why a tool, or a path that has it, was rejected.
+    """The reason why a tool, or a path with it, was rejected.
 
-    :param of_path: whether it is about a path of several tools.
+    :param of_path: whether a path of several tools was rejected.
     """
 
     stage: str
@@ -107,7 +107,7 @@ class _Reason(NamedTuple):
 
 
 def _reasons(rejected: Iterable[RejectedRequest]) -> Mapping[str, Counter[_Reason]]:
-    """Tool id → reason → how often."""
+    """Return the count of each reason, by tool id."""
     reasons: dict[str, Counter[_Reason]] = defaultdict(Counter)
     for one in rejected:
         for tool in one.subject:
@@ -116,7 +116,7 @@ def _reasons(rejected: Iterable[RejectedRequest]) -> Mapping[str, Counter[_Reaso
 
 
 def _why(*, on_path: bool, reasons: Counter[_Reason]) -> str:
-    """The reason given most often, those about the tool alone before those about a path of several."""
+    """Return the most frequent reason; reasons for the tool alone precede reasons for a path of several tools."""
     counted = {reason: count for reason, count in reasons.items() if (reason.stage in _AFTER_PATHS) is on_path}
     if not counted:
         return _SURPLUS if on_path else _NO_PATH

@@ -1,4 +1,4 @@
-"""The figures of a run: everything its report says."""
+"""The figures of a run: the content of its report."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from dataclasses import dataclass
 
 from datagen.measures import Diversity, Histogram, Leakage, histogram_of, measure_diversity, measure_leakage
 from datagen.report.coverage import Coverage, measure_coverage
-from datagen.run.make_requests import Made
+from datagen.run.make_requests import RunResult
 from datagen.synthetic_request import RejectedRequest, SyntheticRequest
 from inference.encoder import Encoder
 
 __all__ = ["EXAMPLES", "ClassFigures", "GraphFigures", "RunFigures", "figures_of"]
 
 EXAMPLES = 10
-"""How many requests of each class the report shows."""
+"""Number of requests of each class in the report."""
 _BINS = 20
-_LONG_ID = 4  # characters: a shorter one may be a part of any word
+_LONG_ID = 4  # characters: a shorter id may be a part of any word
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|‘[^’]*’|\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassFigures:
-    """How many requests of a class were wanted and made, and how many paths were found for it."""
+    """The numbers of wanted requests, of paths found and of requests made, for one class."""
 
     wanted: int
     paths: int
@@ -36,8 +36,8 @@ class ClassFigures:
 class GraphFigures:
     """The edges between the tools.
 
-    :param rp_pairs: pairs of tools that an R-P edge connects.
-    :param pp_compared: pairs of tools whose inputs were compared.
+    :param rp_pairs: number of pairs of tools with an R-P edge.
+    :param pp_compared: number of pairs of tools whose inputs were compared.
     """
 
     tools_with_outputs: int
@@ -57,12 +57,12 @@ class GraphFigures:
 class RunFigures:
     """All figures; their JSON form is ``report.json``.
 
-    :param by: step → versioned names of what took it.
-    :param stopped: what ended the run before its end, or empty.
-    :param gold_set_sizes: class → number of tools → requests.
-    :param shapes: class → shape of the path → requests.
-    :param rejected: stage → reason → how often, the most frequent first.
-    :param examples: class → ids of requests.
+    :param by: map from step to the versioned names of its implementations.
+    :param stopped: the error that ended the run early, or empty.
+    :param gold_set_sizes: number of requests by class and number of tools.
+    :param shapes: number of requests by class and shape of the path.
+    :param rejected: number of rejections by stage and reason, most frequent first.
+    :param examples: map from class to ids of requests.
     """
 
     snapshot_id: str
@@ -81,19 +81,19 @@ class RunFigures:
 
     @property
     def made(self) -> int:
-        """How many requests were made."""
+        """Number of requests made."""
         return sum(each.made for each in self.classes.values())
 
     @property
     def wanted(self) -> int:
-        """How many requests were wanted."""
+        """Number of requests wanted."""
         return sum(each.wanted for each in self.classes.values())
 
 
-def figures_of(made: Made, encoder: Encoder) -> RunFigures:
-    """The figures of what was made.
+def figures_of(made: RunResult, encoder: Encoder) -> RunFigures:
+    """Compute the figures of a run.
 
-    :param encoder: compares requests.
+    :param encoder: encoder for the comparison of requests.
     """
     requests, catalogue = made.generated.requests, made.catalogue
     kept = Counter(request.request_class for request in requests)
@@ -134,7 +134,7 @@ def _by_class(
     return {name: dict(sorted(count.items())) for name, count in counts.items()}
 
 
-def _graph(made: Made) -> GraphFigures:
+def _graph(made: RunResult) -> GraphFigures:
     outputs = [output for found in made.outputs.by_tool.values() for output in found]
     documented = sum(output.documented for output in outputs)
     return GraphFigures(
@@ -153,7 +153,7 @@ def _graph(made: Made) -> GraphFigures:
 
 
 def _rejected(rejected: Iterable[RejectedRequest]) -> dict[str, dict[str, int]]:
-    """Stage → reason → how often; reasons that differ only in names and numbers are one."""
+    """Count rejections by stage and reason; reasons that differ only in names and numbers count as one."""
     counts: dict[str, Counter[str]] = {}
     for one in rejected:
         reason = one.reason
@@ -166,6 +166,6 @@ def _rejected(rejected: Iterable[RejectedRequest]) -> dict[str, dict[str, int]]:
 
 
 def _examples(requests: Sequence[SyntheticRequest], name: str, seed: int) -> tuple[str, ...]:
-    """Ids drawn at random, by the hash of seed and id."""
+    """Return a sample of ids, chosen by the hash of seed and id."""
     ids = [request.id for request in requests if request.request_class == name]
     return tuple(sorted(ids, key=lambda one: hashlib.sha256(f"{seed}\n{one}".encode()).hexdigest())[:EXAMPLES])

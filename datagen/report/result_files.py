@@ -11,7 +11,7 @@ from typing import Any
 from datagen.report.charts import CHARTS, draw_charts
 from datagen.report.figures import RunFigures, figures_of
 from datagen.report.run_report import report_to_markdown
-from datagen.run.make_requests import Made
+from datagen.run.make_requests import RunResult
 from inference.encoder import Encoder
 from ontology.errors import MissingExtraError
 from ontology.files import disk_errors, write_file
@@ -19,14 +19,14 @@ from ontology.files import disk_errors, write_file
 __all__ = ["write_result"]
 
 
-def write_result(folder: Path, made: Made, encoder: Encoder) -> RunFigures:
-    """Write everything that was made, each file whole, in place of what an earlier run left.
+def write_result(folder: Path, made: RunResult, encoder: Encoder) -> RunFigures:
+    """Write all results, each file atomically, over those of an earlier run.
 
-    The report is written last: when it is there, so are the files that it names.
+    The report is written last: when it exists, the files that it names exist too.
 
-    :param encoder: compares requests.
+    :param encoder: encoder for the comparison of requests.
     :returns: the figures of the report.
-    :raises StorageError: when the disk cannot be written to.
+    :raises StorageError: when a file cannot be written.
     """
     figures = figures_of(made, encoder)
     requests = made.generated.requests
@@ -44,7 +44,7 @@ def write_result(folder: Path, made: Made, encoder: Encoder) -> RunFigures:
 
 
 def _write_charts(folder: Path, figures: RunFigures) -> list[str]:
-    """Write the charts that can be drawn, and remove those of an earlier run that cannot; returns their names."""
+    """Write the charts, remove the other charts of an earlier run, and return the names of the written ones."""
     try:
         charts = draw_charts(figures)
     except MissingExtraError:

@@ -1,4 +1,4 @@
-"""The report of a run as Markdown: what was made, what can be measured of it, and what was rejected."""
+"""The report of a run as Markdown: the requests, their measures, and the rejections."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _MAX_TOOLS = 40  # that no request needs
 
 
 def report_to_markdown(figures: RunFigures, texts: Mapping[str, str], pictures: Collection[str]) -> str:
-    """The page.
+    """Return the report as Markdown.
 
-    :param texts: request id → its text.
-    :param pictures: names of the files of pictures beside the page; none where they could not be drawn.
+    :param texts: map from request id to its text.
+    :param pictures: file names of the charts in the same folder; empty where they could not be drawn.
     """
 
     def picture(name: str) -> str:
@@ -49,10 +49,10 @@ def _percent(share: float) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that shows as itself inside a line of Markdown, also in a table; line breaks become spaces."""
+    """Escape a text for a line of Markdown or a cell of a table; line breaks become spaces."""
     return _MARKUP.sub(lambda found: "\\" + found.group(0), " ".join(text.split()))
 
 
 def _line(text: str) -> str:
-    """Text that shows as itself on a line of its own."""
+    """Escape a text for a separate line of Markdown."""
     return _LINE_START.sub(lambda found: f"{found.group(1) or ''}\\", _plain(text))

@@ -1,4 +1,4 @@
-"""The class mix: how many requests of each class are wanted."""
+"""The class mix: the wanted number of requests of each class."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _REMEDY = (
 
 
 def equal_mix(per_class: int) -> dict[str, int]:
-    """The same number of each class.
+    """Return the same number for each class.
 
-    :raises InvalidArgumentError: when it is below 1.
+    :raises InvalidArgumentError: when it is below 1 or above 1,000,000.
     """
     if not 1 <= per_class <= MAX_PER_CLASS:
         raise InvalidArgumentError(
@@ -34,12 +34,12 @@ def equal_mix(per_class: int) -> dict[str, int]:
 
 
 def read_mix(file: Path, per_class: int) -> dict[str, int]:
-    """The numbers in a file: an object of YAML or JSON, class → count, or class → share.
+    """Read a YAML or JSON file with an object that maps classes to counts or to shares.
 
-    Numbers are shares where any has a decimal point; they are weights of six times ``per_class``, and need not add up
-    to 1.
+    The numbers are shares if any of them has a decimal point. Shares divide six times ``per_class`` requests, and need
+    not add up to 1.
 
-    :raises InvalidArgumentError: when the file cannot be read, or a class or a number in it is none.
+    :raises InvalidArgumentError: when the file cannot be read, or for an invalid class or number.
     """
     total = sum(equal_mix(per_class).values())
     given = _read(file)
@@ -47,7 +47,7 @@ def read_mix(file: Path, per_class: int) -> dict[str, int]:
         _check(file, name, number)
     weights = {name: given.get(name, 0) for name in CLASSES}
     if not any(weights.values()):
-        raise InvalidArgumentError("the mix wants no request", subject=str(file), remedy=_REMEDY)
+        raise InvalidArgumentError("the mix has no request", subject=str(file), remedy=_REMEDY)
     if any(isinstance(number, float) for number in given.values()):
         return _apportion(weights, total)
     return {name: int(number) for name, number in weights.items()}
@@ -78,7 +78,7 @@ def _check(file: Path, name: object, number: object) -> None:
 
 
 def _apportion(weights: Mapping[str, float], total: int) -> dict[str, int]:
-    """Whole numbers in proportion that add up to the total, by largest remainder; ties go to the earlier class."""
+    """Return integers in proportion to the weights that add up to the total (largest remainder; ties: earlier class)."""
     whole = sum(weights.values())
     exact = {name: total * weight / whole for name, weight in weights.items()}
     counts = {name: math.floor(share) for name, share in exact.items()}

@@ -1,4 +1,4 @@
-"""The near-duplicate filter: whether a text says the same as one that was kept before."""
+"""The near-duplicate filter: whether a text is nearly the same as an accepted one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ontology.names import words
 __all__ = ["MAX_COSINE", "NearDuplicateFilter"]
 
 MAX_COSINE = 0.95
-"""A text closer than this to one that was kept is a near-duplicate."""
+"""A text with a higher cosine to an accepted one is a near-duplicate."""
 _ROWS = 1_024
 
 
 class NearDuplicateFilter:
-    """The texts that were kept, by their words and by their vectors."""
+    """The accepted texts, by their words and by their vectors."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
@@ -25,14 +25,14 @@ class NearDuplicateFilter:
         self._vectors = np.zeros((_ROWS, encoder.dimensions), dtype=np.float32)
 
     def encode(self, texts: list[str]) -> list[Floats1d]:
-        """Vectors of texts, one each.
+        """Return one vector for each text.
 
         :raises ModelError: when the encoder's model is unavailable.
         """
         return list(self._encoder.encode(texts)) if texts else []
 
     def find_duplicate(self, text: str, vector: Floats1d) -> str:
-        """Why a text is a near-duplicate, in a sentence without a full stop; empty when it is none."""
+        """Return why a text is a near-duplicate, one sentence without a full stop; empty when it is not."""
         same = self._by_words.get(" ".join(words(text)))
         if same is not None:
             return f"it says the same as {same}"
@@ -45,7 +45,7 @@ class NearDuplicateFilter:
         return f"its cosine to {self._ids[closest]} is {cosines[closest]:.3f}, above {MAX_COSINE}"
 
     def add(self, text_id: str, text: str, vector: Floats1d) -> None:
-        """Keep a text."""
+        """Add an accepted text."""
         if len(self._ids) == len(self._vectors):
             self._vectors = np.vstack([self._vectors, np.zeros_like(self._vectors)])
         self._vectors[len(self._ids)] = vector

@@ -1,14 +1,14 @@
-"""The loop that generates, validates and selects: until each class has its requests, or paths and attempts run out."""
+"""The generation loop: generate, validate and select until each class is full, or no path has an attempt left."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from datagen.interfaces import GeneratedText, Generator, RequestValidator
 from datagen.run.dedup import NearDuplicateFilter
 from datagen.run.journal import Journal, Outcome
 from datagen.run.queue import Attempt, PathQueue
-from datagen.seams import GeneratedText, Generator, RequestValidator
 from datagen.synthetic_request import RejectedRequest, SyntheticRequest, Verdict
 from datagen.tool_path import ToolPath
 from datagen.validation.rules_validator import validate
@@ -20,16 +20,16 @@ from retrieval.query.request import Request
 
 __all__ = ["GeneratedRequests", "RequestGenerator", "generate_all"]
 
-_WAVE = 16  # attempts of one class before the next class has its turn: a run that stops early has requests of all
+_BATCH = 16  # attempts for one class before the next class: a run that stops early has requests of all classes
 
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratedRequests:
     """The requests of a run.
 
-    :param requests: by class in the order of the classes, then in the order they were kept.
-    :param rejected: each thing once, in the order it happened.
-    :param stopped: what ended the run before its end, or None.
+    :param requests: in the order of the classes, then in the order of acceptance.
+    :param rejected: distinct rejections, in the order of the run.
+    :param stopped: the error that ended the run early, or None.
     """
 
     requests: tuple[SyntheticRequest, ...]
@@ -39,10 +39,10 @@ class GeneratedRequests:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestGenerator:
-    """Generates requests and has them validated; an outcome that the journal has is not computed again.
+    """Generates and validates requests; an outcome in the journal is not computed again.
 
-    :param validators: in rounds; a request that fails in one is not put before the next.
-    :param concurrency: how many requests are worked on at once.
+    :param validators: in rounds; a request that fails in one round skips the next rounds.
+    :param concurrency: number of requests that are processed at the same time.
     """
 
     generator: Generator
@@ -51,10 +51,10 @@ class RequestGenerator:
     concurrency: int = 1
 
     def requests(self, attempts: Sequence[Attempt]) -> Iterator[SyntheticRequest | RejectedRequest]:
-        """What comes of each attempt, written to the journal, in order.
+        """Yield the outcome of each attempt in order, after writing it to the journal.
 
         :raises ModelError: when a model is needed and unavailable.
-        :raises StorageError: when the disk cannot be written to.
+        :raises StorageError: when the journal cannot be written.
         """
         outcomes = concurrent_map(attempts, self._known_or_new, concurrency=self.concurrency)
         for attempt, outcome in outcomes:
@@ -112,25 +112,25 @@ def generate_all(
 ) -> GeneratedRequests:
     """Generate requests of each class over its paths.
 
-    :param paths: class → paths in order of preference, more than are wanted.
-    :param wanted: class → how many requests.
-    :param encoder: compares requests with those that were kept.
-    :param seed: another seed, other texts.
+    :param paths: map from class to its paths in order of preference, more than wanted.
+    :param wanted: map from class to the wanted number of requests.
+    :param encoder: encoder of the near-duplicate filter.
+    :param seed: seed of the texts.
     """
     queues = [PathQueue(name, paths.get(name, ()), wanted=count, seed=seed) for name, count in wanted.items() if count]
     selection = _Selection(duplicates=NearDuplicateFilter(encoder))
     stopped: EgotoolsError | None = None
     total = sum(wanted.values())
     progress("requests", 0, total)
-    while stopped is None and any(waves := [queue.take(_WAVE) for queue in queues]):
-        for queue, wave in zip(queues, waves, strict=True):
+    while stopped is None and any(batches := [queue.take(_BATCH) for queue in queues]):
+        for queue, batch in zip(queues, batches, strict=True):
             made: list[SyntheticRequest | RejectedRequest] = []
             try:
-                for request in generator.requests(wave):
-                    made.append(request)  # one by one: what came before an error is kept
+                for request in generator.requests(batch):
+                    made.append(request)  # one by one, to keep the requests before an error
             except EgotoolsError as error:
                 stopped = error
-            selection.select(queue, wave, made)
+            selection.select(queue, batch, made)
             progress("requests", len(selection.requests), total)
             if stopped is not None:
                 break
@@ -144,19 +144,19 @@ def generate_all(
 
 @dataclass(frozen=True, kw_only=True)
 class _Selection:
-    """Keeps what passed and is no near-duplicate."""
+    """Accepts requests that passed and are not near-duplicates."""
 
     duplicates: NearDuplicateFilter
     requests: list[SyntheticRequest] = field(default_factory=list)
     rejected: list[RejectedRequest] = field(default_factory=list)
 
     def select(
-        self, queue: PathQueue, wave: Sequence[Attempt], made: Sequence[SyntheticRequest | RejectedRequest]
+        self, queue: PathQueue, batch: Sequence[Attempt], made: Sequence[SyntheticRequest | RejectedRequest]
     ) -> None:
-        """Select from what came of a wave; ``made`` is shorter than the wave where an error stopped it."""
+        """Select from the outcomes of a batch; ``made`` is shorter than the batch where an error stopped it."""
         texts = [request.text for request in made if isinstance(request, SyntheticRequest)]
         vectors = iter(self.duplicates.encode(texts))
-        for attempt, request in zip(wave, made, strict=False):
+        for attempt, request in zip(batch, made, strict=False):
             if isinstance(request, SyntheticRequest):
                 vector = next(vectors)
                 duplicate = self.duplicates.find_duplicate(request.text, vector)

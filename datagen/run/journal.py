@@ -1,8 +1,8 @@
-"""The journal: generated texts with their verdicts, appended row by row, so that a run that stops can go on.
+"""The journal: generated texts with their verdicts, appended row by row, so that an interrupted run can resume.
 
-There is one file a configuration, ``journal/<hash>.jsonl`` in the folder of results; its first row is the
-configuration. A changed configuration starts another file, and finds the old one when it is changed back. A last line
-without its end is what a killed process leaves, and is dropped.
+There is one file for each configuration, ``journal/<hash>.jsonl`` in the folder of results; its first row is the
+configuration. A changed configuration starts another file; the old file is used again for the old configuration. An
+incomplete last line, left by a killed process, is dropped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from datagen.seams import GeneratedText
+from datagen.interfaces import GeneratedText
 from datagen.synthetic_request import RejectedRequest, Verdict
 from ontology.digests import config_hash
 from ontology.files import disk_errors, write_file
@@ -27,15 +27,15 @@ from ontology.files import disk_errors, write_file
 __all__ = ["Journal", "Outcome", "open_journal"]
 
 _log = logging.getLogger(__name__)
-_MAX_HELD = 8  # rejections in a row: more than a failing model gives before the run stops, with several threads asking
+_MAX_HELD = 8  # consecutive rejections: more than a failing model causes before the run stops, with several threads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The result of one attempt at one request.
 
-    :param generated: the text, or why there is none.
-    :param verdicts: of the validators that were asked; none where no text was generated.
+    :param generated: the text, or the rejection.
+    :param verdicts: verdicts of the validators that ran; empty where no text was generated.
     """
 
     generated: GeneratedText | RejectedRequest
@@ -48,7 +48,7 @@ class Outcome:
 
 
 class Journal:
-    """Outcomes by key: those of earlier runs, and those of this one as they are kept."""
+    """Outcomes by key, of earlier runs and of this one."""
 
     def __init__(self, known: Mapping[str, Outcome], path: Path, file: int) -> None:
         self._known = dict(known)
@@ -56,27 +56,27 @@ class Journal:
         self._file = file
         self._held: list[tuple[str, Outcome]] = []
         self.resumed = len(known)
-        """How many outcomes earlier runs left."""
+        """Number of outcomes of earlier runs."""
 
     def get(self, key: str) -> Outcome | None:
-        """The outcome under this key, or None."""
+        """Return the outcome with this key, or None."""
         return self._known.get(key)
 
     def keep(self, key: str, outcome: Outcome) -> None:
-        """Write an outcome down before the next attempt: a process that is killed then loses nothing.
+        """Write an outcome before the next attempt, so that a killed process loses nothing.
 
-        Rejections are held back until an outcome is accepted, or a few more were rejected: a failing model leads to
-        rejections too, and those attempts are to be made again.
+        Rejections are held back until an outcome is accepted, or a few more are rejected: a failing model also causes
+        rejections, and those attempts must be repeated.
 
-        :raises StorageError: when the disk cannot be written to.
+        :raises StorageError: when the journal cannot be written.
         """
         self._held.append((key, outcome))
         self._write(len(self._held) if outcome.accepted else len(self._held) - _MAX_HELD)
 
     def settle(self) -> None:
-        """Write down what was held back: the run came to its end.
+        """Write the outcomes that were held back, at the end of a complete run.
 
-        :raises StorageError: when the disk cannot be written to.
+        :raises StorageError: when the journal cannot be written.
         """
         self._write(len(self._held))
 
@@ -84,7 +84,7 @@ class Journal:
         for key, outcome in self._held[: max(count, 0)]:
             rest = memoryview(_line({"key": key, **asdict(outcome)}).encode("ascii"))
             with disk_errors(self._path):
-                while rest:  # a disk that is almost full takes a part
+                while rest:  # on a nearly full disk a write may be partial
                     rest = rest[os.write(self._file, rest) :]
             self._known[key] = outcome
             self._held.pop(0)
@@ -92,14 +92,14 @@ class Journal:
 
 @contextlib.contextmanager
 def open_journal(folder: Path, config: Mapping[str, Any]) -> Iterator[Journal]:
-    """The journal of a configuration in a folder of results; what is damaged in it is left out.
+    """Open the journal of a configuration in a folder of results; damaged rows are dropped.
 
-    :raises StorageError: when the disk cannot be written to.
+    :raises StorageError: when the journal cannot be written.
     """
     path = folder / "journal" / f"{config_hash(config)}.jsonl"
     known = _repaired(path, _line({"config": dict(config)}))
     with disk_errors(path):
-        file = os.open(path, os.O_WRONLY | os.O_APPEND)  # without a buffer, which would try again when it is closed
+        file = os.open(path, os.O_WRONLY | os.O_APPEND)  # unbuffered: a buffer would write again at close
     try:
         yield Journal(known, path, file)
     finally:
@@ -107,7 +107,7 @@ def open_journal(folder: Path, config: Mapping[str, Any]) -> Iterator[Journal]:
 
 
 def _repaired(path: Path, header: str) -> dict[str, Outcome]:
-    """The outcomes of a journal's whole rows; a journal with other rows, or with none, is written anew."""
+    """Read the outcomes of a journal's complete rows; rewrite a journal with other rows, or without any."""
     with disk_errors(path):
         lines = path.read_bytes().split(b"\n") if path.exists() else []
     known: dict[str, Outcome] = {}
@@ -122,7 +122,7 @@ def _repaired(path: Path, header: str) -> dict[str, Outcome]:
     if not lines or lines[0] + b"\n" != header.encode() or lines[-1] or len(whole) != len(lines) - 1:
         if lines:
             lost = max(len(lines) - 1 - len(whole), 0)
-            _log.warning("%s: the last line is torn or %d others are damaged; they are generated again", path, lost)
+            _log.warning("%s: the last line is cut off or %d others are damaged; they are generated again", path, lost)
         write_file(path, "".join(whole))
     return known
 

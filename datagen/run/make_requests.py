@@ -1,4 +1,4 @@
-"""The pipeline: outputs, edges, paths, requests; each step is a function over the results of the steps before it."""
+"""The pipeline: outputs, edges, paths, requests; each step is a function of the results of the steps before it."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from pathlib import Path
 from typing import Any
 
 from datagen.catalogue import Catalogue
+from datagen.interfaces import Generator, OutputFinder, RequestValidator, SequenceValidator, ToolOutputs
 from datagen.links import Links
 from datagen.paths.path_sampler import FoundPaths, find_paths
 from datagen.paths.pp_graph import PpGraph, build_pp_graph
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.run.generate_loop import GeneratedRequests, RequestGenerator, generate_all
 from datagen.run.journal import open_journal
-from datagen.seams import Generator, OutputFinder, RequestValidator, SequenceValidator, ToolOutputs
 from datagen.synthetic_request import RejectedRequest
 from inference.encoder import Encoder
 from ontology.digests import code_digest
 from ontology.progress import Progress
 
-__all__ = ["Made", "Steps", "make_requests"]
+__all__ = ["RunResult", "Steps", "make_requests"]
 
-_SURPLUS = 2.0
-_MORE = 10  # paths that may be rejected even where few requests are wanted
+_PER_REQUEST = 2.0  # paths
+_EXTRA_PATHS = 10  # additional paths, because some are rejected even where few requests are wanted
 
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """The implementation of each step. Those that need the R-P edges are made when these are known.
+    """The backend of each step. Backends that need the R-P edges are created when the edges are known.
 
-    :param validators: in rounds; a request that fails in one is not put before the next.
-    :param encoder: of the catalogue's snapshot; compares inputs, and requests.
-    :param concurrency: how many requests are generated at once; the result is the same.
-    :param model: name of the chat model behind the steps, empty for rules: another model, another journal.
+    :param validators: in rounds; a request that fails in one round skips the next rounds.
+    :param encoder: the encoder of the catalogue's snapshot, for the comparison of inputs and of requests.
+    :param concurrency: number of requests that are generated at the same time; it does not change the result.
+    :param model: name of the chat model of the steps, empty for rules; each model has its own journal.
     """
 
     outputs: OutputFinder
@@ -47,11 +47,11 @@ class Steps:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
-    """Everything that was made from a catalogue.
+class RunResult:
+    """The results of all steps for one catalogue.
 
-    :param wanted: class → how many requests were wanted.
-    :param names: step → versioned names of its implementations.
+    :param wanted: map from class to the wanted number of requests.
+    :param names: map from step to the versioned names of its backends.
     """
 
     catalogue: Catalogue
@@ -66,18 +66,18 @@ class Made:
 
     @property
     def rejected(self) -> tuple[RejectedRequest, ...]:
-        """What did not become a request, of all steps in their order, each thing once."""
+        """The distinct rejections of all steps, in their order."""
         return tuple(dict.fromkeys((*self.outputs.rejected, *self.paths.rejected, *self.generated.rejected)))
 
 
 def make_requests(
     catalogue: Catalogue, steps: Steps, wanted: Mapping[str, int], *, folder: Path, seed: int, progress: Progress
-) -> Made:
-    """Make requests of these classes from a catalogue; the same for the same arguments, however often it was stopped.
+) -> RunResult:
+    """Generate requests from a catalogue. Deterministic, also after interruptions.
 
-    :param wanted: class → how many requests.
-    :param folder: the folder of results, which keeps the journal.
-    :raises EgotoolsError: for what happens before the first request is generated; what stops it later is in the result.
+    :param wanted: map from class to the wanted number of requests.
+    :param folder: the folder of results, which contains the journal.
+    :raises EgotoolsError: for an error before the first request is generated; a later error is in the result.
     """
     progress("outputs", 0, 0)
     outputs = steps.outputs.find()
@@ -86,7 +86,7 @@ def make_requests(
     progress("similarity of inputs", 0, 0)
     pp = build_pp_graph(catalogue, steps.encoder)
     sequence, generator, validators = steps.sequence(rp), steps.generator, tuple(steps.validators(rp))
-    paths = find_paths(catalogue, rp, pp.links, sequence, wanted=_with_surplus(wanted), seed=seed, progress=progress)
+    paths = find_paths(catalogue, rp, pp.links, sequence, wanted=_paths_for(wanted), seed=seed, progress=progress)
     names = {
         "outputs": (steps.outputs.name,),
         "sequence": (sequence.name,),
@@ -99,7 +99,7 @@ def make_requests(
             generator=generator, validators=validators, journal=journal, concurrency=steps.concurrency
         )
         generated = generate_all(paths.by_class, wanted, requests, steps.encoder, seed=seed, progress=progress)
-    return Made(
+    return RunResult(
         catalogue=catalogue,
         seed=seed,
         wanted=wanted,
@@ -112,15 +112,15 @@ def make_requests(
     )
 
 
-def _with_surplus(wanted: Mapping[str, int]) -> dict[str, int]:
-    """More paths than requests, for some will be rejected."""
-    return {name: math.ceil(_SURPLUS * count) + _MORE if count else 0 for name, count in wanted.items()}
+def _paths_for(wanted: Mapping[str, int]) -> dict[str, int]:
+    """Return the number of paths for each class: more than requests, because some are rejected."""
+    return {name: math.ceil(_PER_REQUEST * count) + _EXTRA_PATHS if count else 0 for name, count in wanted.items()}
 
 
 def _configuration(catalogue: Catalogue, names: Mapping[str, Sequence[str]], model: str) -> dict[str, Any]:
-    """What an outcome depends on beside its path, class and seed, which its own key holds.
+    """Return what an outcome depends on in addition to its path, class and seed, which are in its key.
 
-    The number of wanted requests is not a part of it: a run that wants more goes on with what is there.
+    The number of wanted requests is not included, so a run that wants more requests uses the existing journal.
     """
     return {
         "snapshot": catalogue.snapshot_id,

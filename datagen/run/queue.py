@@ -1,4 +1,4 @@
-"""The queue of one class: which path is tried next, and how often it is tried."""
+"""The queue of paths of one class, with limits for attempts and requests."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from datagen.tool_path import ToolPath
 __all__ = ["MAX_REJECTIONS", "MAX_REQUESTS", "Attempt", "PathQueue"]
 
 MAX_REJECTIONS = 3
-"""How many attempts at a path may be rejected in a row before it is left."""
+"""Maximum number of consecutive rejected attempts for a path."""
 MAX_REQUESTS = 3
-"""How many requests of one class a path may get, where a class has too few paths."""
+"""Maximum number of requests of one class for a path, where a class has too few paths."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """One attempt at one request.
 
-    :param number: from 0, of this path in this class.
-    :param seed: of the whole run.
+    :param number: number of the attempt for this path in this class, from 0.
+    :param seed: seed of the whole run.
     """
 
     path: ToolPath
@@ -33,31 +33,31 @@ class Attempt:
 
     @property
     def id(self) -> str:
-        """The id of the request that comes of it, unique in its run."""
+        """The id of its request, unique in the run."""
         return f"{self.request_class}-{self.path.id}-{self.number}"
 
     @property
     def key(self) -> str:
-        """16 hex digits over all that the outcome depends on, beside the configuration: the path with its edges too."""
+        """16 hex digits of the hash of everything that the outcome depends on, in addition to the configuration."""
         parts = [self.request_class, self.number, self.seed, self.path.tools, self.path.shape]
         edges = [asdict(edge) for edge in self.path.edges]
         return hashlib.sha256(json.dumps([*parts, edges], sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def generation_seed(self) -> int:
-        """What the generator is seeded with, 32 bits: another path, class, number or seed of the run, another seed."""
+        """The seed of the generator, 32 bits; it depends on path, class, number and the seed of the run."""
         text = f"{self.seed}\n{self.id}\n{' '.join(self.path.tools)}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
 class PathQueue:
-    """The paths of one class in the order in which they are tried.
+    """The paths of one class in the order of their attempts.
 
-    A rejected path is tried again before another takes its place, because the paths were chosen to cover the
-    catalogue. A path gets a second request only when all have had their turn.
+    A rejected path is tried again before the next path, because the paths were chosen to cover the catalogue. A path gets
+    a second request only after all paths were tried.
 
-    :param paths: in order of preference; of those with one gold set the first.
-    :param wanted: how many requests are to be kept.
+    :param paths: in order of preference; of paths with the same gold set only the first is used.
+    :param wanted: number of wanted requests.
     """
 
     def __init__(self, request_class: str, paths: Sequence[ToolPath], *, wanted: int, seed: int) -> None:
@@ -75,17 +75,17 @@ class PathQueue:
         self._rejections_in_a_row: Counter[str] = Counter()
         self._requests: Counter[str] = Counter()
 
-    def take(self, most: int) -> list[Attempt]:
-        """The next attempts, at most those still needed and ``most``; none when the class is full or exhausted."""
+    def take(self, max_count: int) -> list[Attempt]:
+        """Return the next attempts, at most ``max_count`` and the number still wanted; none if full or exhausted."""
         taken: list[Attempt] = []
-        needed = min(self.wanted - self.kept, most)
+        needed = min(self.wanted - self.kept, max_count)
         for waiting in (self._retried, self._fresh, self._repeated):
             while waiting and len(taken) < needed:
                 taken.append(waiting.popleft())
         return taken
 
     def keep(self, attempt: Attempt) -> None:
-        """Note that the request of an attempt was kept."""
+        """Record that the request of an attempt was accepted."""
         path_id = attempt.path.id
         self.kept += 1
         self._requests[path_id] += 1
@@ -94,7 +94,7 @@ class PathQueue:
             self._repeated.append(replace(attempt, number=attempt.number + 1))
 
     def reject(self, attempt: Attempt) -> None:
-        """Note that an attempt was rejected."""
+        """Record that an attempt was rejected."""
         self._rejections_in_a_row[attempt.path.id] += 1
         if self._rejections_in_a_row[attempt.path.id] < MAX_REJECTIONS:
             self._retried.append(replace(attempt, number=attempt.number + 1))

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from datagen.catalogue import Catalogue
+from datagen.interfaces import RequestValidator
 from datagen.links import Links
-from datagen.seams import RequestValidator
 from datagen.synthetic_request import SyntheticRequest, Verdict
 from datagen.validation.class_check import find_class_fault
 from datagen.validation.error_check import find_error

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from datagen.interfaces import RequestValidator
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
-from datagen.seams import RequestValidator
 from datagen.synthetic_request import CLASSES
 from datagen.validation.rules_validator import rules_validators
 from research.validator_accuracy import CATALOG, INSTRUMENTS, accuracy_of, load_shipped, read_cases

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from datagen import SyntheticRequest, ToolPath
-from datagen.seams import RequestValidator
+from datagen.interfaces import RequestValidator
 from datagen.validation.rules_validator import validate
 from inference import HashingEncoder
 from ontology import check_ontology, load_ontology

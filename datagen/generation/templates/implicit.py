@@ -10,7 +10,7 @@ from datagen.generation.tool_frame import GenerationError
 
 __all__ = ["generate"]
 
-_MOST_WORDS = 48
+_MAX_WORDS = 48
 
 
 def generate(context: TemplateContext) -> str:
@@ -25,6 +25,6 @@ def generate(context: TemplateContext) -> str:
     references = descriptions(goal.tool, context.path, context.frames, sampler)
     realisation = realise(goal, references, sampler, minimal=len(context.steps) > 2)
     text = finish(sentence_of(realisation, sampler, plain=True), sampler, plain=True)
-    if len(text.split()) > _MOST_WORDS:
+    if len(text.split()) > _MAX_WORDS:
         raise GenerationError("the description of what the steps look up is too long")
     return text

@@ -13,8 +13,8 @@ import pytest
 
 from datagen.catalogue import Catalogue
 from datagen.generation import RulesGenerator
+from datagen.interfaces import GeneratedText, Generator
 from datagen.measures import distinct_n
-from datagen.seams import GeneratedText, Generator
 from datagen.synthetic_request import CLASSES, RejectedRequest
 from datagen.tool_path import PathEdge, ToolPath
 from ontology.errors import InvalidArgumentError, NotFoundError

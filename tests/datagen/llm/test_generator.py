@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from datagen.interfaces import GeneratedText, Generator
 from datagen.llm import LlmGenerator
-from datagen.seams import GeneratedText, Generator
 from datagen.synthetic_request import CLASSES, RejectedRequest, SampleValue
 from datagen.tool_path import ToolPath
 from inference.budget import Budget

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from datagen.interfaces import OutputFinder
 from datagen.llm import LlmOutputs
 from datagen.llm.output_candidates import Candidates
 from datagen.paths.rules_outputs import RulesOutputs
-from datagen.seams import OutputFinder
 from inference.result_cache import ResultCache
 from inference.scripted import ScriptedChat
 from ontology import InvalidArgumentError, ModelError, Parameter, Tool

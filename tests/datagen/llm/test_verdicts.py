@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from datagen.interfaces import RequestValidator, SequenceValidator
 from datagen.links import Links
 from datagen.llm import LlmSequence, llm_validators
-from datagen.seams import RequestValidator, SequenceValidator
 from datagen.synthetic_request import CLASSES
 from datagen.tool_path import ToolPath
 from inference.budget import Budget

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from datagen.interfaces import ToolOutput, ToolOutputs
 from datagen.paths.rp_graph import LIMITS, build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
-from datagen.seams import ToolOutput, ToolOutputs
 from datagen.synthetic_request import CLASSES
 from ingest.sources import read_catalog
 from ontology.tool import Tool

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from datagen.catalogue import Catalogue
+from datagen.interfaces import MAX_OUTPUTS
 from datagen.paths.rules_outputs import RulesOutputs
-from datagen.seams import MAX_OUTPUTS
 from ingest.sources import read_catalog
 from tests.conftest import ROOT
 from tests.datagen.catalogues import catalogue_of, tool

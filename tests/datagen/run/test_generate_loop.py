@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from datagen.interfaces import GeneratedText, RequestValidator
 from datagen.run.generate_loop import GeneratedRequests, RequestGenerator, generate_all
 from datagen.run.journal import open_journal
 from datagen.run.queue import MAX_REJECTIONS, MAX_REQUESTS
-from datagen.seams import GeneratedText, RequestValidator
 from datagen.synthetic_request import RejectedRequest, SyntheticRequest, Verdict
 from datagen.tool_path import ToolPath
 from inference import HashingEncoder

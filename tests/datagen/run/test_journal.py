@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from datagen.interfaces import GeneratedText
 from datagen.run.journal import Outcome, open_journal
-from datagen.seams import GeneratedText
 from datagen.synthetic_request import RejectedRequest, SampleValue, Verdict
 from ontology.digests import config_hash
 from ontology.errors import StorageError

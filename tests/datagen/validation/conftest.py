@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from datagen.catalogue import Catalogue
+from datagen.interfaces import RequestValidator
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
-from datagen.seams import RequestValidator
 from datagen.synthetic_request import SyntheticRequest, Verdict
 from datagen.validation.rules_validator import rules_validators
 from research.validator_accuracy import CATALOG, load_shipped

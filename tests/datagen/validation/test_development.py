@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from datagen.catalogue import Catalogue
-from datagen.seams import RequestValidator
+from datagen.interfaces import RequestValidator
 from datagen.synthetic_request import CLASSES
 from research.validator_accuracy import Case, accuracy_of, main, read_cases, table
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from datagen.interfaces import RequestValidator
 from datagen.links import Links
-from datagen.seams import RequestValidator
 from datagen.synthetic_request import CLASSES, SyntheticRequest, Verdict
 from datagen.tool_path import ToolPath
 from datagen.validation.rules_validator import rules_validators, validate

@@ -1,6 +1,6 @@
-"""The seams of data generation: four steps, each with an implementation by rules and one by a language model.
+"""The interfaces of data generation: four steps, each with a rule-based backend and an LLM backend.
 
-An implementation has a versioned name (``rules.v1``, ``llm.v1``), which results record.
+A backend has a versioned name (``rules.v1``, ``llm.v1``), which results record.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ __all__ = [
 ]
 
 MAX_OUTPUTS = 3
-"""The most outputs of a tool, as in the paper."""
+"""Maximum number of outputs of a tool, as in the paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutput:
     """An output of a tool.
 
-    :param name: as documented; of an inferred one the name, word for word, of an input of the catalogue.
-    :param confidence: in [0.5, 1]; what is less likely is left out.
+    :param name: as documented; an inferred output has exactly the name of an input of the catalogue.
+    :param confidence: in [0.5, 1]; less likely outputs are left out.
     :param reason: one sentence without a full stop.
     """
 
@@ -47,8 +47,8 @@ class ToolOutput:
 class ToolOutputs:
     """The outputs of a catalogue's tools.
 
-    :param by_tool: tool id → its outputs, the best first, at most :data:`MAX_OUTPUTS`.
-    :param rejected: the tools without outputs, and answers of a model that could not be used.
+    :param by_tool: map from tool id to its outputs, best first, at most :data:`MAX_OUTPUTS`.
+    :param rejected: the tools without outputs, and unusable answers of a model.
     """
 
     by_tool: Mapping[str, tuple[ToolOutput, ...]]
@@ -63,21 +63,21 @@ class OutputFinder(Protocol):
         """Versioned name."""
 
     def find(self) -> ToolOutputs:
-        """The outputs of every tool of the catalogue that the finder was made for.
+        """Return the outputs of every tool of the finder's catalogue.
 
-        :raises ModelError: when a model is needed and unavailable; its earlier answers are kept in the cache.
+        :raises ModelError: when a model is needed and unavailable; its earlier answers are in the cache.
         """
 
 
 class SequenceValidator(Protocol):
-    """Tells whether one tool can follow another: same entity or flow, builds on its result, repeats nothing."""
+    """Validates that one tool can follow another: same entity or flow, uses its result, repeats nothing."""
 
     @property
     def name(self) -> str:
         """Versioned name."""
 
     def validate(self, edge: PathEdge) -> Verdict:
-        """The verdict (check ``sequence``) on the two tools that an R-P edge connects.
+        """Return the verdict (check ``sequence``) on the two tools of an R-P edge.
 
         :raises ModelError: when a model is needed and unavailable.
         """
@@ -99,9 +99,9 @@ class Generator(Protocol):
         """Versioned name."""
 
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
-        """The text of a request of this class over this path, or why there is none. Equal arguments, equal result.
+        """Return the text of a request of this class over this path, or a rejection. Deterministic.
 
-        :param seed: another seed, another text.
+        :param seed: seed of the random choices.
         :raises ModelError: when a model is needed and unavailable.
         """
 
@@ -115,10 +115,10 @@ class RequestValidator(Protocol):
 
     @property
     def check(self) -> str:
-        """What is checked: ``class``, ``sequence`` or ``error``."""
+        """The name of the check: ``class``, ``sequence`` or ``error``."""
 
     def validate(self, request: SyntheticRequest) -> Verdict:
-        """The verdict on a request; its class, tools and text are read, never its generator.
+        """Return the verdict on a request, from its class, tools and text, never from its generator.
 
         :raises ModelError: when a model is needed and unavailable.
         """

@@ -15,13 +15,13 @@ from services.cli.format_reasons import format_reasons
 __all__ = ["read_filters", "read_k", "search_local", "search_remote", "share"]
 
 Filters = Mapping[str, tuple[str, ...]]
-_MOST = 20  # tools of an answer that is as short as is enough
+_MAX_AUTO_K = 20  # maximum number of tools with ``-k auto``
 
 
 def search_local(
     store: Path, query: str, *, k: int, preset: str, filters: Filters, auto_k: bool = False
 ) -> dict[str, Any]:
-    """Ask the published snapshot of a store, in this process; the answer as JSON values."""
+    """Search the published snapshot of a store in this process; return the response as JSON values."""
     from retrieval.query.request import Request
     from retrieval.snapshot_engine import open_engine
 
@@ -32,7 +32,7 @@ def search_local(
 def search_remote(
     address: str, query: str, *, k: int, preset: str, filters: Filters, auto_k: bool = False
 ) -> dict[str, Any]:
-    """Ask a running server; the answer as JSON values.
+    """Search through a running server; return the response as JSON values.
 
     :raises EgotoolsError: with the exit code that belongs to the status of the call.
     """
@@ -73,14 +73,14 @@ def _response_to_json(response: Response) -> dict[str, Any]:
 
 
 def read_k(text: str) -> tuple[int, bool]:
-    """The largest number of tools, and whether fewer are enough: ``10``, ``auto`` (at most 20) or ``auto:40``.
+    """Parse the option ``-k``: the maximum number of tools, and whether it is ``auto``: ``10``, ``auto`` (20), ``auto:40``.
 
-    :raises InvalidArgumentError: when it is none of these.
+    :raises InvalidArgumentError: for another text.
     """
     word, _, most = text.partition(":")
     auto = word == "auto"
     try:
-        return int((most or _MOST) if auto else text), auto
+        return int((most or _MAX_AUTO_K) if auto else text), auto
     except ValueError:
         raise InvalidArgumentError(
             f"{text!r} is no number of tools", subject="-k", remedy="Write 10, auto or auto:40"
@@ -88,9 +88,9 @@ def read_k(text: str) -> tuple[int, bool]:
 
 
 def read_filters(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Filters from ``KEY=VALUE`` texts; a key that comes again allows one more value.
+    """Parse filters from ``KEY=VALUE`` texts; a repeated key allows one more value.
 
-    :raises InvalidArgumentError: when a text is not of that form.
+    :raises InvalidArgumentError: for a text in another format.
     """
     filters: dict[str, tuple[str, ...]] = {}
     for text in texts:

@@ -1,4 +1,4 @@
-"""Looking up an entity: its surface forms and its ego graph, for people."""
+"""Look up an entity for the command ``egotools show``: its surface forms and its ego graph."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _DESCRIPTION_CHARS = 300
 
 
 def look_up(store: Path, entity: str, *, limit: int) -> dict[str, Any]:
-    """Every node that ``entity`` may mean, each with its surface forms and up to ``limit`` edges.
+    """Return every node with this name, each with its surface forms and up to ``limit`` edges, as JSON values.
 
-    :param entity: a tool id, a node key, or a name in any of its forms ("POs" finds "purchase order").
-    :raises NotFoundError: when nothing in the graph is called so.
+    :param entity: a tool id, a node key, or a name in any surface form ("POs" finds "purchase order").
+    :raises NotFoundError: when the graph has no such node.
     """
     from inference.hashing import HashingEncoder
 
     snapshot = open_snapshot(store)
-    engine = SnapshotEngine(snapshot, HashingEncoder())  # nothing is encoded here: no model needs to be loaded
+    engine = SnapshotEngine(snapshot, HashingEncoder())  # nothing is encoded here, so no model is loaded
     keys = _keys(snapshot, entity)
     if not keys:
         raise NotFoundError(
-            "nothing in the graph is called so", subject=entity, remedy="Try `egotools search` with the same words"
+            "the graph has no such node", subject=entity, remedy="Try `egotools search` with the same words"
         )
     return {
         "snapshot_id": snapshot.id,

@@ -22,7 +22,7 @@ Summary = Mapping[str, str | int]
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """One fault: ``where`` is a file with its line, or the place of a record in a document."""
+    """One error: ``where`` is a file with its line, or the position of a record in a document."""
 
     where: str
     problem: str

@@ -113,7 +113,7 @@ def make_report(
     vectors_encoded: int,
     seconds: dict[str, float],
 ) -> BuildReport:
-    """The report of a build, from what its stages returned."""
+    """Make the report of a build from the results of its stages."""
     merges = build.canonical.merges
     return BuildReport(
         snapshot_id=snapshot_id,

@@ -19,7 +19,7 @@ __all__ = ["llm_extractor", "open_chat"]
 def llm_extractor(ontology: Ontology, endpoint: ChatEndpoint, *, cache_file: Path | None) -> Extractor:
     """The extractor ``llm.v1`` with the chat model at an endpoint.
 
-    :param cache_file: where answers are kept; None keeps none.
+    :param cache_file: file of the cache of answers; None for no cache.
     :raises InvalidArgumentError: when the address or the model is missing.
     :raises MissingExtraError: when the extra ``llm`` is not installed.
     """

@@ -31,7 +31,7 @@ __all__ = ["RulesGenerator"]
 _ATTEMPTS = 18
 _MAX_TEXTS = 11
 _FREE_REPETITION = 0.33
-"""How much repetition a word may bring before it counts."""
+"""Repetition for each word that does not count."""
 _COMMON = stop_words("plain_words")
 
 
@@ -102,7 +102,7 @@ def _random(path: ToolPath, request_class: str, seed: int, attempt: int) -> rand
 
 
 def _repetition(text: str) -> float:
-    """How much a text repeats other requests: its pairs of common words, less those that any text may have."""
+    """Return how much a text repeats other requests: its pairs of common words minus the free repetition."""
     common = [_commonness(word) for word in text.split()]
     return sum(one * other for one, other in pairwise(common)) - _FREE_REPETITION * len(common)
 

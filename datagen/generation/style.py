@@ -1,4 +1,4 @@
-"""Style: the tones in which people at work make a request, and what stands before and after it."""
+"""Style: the tone of a request, and its opening and closing phrases."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _MAX_TELEGRAPHIC_WORDS = 11
 _ABBREVIATIONS = (("with", "w/"), ("please", "plz"), ("you", "u"))
 _NAME_SLOT = re.compile(r"\{(first|last|city|department|company)\}")
 SPEAKER = re.compile(r"\b(?:me|us|my|your)\b")
-"""Words for the user; an order with one of them does not fit behind "I need to"."""
+"""Words for the user; an order with one of them does not fit after "I need to"."""
 _ARTICLE = re.compile(rf"(?<=[a-z,] )(?:the|an|a) (?!{'|'.join(sorted(_WORDS['after_article']))}|\d)")
-"""An article that a short order can do without."""
+"""An article that a short order can omit."""
 _FULL_SENTENCE = re.compile(rf"[?:]|[.!] |\b(?:{'|'.join(sorted(_WORDS['sentence']))})\b|'s\b", re.I)
 """What a text without articles cannot contain."""
 
@@ -51,12 +51,12 @@ def sentence_of(realisation: Realisation, sampler: Sampler, *, plain: bool = Fal
 
 
 def finish(text: str, sampler: Sampler, *, plain: bool = False) -> str:
-    """The message of a text: an opener or a closer by chance, a capital and a stop; or neither, as people type.
+    """Return the final message: with an opener or a closer by chance, with or without a capital letter and a full stop.
 
     :param plain: without ``if`` and ``otherwise`` in the closer.
     """
     text = text.rstrip()
-    text = _hurried(f"{text}{sentence_end(text)}", sampler)
+    text = _shortened(f"{text}{sentence_end(text)}", sampler)
     if sampler.chance(_OPENED):
         opener = sampler.pick(_TEMPLATES["openers"])
         text = f"{with_names(opener, sampler)} {capital(text) if opener.endswith('.') else text}"
@@ -91,8 +91,8 @@ def _closer(sampler: Sampler, *, plain: bool) -> str:
     return sampler.pick([one for one in closers if not plain or ("if" not in one and "otherwise" not in one)])
 
 
-def _hurried(text: str, sampler: Sampler) -> str:
-    """The text without articles, where it is a short order, or with abbreviations; both by chance."""
+def _shortened(text: str, sampler: Sampler) -> str:
+    """Remove articles from a short order, or abbreviate words; both by chance."""
     short = len(text.split()) <= _MAX_TELEGRAPHIC_WORDS
     if short and not _FULL_SENTENCE.search(text) and sampler.chance(_TELEGRAPHIC):
         return _ARTICLE.sub("", text)

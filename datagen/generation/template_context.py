@@ -1,4 +1,4 @@
-"""The context of a template: what the text of one request is made from."""
+"""The context of a template: the input for the text of one request."""
 
 from __future__ import annotations
 

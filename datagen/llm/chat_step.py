@@ -23,23 +23,23 @@ T = TypeVar("T")
 
 NAME = "llm.v1"
 _PROMPT_VERSION = "1"
-"""Changes with the rules by which answers are parsed; the prompt itself is in the key of an answer anyway."""
+"""Version of the parser of answers; the prompt itself is also in the key of an answer."""
 _CACHE_KIND = "datagen-answer"
 _MAX_PROBLEM_CHARS = 400
 _MAX_REASON_CHARS = 300
 
 
 class Judgement(NamedTuple):
-    """What the model found, and its reason without a full stop."""
+    """The model's judgement, and its reason without a full stop."""
 
     passed: bool
     reason: str
 
 
 class ChatStep:
-    """Calls one model; the failure budget is that of the step.
+    """Calls one model; each step has its own failure budget.
 
-    :param cache: where usable answers are kept; None keeps none.
+    :param cache: cache of usable answers; None for no cache.
     """
 
     def __init__(self, model: ChatModel, cache: ResultCache | None) -> None:
@@ -48,7 +48,7 @@ class ChatStep:
         self._failures = FailureBudget()
 
     def call(self, request: StructuredRequest, parse: Callable[[str], T]) -> StructuredAnswer[T]:
-        """The usable answer, or the reason why there is none.
+        """Return the usable answer, or the reason why there is none.
 
         :raises ModelError: when three calls in a row failed.
         :raises BudgetExceededError: when the token or money cap is reached.
@@ -65,9 +65,9 @@ class ChatStep:
         *,
         check: str,
     ) -> Verdict:
-        """The verdict of a check; failed where the model gives no usable answer.
+        """Return the verdict of a check; a failed one where the model gives no usable answer.
 
-        :param judge: gets an answer inside the schema, its ``reason`` as one line.
+        :param judge: judges an answer that fits the schema; its ``reason`` is one line.
         :raises ModelError: when three calls in a row failed.
         :raises BudgetExceededError: when the token or money cap is reached.
         """
@@ -86,16 +86,16 @@ class ChatStep:
 def structured_request(
     instructions: str, text: str, schema: Mapping[str, Any], name: str, *, max_tokens: int
 ) -> StructuredRequest:
-    """A request of two messages, the first of them the same for all requests of a kind: a server can keep its state.
+    """Return a request of two messages; the first is the same for all requests of a kind, so a server can cache it.
 
-    :param name: the name that the server gets for the schema.
+    :param name: the name of the schema for the server.
     """
     messages = (Message(role="system", content=instructions), Message(role="user", content=text))
     return StructuredRequest(messages=messages, schema=schema, schema_name=name, max_tokens=max_tokens)
 
 
 def answer_parser(schema: Mapping[str, Any]) -> SchemaParser:
-    """A parser of answers inside the schema.
+    """Return a parser of answers with this schema.
 
     :raises MissingExtraError: when jsonschema is not installed.
     """
@@ -103,12 +103,12 @@ def answer_parser(schema: Mapping[str, Any]) -> SchemaParser:
 
 
 def answer_schema(**fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of an object with these fields, all of them required, and no others."""
+    """Return the schema of an object with exactly these fields, all required."""
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
 def one_line(reason: str) -> str:
-    """The reason of a model as one line of at most 300 characters, without a full stop.
+    """Return the reason of a model as one line of at most 300 characters, without a full stop.
 
     :raises UnusableAnswerError: when it is empty.
     """

@@ -30,7 +30,7 @@ _MIN_TOOLS = {"single-intent": 1, "ir-multi-intent": 1}
 class LlmGenerator:
     """Generates requests with a chat model, one call for each path, class and seed.
 
-    :param cache: where answers are kept; None keeps none.
+    :param cache: cache of answers; None for no cache.
     :raises MissingExtraError: when jsonschema is not installed.
     """
 
@@ -42,9 +42,9 @@ class LlmGenerator:
         self._parser = answer_parser(_schema())
 
     def generate(self, path: ToolPath, request_class: str, *, seed: int) -> GeneratedText | RejectedRequest:
-        """The model's text, or the reason why there is none; see :class:`datagen.interfaces.Generator`.
+        """Return the model's text, or a rejection; see :class:`datagen.interfaces.Generator`.
 
-        :param seed: picks who writes and how.
+        :param seed: chooses the persona and the style.
         :raises InvalidArgumentError: when there is no such class.
         :raises NotFoundError: when a tool of the path is not in the catalogue.
         :raises BudgetExceededError: when the cap is reached; earlier answers are in the cache.
@@ -70,7 +70,7 @@ class LlmGenerator:
 
 
 def _misfit(path: ToolPath, request_class: str) -> str:
-    """Why no request of the class can be over the path, or empty."""
+    """Return why the path does not fit the class, or empty."""
     count = len(path.tools)
     if request_class == "single-intent" and count > 1:
         return f"a single-intent request needs one tool, not {count}"
@@ -87,7 +87,7 @@ def _request(path: ToolPath, tools: Sequence[Tool], request_class: str, seed: in
 
 
 def _schema(names: Sequence[str] = ()) -> dict[str, Any]:
-    """The schema of an answer; the one with names is for the server.
+    """Return the schema of an answer; the schema with names is for the server.
 
     Answers are parsed without them: a value for an unknown input is dropped, and the rest of the answer is used.
     """

@@ -51,13 +51,13 @@ class _Reply(NamedTuple):
 class LlmOutputs:
     """Finds outputs: documented ones by the rules, those of tools that document none by a chat model.
 
-    The model chooses among the input names of the catalogue, without the tool's own. Of a large catalogue it gets the
-    nearest names only, by the words and the entity that they share with the tool. Names that it did not get and names
-    of low confidence are rejected. A tool without a usable answer has no outputs, and a rejection with the reason.
+    The model chooses among the input names of the catalogue, without the tool's own. For a large catalogue the prompt has
+    only the nearest names, by the words and the entity that they share with the tool. Names outside the prompt and names
+    with low confidence are rejected. A tool without a usable answer has no outputs, and a rejection with the reason.
 
-    :param cache: where answers are kept; None keeps none.
-    :param candidates: how many names the model gets, at least 1.
-    :param concurrency: calls at the same time, at least 1.
+    :param cache: cache of answers; None for no cache.
+    :param candidates: number of names in the prompt, at least 1.
+    :param concurrency: number of calls at the same time, at least 1.
     :raises MissingExtraError: when jsonschema is not installed.
     """
 
@@ -122,7 +122,7 @@ def _request(tool: Tool, names: Sequence[str], candidates: Candidates) -> Struct
 
 
 def _schema(names: Sequence[str] = ()) -> dict[str, Any]:
-    """The schema of an answer; the one with names is for the server.
+    """Return the schema of an answer; the schema with names is for the server.
 
     Answers are parsed without them: a name outside the list is dropped, and the rest of the answer is used.
     """
@@ -139,7 +139,7 @@ class _Outputs(NamedTuple):
 
 
 def _outputs(tool: Tool, reply: _Reply) -> _Outputs:
-    """The outputs of a tool, and what was rejected of the model's answer."""
+    """Return the outputs of a tool, and the rejected parts of the model's answer."""
     if reply.answer.value is None:
         return _Outputs((), (_rejection(tool, reply.answer.problem.rstrip("."), reply.answer.text),))
     kept: dict[str, ToolOutput] = {}

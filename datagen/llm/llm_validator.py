@@ -1,6 +1,6 @@
-"""The ``llm`` validators: of R-P edges, and of requests by class, sequence and error, each in a call of its own.
+"""The ``llm`` validators: of R-P edges, and of requests by class, sequence and error, each in a separate call.
 
-The prompt for the class does not contain the label, so that the model cannot agree with it out of politeness.
+The prompt for the class does not contain the label, so that the label does not bias the model.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Row = Mapping[str, Any]
 class LlmSequence:
     """Validates R-P edges with a chat model.
 
-    :param cache: where answers are kept; None keeps none.
+    :param cache: cache of answers; None for no cache.
     :raises MissingExtraError: when jsonschema is not installed.
     """
 
@@ -69,9 +69,9 @@ def _judge_follows(row: _Row) -> Judgement:
 class _Check:
     """One of the three checks.
 
-    :param schema: of the answer.
-    :param steps: the steps as they stand in the prompt.
-    :param judge: whether an answer passes a request of a class.
+    :param schema: the schema of the answer.
+    :param steps: renders the steps for the prompt.
+    :param judge: judges an answer for a request of a class.
     """
 
     name: str
@@ -86,7 +86,7 @@ def llm_validators(
     """The three checks by a chat model, one call for each request and check.
 
     :param rp: R-P edges of the catalogue, for requests without edges of their own.
-    :param cache: where answers are kept; None keeps none.
+    :param cache: cache of answers; None for no cache.
     :raises MissingExtraError: when jsonschema is not installed.
     """
     chat = ChatStep(model, cache)
@@ -102,7 +102,7 @@ class _LlmValidator:
 
     @property
     def check(self) -> str:
-        """What is checked."""
+        """The name of the check."""
         return self._check.name
 
     def validate(self, request: SyntheticRequest) -> Verdict:
@@ -117,7 +117,7 @@ class _LlmValidator:
 
 
 def _with_edges(path: ToolPath, rp: Links) -> ToolPath:
-    """The path, with the graph's edges along its order where it has none; the tools of a set do not need each other."""
+    """Return the path, with edges of the graph along its order where it has none; tools of a set are independent."""
     if path.edges or path.shape in {"single", "set"}:
         return path
     edges: list[PathEdge] = []

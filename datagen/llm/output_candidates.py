@@ -21,8 +21,8 @@ _ENTITY_WEIGHT = 1.0  # that of a word which no other name has
 class Candidates:
     """The names of all inputs of a catalogue, without those for pages, by the words that they share with a tool.
 
-    A rare word counts more than a common one, and a word of more names than are wanted does not count. A name that
-    identifies the entity of the tool gets the weight of one rare word. Names that most tools take fill the rest.
+    A rare word counts more than a common one, and a word in more names than wanted does not count. A name that identifies
+    the entity of the tool gets the weight of one rare word. The most frequent names fill the rest.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -42,12 +42,12 @@ class Candidates:
                 self._by_entity[entity].append(name)
 
     def described(self, name: str) -> str:
-        """The name with its description, as it stands in a prompt."""
+        """Return the name with its description, for a prompt."""
         description = " ".join(self._listed[name].description.split())[:_MAX_DESCRIPTION_CHARS]
         return f"{name} ({description})" if description else name
 
     def nearest(self, tool: Tool, count: int) -> tuple[str, ...]:
-        """At most ``count`` names, the nearest first, without the tool's own inputs."""
+        """Return at most ``count`` names, nearest first, without the tool's own inputs."""
         own = {parameter.name for parameter in tool.parameters}
         scores: dict[str, float] = defaultdict(float)
         for word in sorted(_tool_words(tool)):

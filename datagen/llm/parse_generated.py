@@ -1,4 +1,4 @@
-"""The parser of generated answers: a text that is no request is rejected; values count only if they stand in it."""
+"""The parser of generated answers: a text that is not a request is rejected; values must occur in the text."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = ["parse_generated"]
 _MAX_CHARS = 500
 _MIN_WORDS = 3
 _SHOWN_VALUES, _MAX_VALUE_CHARS = 5, 30
-_LOOP_WORDS, _LOOP_TIMES = 4, 3  # a loop: so many words in a row, so often
-_COPIED_WORDS = 5  # a copy of the example: so many of its words in a row
+_LOOP_WORDS, _LOOP_TIMES = 4, 3  # a loop: a sequence of 4 words that occurs 3 times
+_COPIED_WORDS = 5  # a copy of the example: a sequence of 5 of its words
 _PLACEHOLDER = re.compile(r"\[[^\]]*\]|<[^>]*>|\{[^}]*\}|\bX{2,}\b|\bstep \d\b", re.IGNORECASE)
 _SNAKE_CASE = re.compile(r"(?<![\w@./-])[a-z]+(?:_[a-z0-9]+)+(?![\w@])")
 _TECHNICAL_NAME = re.compile(r"[_/.\[]|[a-z0-9][A-Z]")
@@ -29,11 +29,11 @@ _FUNCTION_WORDS = frozenset("a an the my our your this that these those of for t
 
 
 def parse_generated(row: Mapping[str, Any], path: ToolPath, tools: Sequence[Tool], *, example: str) -> GeneratedText:
-    """The text and the values of an answer inside the schema.
+    """Return the text and the values of an answer that fits the schema.
 
-    :param tools: those of the path, in its order.
-    :param example: the request that the prompt shows, whose words the answer must not repeat.
-    :raises UnusableAnswerError: when the text is no request, or states no value where the tools take some.
+    :param tools: the tools of the path, in its order.
+    :param example: the example request in the prompt, which the answer must not copy.
+    :raises UnusableAnswerError: when the text is not a request, or states no value although the tools need one.
     """
     text = " ".join(row["query"].split())
     if fault := _fault(text, tools, example):
@@ -49,7 +49,7 @@ def parse_generated(row: Mapping[str, Any], path: ToolPath, tools: Sequence[Tool
 
 
 def _fault(text: str, tools: Sequence[Tool], example: str) -> str:
-    """Why nobody would type a text, or empty."""
+    """Return why a text is not a plausible request, or empty."""
     if len(words(text)) < _MIN_WORDS:
         return "the message is empty or too short"
     if len(text) > _MAX_CHARS:
@@ -70,9 +70,9 @@ def _fault(text: str, tools: Sequence[Tool], example: str) -> str:
 def _values(
     text: str, rows: Sequence[Mapping[str, Any]], path: ToolPath, tools: Sequence[Tool]
 ) -> tuple[SampleValue, ...]:
-    """The values that stand in the text and are for an input that no earlier tool fills; the others are dropped.
+    """Return the values that occur in the text and belong to an input that no earlier tool fills; drop the others.
 
-    :param rows: ``tool`` is the place of a tool in the path, from 1.
+    :param rows: ``tool`` is the position of a tool in the path, from 1.
     """
     kept: dict[tuple[str, str], SampleValue] = {}
     for row in rows:
@@ -93,7 +93,7 @@ def _open_inputs(tool: Tool, path: ToolPath) -> set[str]:
 
 
 def _as_in_text(value: str, text: str) -> str:
-    """The value as the text has it, as whole words; empty where it does not."""
+    """Return the value as it is written in the text, as whole words; empty if it does not occur."""
     parts = value.strip().strip("\"'“”").rstrip(".").split()
     if not parts:
         return ""
@@ -108,7 +108,7 @@ def _repeats_name(value: str, parameter: str) -> bool:
 
 
 def _loop(text: str) -> str:
-    """The words that a text repeats, or empty."""
+    """Return the words that a text repeats, or empty."""
     sentences = Counter(" ".join(words(one)) for one in _SENTENCE_END.split(text))
     for sentence, times in sentences.items():
         if times > 1 and len(sentence.split()) >= _LOOP_WORDS:
@@ -118,7 +118,7 @@ def _loop(text: str) -> str:
 
 
 def _runs(text: str, size: int) -> Counter[str]:
-    """So many words in a row → how often they occur."""
+    """Count the sequences of ``size`` words."""
     tokens = words(text)
     return Counter(" ".join(tokens[at : at + size]) for at in range(len(tokens) - size + 1))
 

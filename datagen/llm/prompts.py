@@ -16,29 +16,29 @@ __all__ = ["FAULTS", "example_of", "generation_prompt", "persona", "render_promp
 
 _DATA: Mapping[str, Any] = yaml.safe_load((Path(__file__).parent / "prompts.yaml").read_text(encoding="utf-8"))
 FAULTS: tuple[str, ...] = tuple(_DATA["faults"])
-"""The words for what can be wrong with a request; the first one is that nothing is."""
+"""The kinds of errors of a request; the first one means no error."""
 
 
 def render_prompt(name: str, **values: object) -> str:
-    """The prompt of this name with these values in it."""
+    """Render the prompt with this name and these values."""
     return _render(
         _DATA["prompts"][name], classes=_DATA["classes"], faults=_DATA["faults"], steps=_DATA["steps"], **values
     )
 
 
 def example_of(request_class: str) -> str:
-    """The request that the model is shown as an example of a class."""
+    """Return the example request of a class in the prompt."""
     example: str = _DATA["classes"][request_class]["example"]
     return example
 
 
 def generation_prompt(request_class: str, *, most_words: int) -> str:
-    """The prompt for a request of a class."""
+    """Render the prompt for a request of a class."""
     return render_prompt("request", kind=_DATA["classes"][request_class], most_words=most_words)
 
 
 def persona(seed: int, subject: str) -> str:
-    """Who writes a request and how; the same for the same seed and subject."""
+    """Render the persona and the style of a request; deterministic for seed and subject."""
     rng, data = random.Random(f"{seed}\n{subject}"), _DATA["personas"]
     name, city = rng.choice(data["people"])
     return _render(

@@ -1,4 +1,4 @@
-"""Tools as they stand in a prompt: what they are for and what they take, each part cut to a bounded length."""
+"""Render tools for a prompt: purpose and inputs, each part cut to a maximum length."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _MAX_PURPOSE_CHARS, _MAX_BRIEF_CHARS = 300, 120
 _MAX_INPUTS = 8
 _MAX_INPUT_CHARS = 60
 _MAX_ENUM = 6
-_READ_FACTOR = 4  # so many times the characters of a part are read before whitespace is removed
+_READ_FACTOR = 4  # the number of characters read, before whitespace is removed, relative to the maximum length
 
 
 def in_words(name: str) -> str:
-    """A name as words, without the path before it: ``items[].order_id`` → ``order id``."""
+    """Return the last part of a name as words: ``items[].order_id`` → ``order id``."""
     return " ".join(words(name.rsplit(".", 1)[-1])) or name
 
 
 def purpose(tool: Tool, *, max_chars: int = _MAX_PURPOSE_CHARS) -> str:
-    """Title and description on one line."""
+    """Return title and description on one line."""
     title = " ".join(words(tool.title)) or tool.title
     description = _cut(tool.description, max_chars)
     return f"{title}: {description}" if description else title
 
 
 def prompt_inputs(tool: Tool) -> tuple[Parameter, ...]:
-    """The inputs that stand in a prompt, in the source's order: the required ones, and others as far as there is room.
+    """Return the inputs for a prompt, in the source's order: required ones first, then others, at most 8.
 
-    Optional inputs that nobody states in a request (pages, filters, technical switches) are left out.
+    Optional inputs that no request states (pages, filters, technical switches) are left out.
     """
     lexicon = load_lexicon()
     able = [one for one in tool.parameters if one.required or not lexicon.is_skipped(canonical_name(one.name))]
@@ -42,7 +42,7 @@ def prompt_inputs(tool: Tool) -> tuple[Parameter, ...]:
 
 
 def steps_prompt(path: ToolPath, tools: Sequence[Tool]) -> str:
-    """The tools of a path as numbered steps, with the source of each input."""
+    """Render the tools of a path as numbered steps, with the source of each input."""
     place = {tool.id: number for number, tool in enumerate(tools, 1)}
     lines: list[str] = []
     for number, tool in enumerate(tools, 1):
@@ -57,7 +57,7 @@ def steps_prompt(path: ToolPath, tools: Sequence[Tool]) -> str:
 
 
 def brief_steps(tools: Sequence[Tool]) -> str:
-    """The tools as numbered steps, without their inputs."""
+    """Render the tools as numbered steps, without their inputs."""
     return "\n".join(f"Step {at}. {purpose(tool, max_chars=_MAX_BRIEF_CHARS)}" for at, tool in enumerate(tools, 1))
 
 

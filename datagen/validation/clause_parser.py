@@ -1,4 +1,4 @@
-"""Clauses: a request cut into what it asks for, by the words that its sentences and their parts begin with.
+"""Query decomposition into clauses, by the first words of sentences and of their parts.
 
 All functions read text in lower case in which quotes, addresses and identifiers are masked with zeros.
 """
@@ -24,7 +24,7 @@ _MASK = "000"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """A part of a request that asks for something, or a sentence that does not.
+    """A part of a request with one want, or a sentence without a want.
 
     :param start: the position of its first character; ``end`` is past its last one.
     :param certain: false where the words may also go on with the clause before.
@@ -40,12 +40,12 @@ class Clause:
 
     @property
     def may_ask(self) -> bool:
-        """Whether it is a statement that may well ask for something: ``for the party we'd need a buffet``."""
+        """Whether it is a statement that may be a want: ``for the party we'd need a buffet``."""
         return self.kind == "statement" and (_CLAUSES["hint"].search(self.text) is not None or _MASK in self.text)
 
     @property
     def asks(self) -> bool:
-        """Whether it asks for something by itself."""
+        """Whether it is a want by itself."""
         return self.kind in ("order", "question", "wish")
 
 
@@ -112,7 +112,7 @@ def _starts(sentence: str) -> list[_Start]:
 
 
 def _is_opening(part: str) -> bool:
-    """Whether nothing but words that open a clause stand there."""
+    """Whether the text has only words that open a clause."""
     return _CLAUSES["opening"].fullmatch(part.strip(" ,.:") + " ") is not None
 
 
@@ -165,7 +165,7 @@ def _skip_to_word(sentence: str, at: int) -> int:
 
 
 def _kind(sentence: str, at: int, *, joined: bool) -> ClauseKind | Literal[""]:
-    """The kind of want that begins at a position, or empty."""
+    """Return the kind of want that begins at a position, or empty."""
     begin = _skip_openings(sentence, at)
     opened = sentence[at:begin].strip(" ,.:-–") != ""
     if _CLAUSES["wish"].match(sentence, begin):
@@ -212,7 +212,7 @@ def _orders(sentence: str, at: int, *, bare: bool, opened: bool) -> bool:
 
 
 def _next_word(sentence: str, at: int) -> str:
-    """The word after a position, or empty where punctuation stands between."""
+    """Return the next word after a position; empty if punctuation comes first."""
     match = _CLAUSES["word"].search(sentence, at)
     return match[0] if match and not sentence[at : match.start()].strip(" \"'“") else ""
 
@@ -240,7 +240,7 @@ def _is_statement(sentence: str, at: int) -> bool:
 
 
 def _kind_without_want(sentence: str, starts: list[_Start]) -> ClauseKind:
-    """The kind of a first clause that asks for nothing by itself."""
+    """Return the kind of a first clause that is not a want by itself."""
     if len(starts) == 1:
         if sentence.rstrip().endswith("?") and len(_CLAUSES["word"].findall(sentence)) > 3:
             return "question"

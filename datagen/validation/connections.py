@@ -17,7 +17,7 @@ Edges = Mapping[tuple[str, str], frozenset[str]]
 
 
 def supplies(source: ToolSlots, slot: Slot, edges: Edges) -> bool:
-    """Whether a tool gives what the slot takes; what it must first be told itself, it does not give."""
+    """Whether a tool supplies the value of a slot; a value that the tool itself requires is not supplied."""
     if slot.tool == source.id:
         return False
     edge = slot.parameter in edges.get((source.id, slot.tool), ())
@@ -31,7 +31,7 @@ def supplies(source: ToolSlots, slot: Slot, edges: Edges) -> bool:
 
 
 def _gives(source: ToolSlots, entity: str) -> bool:
-    """Whether a tool gives an entity: as it is called, or by the head of its name."""
+    """Whether a tool returns an entity, compared by its name or by the head noun of its name."""
     head = _head(entity)
     return entity in source.gives or any(_head(given) == head for given in source.gives)
 

@@ -1,4 +1,4 @@
-"""Cues: what the words of a request say about the order, the dependence and the conditions of what it asks for.
+"""Cues: words of a request that state order, dependence or conditions of its parts.
 
 All functions read text in lower case in which quotes, addresses and identifiers are masked.
 """
@@ -27,7 +27,7 @@ class Cue(NamedTuple):
 
 
 def order_cues(text: str) -> tuple[Cue, ...]:
-    """The cues that put what is asked for in an order: ``then``, ``once``, ``before booking``."""
+    """Return the cues of order: ``then``, ``once``, ``before booking``."""
     if not any(word in text for word in _CUES.words("order_words")):
         return ()
     found = [
@@ -38,7 +38,7 @@ def order_cues(text: str) -> tuple[Cue, ...]:
 
 
 def dependence_cues(text: str) -> tuple[str, ...]:
-    """The words that say that one thing is made from another: ``based on``, ``the result``, ``whoever``."""
+    """Return the cues of dependence: ``based on``, ``the result``, ``whoever``."""
     return tuple(match[0].strip() for match in _CUES["dependence"].finditer(text))
 
 

@@ -13,12 +13,12 @@ from datagen.validation.tool_slots import ToolSlots
 __all__ = ["DataFlow", "ForwardReference", "find_sources"]
 
 _BY_DEFAULT = frozenset(("paging", "flag", "date", "enum", "count"))
-"""Kinds of inputs that have a default, or that no other tool gives."""
+"""Kinds of inputs that have a default, or that no other tool supplies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForwardReference:
-    """A required input that only a later tool would give.
+    """A required input that only a later tool supplies.
 
     :param position: of the later tool.
     """
@@ -88,14 +88,14 @@ class DataFlow:
             self.forward_references.extend(ForwardReference(slot=slot, position=at) for at in sources if at > position)
 
     def _means_asker(self, slot: Slot) -> bool:
-        """Whether the one who asks is meant: they speak of themselves, or of nobody else."""
+        """Whether the user is meant: the request has the first person, or names no other person."""
         parsed = self.parsed
         if not slot.person or not parsed.names_person:
             return slot.person
         return parsed.first_person and (parsed.about_asker or not parsed.about_other)
 
     def _lookups(self, position: int, slot: Slot) -> Iterator[int]:
-        """Earlier look-ups that give what nobody types: texts, lists and addresses, or things found by their words."""
+        """Return earlier look-up tools for values that users do not type: texts, lists, addresses, or search results."""
         target, earlier = self.tools[position], range(position)
         typed = slot.kind in ("list", "email") and self.parsed.of_kind("email")
         if slot.required and slot.kind in ("text", "code", "list", "email") and not typed:

@@ -1,4 +1,4 @@
-"""The error check: what makes a labelled request worthless whatever its class."""
+"""The error check: errors that make a labelled request useless, independent of its class."""
 
 from __future__ import annotations
 

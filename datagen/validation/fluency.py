@@ -1,4 +1,4 @@
-"""Faults of wording: requests that end in the middle, leave out a value, or use the words of the documents."""
+"""Errors of wording: requests that end in the middle, have no value, or copy the words of the documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ontology.tool import Tool
 __all__ = ["DocumentLeaks", "find_incompleteness"]
 
 _FLUENCY = load_patterns("validation/fluency")
-_NO_CAMEL_CASE = ("mac", "you")  # beginnings of words that people spell so: macOS, YouTube
+_NO_CAMEL_CASE = ("mac", "you")  # first parts of everyday words in camel case: macOS, YouTube
 _ENDS_NOWHERE = (",", ":", "-", "–", "(", "/", "&")
 _CHARS_BEFORE_AUXILIARY = 60
 _CHARS_BEFORE_GAP = 12

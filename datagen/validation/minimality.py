@@ -12,7 +12,7 @@ from datagen.validation.path_fit import PathFit
 __all__ = ["find_unneeded_tool", "find_unresolved_name"]
 
 _ONE_FLOW = frozenset(("single-intent", "explicit-multi-step", "implicit-multi-step"))
-"""Classes whose tools all serve one want."""
+"""Classes whose tools all serve one intent."""
 
 
 def find_unneeded_tool(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
@@ -53,7 +53,7 @@ def _looks_up_stated(parsed: ParsedRequest, fit: PathFit) -> str:
 
 
 def _asks_without_identifier(parsed: ParsedRequest) -> bool:
-    """Whether a clause asks for something and states no identifier of it."""
+    """Whether a clause is a want without an identifier."""
     asked = [clause for clause in parsed.clauses if clause.kind != "statement"]
     for number, clause in enumerate(asked):
         kinds = {value.kind for value in parsed.within(clause)}
@@ -66,7 +66,7 @@ def _asks_without_identifier(parsed: ParsedRequest) -> bool:
 
 
 def _too_many_ends(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
-    """More tools feed no other than things are asked for."""
+    """More tools feed no other tool than the request has wants."""
     asked = parsed.max_asked
     if request.request_class == "conditional-multi-step":
         asked = max(asked, len(parsed.asking) + len(parsed.all_condition_cues), 2)
@@ -82,7 +82,7 @@ def _too_many_ends(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFi
 
 
 def _are_rivals(ends: Sequence[int], parsed: ParsedRequest, fit: PathFit) -> bool:
-    """Whether two ends must be told the same, or one is unrelated to the path and to the request.
+    """Whether two end tools require the same value, or one is unrelated to the path and to the request.
 
     The steps of an implicit request may well end in two tools, when what both give is put together.
     """
@@ -93,7 +93,7 @@ def _are_rivals(ends: Sequence[int], parsed: ParsedRequest, fit: PathFit) -> boo
 
 
 def _nothing_asks_for(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
-    """An unrelated tool that nothing in the request asks for."""
+    """An unrelated tool that no want of the request needs."""
     listed = any(clause.joined for clause in parsed.clauses)
     may_be_spare = request.request_class in _ONE_FLOW or (len(fit.ends) > parsed.asked and not listed)
     for position in fit.unrelated if may_be_spare else ():

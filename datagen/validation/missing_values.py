@@ -146,7 +146,7 @@ def _given_before(slot: Slot, fit: PathFit) -> bool:
 
 
 def _may_be_place(name: StatedValue, parsed: ParsedRequest) -> bool:
-    """Whether a name may be a place's: it has a capital, or stands where places do."""
+    """Whether a name may be the name of a place: it has a capital letter, or follows a preposition of place."""
     before = parsed.masked[max(0, name.start - _MAX_BEFORE_NAME) : name.start]
     return (name.text[0].isupper() or _VALUES["before_place"].search(before) is not None) and not before.endswith("@")
 

@@ -54,7 +54,7 @@ class ObjectNames:
         return self._sibling(parsed, fit, known)
 
     def _announced(self, parsed: ParsedRequest) -> Iterator[str]:
-        """The names of objects that stand right before an identifier."""
+        """Return the names of objects directly before an identifier."""
         for value in parsed.of_kind("id"):
             said = _words(parsed.masked[max(0, value.start - _MAX_CHARS_BEFORE) : value.start])
             while said and said[-1] in _FILLERS:

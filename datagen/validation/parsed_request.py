@@ -58,7 +58,7 @@ class ParsedRequest:
 
     @property
     def about_asker(self) -> bool:
-        """Whether it is about the one who asks."""
+        """Whether it is about the user."""
         return _QUESTIONS["about_asker"].search(self.masked) is not None
 
     @property
@@ -68,24 +68,24 @@ class ParsedRequest:
 
     @property
     def asking(self) -> tuple[Clause, ...]:
-        """The clauses that ask for something by themselves."""
+        """The clauses that are wants by themselves."""
         return tuple(clause for clause in self.clauses if clause.asks)
 
     @property
     def min_asked(self) -> int:
-        """How many things are asked for at least."""
+        """Minimum number of wants."""
         return max(1, sum(clause.certain for clause in self.asking))
 
     @property
     def asked(self) -> int:
-        """How many clauses ask for something or may do so."""
+        """Number of clauses that are, or may be, wants."""
         return sum(
             clause.kind not in ("statement", "condition", "opening") or clause.may_ask for clause in self.clauses
         )
 
     @property
     def max_asked(self) -> int:
-        """How many things may be asked for at most."""
+        """Maximum number of wants."""
         return max(1, self.asked + sum(clause.joined for clause in self.clauses if clause.kind != "condition"))
 
     @property
@@ -121,7 +121,7 @@ class ParsedRequest:
         return tuple(value for value in self.values if clause.start <= value.start < clause.end)
 
     def is_open_question(self, clause: Clause) -> bool:
-        """Whether a clause asks something and names no record: a tool of general knowledge may answer it."""
+        """Whether a clause is a question without a record, which a knowledge tool may answer."""
         asks = (
             clause.kind == "question"
             or _QUESTIONS["explain"].match(_without_courtesies(clause.text))
@@ -182,7 +182,7 @@ def parse_request(text: str) -> ParsedRequest:
 
 
 def asks_to_see(clause: Clause) -> bool:
-    """Whether a clause asks to see something, not to do it."""
+    """Whether a clause is a read request, not an action."""
     if clause.kind == "question":
         return True
     begin = _QUESTIONS["look"].search(clause.text)
@@ -190,7 +190,7 @@ def asks_to_see(clause: Clause) -> bool:
 
 
 def _without_courtesies(text: str) -> str:
-    """The text of a clause without what people say before they ask."""
+    """Return the text of a clause without the courtesies before the question."""
     text = text.strip()
     for _ in range(_MAX_COURTESIES):
         match = _QUESTIONS["courtesy"].match(text)

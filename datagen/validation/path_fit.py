@@ -180,7 +180,7 @@ def _underspecified(
     known: Collection[SlotKey],
     edges: Edges,
 ) -> Iterator[Slot]:
-    """Inputs of independent tools that want a record each, where the request states one and refers back to none."""
+    """Return inputs of independent tools that need one record each, if the request states only one, without an anaphor."""
     for number, value in assigned.items():
         group = groups[number]
         wanting = [slot for slot in group.slots if slot.required and slot.key not in known]
@@ -208,7 +208,7 @@ def _reversed_pairs(
 def _needs_no_other(
     first: int, later: int, tools: Sequence[ToolSlots], edges: Edges, filled: Collection[SlotKey]
 ) -> bool:
-    """Whether the first tool has what it needs though a later tool gives it too."""
+    """Whether the first tool has its inputs although a later tool also supplies them."""
     tool, other = tools[first], tools[later]
     takes = edges[other.id, tool.id]
     has_source = any((source.id, tool.id) in edges for source in tools[:first])
@@ -216,13 +216,13 @@ def _needs_no_other(
         return True
     if not all(slot.key in filled for slot in tool.slots if slot.required and slot.parameter in takes):
         return False
-    # To look before something is done is in order, whatever the deed gives back.
+    # A read before an action is valid, whatever the action returns.
     looks_first = tool.reads and not other.reads
     feeds_another = any((tool.id, target.id) in edges for target in tools)
     return looks_first or (feeds_another and not tool.reads) or _take_the_same(tool, other, takes)
 
 
 def _take_the_same(first: ToolSlots, later: ToolSlots, takes: Collection[str]) -> bool:
-    """Whether the later tool must itself be told what the first one takes."""
+    """Whether the later tool requires the same value as the first one."""
     told = {slot.entity for slot in later.slots if slot.required and slot.kind == "id"}
     return all(slot.entity in told for slot in first.slots if slot.parameter in takes)

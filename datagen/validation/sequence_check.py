@@ -32,7 +32,7 @@ def find_sequence_fault(request: SyntheticRequest, fitter: PathFitter, names: Ob
 
 
 def _wrong_order(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
-    """A tool comes before the one that gives what it needs."""
+    """A tool comes before the tool that supplies its input."""
     if fit.forward_references:
         reference = fit.forward_references[0]
         return f"{reference.slot} is what {fit.tools[reference.position].id} gives, which comes after it"
@@ -57,7 +57,7 @@ def _acts_before_it_looks(fit: PathFit) -> bool:
 
 
 def _looks_before_it_acts(parsed: ParsedRequest) -> bool:
-    """Whether the request asks to see something first and to do something last, and says that order."""
+    """Whether the request states a read first and an action last, in this order."""
     asking = parsed.asking
     if len(asking) < 2 or not parsed.order_cues:
         return False
@@ -75,7 +75,7 @@ def _missing_input(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFi
 
 
 def _disconnected(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
-    """In a class of dependent steps, a tool shares nothing with the others, or gives nothing that they take."""
+    """In a class of dependent steps, a tool shares no data with the others, or supplies none of their inputs."""
     if request.request_class not in _DEPENDENT:
         return ""
     conditional = request.request_class == "conditional-multi-step"

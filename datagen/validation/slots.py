@@ -58,7 +58,7 @@ class Slot:
 
     @property
     def key(self) -> SlotKey:
-        """What names it: its tool and its parameter."""
+        """The key of the slot: its tool and its parameter."""
         return self.tool, self.parameter
 
     @property
@@ -74,7 +74,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueEntities:
-    """What the documents of a catalogue tell of its entities together.
+    """Facts about the entities of a catalogue, from all its documents.
 
     :param keys: names of two words under which two tools or more require a value: business keys that are called like
         their objects (``PurchaseOrder``).
@@ -88,7 +88,7 @@ class CatalogueEntities:
 
     @classmethod
     def of(cls, catalogue: Catalogue) -> CatalogueEntities:
-        """What the profiles of its tools tell."""
+        """Collect the facts from the profiles of the tools."""
         profiles = catalogue.profiles.values()
         times = Counter(value.key[1] for profile in profiles for value in profile.consumes if _is_key(value))
         given = {value.key[0] or value.key[1] for profile in profiles for value in profile.produces}

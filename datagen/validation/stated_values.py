@@ -1,4 +1,4 @@
-"""Stated values: what a request says that could be put into an input, found by its form alone."""
+"""Stated values: the values in a request that may fill an input, found by their form alone."""
 
 from __future__ import annotations
 

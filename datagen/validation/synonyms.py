@@ -1,4 +1,4 @@
-"""Everyday words: what people call the things that tools identify, and which of them are people."""
+"""Everyday words for the entities of tools, and which of these are people."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def announcing_nouns(entity: str) -> frozenset[str]:
 
 
 def everyday_words(entity: str) -> tuple[str, ...]:
-    """What people say for a canonical name; nothing where no everyday word is known."""
+    """Return the everyday words for a canonical name; none where no word is known."""
     noun = load_lexicon().noun(entity) if entity else None
     return noun.words if noun is not None else ()
 

@@ -1,4 +1,4 @@
-"""The ToolSlots: what validators know of a tool, its slots first."""
+"""The facts that validators use about a tool: its slots, its outputs and its nouns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNTELLING = PLAIN_WORDS | _TOOLS.words("writing_verbs") | _TOOLS.words("untelli
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSlots:
-    """What validators know of a tool.
+    """The facts that validators use about a tool.
 
     :param reads: whether it only looks something up.
     :param resolves: whether words are all it needs to find something.
@@ -55,7 +55,7 @@ class ToolSlots:
 
 
 class CatalogueSlots:
-    """What validators know of the tools of a catalogue, each computed once."""
+    """The facts about the tools of a catalogue, each computed once."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -63,7 +63,7 @@ class CatalogueSlots:
         self._tools: dict[str, ToolSlots] = {}
 
     def of(self, tool_id: str) -> ToolSlots:
-        """What is known of a tool.
+        """Return the facts about a tool.
 
         :raises NotFoundError: when the catalogue has no such tool.
         """
@@ -72,7 +72,7 @@ class CatalogueSlots:
         return self._tools[tool_id]
 
     def all(self) -> Iterator[ToolSlots]:
-        """What is known of each tool of the catalogue."""
+        """Yield the facts about each tool of the catalogue."""
         return (self.of(tool.id) for tool in self._catalogue.tools)
 
 
@@ -107,7 +107,7 @@ def _tool_slots(catalogue: Catalogue, tool: Tool, known: CatalogueEntities) -> T
 
 
 def _given(profile: ToolProfile, known: CatalogueEntities) -> set[str]:
-    """The entities that a tool gives identifiers of, and plain values that are called like a key or an entity."""
+    """Return the entities whose identifiers a tool returns, and plain values with the name of a key or an entity."""
     named = known.keys | known.entities
     entities = {value.key[0] for value in profile.produces if value.key[0]}
     return entities | {value.key[1] for value in profile.produces if not value.key[0] and value.key[1] in named}
@@ -125,7 +125,7 @@ def _telling(names: Iterable[str]) -> Iterator[str]:
 
 
 def _vocabulary(said: list[str], entity: str) -> frozenset[str]:
-    """The nouns of a tool and what people say for them; its verb does not tell it from other tools."""
+    """Return the nouns of a tool and their everyday words; verbs do not distinguish tools."""
     everyday = [word for phrase in everyday_words(entity) for word in words(phrase)]
     skipped = STOP_WORDS | _TOOLS.words("reading_verbs")
     nouns = {noun_lemma(word) for word in (*said, *everyday) if word not in skipped and len(word) > 1}

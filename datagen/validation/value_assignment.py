@@ -31,7 +31,7 @@ class _Fit(IntEnum):
     """How well a value fits a group."""
 
     NONE = 0
-    LEFT = 1  # nothing speaks against it
+    LEFT = 1  # no evidence against it
     LETTERS = 2  # its letters abbreviate the entity
     ANNOUNCED = 3  # the noun before it names the entity
 
@@ -59,7 +59,7 @@ class SlotGroup:
 
     @property
     def required(self) -> bool:
-        """Whether a tool cannot do without it."""
+        """Whether a tool requires it."""
         return any(slot.required for slot in self.slots)
 
     @property
@@ -231,7 +231,7 @@ def _announces(noun: str, group: SlotGroup) -> bool:
 
 
 def _abbreviates(letters: str, group: SlotGroup) -> bool:
-    """Whether the letters of an identifier stand for the entity: ``LR`` for leave request, ``INC`` for incident."""
+    """Whether the letters of an identifier abbreviate the entity: ``LR`` for leave request, ``INC`` for incident."""
     parts = group.entity.split()
     several = len(letters) > 1
     if several and len(parts) > 1 and "".join(part[0] for part in parts).startswith(letters):
@@ -242,6 +242,6 @@ def _abbreviates(letters: str, group: SlotGroup) -> bool:
 
 
 def _within(letters: str, word: str) -> bool:
-    """Whether the letters stand in the word, in their order."""
+    """Whether the letters occur in the word, in their order."""
     rest = iter(word)
     return all(letter in rest for letter in letters)

@@ -44,7 +44,7 @@ _OPPOSED = load_patterns("validation/tools").pairs("opposed")
 
 
 def find_mismatch(parsed: ParsedRequest, slots: Sequence[Slot], values: Sequence[SampleValue]) -> str:
-    """The first value that does not go with what it is said for, in a sentence; or empty."""
+    """Return a sentence about the first value that does not fit its input; or empty."""
     text = parsed.text.lower()
     return (
         _wrong_kind(slots, values)
@@ -78,7 +78,7 @@ def _misplaced(text: str) -> str:
 
 
 class _Day(NamedTuple):
-    """A day of the calendar, its year empty where it is not said."""
+    """A calendar day; its year is empty where it is not stated."""
 
     year: str
     month: int
@@ -134,7 +134,7 @@ def _unknown_code(text: str, slots: Sequence[Slot]) -> str:
 
 
 def _codes(text: str, slot: Slot, letters: set[str]) -> Iterator[re.Match[str]]:
-    """Where a value of an enumeration is said: with its letters, or after the name of the input."""
+    """Return where a value of an enumeration is stated: with its letters, or after the name of the input."""
     name = "|".join(re.escape(word) for word in slot.words if len(word) > 3)
     for prefix in sorted(letters):
         before = rf"\b{prefix}" if prefix else rf"\b(?:{name})(?:\s+(?:level|of|to|is|as|=|:))?\s*"
@@ -143,7 +143,7 @@ def _codes(text: str, slot: Slot, letters: set[str]) -> Iterator[re.Match[str]]:
 
 
 def _opposed(parsed: ParsedRequest, slots: Sequence[Slot]) -> str:
-    """Two values of one decision at once: approve and reject."""
+    """Two values of one decision in one request: approve and reject."""
     if parsed.all_condition_cues or not any(slot.kind in ("enum", "flag") and slot.required for slot in slots):
         return ""
     for one, other in _OPPOSED:

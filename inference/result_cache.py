@@ -1,6 +1,6 @@
 """The result cache: vectors, extractions and answers of models by content hash, in one SQLite file.
 
-The cache may be lost, and it never stops a build. A damaged file is moved aside. A damaged value counts as absent. When
+The cache may be lost, and it never stops a build. A damaged file is renamed. A damaged value counts as absent. When
 the disk accepts no more, the cache stops writing. Each of these is logged once.
 """
 
@@ -121,9 +121,9 @@ class ResultCache:
         if self._path is None:
             return _connect(":memory:")
         try:
-            aside = _move_aside(self._path)
+            moved = _rename_damaged(self._path)
             _LOG.warning(
-                "the cache %s is damaged (%s): moved to %s, a new one is started", self._path, error, aside.name
+                "the cache %s is damaged (%s): moved to %s, a new one is started", self._path, error, moved.name
             )
             return _connect(str(self._path))
         except (OSError, sqlite3.DatabaseError) as second:
@@ -153,13 +153,13 @@ def _connect(path: str) -> sqlite3.Connection:
     return connection
 
 
-def _move_aside(path: Path) -> Path:
+def _rename_damaged(path: Path) -> Path:
     number = 1
-    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
+    while (moved := path.with_name(f"{path.name}.damaged-{number}")).exists():
         number += 1
-    path.rename(aside)
+    path.rename(moved)
     path.with_name(f"{path.name}-journal").unlink(missing_ok=True)  # part of the damaged file
-    return aside
+    return moved
 
 
 def _with_checksum(value: bytes) -> bytes:

@@ -104,12 +104,12 @@ class RulesSequence:
         return self._catalogue.names.canonical(name.rsplit(".", 1)[-1])
 
     def _known_before(self, step: _Step) -> str:
-        """What the first tool must be told comes back from it as an echo."""
+        """The output of the first tool only repeats one of its required inputs."""
         if "[]" in step.edge.output:
             return ""
         parameters = self._catalogue.tool(step.first.id).parameters
-        told = {self._catalogue.names.canonical(one.name) for one in parameters if one.required}
-        if self._canonical(step.edge.output) in told and step.passed in told:
+        required = {self._catalogue.names.canonical(one.name) for one in parameters if one.required}
+        if self._canonical(step.edge.output) in required and step.passed in required:
             return f"the {step.passed} must be known before the first tool runs, so the second does not need it"
         return ""
 

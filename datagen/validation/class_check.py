@@ -62,14 +62,14 @@ def _single_fault(parsed: ParsedRequest, fit: PathFit) -> str:
 def _multi_fault(parsed: ParsedRequest, fit: PathFit) -> str:
     if fault := _condition(parsed) or _order(parsed):
         return fault
-    if parsed.max_asked < 2:
+    if parsed.max_wants < 2:
         return "it asks for one thing, as in single-intent or implicit-multi-step"
     if fault := _one_tool(fit):
         return fault
     if len(fit.not_needed) < 2:
         return "each of its tools feeds the next, as in a multi-step class"
-    asked = [clause for clause in parsed.clauses if clause.kind not in ("statement", "opening")]
-    if _has_knowledge(fit) and any(parsed.is_general(clause, strictly=True) for clause in asked):
+    wants = [clause for clause in parsed.clauses if clause.kind not in ("statement", "opening")]
+    if _has_knowledge(fit) and any(parsed.is_general(clause, strictly=True) for clause in wants):
         return "one of its questions is of general knowledge, as in ir-multi-intent"
     derived = next(filter(_DERIVED.match, parsed.dependence_cues), "")
     if derived and parsed.min_asked > 1:
@@ -85,7 +85,7 @@ def _explicit_fault(parsed: ParsedRequest, fit: PathFit) -> str:
         return "one of its questions is of general knowledge, as in ir-multi-intent"
     if parsed.order_cues or parsed.dependence_cues:
         return ""
-    if parsed.max_asked < 2:
+    if parsed.max_wants < 2:
         return "it says one step only, as in implicit-multi-step"
     if fit.unrelated and not fit.fed:
         return "its tools have nothing to do with each other, as in multi-intent"
@@ -100,7 +100,7 @@ def _implicit_fault(parsed: ParsedRequest, fit: PathFit) -> str:
     if parsed.min_asked > 1:
         looks_like = "explicit-multi-step" if parsed.refers_back else "multi-intent"
         return f"it asks for {parsed.min_asked} distinct things, as in {looks_like}"
-    if parsed.max_asked > 1 and fit.unrelated and not parsed.refers_back:
+    if parsed.max_wants > 1 and fit.unrelated and not parsed.refers_back:
         return "its tools have nothing to do with each other, as in multi-intent"
     return ""
 
@@ -116,28 +116,28 @@ def _conditional_fault(parsed: ParsedRequest, fit: PathFit) -> str:
 
 
 def _general_question_fault(parsed: ParsedRequest, fit: PathFit) -> str:
-    asked = [
+    wants = [
         clause
         for clause in parsed.clauses
-        if clause.kind not in ("statement", "condition", "opening") or clause.may_ask
+        if clause.kind not in ("statement", "condition", "opening") or clause.may_be_want
     ]
     knowledge = _has_knowledge(fit)
     general = [
         clause
-        for clause in asked
+        for clause in wants
         if parsed.is_general(clause, strictly=False) or (knowledge and parsed.is_open_question(clause))
     ]
     strictly = [clause for clause in general if parsed.is_general(clause, strictly=True)]
     if not strictly and not (general and (knowledge or all(clause.kind == "question" for clause in general))):
         return "no question of general knowledge is asked, as in multi-intent"
     served = [position for position in fit.ends if not fit.tools[position].about_asker]
-    if not knowledge and not strictly and len(served) >= parsed.max_asked:
+    if not knowledge and not strictly and len(served) >= parsed.max_wants:
         return "each thing it asks for has a tool of the path, as in multi-intent: none is of general knowledge"
     if parsed.condition_cues and not _conditions_within(parsed, general):
         return _condition(parsed)
-    if parsed.max_asked < 2:
+    if parsed.max_wants < 2:
         return "beside the question nothing personal is asked, as in single-intent"
-    if len(strictly) == len(asked) and not any(clause.joined for clause in asked):
+    if len(strictly) == len(wants) and not any(clause.joined for clause in wants):
         return "all it asks is of general knowledge: no personal action"
     return ""
 

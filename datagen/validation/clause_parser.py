@@ -39,7 +39,7 @@ class Clause:
     joined: int
 
     @property
-    def may_ask(self) -> bool:
+    def may_be_want(self) -> bool:
         """Whether it is a statement that may be a want: ``for the party we'd need a buffet``."""
         return self.kind == "statement" and (_CLAUSES["hint"].search(self.text) is not None or _MASK in self.text)
 

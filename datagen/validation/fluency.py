@@ -27,13 +27,13 @@ def find_incompleteness(parsed: ParsedRequest, vocabulary: Collection[str]) -> s
 
     :param vocabulary: words that a cut-off last word may be the beginning of.
     """
-    said = _FLUENCY["word"].findall(parsed.masked)
-    if len(said) < 2:
-        value = said and any(value.kind == "id" for value in parsed.values)
+    tokens = _FLUENCY["word"].findall(parsed.masked)
+    if len(tokens) < 2:
+        value = tokens and any(value.kind == "id" for value in parsed.values)
         return "the request is a single value" if value else "the request is empty or a single word"
     if match := _FLUENCY["placeholder"].search(parsed.text):
         return f"{match[0]!r} stands in the place of a value"
-    return _cut_off(parsed, said[-1], said[-2], vocabulary) or _gap(parsed)
+    return _cut_off(parsed, tokens[-1], tokens[-2], vocabulary) or _gap(parsed)
 
 
 def _cut_off(parsed: ParsedRequest, last: str, before: str, vocabulary: Collection[str]) -> str:
@@ -140,9 +140,9 @@ class DocumentLeaks:
         yield from (name for name in camel_case if name in self._names or name[:3] not in _NO_CAMEL_CASE)
 
     def _verbatim(self, parsed: ParsedRequest, tools: Iterable[str]) -> str:
-        said = set(_runs(parsed.text))
+        runs = set(_runs(parsed.text))
         for tool_id in tools:
-            for run in sorted(said & self._described(tool_id)):
+            for run in sorted(runs & self._described(tool_id)):
                 return f"{' '.join(run)!r} stands word for word in the description of {tool_id}"
         return ""
 
@@ -155,8 +155,8 @@ class DocumentLeaks:
 
 def _runs(text: str) -> Iterator[tuple[str, ...]]:
     """The runs of content words of a text."""
-    said = content_words(text)
-    return (tuple(said[at : at + _RUN]) for at in range(len(said) - _RUN + 1))
+    tokens = content_words(text)
+    return (tuple(tokens[at : at + _RUN]) for at in range(len(tokens) - _RUN + 1))
 
 
 def _texts(tool: Tool) -> Iterator[str]:

@@ -54,8 +54,8 @@ def _looks_up_stated(parsed: ParsedRequest, fit: PathFit) -> str:
 
 def _asks_without_identifier(parsed: ParsedRequest) -> bool:
     """Whether a clause is a want without an identifier."""
-    asked = [clause for clause in parsed.clauses if clause.kind != "statement"]
-    for number, clause in enumerate(asked):
+    wants = [clause for clause in parsed.clauses if clause.kind != "statement"]
+    for number, clause in enumerate(wants):
         kinds = {value.kind for value in parsed.within(clause)}
         if "name" in kinds:
             return True
@@ -67,18 +67,16 @@ def _asks_without_identifier(parsed: ParsedRequest) -> bool:
 
 def _too_many_ends(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
     """More tools feed no other tool than the request has wants."""
-    asked = parsed.max_asked
+    max_wants = parsed.max_wants
     if request.request_class == "conditional-multi-step":
-        asked = max(asked, len(parsed.asking) + len(parsed.all_condition_cues), 2)
+        max_wants = max(max_wants, len(parsed.wants) + len(parsed.all_condition_cues), 2)
     ends = [at for at in fit.ends if not (fit.tools[at].about_asker and parsed.first_person)]
     if request.request_class == "implicit-multi-step" and not _are_rivals(ends, parsed, fit):
         return ""
-    if len(ends) <= asked:
+    if len(ends) <= max_wants:
         return ""
     spare = min(ends, key=lambda at: (len(fit.tools[at].vocabulary & parsed.lemmas), not fit.tools[at].resolves, at))
-    return (
-        f"{len(ends)} of its tools feed no other and the request asks for {asked}: {fit.tools[spare].id} serves nothing"
-    )
+    return f"{len(ends)} of its tools feed no other and the request asks for {max_wants}: {fit.tools[spare].id} serves nothing"
 
 
 def _are_rivals(ends: Sequence[int], parsed: ParsedRequest, fit: PathFit) -> bool:
@@ -86,8 +84,10 @@ def _are_rivals(ends: Sequence[int], parsed: ParsedRequest, fit: PathFit) -> boo
 
     The steps of an implicit request may well end in two tools, when what both give is put together.
     """
-    told = [sorted({slot.entity for slot in fit.tools[at].slots if slot.required and slot.kind == "id"}) for at in ends]
-    if any(one and one in told[:number] for number, one in enumerate(told)):
+    required = [
+        sorted({slot.entity for slot in fit.tools[at].slots if slot.required and slot.kind == "id"}) for at in ends
+    ]
+    if any(one and one in required[:number] for number, one in enumerate(required)):
         return True
     return any(at in fit.unrelated and not fit.tools[at].vocabulary & parsed.lemmas for at in ends)
 
@@ -95,7 +95,7 @@ def _are_rivals(ends: Sequence[int], parsed: ParsedRequest, fit: PathFit) -> boo
 def _nothing_asks_for(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:
     """An unrelated tool that no want of the request needs."""
     listed = any(clause.joined for clause in parsed.clauses)
-    may_be_spare = request.request_class in _ONE_FLOW or (len(fit.ends) > parsed.asked and not listed)
+    may_be_spare = request.request_class in _ONE_FLOW or (len(fit.ends) > parsed.possible_wants and not listed)
     for position in fit.unrelated if may_be_spare else ():
         tool = fit.tools[position]
         named = tool.vocabulary & parsed.lemmas or tool.id in fit.certain_tools

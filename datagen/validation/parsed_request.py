@@ -12,7 +12,7 @@ from datagen.validation.cues import Cue, condition_cues, dependence_cues, order_
 from datagen.validation.stated_values import StatedValue, find_values
 from ontology.names import noun_lemma, verb_lemma
 
-__all__ = ["ParsedRequest", "asks_to_see", "parse_request"]
+__all__ = ["ParsedRequest", "is_read_request", "parse_request"]
 
 _MAX_CHARS = 4_000
 _MASKED = frozenset(("url", "email", "quoted", "id"))
@@ -67,26 +67,26 @@ class ParsedRequest:
         return _QUESTIONS["about_other"].search(self.masked) is not None
 
     @property
-    def asking(self) -> tuple[Clause, ...]:
+    def wants(self) -> tuple[Clause, ...]:
         """The clauses that are wants by themselves."""
         return tuple(clause for clause in self.clauses if clause.asks)
 
     @property
     def min_asked(self) -> int:
         """Minimum number of wants."""
-        return max(1, sum(clause.certain for clause in self.asking))
+        return max(1, sum(clause.certain for clause in self.wants))
 
     @property
-    def asked(self) -> int:
+    def possible_wants(self) -> int:
         """Number of clauses that are, or may be, wants."""
         return sum(
-            clause.kind not in ("statement", "condition", "opening") or clause.may_ask for clause in self.clauses
+            clause.kind not in ("statement", "condition", "opening") or clause.may_be_want for clause in self.clauses
         )
 
     @property
-    def max_asked(self) -> int:
+    def max_wants(self) -> int:
         """Maximum number of wants."""
-        return max(1, self.asked + sum(clause.joined for clause in self.clauses if clause.kind != "condition"))
+        return max(1, self.possible_wants + sum(clause.joined for clause in self.clauses if clause.kind != "condition"))
 
     @property
     def order_cues(self) -> tuple[str, ...]:
@@ -109,8 +109,8 @@ class ParsedRequest:
     @property
     def refers_back(self) -> bool:
         """Whether a later want refers to an earlier one."""
-        asked = [clause for clause in self.clauses if clause.kind != "statement"]
-        return any(refers_back(clause.text) for clause in asked[1:])
+        wants = [clause for clause in self.clauses if clause.kind != "statement"]
+        return any(refers_back(clause.text) for clause in wants[1:])
 
     def of_kind(self, *kinds: str) -> tuple[StatedValue, ...]:
         """The stated values of these kinds."""
@@ -181,7 +181,7 @@ def parse_request(text: str) -> ParsedRequest:
     )
 
 
-def asks_to_see(clause: Clause) -> bool:
+def is_read_request(clause: Clause) -> bool:
     """Whether a clause is a read request, not an action."""
     if clause.kind == "question":
         return True

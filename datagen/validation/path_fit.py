@@ -224,5 +224,5 @@ def _needs_no_other(
 
 def _take_the_same(first: ToolSlots, later: ToolSlots, takes: Collection[str]) -> bool:
     """Whether the later tool requires the same value as the first one."""
-    told = {slot.entity for slot in later.slots if slot.required and slot.kind == "id"}
-    return all(slot.entity in told for slot in first.slots if slot.parameter in takes)
+    required = {slot.entity for slot in later.slots if slot.required and slot.kind == "id"}
+    return all(slot.entity in required for slot in first.slots if slot.parameter in takes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.missing_values import find_missing_value
 from datagen.validation.object_match import ObjectNames
-from datagen.validation.parsed_request import ParsedRequest, asks_to_see, parse_request
+from datagen.validation.parsed_request import ParsedRequest, is_read_request, parse_request
 from datagen.validation.path_fit import PathFit, PathFitter
 
 __all__ = ["find_sequence_fault"]
@@ -58,10 +58,10 @@ def _acts_before_it_looks(fit: PathFit) -> bool:
 
 def _looks_before_it_acts(parsed: ParsedRequest) -> bool:
     """Whether the request states a read first and an action last, in this order."""
-    asking = parsed.asking
-    if len(asking) < 2 or not parsed.order_cues:
+    wants = parsed.wants
+    if len(wants) < 2 or not parsed.order_cues:
         return False
-    return asks_to_see(asking[0]) and not asks_to_see(asking[-1])
+    return is_read_request(wants[0]) and not is_read_request(wants[-1])
 
 
 def _missing_input(request: SyntheticRequest, parsed: ParsedRequest, fit: PathFit) -> str:

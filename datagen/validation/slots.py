@@ -159,7 +159,7 @@ def _ancestors(name: str) -> Iterator[str]:
 @lru_cache(maxsize=1 << 16)
 def _kind(parameter: Parameter, *, identified: bool) -> str:
     tokens = words(parameter.name.rsplit(".", 1)[-1])
-    family, said, last = type_family(parameter.type), set(tokens), tokens[-1] if tokens else ""
+    family, distinct, last = type_family(parameter.type), set(tokens), tokens[-1] if tokens else ""
     if parameter.enum:
         return "enum"
     if family == "boolean":
@@ -172,21 +172,21 @@ def _kind(parameter: Parameter, *, identified: bool) -> str:
         return "paging"
     if identified:
         return "id"
-    if family == "time" or parameter.format in ("date", "date-time", "time") or _is_date(parameter, said, last):
+    if family == "time" or parameter.format in ("date", "date-time", "time") or _is_date(parameter, distinct, last):
         return "date"
-    if said & _TOOLS.words("mail_words"):
+    if distinct & _TOOLS.words("mail_words"):
         return "email"
     if family in ("number", "integer"):
         return (
             "amount"
-            if said & _TOOLS.words("amounts") or (family == "number" and not said & _TOOLS.words("counts"))
+            if distinct & _TOOLS.words("amounts") or (family == "number" and not distinct & _TOOLS.words("counts"))
             else "count"
         )
     return "code" if last in _TOOLS.words("codes") else "list" if family == "array" else "text"
 
 
-def _is_date(parameter: Parameter, said: set[str], last: str) -> bool:
-    if not said or type_family(parameter.type) not in ("string", "integer"):
+def _is_date(parameter: Parameter, distinct: set[str], last: str) -> bool:
+    if not distinct or type_family(parameter.type) not in ("string", "integer"):
         return False
-    named = last in _TOOLS.words("date_ends") or bool(said & _TOOLS.words("date_words"))
+    named = last in _TOOLS.words("date_ends") or bool(distinct & _TOOLS.words("date_words"))
     return named or _DATE_DESCRIBED.search(parameter.description.lower()) is not None

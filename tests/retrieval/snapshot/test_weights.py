@@ -235,7 +235,7 @@ def test_a_file_altered_since_it_was_opened_is_not_published(tmp_path: Path, con
     with pytest.raises(SnapshotCorruptError, match="altered"):
         publish_reweighted(old, tmp_path, ranking_section(PARAMETERS), replaces=old.id)
     (before / "tools.jsonl").unlink()
-    with pytest.raises(SnapshotCorruptError, match="gone"):
+    with pytest.raises(SnapshotCorruptError, match="the file is missing"):
         publish_reweighted(old, tmp_path, ranking_section(PARAMETERS), replaces=old.id)
     assert [path.name for path in (tmp_path / "snapshots").iterdir()] == [old.id]
 

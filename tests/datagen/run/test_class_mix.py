@@ -50,8 +50,8 @@ def test_shares_need_not_add_up_to_one(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("", "empty"),
-        ("{}", "wants no request"),
-        ("single-intent: 0", "wants no request"),
+        ("{}", "has no request"),
+        ("single-intent: 0", "has no request"),
         ("[1, 2]", "list"),
         ("chit-chat: 3", "'chit-chat'"),
         ("3: 3", "no class 3"),

@@ -56,7 +56,7 @@ ABLATIONS: Mapping[str, Ablation] = {
     "default-no-dependencies": Ablation(config=RetrievalConfig(dependency_edges=False)),
     "default-no-semantic-entries": Ablation(config=RetrievalConfig(semantic_entries=False)),
     "default-no-ngrams": Ablation(config=RetrievalConfig(ngram_entries=False)),
-    "default-no-text-pools": Ablation(config=RetrievalConfig(text_pools=False)),
+    "default-no-text-candidates": Ablation(config=RetrievalConfig(text_candidates=False)),
     "default-no-clauses": Ablation(zero=("clause_fusion",)),
     **{f"default-no-{_short_name(feature.name)}": Ablation(zero=(feature.name,)) for feature in FEATURES},
 }

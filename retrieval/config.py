@@ -17,7 +17,7 @@ class RetrievalConfig:
     :param semantic_entries: the nodes nearest to the request are entry nodes.
     :param ngram_entries: the nodes that the request names are entry nodes.
     :param ego_candidates: the tools of the ensemble of ego graphs are candidates.
-    :param text_pools: the best tools of text search, lexical and semantic, are candidates.
+    :param text_candidates: the best tools of text search, lexical and semantic, are candidates.
     :param query_decomposition: the clauses of the request are matched too.
     :param resolver_boost: the scores of the best tools' resolvers are raised.
     :param dependency_expansion: the tools that the best tools depend on join the answer.
@@ -27,7 +27,7 @@ class RetrievalConfig:
     semantic_entries: bool = True
     ngram_entries: bool = True
     ego_candidates: bool = True
-    text_pools: bool = True
+    text_candidates: bool = True
     query_decomposition: bool = True
     resolver_boost: bool = True
     dependency_expansion: bool = True
@@ -35,5 +35,5 @@ class RetrievalConfig:
 
 
 DEFAULT = RetrievalConfig()
-PAPER = RetrievalConfig(text_pools=False, query_decomposition=False, resolver_boost=False, dependency_expansion=False)
+PAPER = RetrievalConfig(text_candidates=False, query_decomposition=False, resolver_boost=False, dependency_expansion=False)
 """The algorithm of the paper as printed."""

@@ -35,7 +35,7 @@ def open_store(address: str) -> GraphStore:
         return known[kind]()
     # The error shows only the kind, because the rest of the address may contain a password.
     raise InvalidArgumentError(
-        f"the store {kind!r} is not known" if kind not in known else f"the store {kind!r} needs an address",
-        subject="store",
+        f"the graph store {kind!r} is not known" if kind not in known else f"the graph store {kind!r} needs an address",
+        subject="graph-store",
         remedy=f"Choose one of: {', '.join(STORES)}",
     )

@@ -40,7 +40,7 @@ def generate_candidates(context: QueryContext, config: RetrievalConfig) -> None:
 def _pools(context: QueryContext, config: RetrievalConfig) -> Iterator[_Tools]:
     if config.ego_candidates:
         yield ensemble_tools(context.snapshot, context.entries, context.allowed)
-    if config.text_pools:
+    if config.text_candidates:
         query = context.query
         only_tools = context.snapshot.only_tools(context.allowed)
         yield _lexical_pool(context, query, "text", POOL)

@@ -105,7 +105,7 @@ class BuildPlan:
     graph_store: Annotated[
         str,
         Option(
-            "--store",
+            "--graph-store",
             help="Also write the graph to a database: ladybug:PATH or neo4j:bolt://user:password@host:port. Default: "
             "none.",
         ),

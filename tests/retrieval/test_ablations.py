@@ -146,7 +146,7 @@ def test_candidates_come_from_the_ensemble_and_from_text_and_either_can_go(
     for query in QUERIES:
         every = Request(query=query, k=MAX_K)
         ensemble = set(_tools(presets["paper"].retrieve(every)))
-        assert set(_tools(ablations["default-no-text-pools"].retrieve(every))) == ensemble
+        assert set(_tools(ablations["default-no-text-candidates"].retrieve(every))) == ensemble
         nearest = presets["semantic"].retrieve(Request(query=query, k=1)).tools[0].id
         pooled = set(_tools(ablations["default-no-ego-candidates"].retrieve(every)))
         assert nearest in pooled

@@ -167,7 +167,7 @@ def test_a_huge_description_is_read_with_bounded_work(run: Run, tmp_path: Path) 
         ([TABLES[0], "--encoder", "word2vec"], 2, "minilm-l6-int8.v1"),
         ([TABLES[0], "--extractor", "magic"], 2, "rules"),
         ([TABLES[0], "--extractor", "llm"], 2, "--llm-url"),
-        ([TABLES[0], "--store", "oracle:x"], 2, "ladybug"),
+        ([TABLES[0], "--graph-store", "oracle:x"], 2, "ladybug"),
         ([TABLES[0], "--ontology", "no-such-ontology.yaml"], 5, "no-such-ontology.yaml"),
     ],
 )
@@ -211,7 +211,7 @@ def test_a_dead_llm_endpoint_ends_the_build_and_publishes_nothing(
 
 def test_a_missing_extra_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ladybug", None)
-    code, _, err = _build(run, TABLES[0], "--out", tmp_path / "store", "--store", f"ladybug:{tmp_path / 'graph'}")
+    code, _, err = _build(run, TABLES[0], "--out", tmp_path / "store", "--graph-store", f"ladybug:{tmp_path / 'graph'}")
     assert code == 9
     assert "requirements/ladybug.txt" in err
 
@@ -219,7 +219,7 @@ def test_a_missing_extra_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.
 def test_a_build_fills_a_graph_database_with_the_same_counts(run: Run, tmp_path: Path) -> None:
     pytest.importorskip("ladybug", reason="the extra ladybug is not installed")
     target = tmp_path / "graph"
-    code, out, _ = _build(run, TABLES[0], "--out", tmp_path / "store", "--store", f"ladybug:{target}", "--json")
+    code, out, _ = _build(run, TABLES[0], "--out", tmp_path / "store", "--graph-store", f"ladybug:{target}", "--json")
     report = json.loads(out)
     assert code == 0
     assert report["stored"]["nodes"] == report["graph"]["nodes"] > 100

@@ -1,1 +1,1 @@
-"""Retrieve the complete set of tools that a request needs: entry nodes, ego graphs, ranking, and the snapshot."""
+"""Rank the tools that a request needs: entry nodes, ego graphs, ranking, and the snapshot."""

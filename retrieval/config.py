@@ -35,5 +35,7 @@ class RetrievalConfig:
 
 
 DEFAULT = RetrievalConfig()
-PAPER = RetrievalConfig(text_candidates=False, query_decomposition=False, resolver_boost=False, dependency_expansion=False)
+PAPER = RetrievalConfig(
+    text_candidates=False, query_decomposition=False, resolver_boost=False, dependency_expansion=False
+)
 """The algorithm of the paper as printed."""

@@ -3,7 +3,7 @@
 ``record DIR`` writes, over the sets of the gate (each cut as the gate cuts it) and the shipped ones: the id and the files
 of each snapshot; the ranking of every preset and every ablation, ids and scores; the explained answers of ``default``; what
 is read from the specification files; the requests that are generated; what the demo prints. ``compare A B`` lists what is
-not the same, and ends with 1 when anything is not.
+not the same, and ends with 1 when anything is not, or was recorded on one side only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -192,16 +192,18 @@ def _write(path: Path, rows: Sequence[Any]) -> None:
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
 
 
-def compare(before: Path, after: Path) -> int:
-    """Print what is not the same; returns 1 when anything is not."""
+def compare(before: Path, after: Path, allowed: Collection[str] = ()) -> int:
+    """Print what is not the same; returns 1 when anything is not, or nothing was recorded.
+
+    :param allowed: names of files that may be there on one side only.
+    """
     names = {path.relative_to(side) for side in (before, after) for path in side.rglob("*") if path.is_file()}
     different = 0
-    for name in sorted(name for name in names if name.parts[0] != "work"):
-        if not (after / name).exists():
-            print(f"not recorded  {name}")
-            continue
-        if not (before / name).exists():
-            print(f"new           {name}")
+    names = {name for name in names if name.parts[0] != "work"}
+    for name in sorted(names):
+        if not ((before / name).exists() and (after / name).exists()):
+            different += str(name) not in allowed
+            print(f"{'new          ' if (after / name).exists() else 'not recorded '} {name}")
             continue
         old, new = (_lines(side / name) for side in (before, after))
         if old == new:
@@ -212,7 +214,7 @@ def compare(before: Path, after: Path) -> int:
         print(f"DIFFERENT     {name}: {len(lines)} of {len(old)} lines differ; {len(new)} lines now")
         for at in lines[:3]:
             print(f"    - {old[at][:300]}\n    + {new[at][:300]}")
-    return 1 if different else 0
+    return 1 if different or not names else 0
 
 
 def _lines(path: Path) -> list[str]:
@@ -244,9 +246,10 @@ def main() -> int:
     comparing = commands.add_parser("compare")
     comparing.add_argument("before", type=Path)
     comparing.add_argument("after", type=Path)
+    comparing.add_argument("--allow", action="append", default=[], metavar="FILE", help="a file that one side may lack")
     options = parser.parse_args()
     if options.command == "compare":
-        return compare(options.before, options.after)
+        return compare(options.before, options.after, options.allow)
     sets = [name for name in options.sets.split(",") if name]
     record(options.out, options.memo, options.parts.split(","), sets, options.requests)
     return 0

@@ -1,9 +1,10 @@
 """The answers of one state of the code, recorded; two recordings compared. For changes that must not change an answer.
 
-``record DIR`` writes, over the sets of the gate (each cut as the gate cuts it) and the shipped ones: the id and the files
-of each snapshot; the ranking of every preset and every ablation, ids and scores; the explained answers of ``default``; what
-is read from the specification files; the requests that are generated; what the demo prints. ``compare A B`` lists what is
-not the same, and ends with 1 when anything is not, or was recorded on one side only.
+``record DIR`` writes, over the sets of the gate (each cut as the gate cuts it) and the shipped ones: the id, the files and
+the manifest of each snapshot; the ranking of every preset and every ablation, ids and scores; the explained answers of
+``default``; rankings with a reranker that works and with one that is down, with a filter, and with tuned weights; what is
+read from the specification files; the requests that are generated; what the demo prints. ``compare A B`` lists what is not
+the same, and ends with 1 when anything is not, or was recorded on one side only.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ontology.errors import ModelError
 from ontology.progress import no_progress
 from scripts.bench_sets import BENCH, ROOT, bench_sets, catalog_address, reduced
 from services.threads import pin_threads
@@ -28,6 +31,7 @@ from services.threads import pin_threads
 PARTS = ("answers", "sources", "datagen", "demo")
 RENAMED = {
     '["default-no-needs"': '["default-no-dependency-expansion"',
+    '"clause_votes": ': '"clause_fusion": ',
     # reasons for which no text is generated
     " cannot be worded: ": " cannot be put into words: ",
     "its name is a thing, and says nothing of what is done": "its name is a thing, and names no action",
@@ -49,9 +53,17 @@ RENAMED = {
 """Labels that were renamed: text of an older recording → text of a newer one."""
 EXPECTED = {"default-no-clauses": "it took query decomposition away too; now it takes clause fusion alone"}
 """Ablations that were corrected: name → what was wrong. Their answers are not compared."""
+_NOT_CONTENT = ("snapshot_id", "format_version")
+"""Keys of a manifest that are not compared: format 3 changed the second, and with it the first."""
+_TUNED = {"bm25_text": 0.75, "cosine_text": 1.0, "name_coverage": 0.0, "graph_support": 2.0}
+_TUNED_REST = {"clause_fusion": 1.5, "resolver_margin": 0.25}
+_RERANKED = ("default", "paper", "hybrid")
+"""The presets that take a reranker."""
 _REQUESTS = 150
 _TOOLS = 1_000
 _EXPLAINED = 30
+_CONDITIONED = 30
+"""Requests that are asked with a reranker, with a filter, and with tuned weights."""
 _DATAGEN_SETS = ("enterprise", "restbench")
 
 
@@ -82,6 +94,29 @@ class MemoEncoder:
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         return np.stack([np.frombuffer(known[key], dtype=np.float32) for key in keys])
+
+
+class ScriptedReranker:
+    """A reranker without a model: the score is made from a hash of request and text, so another text has another score.
+
+    :param down: whether every call fails, as when its server is down.
+    """
+
+    name = "scripted.v1"
+
+    def __init__(self, *, down: bool = False) -> None:
+        self._down = down
+
+    def score(self, query: str, documents: Sequence[str]) -> Any:
+        """Scores in [0, 1), float32 [documents].
+
+        :raises ModelError: when it is down.
+        """
+        if self._down:
+            raise ModelError("it is down", subject=self.name)
+        pairs = [f"{query}\n{document}".encode("utf-8", "surrogatepass") for document in documents]
+        hashed = [int.from_bytes(hashlib.sha256(pair).digest()[:3], "big") for pair in pairs]
+        return np.array(hashed, dtype=np.float32) / np.float32(2**24)
 
 
 def record(out: Path, memo: Path, parts: Sequence[str], sets: Sequence[str], requests: int) -> None:
@@ -122,14 +157,13 @@ def _record_set(bench_set: Any, out: Path, encoder: MemoEncoder, requests: int) 
         for path in sorted(report.folder.rglob("*"))
         if path.is_file()
     }
-    _write(out / f"snapshot-{bench_set.name}.jsonl", [{"id": report.snapshot_id}, files])
+    manifest = json.loads((report.folder / "manifest.json").read_text(encoding="utf-8"))
+    _write(out / f"snapshot-{bench_set.name}.jsonl", [{"id": report.snapshot_id}, files, manifest])
     presets = make_presets(snapshot, encoder)
     retrievers = {**presets, **make_ablations(snapshot, encoder)}
     answers = []
     for name, retriever in sorted(retrievers.items()):
-        for row in rows:
-            response = retriever.retrieve(Request(query=row["query"], k=10, explain=False))
-            answers.append([name, row["id"], [[tool.id, tool.score, tool.probability] for tool in response.tools]])
+        answers += [[name, *answer[:2]] for answer in _answers(retriever, rows)]
     _write(out / f"answers-{bench_set.name}.jsonl", answers)
     explained = []
     for row in rows[:_EXPLAINED]:
@@ -147,6 +181,56 @@ def _record_set(bench_set: Any, out: Path, encoder: MemoEncoder, requests: int) 
                 ]
             )
     _write(out / f"explained-{bench_set.name}.jsonl", explained)
+    rows = rows[:_CONDITIONED]
+    reranked: list[Any] = []
+    for label, reranker in (("works", ScriptedReranker()), ("is down", ScriptedReranker(down=True))):
+        with_reranker = make_presets(snapshot, encoder, reranker)
+        for name in _RERANKED:
+            reranked += [[name, label, *answer] for answer in _answers(with_reranker[name], rows)]
+    _write(out / f"reranked-{bench_set.name}.jsonl", reranked)
+    filters = _filters(report.folder)
+    filtered = [
+        [name, filters, *answer]
+        for name in sorted(presets)
+        for answer in _answers(presets[name], rows, filters=filters)
+    ]
+    _write(out / f"filtered-{bench_set.name}.jsonl", filtered)
+    _write(out / f"tuned-{bench_set.name}.jsonl", list(_tuned(snapshot, work / "tuned", encoder, rows)))
+
+
+def _answers(retriever: Any, rows: Sequence[Any], **conditions: Any) -> Iterator[list[Any]]:
+    """The answer to each request: its id, the tools, and how many parts of the answer are by a fallback."""
+    from retrieval.query.request import Request
+
+    for row in rows:
+        response = retriever.retrieve(Request(query=row["query"], k=10, explain=False, **conditions))
+        tools = [[tool.id, tool.score, tool.probability] for tool in response.tools]
+        yield [row["id"], tools, len(response.fallbacks)]
+
+
+def _filters(folder: Path) -> dict[str, tuple[str, ...]]:
+    """The filter by one value of the metadata that is nearest to half of the tools of a snapshot."""
+    tools = [json.loads(line) for line in (folder / "tools.jsonl").read_text(encoding="utf-8").splitlines()]
+    pairs = (pair for tool in tools for pair in (tool.get("metadata") or {}).items())
+    counts = Counter((key, value) for key, value in pairs if isinstance(value, str))
+    (key, value), _ = min(counts.items(), key=lambda item: (abs(item[1] - len(tools) / 2), item[0]))
+    return {key: (value,)}
+
+
+def _tuned(snapshot: Any, store: Path, encoder: MemoEncoder, rows: Sequence[Any]) -> Iterator[Any]:
+    """The ranking section of the snapshot under other weights, and what its presets with weights answer."""
+    from retrieval.presets import make_presets
+    from retrieval.ranking.weights import RankingWeights, ranking_section
+    from retrieval.snapshot.reader import open_snapshot
+    from retrieval.snapshot.reweight import publish_reweighted, published_id
+
+    section = ranking_section(RankingWeights(**_TUNED, **_TUNED_REST))
+    publish_reweighted(snapshot, store, section, replaces=published_id(store))
+    tuned = open_snapshot(store)
+    yield json.loads((tuned.layout.folder / "manifest.json").read_text(encoding="utf-8"))["ranking"]
+    for name, retriever in sorted(make_presets(tuned, encoder).items()):
+        if name in ("default", "fast", "paper"):
+            yield from ([name, *answer] for answer in _answers(retriever, rows))
 
 
 def _record_sources(out: Path) -> None:
@@ -220,7 +304,7 @@ def compare(before: Path, after: Path, allowed: Collection[str] = ()) -> int:
 def _lines(path: Path) -> list[str]:
     """The lines of a recording under today's labels; answers in the order of their labels, without those of EXPECTED.
 
-    Of a snapshot, the content of every file but the manifest: format 3 changed the manifest, and with it the id.
+    Of a snapshot, the hash of every file but the manifest, and the content of the manifest but its id and format version.
     """
     lines = path.read_text(encoding="utf-8").splitlines()
     for old, new in RENAMED.items():
@@ -228,8 +312,13 @@ def _lines(path: Path) -> list[str]:
     if path.name.startswith("answers-"):
         return sorted(line for line in lines if json.loads(line)[0] not in EXPECTED)
     if path.name.startswith("snapshot-"):
-        return [f"{name} {digest}" for name, digest in json.loads(lines[1]).items() if name != "manifest.json"]
+        files = [f"{name} {digest}" for name, digest in json.loads(lines[1]).items() if name != "manifest.json"]
+        return [*files, *(_content(json.loads(line)) for line in lines[2:])]
     return lines
+
+
+def _content(manifest: Mapping[str, Any]) -> str:
+    return json.dumps({key: value for key, value in manifest.items() if key not in _NOT_CONTENT}, sort_keys=True)
 
 
 def main() -> int:

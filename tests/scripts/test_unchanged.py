@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from scripts.unchanged import compare
+from ontology.errors import ModelError
+from scripts.unchanged import ScriptedReranker, compare
 
 
 def recording(folder: Path, **files: list[Any]) -> Path:
@@ -44,3 +45,34 @@ def test_a_file_on_one_side_is_different_unless_it_is_allowed(
 
 def test_two_empty_recordings_are_not_the_same(tmp_path: Path) -> None:
     assert compare(recording(tmp_path / "before"), recording(tmp_path / "after")) == 1
+
+
+def manifest(**changes: object) -> dict[str, object]:
+    return {"snapshot_id": "a", "format_version": 3, "extractor": "rules.v1", "ranking": None, **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "different"),
+    [
+        ({"snapshot_id": "b", "format_version": 2}, 0),
+        ({"extractor": "rules.v2"}, 1),
+        ({"ranking": {"weights": {"graph_support": 2.0}}}, 1),
+    ],
+)
+def test_a_manifest_is_compared_by_its_content(tmp_path: Path, changes: dict[str, object], different: int) -> None:
+    before = recording(tmp_path / "before", snapshot=[{"id": "a"}, {"tools.jsonl": "0"}, manifest()])
+    after = recording(tmp_path / "after", snapshot=[{"id": "b"}, {"tools.jsonl": "0"}, manifest(**changes)])
+    assert compare(before, after) == different
+
+
+def test_a_renamed_weight_is_the_same_weight(tmp_path: Path) -> None:
+    before = recording(tmp_path / "before", tuned=[{"weights": {"clause_votes": 1.5}}])
+    assert compare(before, recording(tmp_path / "after", tuned=[{"weights": {"clause_fusion": 1.5}}])) == 0
+
+
+def test_the_score_of_the_scripted_reranker_depends_on_request_and_text() -> None:
+    scores = ScriptedReranker().score("a request", ["one", "other", "one"])
+    assert scores[0] == scores[2] != scores[1]
+    assert ScriptedReranker().score("another request", ["one"])[0] != scores[0]
+    with pytest.raises(ModelError, match="it is down"):
+        ScriptedReranker(down=True).score("a request", ["one"])

@@ -16,8 +16,8 @@ from retrieval.config import DEFAULT, DEPENDENCIES, RetrievalConfig
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
 from retrieval.ranking.confidence import ConfidenceModel
-from retrieval.ranking.rankers import FusionRanker, Ranker, rank_with_fallback
-from retrieval.ranking.ranking import Ranking
+from retrieval.ranking.fusion import FusionRanker, rank_with_fallback
+from retrieval.ranking.ranking import Ranker, Ranking
 from retrieval.ranking.rerank import PromotingReranker
 from retrieval.ranking.weights import FUSION, SHIPPED, RankingWeights
 from retrieval.response import respond

@@ -10,8 +10,8 @@ from retrieval.baselines.paper import TOKENISERS, HybridRetriever, LexicalRetrie
 from retrieval.config import PAPER
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.ranking.confidence import confidence_model_for
-from retrieval.ranking.rankers import CrossEncoderRanker, Ranker
-from retrieval.ranking.rerank import PromotingReranker
+from retrieval.ranking.ranking import Ranker
+from retrieval.ranking.rerank import CrossEncoderRanker, PromotingReranker
 from retrieval.ranking.weights import BASELINE, weights_of
 from retrieval.retriever import Retriever
 from retrieval.snapshot.reader import Snapshot

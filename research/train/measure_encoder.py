@@ -29,7 +29,7 @@ from research.train.jsonl import read_rows
 from retrieval.index.analysis import terms
 from retrieval.index.bm25 import Bm25Index, make_postings
 from retrieval.index.text_fields import params_text
-from retrieval.ranking.fusion import standardise
+from retrieval.ranking.z_scores import standardise
 from scripts.run_command import run_command
 
 DEPTHS = (3, 5, 10)

@@ -1,7 +1,7 @@
 """Flat baselines: every tool of the catalogue is a candidate, ranked by its text; no graph.
 
 Preset ``bm25`` is BM25 alone, ``rrf`` the rankings by BM25 and by cosine under reciprocal rank fusion, ``fusion`` the embedded
-ranker (:class:`retrieval.ranking.rankers.FusionRanker`, with the baseline weights) over all tools.
+ranker (:class:`retrieval.ranking.fusion.FusionRanker`, with the baseline weights) over all tools.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from inference.encoder import Encoder
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
 from retrieval.ranking.features import bm25, cosine_text
-from retrieval.ranking.rankers import FusionRanker, Ranker
-from retrieval.ranking.ranking import Ranking
+from retrieval.ranking.fusion import FusionRanker
+from retrieval.ranking.ranking import Ranker, Ranking
 from retrieval.response import respond
 from retrieval.snapshot.reader import Snapshot
 
@@ -63,8 +63,6 @@ class FlatRetriever:
 class Bm25Ranker:
     """BM25 over a tool's whole text as one document: title, description and parameters."""
 
-    name = "bm25.v1"
-
     def rank(self, context: QueryContext) -> Ranking:
         """Score the candidates, >= 0."""
         scores = _bm25(context)
@@ -76,8 +74,6 @@ class RrfRanker:
 
     Each of the two ranks all candidates, ties by tool number; a tool with the value 0 is not in its ranking.
     """
-
-    name = "rrf.v1"
 
     def rank(self, context: QueryContext) -> Ranking:
         """Score the candidates, from 0 to 2 / 61."""

@@ -17,8 +17,8 @@ from inference.encoder import Encoder
 from ontology.errors import MissingExtraError, ModelError
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
-from retrieval.ranking.rankers import FusionRanker, Ranker, rank_with_fallback
-from retrieval.ranking.ranking import Ranking
+from retrieval.ranking.fusion import FusionRanker, rank_with_fallback
+from retrieval.ranking.ranking import Ranker, Ranking
 from retrieval.response import respond
 from retrieval.snapshot.reader import Snapshot
 

@@ -13,7 +13,7 @@ from inference.arrays import Floats1d, Floats2d
 from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
 from retrieval.ranking.features import Compute, bm25, cosine_name, cosine_text
-from retrieval.ranking.fusion import standardise
+from retrieval.ranking.z_scores import standardise
 
 __all__ = ["clause_scores", "fuse_clauses"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,10 @@ from inference.arrays import Floats1d, Floats2d
 from retrieval.query.context import QueryContext
 from retrieval.ranking.clause_fusion import clause_scores, fuse_clauses
 from retrieval.ranking.features import FEATURES, compute_features
-from retrieval.ranking.fusion import standardise, weighted_sum
 from retrieval.ranking.weights import RankingWeights
+from retrieval.ranking.z_scores import standardise
 
-__all__ = ["FeatureMatrix", "feature_matrix"]
+__all__ = ["FeatureMatrix", "feature_matrix", "weighted_sum"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,12 +24,14 @@ class FeatureMatrix:
 
     :param tools: numbers of the candidates, ascending and distinct.
     :param standardised: feature → z-scores, float32 [tools], in the order in which they are added up.
+    :param raw: feature → its values, float32 [tools]; empty where only the z-scores are known.
     :param clauses_CT: how well each tool matches each clause, z-scores, float32 [clauses, tools]; no row without clause fusion.
     """
 
     tools: NDArray[np.int64]
     standardised: Mapping[str, Floats1d]
     clauses_CT: Floats2d
+    raw: Mapping[str, Floats1d] = field(default_factory=dict)
 
     def scores(self, weights: RankingWeights) -> Floats1d:
         """The score of each tool, float32 [tools]: the weighted sum of the features, and clause fusion."""
@@ -42,11 +44,25 @@ class FeatureMatrix:
         return whole + weights.clause_fusion * fuse_clauses(self.clauses_CT, whole)
 
 
-def feature_matrix(context: QueryContext) -> FeatureMatrix:
-    """The matrix of all features, whatever their weights."""
-    raw = compute_features(context, context.candidates, (feature.name for feature in FEATURES))
+def feature_matrix(context: QueryContext, weights: RankingWeights | None = None) -> FeatureMatrix:
+    """The matrix of all features, whatever their weights.
+
+    :param weights: with them only what has a weight is computed.
+    """
+    names = [feature.name for feature in FEATURES if weights is None or weights[feature.name]]
+    raw = compute_features(context, context.candidates, names)
+    clauses = weights is None or weights.clause_fusion
     return FeatureMatrix(
         tools=context.candidates,
         standardised={name: standardise(values) for name, values in raw.items()},
-        clauses_CT=clause_scores(context),
+        clauses_CT=clause_scores(context) if clauses else np.empty((0, 0), dtype=np.float32),
+        raw=raw,
     )
+
+
+def weighted_sum(standardised: Mapping[str, Floats1d], weights: Mapping[str, float]) -> Floats1d:
+    """The weighted sum of at least one standardised feature, float32 of their shape; added up in their order."""
+    scores = np.zeros_like(next(iter(standardised.values())))
+    for name, values in standardised.items():
+        scores += weights[name] * values
+    return scores

@@ -1,27 +1,34 @@
-"""Score normalisation and weighted sums, by which features of unlike scales are fused."""
+"""Fusion: the embedded ranker adds up weighted features; it is also the fallback for a ranker whose model is down."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from retrieval.query.context import QueryContext
+from retrieval.ranking.feature_matrix import feature_matrix
+from retrieval.ranking.ranking import Ranker, Ranking
+from retrieval.ranking.weights import BASELINE, BASELINE_FUSION, RankingWeights
 
-import numpy as np
-
-from inference.arrays import Floats1d
-
-__all__ = ["standardise", "weighted_sum"]
-
-
-def standardise(values: Floats1d) -> Floats1d:
-    """Z-scores, float32 of the same shape; all zero where the values do not differ."""
-    spread = float(values.std()) if len(values) else 0.0
-    if spread < 1e-9:
-        return np.zeros_like(values)
-    return np.asarray((values - values.mean()) / spread, dtype=np.float32)
+__all__ = ["FusionRanker", "rank_with_fallback"]
 
 
-def weighted_sum(standardised: Mapping[str, Floats1d], weights: Mapping[str, float]) -> Floats1d:
-    """The weighted sum of at least one standardised feature, float32 of their shape; added up in their order."""
-    scores = np.zeros_like(next(iter(standardised.values())))
-    for name, values in standardised.items():
-        scores += weights[name] * values
-    return scores
+class FusionRanker:
+    """The embedded ranker: features as z-scores over the candidates of this request, added up with their weights.
+
+    Only features with a weight are computed.
+
+    :param name: versioned name.
+    """
+
+    def __init__(self, weights: RankingWeights = BASELINE, *, name: str = BASELINE_FUSION) -> None:
+        self.name = name
+        self._weights = weights
+
+    def rank(self, context: QueryContext) -> Ranking:
+        """Score the candidates."""
+        matrix = feature_matrix(context, self._weights)
+        return Ranking(tools=matrix.tools, scores=matrix.scores(self._weights), features=matrix.raw)
+
+
+def rank_with_fallback(context: QueryContext, ranker: Ranker, fallback: FusionRanker) -> Ranking:
+    """Rank by ``ranker``; by ``fallback`` where its model is down, and the answer reports it."""
+    ranking = context.attempt(lambda: ranker.rank(context), f"reranked by {fallback.name}")
+    return fallback.rank(context) if ranking is None else ranking

@@ -1,16 +1,18 @@
-"""A ranking: candidate tools with their scores and the features that the scores were made from."""
+"""A ranking: candidate tools with scores and the features behind them; and the interface ``Ranker``, which makes it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inference.arrays import Floats1d
+from retrieval.query.context import QueryContext
 
-__all__ = ["Ranking"]
+__all__ = ["Ranker", "Ranking"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,3 +39,13 @@ class Ranking:
             scores=self.scores[positions],
             features={name: values[positions] for name, values in self.features.items()},
         )
+
+
+class Ranker(Protocol):
+    """Scores the candidates of a request."""
+
+    def rank(self, context: QueryContext) -> Ranking:
+        """Score the candidates; higher is better.
+
+        :raises ModelError: when a model is needed and down.
+        """

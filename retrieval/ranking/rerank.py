@@ -1,25 +1,44 @@
-"""Reranking: a cross-encoder scores the best candidates again, where the request has one clause.
+"""Reranking by a cross-encoder: of all candidates, as in the paper; or of the best ones, where the request has one clause.
 
 A model that reads request and tool together tells similar tools apart. It also demotes tools that a request needs without
-naming them. So it only promotes, before the set is completed, and requests of several clauses are left to clause fusion.
-With the reranker that ships, reranking requests of any number of clauses, or demoting too, completed fewer sets than no
-reranking.
+naming them. So :class:`PromotingReranker` only promotes, before the set is completed, and requests of several clauses are
+left to clause fusion. With the reranker that ships, reranking requests of any number of clauses, or demoting too, completed
+fewer sets than no reranking.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from inference.arrays import Floats1d
 from inference.reranker import Reranker
 from ontology.tool import Tool
 from ontology.tool_text import tool_text
+from retrieval.index.text_fields import whole_text
 from retrieval.query.context import QueryContext
-from retrieval.ranking.fusion import standardise
 from retrieval.ranking.ranking import Ranking
+from retrieval.ranking.z_scores import standardise
 
-__all__ = ["PromotingReranker"]
+__all__ = ["CrossEncoderRanker", "PromotingReranker"]
 
 _DOCUMENT_CHARS = 2_000
+
+
+class CrossEncoderRanker:
+    """A cross-encoder, embedded or behind HTTP, over the texts of all candidates."""
+
+    def __init__(self, reranker: Reranker) -> None:
+        self._reranker = reranker
+
+    def rank(self, context: QueryContext) -> Ranking:
+        """Score the candidates.
+
+        :raises ModelError: when the model is down.
+        """
+        tools = context.candidates
+        documents = [whole_text(context.snapshot.tool(int(number)))[:_DOCUMENT_CHARS] for number in tools]
+        scores: Floats1d = self._reranker.score(context.query.text, documents)
+        return Ranking(tools=tools, scores=scores, features={"reranker": scores})
 
 
 class PromotingReranker:

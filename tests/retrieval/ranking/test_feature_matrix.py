@@ -17,11 +17,11 @@ from ontology.errors import ModelError
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.request import MAX_K, Request
 from retrieval.ranking.clause_fusion import fuse_clauses
-from retrieval.ranking.feature_matrix import FeatureMatrix, feature_matrix
+from retrieval.ranking.feature_matrix import FeatureMatrix, feature_matrix, weighted_sum
 from retrieval.ranking.features import FEATURES, TEXT_FEATURES
-from retrieval.ranking.fusion import standardise, weighted_sum
 from retrieval.ranking.ranking import Ranking
 from retrieval.ranking.weights import SHIPPED, RankingWeights
+from retrieval.ranking.z_scores import standardise
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 from tests.retrieval.conftest import REQUESTS, TOOLS, content_of, published
 

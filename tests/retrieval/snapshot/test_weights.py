@@ -31,7 +31,7 @@ from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import BASELINES, make_presets
 from retrieval.query.request import Request
 from retrieval.ranking.features import TEXT_FEATURES
-from retrieval.ranking.rankers import CrossEncoderRanker
+from retrieval.ranking.rerank import CrossEncoderRanker
 from retrieval.ranking.weights import BASELINE, FUSION, SHIPPED, RankingWeights, ranking_section, weights_of
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import content_id

@@ -7,7 +7,7 @@ with your own function. Reports, summaries and the published results then show i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -24,11 +24,13 @@ __all__ = [
     "METRICS",
     "Metric",
     "Scores",
+    "complete_at",
     "cutoff_of",
     "gold_ranks",
     "is_answered",
     "measures_at",
     "metric_of",
+    "ranks_of",
     "score",
     "share_too_large",
 ]
@@ -113,6 +115,18 @@ def is_answered(run: Run, query_id: str) -> bool:
     """Whether the run has an answer to the request; an empty answer counts."""
     answer = run.answers.get(query_id)
     return answer is not None and not answer.error
+
+
+def ranks_of(run: Run, query: LabelledQuery) -> tuple[int | None, ...]:
+    """Return the rank of each gold tool, from 1; None where it is not in the answer, or there is no answer."""
+    tools = run.answers[query.id].tools if is_answered(run, query.id) else ()
+    return gold_ranks(tools, query.tools)
+
+
+def complete_at(ranks: Iterable[int | None]) -> int | None:
+    """Return the smallest k at which the first k tools include all gold tools; None when one is not in the answer."""
+    known = list(ranks)
+    return max((rank or 0 for rank in known), default=0) if None not in known else None
 
 
 def score(run: Run, queries: QuerySet, cutoffs: Sequence[int] = CUTOFFS) -> Scores:

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from pydantic import PlainSerializer, TypeAdapter, computed_field
 from pydantic.dataclasses import dataclass as json_dataclass
 
-from eval.analysis.gold_ranks import complete_at, ranks_of
 from eval.answers import Run
 from eval.bootstrap import check, interval, p_value, resampled_means
 from eval.measured_set import MeasuredSet
-from eval.metrics import is_answered
+from eval.metrics import complete_at, is_answered, ranks_of
 from eval.queries import LabelledQuery
 from ontology.errors import InvalidArgumentError
 

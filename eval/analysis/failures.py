@@ -14,10 +14,10 @@ from itertools import zip_longest
 import numpy as np
 
 from egotools.values import EntryMatch, RankedTool, TraversedEdge
-from eval.analysis.gold_ranks import complete_at, ranks_of
 from eval.analysis.graph_evidence import GraphEvidence
 from eval.answers import Run
 from eval.measured_set import MeasuredSet
+from eval.metrics import complete_at, ranks_of
 from eval.queries import LabelledQuery, QuerySet
 from inference.encoder import Encoder
 from inference.reranker import Reranker

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from eval.analysis.compare import ChangedRequest, Comparison, Point, SetComparison, SystemComparison
-from eval.analysis.gold_ranks import complete_at
+from eval.metrics import complete_at
 from eval.report.blocks import (
     Block,
     Cell,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from eval.analysis.failures import Failure
-from eval.analysis.gold_ranks import complete_at, ranks_of
 from eval.measured_set import MeasuredSet
+from eval.metrics import complete_at, ranks_of
 from eval.report.blocks import Document
 from eval.report.failure_page import failures_document
 from eval.report.html import document_to_html

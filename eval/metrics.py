@@ -155,8 +155,11 @@ def _values(patterns: Mapping[_Pattern, int], measures: Sequence[str]) -> NDArra
     The library does not get the real ids: it breaks ties by id, and a lone surrogate in an id ends the process. It gets one
     document for each rank, with strictly decreasing scores; the found gold tools are at their ranks.
     """
-    from eval.rank_measures import make_evaluator
+    from eval.rank_measures import make_evaluator, register_measure  # its library is not there on every platform
 
+    for metric in METRICS:
+        if metric.value is not None:
+            register_measure(metric.name, metric.value)
     values_PM = np.zeros((len(patterns), len(measures)), dtype=np.float32)
     judged = {
         str(row): {str(rank): 1 for rank in ranks} | {f"absent {at}": 1 for at in range(gold - len(ranks))}

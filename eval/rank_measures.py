@@ -6,17 +6,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, TypeAlias
 
 import ir_measures
 from ir_measures import Evaluator, Measure, Metric, Provider
 
-from eval.metrics import METRICS
-
-__all__ = ["make_evaluator"]
+__all__ = ["RankValue", "make_evaluator", "register_measure"]
 
 _library: Any = ir_measures  # parts of it have no types
-RankValue = Callable[[Sequence[int], int], float]
+RankValue: TypeAlias = Callable[[Sequence[int], int], float]
+"""The value of one answer, from the ranks of its gold tools, ascending, and the number of gold tools."""
+
+
+@cache
+def register_measure(name: str, compute: RankValue) -> None:
+    """Register a metric as a measure of ``ir_measures``; each only once."""
+    _add_provider()
+    _library.measures.register(_rank_measure(name, compute))
+
+
+@cache
+def _add_provider() -> None:
+    provider: Any = _Provider
+    _library.DefaultPipeline.providers.insert(0, provider())
 
 
 def make_evaluator(names: Sequence[str], judged: Mapping[str, Mapping[str, int]]) -> Any:
@@ -65,10 +78,3 @@ class _Provider(Provider):
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> _Evaluator:
         return _Evaluator(measures, _library.util.QrelsConverter(qrels).as_dict_of_dict())
-
-
-_provider: Any = _Provider
-_library.DefaultPipeline.providers.insert(0, _provider())
-for _metric in METRICS:
-    if _metric.value is not None:
-        _library.measures.register(_rank_measure(_metric.name, _metric.value))

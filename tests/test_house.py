@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import importlib
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,39 @@ def test_the_server_loads_nothing_that_reads_documents() -> None:
     code = "import sys, services.server.server; print([name for name in sys.modules if name.split('.')[0] == 'ingest'])"
     loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert loaded.stdout.strip() == "[]"
+
+
+def _project_modules() -> dict[str, Path]:
+    """Name → file of every module of the project but the generated ones."""
+    found = {}
+    for folder in [*FLOORS, CLIENT, "scripts", "research"]:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            if "v1" not in parts:
+                found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def _targets(path: Path, known: Collection[str]) -> set[str]:
+    """The modules of the project that a file imports, inside functions too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            inner = {f"{node.module}.{name.name}" for name in node.names}
+            found |= inner if inner <= set(known) else inner | {node.module}
+    return found & set(known)
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    modules = _project_modules()
+    graph = {name: _targets(path, modules) - {name} for name, path in modules.items()}
+    assert len(graph) > 300
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(f"import circle: {' → '.join(error.args[1])}")
 
 
 def _packages() -> list[str]:

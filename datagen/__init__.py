@@ -6,19 +6,19 @@ rule-based backend, which is the default, and an LLM backend (:mod:`datagen.llm`
 an Ego-Trip", section 4.
 """
 
-from datagen.catalogue import Catalogue
-from datagen.links import Links
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES, RejectedRequest, SampleValue, SyntheticRequest, Verdict
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import PathEdge, ToolPath
 
 __all__ = [
     "CLASSES",
-    "Catalogue",
-    "Links",
     "PathEdge",
+    "ProfiledCatalogue",
     "RejectedRequest",
     "SampleValue",
     "SyntheticRequest",
+    "ToolLinks",
     "ToolPath",
     "Verdict",
 ]

@@ -19,16 +19,16 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from datagen.catalogue import Catalogue
 from datagen.interfaces import RequestValidator, ToolOutputs
-from datagen.links import Links
 from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_validators
 from datagen.paths.path_sampler import find_paths
 from datagen.paths.pp_graph import build_pp_graph
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.paths.rules_sequence import RulesSequence
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES, RejectedRequest, SyntheticRequest
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import PathEdge
 from datagen.validation.rules_validator import rules_validators
 from inference import OpenAIChat, load_encoder
@@ -85,7 +85,7 @@ def main(
     ledger = CostLedger(out / "spent.json", minutes=minutes)
     chat = CountedChat(OpenAIChat(llm_model, base_url=llm_url, timeout_s=timeout_s), ledger)
     tools = tuple(sorted(read_catalog(catalog or [str(CATALOG)]).tools, key=lambda tool: tool.id))
-    catalogue = Catalogue(snapshot_id="", tools=tools, ontology=load_ontology())
+    catalogue = ProfiledCatalogue(snapshot_id="", tools=tools, ontology=load_ontology())
     written = out / "report.json"
     results: dict[str, Any] = json.loads(written.read_text(encoding="utf-8")) if written.exists() else {}
     results.update(model=chat.name, tools=len(tools))
@@ -104,7 +104,7 @@ def main(
 class _Run:
     """The parts, each with what it needs of the others."""
 
-    def __init__(self, catalogue: Catalogue, chat: CountedChat, cache: ResultCache, plan: StudyPlan) -> None:
+    def __init__(self, catalogue: ProfiledCatalogue, chat: CountedChat, cache: ResultCache, plan: StudyPlan) -> None:
         self.catalogue, self.chat, self.cache, self.plan = catalogue, chat, cache, plan
         self.documented = RulesOutputs(catalogue).find()
         self.rp = build_rp_graph(catalogue, self.documented)
@@ -115,7 +115,7 @@ class _Run:
         truth = {tool.id: self._wanted(tool.id) for tool in self.catalogue.tools if tool.returns}
         hidden = set(spread([tool for tool, wanted in truth.items() if wanted], self.plan.hidden))
         tools = tuple(replace(tool, returns=()) if tool.id in hidden else tool for tool in self.catalogue.tools)
-        silent = Catalogue(snapshot_id="", tools=tools, ontology=self.catalogue.ontology)
+        silent = ProfiledCatalogue(snapshot_id="", tools=tools, ontology=self.catalogue.ontology)
         by_rules = RulesOutputs(silent).find()
         # Every other tool that documents nothing would be asked about too; only the hidden ones can be measured.
         others = {tool.id for tool in silent.tools if not tool.returns and tool.id not in hidden}
@@ -292,7 +292,7 @@ def reasons(rejected: Iterable[RejectedRequest]) -> dict[str, int]:
     return dict(Counter(re.split(r" \(|:? '", one.reason)[0] for one in rejected).most_common())
 
 
-def _one_each(links: Links) -> list[PathEdge]:
+def _one_each(links: ToolLinks) -> list[PathEdge]:
     """The surest edge between each two tools."""
     best: dict[tuple[str, str], PathEdge] = {}
     for edge in links:

@@ -17,11 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from datagen.catalogue import Catalogue
-from datagen.links import Links
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES, SyntheticRequest
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import MAX_TOOLS, PathEdge, Shape, ToolPath
 from datagen.validation.rules_validator import rules_validators, validate
 from ontology.errors import DocumentError
@@ -44,7 +44,7 @@ def main(
     store: Path = ROOT / "out" / "benchmark" / "store", generated: Path = ROOT / "out" / "benchmark" / "generated"
 ) -> None:
     """Write the benchmark."""
-    catalogue = Catalogue.of(open_snapshot(store))
+    catalogue = ProfiledCatalogue.of(open_snapshot(store))
     links = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
     validators = rules_validators(catalogue, links)
     written = [row for path in sorted((FOLDER / "writers").glob("*.jsonl")) for row in read_rows(path)]
@@ -82,7 +82,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def _hand(row: Mapping[str, Any], links: Links) -> SyntheticRequest:
+def _hand(row: Mapping[str, Any], links: ToolLinks) -> SyntheticRequest:
     """An individually written row with the edges that the R-P graph has between its tools."""
     tools: Sequence[str] = row["tools"]
     order = {tool: place for place, tool in enumerate(tools)}

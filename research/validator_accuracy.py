@@ -18,10 +18,10 @@ from typing import Annotated, Any
 
 import typer
 
-from datagen.catalogue import Catalogue
 from datagen.interfaces import RequestValidator
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest
 from datagen.validation.rules_validator import rules_validators
 from eval.graph_quality import Proportion
@@ -106,10 +106,10 @@ def _counted(share: Proportion, hit: bool) -> Proportion:
     return Proportion(share.hits + hit, share.of + 1)
 
 
-def load_shipped(catalog: Path) -> Catalogue:
+def load_shipped(catalog: Path) -> ProfiledCatalogue:
     """The tools of a folder of documents, as a catalogue that no snapshot stands behind."""
     tools = sorted(read_catalog([str(catalog)]).tools, key=lambda tool: tool.id)
-    return Catalogue(snapshot_id="", tools=tuple(tools), ontology=load_ontology())
+    return ProfiledCatalogue(snapshot_id="", tools=tuple(tools), ontology=load_ontology())
 
 
 def table(found: Iterable[Accuracy]) -> str:
@@ -148,7 +148,7 @@ def main(
         print("\n".join(_wrong(found)))
 
 
-def _validators(catalogue: Catalogue, url: str, model: str) -> tuple[RequestValidator, ...]:
+def _validators(catalogue: ProfiledCatalogue, url: str, model: str) -> tuple[RequestValidator, ...]:
     rp = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
     if not url:
         return rules_validators(catalogue, rp)

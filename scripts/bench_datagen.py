@@ -15,14 +15,14 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from datagen.catalogue import Catalogue
-from datagen.links import Links
 from datagen.paths.path_sampler import FoundPaths, find_paths
 from datagen.paths.pp_graph import build_pp_graph
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.paths.rules_sequence import RulesSequence
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES, SyntheticRequest
+from datagen.tool_links import ToolLinks
 from inference import load_encoder
 from inference.arrays import Floats2d
 from inference.encoder import Encoder
@@ -120,7 +120,7 @@ def main(
 
 def measure_datagen(tools: Sequence[Tool], encoder: Encoder) -> DatagenTimes:
     """Time each step up to the paths, generation and validation over these tools."""
-    catalogue = Catalogue(snapshot_id="", tools=tuple(tools), ontology=load_ontology())
+    catalogue = ProfiledCatalogue(snapshot_id="", tools=tuple(tools), ontology=load_ontology())
     timed, seconds = _Timed(encoder), dict[str, float]()
     _step(seconds, "profiles", lambda: catalogue.profiles)
     outputs = _step(seconds, "outputs", lambda: RulesOutputs(catalogue).find())
@@ -142,7 +142,7 @@ def measure_datagen(tools: Sequence[Tool], encoder: Encoder) -> DatagenTimes:
     )
 
 
-def measure_requests(catalogue: Catalogue, rp: Links, found: FoundPaths) -> RequestRates:
+def measure_requests(catalogue: ProfiledCatalogue, rp: ToolLinks, found: FoundPaths) -> RequestRates:
     """Generate requests over some paths of each class, and validate them."""
     from datagen.generation import RulesGenerator
     from datagen.interfaces import GeneratedText

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from itertools import pairwise
 
-from datagen.catalogue import Catalogue
 from datagen.generation.lexicon import load_lexicon
 from datagen.generation.sampler import Sampler
 from datagen.generation.template_context import TemplateContext
@@ -21,6 +20,7 @@ from datagen.generation.templates import TEMPLATES
 from datagen.generation.text_check import fault_of
 from datagen.generation.tool_frame import GenerationError, ToolFrame, parse_tool
 from datagen.interfaces import GeneratedText
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES, RejectedRequest
 from datagen.tool_path import ToolPath
 from ontology.errors import InvalidArgumentError
@@ -40,7 +40,7 @@ class RulesGenerator:
 
     name = "rules.v1"
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: ProfiledCatalogue) -> None:
         self._catalogue = catalogue
         self._lexicon = load_lexicon()
         self._frames: dict[str, ToolFrame | GenerationError] = {}

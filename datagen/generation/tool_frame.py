@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from datagen.catalogue import Catalogue
 from datagen.generation.arguments import Argument, arguments_of
 from datagen.generation.condition_outputs import ConditionOutput, condition_outputs
 from datagen.generation.data_files import word_classes
 from datagen.generation.lexicon import Lexicon, Noun
 from datagen.generation.tool_name import ParsedName, parse_name, path_collections
+from datagen.profiled_catalogue import ProfiledCatalogue
 from ingest.linking import canonical_names
 from ontology.names import noun_lemma, words
 from ontology.tool import Tool
@@ -87,7 +87,7 @@ class _Roles:
     decision: Argument | None
 
 
-def parse_tool(catalogue: Catalogue, tool_id: str, lexicon: Lexicon) -> ToolFrame:
+def parse_tool(catalogue: ProfiledCatalogue, tool_id: str, lexicon: Lexicon) -> ToolFrame:
     """The frame of a tool.
 
     :raises GenerationError: when there are no everyday words for it.

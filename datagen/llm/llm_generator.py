@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from datagen.catalogue import Catalogue
 from datagen.interfaces import GeneratedText
 from datagen.llm.chat_step import NAME, ChatStep, answer_parser, answer_schema, structured_request
 from datagen.llm.parse_generated import parse_generated
 from datagen.llm.prompts import example_of, generation_prompt, persona
 from datagen.llm.tool_prompt import prompt_inputs, steps_prompt
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES, RejectedRequest
 from datagen.tool_path import ToolPath
 from inference.chat import ChatModel
@@ -36,7 +36,7 @@ class LlmGenerator:
 
     name = NAME
 
-    def __init__(self, catalogue: Catalogue, model: ChatModel, cache: ResultCache | None = None) -> None:
+    def __init__(self, catalogue: ProfiledCatalogue, model: ChatModel, cache: ResultCache | None = None) -> None:
         self._catalogue = catalogue
         self._chat = ChatStep(model, cache)
         self._parser = answer_parser(_schema())

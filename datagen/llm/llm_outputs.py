@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from datagen.catalogue import Catalogue
 from datagen.interfaces import MAX_OUTPUTS, ToolOutput, ToolOutputs
 from datagen.llm.chat_step import NAME, ChatStep, answer_parser, answer_schema, one_line, structured_request
 from datagen.llm.output_candidates import Candidates
 from datagen.llm.prompts import render_prompt
 from datagen.llm.tool_prompt import prompt_inputs, purpose
 from datagen.paths.rules_outputs import RulesOutputs
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import RejectedRequest
 from inference.chat import ChatModel
 from inference.concurrent_map import concurrent_map
@@ -65,7 +65,7 @@ class LlmOutputs:
 
     def __init__(
         self,
-        catalogue: Catalogue,
+        catalogue: ProfiledCatalogue,
         model: ChatModel,
         cache: ResultCache | None = None,
         *,

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from datagen.catalogue import Catalogue
 from datagen.interfaces import RequestValidator
-from datagen.links import Links
 from datagen.llm.chat_step import NAME, ChatStep, Judgement, answer_parser, answer_schema, structured_request
 from datagen.llm.prompts import FAULTS, render_prompt
 from datagen.llm.tool_prompt import brief_steps, in_words, prompt_inputs, purpose, steps_prompt
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES, SyntheticRequest, Verdict
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import PathEdge, ToolPath
 from inference.chat import ChatModel
 from inference.result_cache import ResultCache
@@ -38,7 +38,7 @@ class LlmSequence:
 
     name = NAME
 
-    def __init__(self, catalogue: Catalogue, model: ChatModel, cache: ResultCache | None = None) -> None:
+    def __init__(self, catalogue: ProfiledCatalogue, model: ChatModel, cache: ResultCache | None = None) -> None:
         self._catalogue = catalogue
         self._chat = ChatStep(model, cache)
         self._parser = answer_parser(_FOLLOWS)
@@ -81,7 +81,7 @@ class _Check:
 
 
 def llm_validators(
-    catalogue: Catalogue, rp: Links, model: ChatModel, cache: ResultCache | None = None
+    catalogue: ProfiledCatalogue, rp: ToolLinks, model: ChatModel, cache: ResultCache | None = None
 ) -> tuple[RequestValidator, ...]:
     """The three checks by a chat model, one call for each request and check.
 
@@ -96,7 +96,7 @@ def llm_validators(
 class _LlmValidator:
     name = NAME
 
-    def __init__(self, catalogue: Catalogue, rp: Links, chat: ChatStep, check: _Check) -> None:
+    def __init__(self, catalogue: ProfiledCatalogue, rp: ToolLinks, chat: ChatStep, check: _Check) -> None:
         self._catalogue, self._rp, self._chat, self._check = catalogue, rp, chat, check
         self._parser = answer_parser(check.schema)
 
@@ -116,7 +116,7 @@ class _LlmValidator:
         return self._chat.verdict(call, self._parser, lambda row: self._check.judge(row, label), check=self.check)
 
 
-def _with_edges(path: ToolPath, rp: Links) -> ToolPath:
+def _with_edges(path: ToolPath, rp: ToolLinks) -> ToolPath:
     """Return the path, with edges of the graph along its order where it has none; tools of a set are independent."""
     if path.edges or path.shape in {"single", "set"}:
         return path

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import islice
 
-from datagen.catalogue import Catalogue
 from datagen.extended_profiles import is_paging
+from datagen.profiled_catalogue import ProfiledCatalogue
 from ontology.names import canonical_name, identified_entity
 from ontology.tool import Tool
 from retrieval.index.analysis import terms
@@ -25,7 +25,7 @@ class Candidates:
     the entity of the tool gets the weight of one rare word. The most frequent names fill the rest.
     """
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: ProfiledCatalogue) -> None:
         self._catalogue = catalogue
         self._listed = {
             name: listed

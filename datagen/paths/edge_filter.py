@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from datagen.catalogue import Catalogue
 from datagen.interfaces import SequenceValidator
-from datagen.links import Links
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import RejectedRequest
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import PathEdge
 
 __all__ = ["EdgeFilter"]
@@ -22,7 +22,7 @@ _Pair = tuple[str, str]
 class EdgeFilter:
     """The R-P edges of a catalogue that a validator passes; each pair of tools is validated once, on demand."""
 
-    def __init__(self, catalogue: Catalogue, rp: Links, validator: SequenceValidator) -> None:
+    def __init__(self, catalogue: ProfiledCatalogue, rp: ToolLinks, validator: SequenceValidator) -> None:
         self._validator = validator
         self._profiles = catalogue.profiles
         pairs: dict[_Pair, list[PathEdge]] = defaultdict(list)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from datagen.extended_profiles import only_reads
-from datagen.links import Links
 from datagen.paths.edge_filter import EdgeFilter
 from datagen.paths.usage import Usage
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import PathEdge, Shape, ToolPath
 from ingest.linking import ToolProfile
 
@@ -52,7 +52,7 @@ class PathBuilder:
         self,
         profiles: Mapping[str, ToolProfile],
         steps: EdgeFilter,
-        pp: Links,
+        pp: ToolLinks,
         usage: Usage,
         *,
         rank: Mapping[str, int],

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from datagen.catalogue import Catalogue
 from datagen.interfaces import SequenceValidator
-from datagen.links import Links
 from datagen.paths.edge_filter import EdgeFilter
 from datagen.paths.knowledge_tools import answers_general_questions
 from datagen.paths.path_builder import PathBuilder, StepRules
 from datagen.paths.usage import Anchors, Usage, shuffled_ranks
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES, RejectedRequest
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import ToolPath
 from ontology.errors import InvalidArgumentError
 from ontology.progress import Progress
@@ -68,9 +68,9 @@ class FoundPaths:
 
 
 def find_paths(
-    catalogue: Catalogue,
-    rp: Links,
-    pp: Links,
+    catalogue: ProfiledCatalogue,
+    rp: ToolLinks,
+    pp: ToolLinks,
     validator: SequenceValidator,
     *,
     wanted: Mapping[str, int],
@@ -115,7 +115,9 @@ class _Finder:
     :ivar why_none: for each class, the reasons why tools have no path, with the number of tools.
     """
 
-    def __init__(self, catalogue: Catalogue, rp: Links, pp: Links, validator: SequenceValidator, seed: int) -> None:
+    def __init__(
+        self, catalogue: ProfiledCatalogue, rp: ToolLinks, pp: ToolLinks, validator: SequenceValidator, seed: int
+    ) -> None:
         self._profiles = catalogue.extended_profiles
         self._pp = pp
         self._seed = seed

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from datagen.catalogue import Catalogue
-from datagen.links import Links
 from datagen.measures import Histogram, histogram_of
 from datagen.paths.blocking import blocks_of, compared_pairs
+from datagen.profiled_catalogue import ProfiledCatalogue
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import PathEdge
 from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
@@ -53,13 +53,13 @@ class PpGraph:
     :param compared: number of compared pairs.
     """
 
-    links: Links
+    links: ToolLinks
     threshold: Threshold
     distribution: Histogram
     compared: int
 
 
-def build_pp_graph(catalogue: Catalogue, encoder: Encoder) -> PpGraph:
+def build_pp_graph(catalogue: ProfiledCatalogue, encoder: Encoder) -> PpGraph:
     """Compare the inputs of tools; each distinct input is encoded once.
 
     Tools without inputs have no edges.
@@ -72,7 +72,7 @@ def build_pp_graph(catalogue: Catalogue, encoder: Encoder) -> PpGraph:
     alike = cosines >= threshold.cosine - 1e-6
     kept = _strongest(pairs[alike], cosines[alike], len(catalogue.tools))
     return PpGraph(
-        links=Links(tuple(_edges(kept, catalogue.tools, inputs, vectors))),
+        links=ToolLinks(tuple(_edges(kept, catalogue.tools, inputs, vectors))),
         threshold=threshold,
         distribution=histogram_of(cosines, _BINS),
         compared=len(cosines),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from datagen.catalogue import Catalogue
 from datagen.interfaces import ToolOutput, ToolOutputs
-from datagen.links import Links
 from datagen.parameter_index import ParameterIndex
 from datagen.paths.infer_outputs import produced_keys
 from datagen.paths.part_of import Part, parts_of
+from datagen.profiled_catalogue import ProfiledCatalogue
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import PathEdge
 from ingest.linking import DerivedEdge, LinkLimits, OutputIndex, ProducedValue, ToolProfile, derive_rp_edges
 
@@ -30,7 +30,7 @@ LIMITS = LinkLimits(
 _PART_CONFIDENCE = 0.3  # of an edge between a whole and its part: the edge is true, but its output was an input already
 
 
-def build_rp_graph(catalogue: Catalogue, outputs: ToolOutputs) -> Links:
+def build_rp_graph(catalogue: ProfiledCatalogue, outputs: ToolOutputs) -> ToolLinks:
     """Build the edges from each output to the inputs that it can fill, tool by tool in the catalogue's order.
 
     Time and memory grow with the number of parameters, not of pairs of tools.
@@ -45,7 +45,7 @@ def build_rp_graph(catalogue: Catalogue, outputs: ToolOutputs) -> Links:
     edges = tuple(_path_edges(derive_rp_edges(profiles, OutputIndex(profiles), LIMITS), inferred))
     known = {(edge.source, edge.target) for edge in edges}
     parts = _part_edges(parts_of(catalogue.tools, profiles, catalogue.names), catalogue)
-    return Links((*edges, *(edge for edge in parts if (edge.source, edge.target) not in known)))
+    return ToolLinks((*edges, *(edge for edge in parts if (edge.source, edge.target) not in known)))
 
 
 def _producing(profile: ToolProfile, outputs: Iterable[ToolOutput], index: ParameterIndex) -> ToolProfile:
@@ -78,7 +78,7 @@ def _path_edges(derived: Iterable[DerivedEdge], inferred: Mapping[tuple[str, str
         )
 
 
-def _part_edges(parts: Iterable[Part], catalogue: Catalogue) -> Iterator[PathEdge]:
+def _part_edges(parts: Iterable[Part], catalogue: ProfiledCatalogue) -> Iterator[PathEdge]:
     """Both ways: the whole's key is a part of its part's key, and the part holds the key of its whole."""
     names = catalogue.names
     for part in parts:

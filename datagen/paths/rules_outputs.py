@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from datagen.catalogue import Catalogue
 from datagen.extended_profiles import is_paging
 from datagen.interfaces import MAX_OUTPUTS, ToolOutput, ToolOutputs
 from datagen.paths.infer_outputs import InferredOutput, OutputInferrer
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import RejectedRequest
 from ingest.linking import GENERIC_NAMES, ProducedValue, ToolProfile
 from ontology.tool import Parameter, Tool
@@ -22,7 +22,7 @@ class RulesOutputs:
 
     name = "rules.v1"
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: ProfiledCatalogue) -> None:
         self._catalogue = catalogue
         self._inferrer = OutputInferrer(catalogue.parameter_index, catalogue.names)
 

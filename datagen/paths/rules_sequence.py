@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from datagen.catalogue import Catalogue
 from datagen.extended_profiles import only_reads
-from datagen.links import Links
 from datagen.patterns import load_patterns
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import Verdict
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import PathEdge
 from ingest.linking import AUTH_KEY, GENERIC_NAMES, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, ToolProfile
 from ontology.names import noun_lemma, words
@@ -82,7 +82,7 @@ class RulesSequence:
 
     name = "rules.v1"
 
-    def __init__(self, catalogue: Catalogue, rp: Links) -> None:
+    def __init__(self, catalogue: ProfiledCatalogue, rp: ToolLinks) -> None:
         self._catalogue = catalogue
         self._rp = rp
         self._profiles = catalogue.extended_profiles

@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from datagen.catalogue import Catalogue
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.tool_path import ToolPath
 
 __all__ = ["Anchors", "Usage", "shuffled_ranks"]
@@ -16,7 +16,7 @@ __all__ = ["Anchors", "Usage", "shuffled_ranks"]
 class Usage:
     """How often tools, groups and pairs of tools stand in paths."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: ProfiledCatalogue) -> None:
         self.group: Mapping[str, str] = {tool.id: catalogue.group(tool.id) for tool in catalogue.tools}
         self.tools: Counter[str] = Counter()
         self.pairs: Counter[tuple[str, str]] = Counter()

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from datagen.catalogue import Catalogue
-from datagen.links import Links
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import RejectedRequest, SyntheticRequest
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import ToolPath
 
 __all__ = ["Coverage", "GroupCoverage", "measure_coverage"]
@@ -51,8 +51,8 @@ class Coverage:
 
 
 def measure_coverage(
-    catalogue: Catalogue,
-    rp: Links,
+    catalogue: ProfiledCatalogue,
+    rp: ToolLinks,
     requests: Sequence[SyntheticRequest],
     *,
     paths: Iterable[ToolPath],
@@ -82,7 +82,9 @@ def measure_coverage(
     )
 
 
-def _groups(catalogue: Catalogue, used: set[str], requests: Sequence[SyntheticRequest]) -> tuple[GroupCoverage, ...]:
+def _groups(
+    catalogue: ProfiledCatalogue, used: set[str], requests: Sequence[SyntheticRequest]
+) -> tuple[GroupCoverage, ...]:
     groups = {tool.id: catalogue.group(tool.id) or _NO_GROUP for tool in catalogue.tools}
     tools = Counter(groups.values())
     used_tools = Counter(group for tool, group in groups.items() if tool in used)

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from datagen.catalogue import Catalogue
 from datagen.interfaces import Generator, OutputFinder, RequestValidator, SequenceValidator, ToolOutputs
-from datagen.links import Links
 from datagen.paths.path_sampler import FoundPaths, find_paths
 from datagen.paths.pp_graph import PpGraph, build_pp_graph
 from datagen.paths.rp_graph import build_rp_graph
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.run.generate_loop import GeneratedRequests, RequestGenerator, generate_all
 from datagen.run.journal import open_journal
 from datagen.synthetic_request import RejectedRequest
+from datagen.tool_links import ToolLinks
 from inference.encoder import Encoder
 from ontology.digests import code_digest
 from ontology.progress import Progress
@@ -38,9 +38,9 @@ class Steps:
     """
 
     outputs: OutputFinder
-    sequence: Callable[[Links], SequenceValidator]
+    sequence: Callable[[ToolLinks], SequenceValidator]
     generator: Generator
-    validators: Callable[[Links], Sequence[Sequence[RequestValidator]]]
+    validators: Callable[[ToolLinks], Sequence[Sequence[RequestValidator]]]
     encoder: Encoder
     concurrency: int = 1
     model: str = ""
@@ -54,12 +54,12 @@ class RunResult:
     :param names: map from step to the versioned names of its backends.
     """
 
-    catalogue: Catalogue
+    catalogue: ProfiledCatalogue
     seed: int
     wanted: Mapping[str, int]
     names: Mapping[str, tuple[str, ...]]
     outputs: ToolOutputs
-    rp: Links
+    rp: ToolLinks
     pp: PpGraph
     paths: FoundPaths
     generated: GeneratedRequests
@@ -71,7 +71,13 @@ class RunResult:
 
 
 def make_requests(
-    catalogue: Catalogue, steps: Steps, wanted: Mapping[str, int], *, folder: Path, seed: int, progress: Progress
+    catalogue: ProfiledCatalogue,
+    steps: Steps,
+    wanted: Mapping[str, int],
+    *,
+    folder: Path,
+    seed: int,
+    progress: Progress,
 ) -> RunResult:
     """Generate requests from a catalogue. Deterministic, also after interruptions.
 
@@ -117,7 +123,7 @@ def _paths_for(wanted: Mapping[str, int]) -> dict[str, int]:
     return {name: math.ceil(_PER_REQUEST * count) + _EXTRA_PATHS if count else 0 for name, count in wanted.items()}
 
 
-def _configuration(catalogue: Catalogue, names: Mapping[str, Sequence[str]], model: str) -> dict[str, Any]:
+def _configuration(catalogue: ProfiledCatalogue, names: Mapping[str, Sequence[str]], model: str) -> dict[str, Any]:
     """Return what an outcome depends on in addition to its path, class and seed, which are in its key.
 
     The number of wanted requests is not included, so a run that wants more requests uses the existing journal.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from datagen.catalogue import Catalogue
 from datagen.patterns import load_patterns
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.validation.parsed_request import ParsedRequest
 from datagen.validation.stated_values import is_known_word
 from datagen.validation.synonyms import content_words
@@ -107,7 +107,7 @@ class DocumentLeaks:
     :param catalogue: whose tools' and parameters' names are internal.
     """
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: ProfiledCatalogue) -> None:
         self._catalogue = catalogue
         names = {name for tool in catalogue.tools for name in (tool.name, tool.id, *(p.name for p in tool.parameters))}
         self._names = frozenset(name for name in names if len(words(name)) > 1 and " " not in name)

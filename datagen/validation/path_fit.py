@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from datagen.catalogue import Catalogue
-from datagen.links import Links
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest
+from datagen.tool_links import ToolLinks
 from datagen.validation.connections import Edges, disconnected_tools, unrelated_tools, unused_tools
 from datagen.validation.data_flow import DataFlow, ForwardReference, find_sources
 from datagen.validation.parsed_request import ParsedRequest, parse_request
@@ -96,7 +96,7 @@ class PathFitter:
     :param rp: the R-P edges of the catalogue.
     """
 
-    def __init__(self, catalogue: Catalogue, rp: Links) -> None:
+    def __init__(self, catalogue: ProfiledCatalogue, rp: ToolLinks) -> None:
         self.slots = CatalogueSlots(catalogue)
         self._rp = rp
         self._fit = lru_cache(maxsize=256)(self._find)
@@ -113,7 +113,7 @@ class PathFitter:
         return _path_fit(request, tools, _edges(request, self._rp))
 
 
-def _edges(request: SyntheticRequest, rp: Links) -> Edges:
+def _edges(request: SyntheticRequest, rp: ToolLinks) -> Edges:
     """The R-P edges between the tools of a path, those of the catalogue and those of the path itself."""
     tools = request.path.tools
     known = [edge for source in tools for target in tools if source != target for edge in rp.between(source, target)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from datagen.catalogue import Catalogue
 from datagen.interfaces import RequestValidator
-from datagen.links import Links
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest, Verdict
+from datagen.tool_links import ToolLinks
 from datagen.validation.class_check import find_class_fault
 from datagen.validation.error_check import find_error
 from datagen.validation.fluency import DocumentLeaks
@@ -42,7 +42,7 @@ class RulesValidator:
         return Verdict(check=self.check, passed=not fault, reason=reason, by=self.name)
 
 
-def rules_validators(catalogue: Catalogue, rp: Links) -> tuple[RequestValidator, ...]:
+def rules_validators(catalogue: ProfiledCatalogue, rp: ToolLinks) -> tuple[RequestValidator, ...]:
     """The validators that go by rules: of class, sequence and errors, in this order.
 
     :param rp: the R-P edges of the catalogue.

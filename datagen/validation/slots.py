@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from datagen.catalogue import Catalogue
 from datagen.patterns import load_patterns
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.validation.synonyms import PERSONS, announcing_nouns, is_person
 from ingest.linking import GENERIC_NAMES, PLAIN_VALUE, ConsumedValue, type_family
 from ontology.names import words
@@ -87,7 +87,7 @@ class CatalogueEntities:
     given: frozenset[str]
 
     @classmethod
-    def of(cls, catalogue: Catalogue) -> CatalogueEntities:
+    def of(cls, catalogue: ProfiledCatalogue) -> CatalogueEntities:
         """Collect the facts from the profiles of the tools."""
         profiles = catalogue.profiles.values()
         times = Counter(value.key[1] for profile in profiles for value in profile.consumes if _is_key(value))
@@ -107,7 +107,7 @@ def _is_key(value: ConsumedValue) -> bool:
     return not set(parts) & PLAIN_WORDS and parts[-1] not in _NO_KEYS
 
 
-def slots_of(catalogue: Catalogue, tool: Tool, known: CatalogueEntities) -> Iterator[Slot]:
+def slots_of(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntities) -> Iterator[Slot]:
     """The slots of a tool; an object counts as its fields."""
     consumed = {value.parameter: value for value in catalogue.profile(tool.id).consumes}
     required = {parameter.name for parameter in tool.parameters if parameter.required}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from datagen.catalogue import Catalogue
 from datagen.patterns import load_patterns
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.validation.slots import PLAIN_WORDS, CatalogueEntities, Slot, slots_of
 from datagen.validation.synonyms import STOP_WORDS, everyday_words, is_person
 from ingest.linking import GENERIC_NAMES, ToolProfile, local_name
@@ -57,7 +57,7 @@ class ToolSlots:
 class CatalogueSlots:
     """The facts about the tools of a catalogue, each computed once."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: ProfiledCatalogue) -> None:
         self._catalogue = catalogue
         self._known = CatalogueEntities.of(catalogue)
         self._tools: dict[str, ToolSlots] = {}
@@ -76,7 +76,7 @@ class CatalogueSlots:
         return (self.of(tool.id) for tool in self._catalogue.tools)
 
 
-def _tool_slots(catalogue: Catalogue, tool: Tool, known: CatalogueEntities) -> ToolSlots:
+def _tool_slots(catalogue: ProfiledCatalogue, tool: Tool, known: CatalogueEntities) -> ToolSlots:
     profile, names = catalogue.profile(tool.id), catalogue.names
     slots = tuple(slots_of(catalogue, tool, known))
     ids = [slot for slot in slots if slot.kind == "id"]

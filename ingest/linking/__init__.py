@@ -14,8 +14,8 @@ from ingest.linking.rp_edges import LinkLimits, derive_rp_edges
 from ingest.linking.tool_draft import BARE_IDENTIFIERS
 from ingest.linking.tool_inputs import QUALIFIERS
 from ingest.linking.tool_subjects import CanonicalNames, action_of, canonical_names, local_name, path_steps
+from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, ProducedValue
 from ingest.linking.type_families import type_family
-from ingest.linking.values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, ProducedValue
 
 __all__ = [
     "AUTH_KEY",

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ingest.linking.derived_edge import DerivedEdge
-from ingest.linking.values import AUTH_KEY
+from ingest.linking.tool_values import AUTH_KEY
 from ontology.tool import Tool
 
 __all__ = ["derive_auth_edges"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ingest.linking.profiles import ToolProfile
+from ingest.linking.tool_values import PLAIN_VALUE, ConsumedValue, Key, ProducedValue
 from ingest.linking.type_families import type_fit
-from ingest.linking.values import PLAIN_VALUE, ConsumedValue, Key, ProducedValue
 
 __all__ = ["OutputIndex", "ProducerMatch"]
 

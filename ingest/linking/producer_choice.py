@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ingest.linking.output_index import OutputIndex, ProducerMatch
 from ingest.linking.profiles import ToolProfile
-from ingest.linking.values import ConsumedValue
+from ingest.linking.tool_values import ConsumedValue
 
 __all__ = ["Choice", "best_producers"]
 

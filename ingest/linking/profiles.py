@@ -10,7 +10,7 @@ from ingest.linking.tool_draft import KnownEntities, ToolDraft, draft_tool
 from ingest.linking.tool_inputs import consumed_values, free_text_score
 from ingest.linking.tool_outputs import ConsumedKeys, learn_shapes, produced_values
 from ingest.linking.tool_subjects import action_of, local_name, systems_of
-from ingest.linking.values import ConsumedValue, ProducedValue
+from ingest.linking.tool_values import ConsumedValue, ProducedValue
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Tool

@@ -11,7 +11,7 @@ from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.output_index import OutputIndex, ProducerMatch
 from ingest.linking.producer_choice import best_producers
 from ingest.linking.profiles import ToolProfile
-from ingest.linking.values import ConsumedValue, Key
+from ingest.linking.tool_values import ConsumedValue, Key
 
 __all__ = ["MAX_RESOLVERS", "derive_resolver_edges"]
 

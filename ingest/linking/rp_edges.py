@@ -9,7 +9,7 @@ from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.output_index import OutputIndex, ProducerMatch
 from ingest.linking.producer_choice import Choice, best_producers
 from ingest.linking.profiles import ToolProfile
-from ingest.linking.values import AUTH_KEY, TYPED_RESOURCE, ConsumedValue
+from ingest.linking.tool_values import AUTH_KEY, TYPED_RESOURCE, ConsumedValue
 
 __all__ = ["LinkLimits", "derive_rp_edges"]
 

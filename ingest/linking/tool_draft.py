@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader
+from ingest.linking.tool_values import ConsumedValue
 from ingest.linking.type_families import type_family
-from ingest.linking.values import ConsumedValue
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 

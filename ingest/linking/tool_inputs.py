@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ingest.linking.identifiers import GENERIC_NAMES
 from ingest.linking.tool_draft import AUTH_NAMES, BARE_IDENTIFIERS, KnownEntities, Slot, ToolDraft, is_resource
+from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue
 from ingest.linking.type_families import type_family
-from ingest.linking.values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue
 from ingest.word_lists import word_list
 from ontology.names import words
 from ontology.tool import Parameter

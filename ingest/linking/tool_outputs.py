@@ -10,8 +10,8 @@ from ingest.linking.object_shapes import ObjectShapes, Owner
 from ingest.linking.tool_draft import AUTH_NAMES, ID_FIELDS, KnownEntities, ToolDraft, is_resource
 from ingest.linking.tool_inputs import QUALIFIERS, free_text_score
 from ingest.linking.tool_subjects import local_name
+from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, Key, ProducedValue
 from ingest.linking.type_families import type_family
-from ingest.linking.values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, Key, ProducedValue
 from ingest.word_lists import word_list
 from ontology.names import words
 from ontology.tool import Parameter

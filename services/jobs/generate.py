@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from datagen.catalogue import Catalogue
 from datagen.generation import RulesGenerator
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.paths.rules_sequence import RulesSequence
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.report.figures import RunFigures
 from datagen.report.result_files import write_result
 from datagen.run.class_mix import equal_mix, read_mix
@@ -63,7 +63,7 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
         )
     model = open_chat(plan.endpoint, needed_by="the generator llm") if plan.generator == "llm" else None
     snapshot = open_snapshot(plan.store)
-    catalogue = Catalogue.of(snapshot, load_ontology(plan.ontology))
+    catalogue = ProfiledCatalogue.of(snapshot, load_ontology(plan.ontology))
     # Answers of a model are cached on the disk. The rules are faster than reading a cache.
     with only_writer(plan.out), ResultCache(plan.out / "cache.sqlite" if model else None) as cache:
         encoder = CachedEncoder(load_encoder(snapshot.manifest.encoder.name), cache)
@@ -85,7 +85,7 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
     return Generation(figures=figures, report=report, stopped=made.generated.stopped)
 
 
-def _steps(catalogue: Catalogue, encoder: Encoder) -> Steps:
+def _steps(catalogue: ProfiledCatalogue, encoder: Encoder) -> Steps:
     """The rule-based steps."""
     return Steps(
         outputs=RulesOutputs(catalogue),
@@ -96,7 +96,9 @@ def _steps(catalogue: Catalogue, encoder: Encoder) -> Steps:
     )
 
 
-def _llm_steps(catalogue: Catalogue, encoder: Encoder, model: ChatModel, cache: ResultCache, *, name: str) -> Steps:
+def _llm_steps(
+    catalogue: ProfiledCatalogue, encoder: Encoder, model: ChatModel, cache: ResultCache, *, name: str
+) -> Steps:
     """The steps with a chat model. The rules validate first, because they cost nothing.
 
     :param name: the name of the model, without its address.

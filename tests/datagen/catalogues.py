@@ -7,8 +7,8 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 
-from datagen.catalogue import Catalogue
-from datagen.links import Links
+from datagen.profiled_catalogue import ProfiledCatalogue
+from datagen.tool_links import ToolLinks
 from ontology.ontology_file import load_ontology
 from ontology.tool import Parameter, Tool
 from tests.conftest import ROOT
@@ -38,12 +38,12 @@ def tool(
     )
 
 
-def catalogue_of(tools: Iterable[Tool]) -> Catalogue:
+def catalogue_of(tools: Iterable[Tool]) -> ProfiledCatalogue:
     """A catalogue that no snapshot stands behind."""
-    return Catalogue(snapshot_id="", tools=tuple(tools), ontology=load_ontology())
+    return ProfiledCatalogue(snapshot_id="", tools=tuple(tools), ontology=load_ontology())
 
 
-def edge_ends(links: Links) -> set[tuple[str, str, str, str]]:
+def edge_ends(links: ToolLinks) -> set[tuple[str, str, str, str]]:
     """The edges as (source, output, target, parameter), sources and targets without their namespace."""
     return {(edge.source.split("/")[-1], edge.output, edge.target.split("/")[-1], edge.parameter) for edge in links}
 

@@ -7,8 +7,8 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
-from datagen.catalogue import Catalogue
-from datagen.links import Links
+from datagen.profiled_catalogue import ProfiledCatalogue
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import PathEdge, ToolPath
 from ingest.sources.catalog import read_catalog
 from ontology.ontology_file import load_ontology
@@ -22,19 +22,21 @@ CLASSES_OF_SHAPES = {
 }
 
 
-def catalogue_of(*tools: Tool) -> Catalogue:
+def catalogue_of(*tools: Tool) -> ProfiledCatalogue:
     """A catalogue of these tools."""
-    return Catalogue(snapshot_id="test", tools=tuple(sorted(tools, key=lambda tool: tool.id)), ontology=load_ontology())
+    return ProfiledCatalogue(
+        snapshot_id="test", tools=tuple(sorted(tools, key=lambda tool: tool.id)), ontology=load_ontology()
+    )
 
 
 @cache
-def enterprise() -> Catalogue:
+def enterprise() -> ProfiledCatalogue:
     """The shipped catalogue."""
     return catalogue_of(*read_catalog([str(_FOLDER)]).tools)
 
 
 @cache
-def links() -> Links:
+def links() -> ToolLinks:
     """Edges where an output of one tool and an input of another are the same field of the same thing."""
     takers: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     profiles = [enterprise().profiles[tool.id] for tool in enterprise().tools]
@@ -57,7 +59,7 @@ def links() -> Links:
         for tool, parameter in takers[offer.key]
         if tool != profile.id
     ]
-    return Links(tuple(edges))
+    return ToolLinks(tuple(edges))
 
 
 @cache

@@ -11,10 +11,10 @@ from functools import cache
 
 import pytest
 
-from datagen.catalogue import Catalogue
 from datagen.generation import RulesGenerator
 from datagen.interfaces import GeneratedText, Generator
 from datagen.measures import distinct_n
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES, RejectedRequest
 from datagen.tool_path import PathEdge, ToolPath
 from ontology.errors import InvalidArgumentError, NotFoundError
@@ -184,7 +184,7 @@ def test_an_unknown_class_and_an_unknown_tool_are_errors() -> None:
         _generator().generate(ToolPath(tools=("gone",)), "single-intent", seed=0)
 
 
-def _rejection(catalogue: Catalogue, path: ToolPath, request_class: str) -> RejectedRequest:
+def _rejection(catalogue: ProfiledCatalogue, path: ToolPath, request_class: str) -> RejectedRequest:
     result = RulesGenerator(catalogue).generate(path, request_class, seed=0)
     assert isinstance(result, RejectedRequest), result
     assert result.stage == "generate"

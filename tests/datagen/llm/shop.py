@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from datagen.catalogue import Catalogue
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest
 from datagen.tool_path import PathEdge, ToolPath
 from inference.openai_chat import OpenAIChat
@@ -52,8 +52,8 @@ ONE = ToolPath(tools=(FIND.id,))
 CHAIN = ToolPath(tools=(FIND.id, SHIP.id), edges=(EDGE,), shape="chain")
 
 
-def catalogue(*tools: Tool) -> Catalogue:
-    return Catalogue(snapshot_id="s", tools=tools or (FIND, PING, SHIP, TRACK), ontology=load_ontology())
+def catalogue(*tools: Tool) -> ProfiledCatalogue:
+    return ProfiledCatalogue(snapshot_id="s", tools=tools or (FIND, PING, SHIP, TRACK), ontology=load_ontology())
 
 
 def chat(server: ChatServer, **options: Any) -> OpenAIChat:

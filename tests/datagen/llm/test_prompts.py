@@ -6,9 +6,9 @@ import hashlib
 
 import pytest
 
-from datagen.links import Links
 from datagen.llm import LlmGenerator, LlmOutputs, LlmSequence, llm_validators
 from datagen.synthetic_request import CLASSES
+from datagen.tool_links import ToolLinks
 from inference.scripted import ScriptedChat
 from tests.datagen.llm.shop import CHAIN, EDGE, ONE, catalogue, request
 
@@ -25,7 +25,7 @@ def _sent(step: str) -> ScriptedChat:
     elif step in CLASSES:
         LlmGenerator(catalogue(), model).generate(ONE if step == "single-intent" else CHAIN, step, seed=3)
     else:
-        validators = {one.check: one for one in llm_validators(catalogue(), Links(), model)}
+        validators = {one.check: one for one in llm_validators(catalogue(), ToolLinks(), model)}
         validators[step.removeprefix("check ")].validate(request())
     return model
 

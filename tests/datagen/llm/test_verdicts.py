@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from datagen.interfaces import RequestValidator, SequenceValidator
-from datagen.links import Links
 from datagen.llm import LlmSequence, llm_validators
 from datagen.synthetic_request import CLASSES
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import ToolPath
 from inference.budget import Budget
 from inference.result_cache import ResultCache
@@ -39,7 +39,7 @@ UNUSABLE = {
 
 
 def validators(model: ScriptedChat, cache: ResultCache | None = None) -> dict[str, RequestValidator]:
-    return {validator.check: validator for validator in llm_validators(catalogue(), Links((EDGE,)), model, cache)}
+    return {validator.check: validator for validator in llm_validators(catalogue(), ToolLinks((EDGE,)), model, cache)}
 
 
 def test_a_sequence_is_validated_with_a_reason() -> None:
@@ -116,7 +116,7 @@ def test_a_request_without_edges_is_validated_with_those_of_the_graph() -> None:
 
 def test_one_dead_model_is_dead_for_all_three() -> None:
     with chat_server(lambda *_: Reply(status=400)) as server:
-        found = llm_validators(catalogue(), Links(), chat(server))
+        found = llm_validators(catalogue(), ToolLinks(), chat(server))
         first, second, third = found
         assert "no usable verdict" in first.validate(request()).reason
         assert not second.validate(request()).passed
@@ -130,10 +130,10 @@ def test_verdicts_are_kept_and_only_new_requests_are_asked_about() -> None:
     with chat_server(lambda *_: Reply(text=json.dumps(ANSWERS["error"]))) as server:
         model = chat(server)
         for text in ("send Ada's order", "send Ben's order", "send Ada's order"):
-            llm_validators(catalogue(), Links(), model, cache)[2].validate(request(text))
+            llm_validators(catalogue(), ToolLinks(), model, cache)[2].validate(request(text))
         assert server.hits == 2
     with chat_server(lambda *_: Reply(status=500)) as second:
-        again = llm_validators(catalogue(), Links(), Named(chat(second), model.name), cache)[2]
+        again = llm_validators(catalogue(), ToolLinks(), Named(chat(second), model.name), cache)[2]
         assert again.validate(request("send Ben's order")).passed
     assert second.hits == 0
 

@@ -6,16 +6,16 @@ from collections import Counter
 
 import pytest
 
-from datagen.catalogue import Catalogue
 from datagen.extended_profiles import only_reads
-from datagen.links import Links
 from datagen.paths.knowledge_tools import answers_general_questions
 from datagen.paths.path_sampler import FoundPaths, find_paths
 from datagen.paths.pp_graph import build_pp_graph
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.paths.rules_sequence import RulesSequence
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES, Verdict
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import MAX_TOOLS, PathEdge, ToolPath
 from inference import HashingEncoder
 from ingest.sources import read_catalog
@@ -42,7 +42,7 @@ class _Validator:
         return Verdict(check="sequence", passed=self.passed, reason="so it is", by=self.name)
 
 
-def _found(catalogue: Catalogue, count: int, *, seed: int = 0) -> tuple[Links, FoundPaths]:
+def _found(catalogue: ProfiledCatalogue, count: int, *, seed: int = 0) -> tuple[ToolLinks, FoundPaths]:
     rp = build_rp_graph(catalogue, RulesOutputs(catalogue).find())
     pp = build_pp_graph(catalogue, HashingEncoder())
     validator = RulesSequence(catalogue, rp)
@@ -50,12 +50,12 @@ def _found(catalogue: Catalogue, count: int, *, seed: int = 0) -> tuple[Links, F
 
 
 @pytest.fixture(scope="module")
-def shipped() -> Catalogue:
+def shipped() -> ProfiledCatalogue:
     return catalogue_of(read_catalog([str(ROOT / "examples" / "enterprise" / "catalog")]).tools)
 
 
 @pytest.fixture(scope="module")
-def made(shipped: Catalogue) -> tuple[Links, FoundPaths]:
+def made(shipped: ProfiledCatalogue) -> tuple[ToolLinks, FoundPaths]:
     return _found(shipped, EACH)
 
 
@@ -63,13 +63,15 @@ def _paths(found: FoundPaths, *names: str) -> list[ToolPath]:
     return [path for name in names or CLASSES for path in found.by_class[name]]
 
 
-def test_as_many_as_wanted_are_found_and_no_two_of_a_class_have_the_same_tools(made: tuple[Links, FoundPaths]) -> None:
+def test_as_many_as_wanted_are_found_and_no_two_of_a_class_have_the_same_tools(
+    made: tuple[ToolLinks, FoundPaths],
+) -> None:
     for paths in made[1].by_class.values():
         assert len(paths) == len({frozenset(path.tools) for path in paths}) == EACH
 
 
 def test_every_path_has_distinct_tools_and_runs_in_order_over_edges_that_are_there(
-    made: tuple[Links, FoundPaths], shipped: Catalogue
+    made: tuple[ToolLinks, FoundPaths], shipped: ProfiledCatalogue
 ) -> None:
     rp, found = made
     known = set(rp.edges)
@@ -84,7 +86,7 @@ def test_every_path_has_distinct_tools_and_runs_in_order_over_edges_that_are_the
 
 
 def test_steps_hang_together_and_every_one_passed_the_validator(
-    made: tuple[Links, FoundPaths], shipped: Catalogue
+    made: tuple[ToolLinks, FoundPaths], shipped: ProfiledCatalogue
 ) -> None:
     rp, found = made
     validator = RulesSequence(shipped, rp)
@@ -98,7 +100,7 @@ def test_steps_hang_together_and_every_one_passed_the_validator(
             assert any(validator.validate(edge).passed for edge in path.edges if (edge.source, edge.target) == pair)
 
 
-def test_no_step_is_unneeded_because_an_earlier_one_gives_the_same(made: tuple[Links, FoundPaths]) -> None:
+def test_no_step_is_unneeded_because_an_earlier_one_gives_the_same(made: tuple[ToolLinks, FoundPaths]) -> None:
     rp, found = made
     for path in _paths(found, *STEPPED):
         for edge in path.edges:
@@ -107,7 +109,7 @@ def test_no_step_is_unneeded_because_an_earlier_one_gives_the_same(made: tuple[L
                 assert other == edge.source or not same
 
 
-def test_shapes_are_what_they_say(made: tuple[Links, FoundPaths]) -> None:
+def test_shapes_are_what_they_say(made: tuple[ToolLinks, FoundPaths]) -> None:
     shapes = Counter[str]()
     for path in _paths(made[1], *STEPPED):
         shapes[path.shape] += 1
@@ -122,7 +124,7 @@ def test_shapes_are_what_they_say(made: tuple[Links, FoundPaths]) -> None:
     assert set(shapes) == {"chain", "join", "fan"}
 
 
-def test_lengths_are_spread(made: tuple[Links, FoundPaths]) -> None:
+def test_lengths_are_spread(made: tuple[ToolLinks, FoundPaths]) -> None:
     lengths = Counter(len(path.tools) for path in _paths(made[1], *STEPPED))
     total = sum(lengths.values())
     assert 0.25 <= lengths[2] / total <= 0.55 and 0.25 <= lengths[3] / total <= 0.55
@@ -130,7 +132,7 @@ def test_lengths_are_spread(made: tuple[Links, FoundPaths]) -> None:
 
 
 def test_what_is_implied_or_conditional_reads_before_it_acts(
-    made: tuple[Links, FoundPaths], shipped: Catalogue
+    made: tuple[ToolLinks, FoundPaths], shipped: ProfiledCatalogue
 ) -> None:
     profiles = shipped.extended_profiles
     for path in _paths(made[1], "implicit-multi-step", "conditional-multi-step"):
@@ -140,7 +142,9 @@ def test_what_is_implied_or_conditional_reads_before_it_acts(
         assert not only_reads(profiles[path.tools[-1]])
 
 
-def test_tools_of_several_wants_need_nothing_of_each_other(made: tuple[Links, FoundPaths], shipped: Catalogue) -> None:
+def test_tools_of_several_wants_need_nothing_of_each_other(
+    made: tuple[ToolLinks, FoundPaths], shipped: ProfiledCatalogue
+) -> None:
     rp, found = made
     alike, groups = 0, Counter[int]()
     for path in _paths(found, "multi-intent"):
@@ -153,7 +157,7 @@ def test_tools_of_several_wants_need_nothing_of_each_other(made: tuple[Links, Fo
 
 
 def test_a_question_goes_with_an_action_or_a_chain_and_mostly_with_a_tool_that_answers(
-    made: tuple[Links, FoundPaths], shipped: Catalogue
+    made: tuple[ToolLinks, FoundPaths], shipped: ProfiledCatalogue
 ) -> None:
     profiles = shipped.extended_profiles
     general = {one.id for one in shipped.tools if answers_general_questions(one, profiles[one.id])}
@@ -180,7 +184,9 @@ def test_tools_that_answer_in_general_are_told_by_what_they_read(name: str, inpu
     assert answers_general_questions(catalogue.tools[0], catalogue.profile(f"shop/{name}")) is expected
 
 
-def test_coverage_is_even_and_unused_tools_have_reasons(made: tuple[Links, FoundPaths], shipped: Catalogue) -> None:
+def test_coverage_is_even_and_unused_tools_have_reasons(
+    made: tuple[ToolLinks, FoundPaths], shipped: ProfiledCatalogue
+) -> None:
     _, found = made
     used = {tool_id for path in _paths(found) for tool_id in path.tools}
     assert {shipped.group(tool_id) for tool_id in used} == {shipped.group(one.id) for one in shipped.tools}
@@ -192,22 +198,22 @@ def test_coverage_is_even_and_unused_tools_have_reasons(made: tuple[Links, Found
     assert max(uses.values()) == 1
 
 
-def test_another_seed_other_paths_and_the_same_seed_the_same(shipped: Catalogue) -> None:
+def test_another_seed_other_paths_and_the_same_seed_the_same(shipped: ProfiledCatalogue) -> None:
     assert _found(shipped, 8, seed=1)[1] == _found(shipped, 8, seed=1)[1]
     assert _found(shipped, 8, seed=1)[1].by_class != _found(shipped, 8, seed=2)[1].by_class
 
 
-def test_edges_are_validated_only_where_a_path_is_to_take_them(shipped: Catalogue) -> None:
+def test_edges_are_validated_only_where_a_path_is_to_take_them(shipped: ProfiledCatalogue) -> None:
     rp = build_rp_graph(shipped, RulesOutputs(shipped).find())
     validator = _Validator(passed=True)
-    find_paths(shipped, rp, Links(), validator, wanted={"explicit-multi-step": 10})
+    find_paths(shipped, rp, ToolLinks(), validator, wanted={"explicit-multi-step": 10})
     assert len(validator.asked) == len(set(validator.asked)) < 200 < len(rp)
 
 
-def test_where_no_step_passes_there_are_no_steps_and_reasons(shipped: Catalogue) -> None:
+def test_where_no_step_passes_there_are_no_steps_and_reasons(shipped: ProfiledCatalogue) -> None:
     rp = build_rp_graph(shipped, RulesOutputs(shipped).find())
     found = find_paths(
-        shipped, rp, Links(), _Validator(passed=False), wanted={"single-intent": 5, "explicit-multi-step": 5}
+        shipped, rp, ToolLinks(), _Validator(passed=False), wanted={"single-intent": 5, "explicit-multi-step": 5}
     )
     assert (len(found.by_class["single-intent"]), found.by_class["explicit-multi-step"]) == (5, ())
     stages = Counter(rejection.stage for rejection in found.rejected)
@@ -239,15 +245,15 @@ def test_poor_catalogues_have_fewer_paths_with_reasons(name: str) -> None:
         assert len(paths) == 30 or short[request_class]
 
 
-def test_a_class_that_is_none_is_an_error(shipped: Catalogue) -> None:
+def test_a_class_that_is_none_is_an_error(shipped: ProfiledCatalogue) -> None:
     with pytest.raises(InvalidArgumentError, match="no such class"):
-        find_paths(shipped, Links(), Links(), _Validator(passed=True), wanted={"rhymes": 3})
+        find_paths(shipped, ToolLinks(), ToolLinks(), _Validator(passed=True), wanted={"rhymes": 3})
 
 
-def test_progress_counts_up_to_what_was_found(shipped: Catalogue) -> None:
+def test_progress_counts_up_to_what_was_found(shipped: ProfiledCatalogue) -> None:
     seen: list[tuple[str, int, int]] = []
     find_paths(
-        shipped, Links(), Links(), _Validator(passed=True), wanted={"single-intent": 3},
+        shipped, ToolLinks(), ToolLinks(), _Validator(passed=True), wanted={"single-intent": 3},
         progress=lambda stage, done, total: seen.append((stage, done, total)),
     )  # fmt: skip
     assert seen == [("paths", 1, 3), ("paths", 2, 3), ("paths", 3, 3)]

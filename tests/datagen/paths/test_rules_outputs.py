@@ -6,21 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from datagen.catalogue import Catalogue
 from datagen.interfaces import MAX_OUTPUTS
 from datagen.paths.rules_outputs import RulesOutputs
+from datagen.profiled_catalogue import ProfiledCatalogue
 from ingest.sources import read_catalog
 from tests.conftest import ROOT
 from tests.datagen.catalogues import catalogue_of, tool
 
 
 @pytest.fixture(scope="module")
-def shipped() -> Catalogue:
+def shipped() -> ProfiledCatalogue:
     return catalogue_of(read_catalog([str(ROOT / "examples" / "enterprise" / "catalog")]).tools)
 
 
 @pytest.fixture(scope="module")
-def silent(shipped: Catalogue) -> Catalogue:
+def silent(shipped: ProfiledCatalogue) -> ProfiledCatalogue:
     """The shipped catalogue as if no document stated an output."""
     return catalogue_of(replace(one, returns=()) for one in shipped.tools)
 
@@ -89,7 +89,7 @@ def test_a_tool_that_is_told_which_one_does_not_give_it_back() -> None:
     assert all(rejection.stage == "outputs" and rejection.reason for rejection in outputs.rejected)
 
 
-def test_inferred_outputs_are_names_of_the_list_in_the_bands_of_the_paper(silent: Catalogue) -> None:
+def test_inferred_outputs_are_names_of_the_list_in_the_bands_of_the_paper(silent: ProfiledCatalogue) -> None:
     listed = silent.parameter_index.parameters
     found = RulesOutputs(silent).find()
     inferred = [one for outputs in found.by_tool.values() for one in outputs]
@@ -98,7 +98,9 @@ def test_inferred_outputs_are_names_of_the_list_in_the_bands_of_the_paper(silent
     assert all(one.reason and not one.reason.endswith(".") and one.tool in silent for one in inferred)
 
 
-def test_no_tool_has_more_outputs_than_three_or_one_twice(shipped: Catalogue, silent: Catalogue) -> None:
+def test_no_tool_has_more_outputs_than_three_or_one_twice(
+    shipped: ProfiledCatalogue, silent: ProfiledCatalogue
+) -> None:
     for catalogue in (shipped, silent):
         found = RulesOutputs(catalogue).find()
         assert set(found.by_tool) == {one.id for one in catalogue.tools}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from datagen.catalogue import Catalogue
-from datagen.links import Links
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
 from datagen.paths.rules_sequence import RulesSequence
+from datagen.profiled_catalogue import ProfiledCatalogue
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import PathEdge
 from ingest.sources import read_catalog
 from tests.conftest import ROOT
@@ -17,7 +17,7 @@ from tests.datagen.sequence_pairs import HELD_OUT, LABELLED_FIRST, Pair
 
 
 @pytest.fixture(scope="module")
-def shipped() -> tuple[Catalogue, Links]:
+def shipped() -> tuple[ProfiledCatalogue, ToolLinks]:
     catalogue = catalogue_of(read_catalog([str(ROOT / "examples" / "enterprise" / "catalog")]).tools)
     return catalogue, build_rp_graph(catalogue, RulesOutputs(catalogue).find())
 
@@ -28,7 +28,9 @@ def _edge(pair: Pair) -> PathEdge:
 
 
 @pytest.mark.parametrize(("pairs", "least"), [(LABELLED_FIRST, 0.85), (HELD_OUT, 0.8)])
-def test_labels_of_a_reader_are_met(shipped: tuple[Catalogue, Links], pairs: tuple[Pair, ...], least: float) -> None:
+def test_labels_of_a_reader_are_met(
+    shipped: tuple[ProfiledCatalogue, ToolLinks], pairs: tuple[Pair, ...], least: float
+) -> None:
     catalogue, rp = shipped
     validator = RulesSequence(catalogue, rp)
     known = [pair for pair in pairs if pair[0] in catalogue and pair[2] in catalogue]
@@ -72,7 +74,7 @@ def test_verdicts_say_why(source: str, output: str, target: str, parameter: str,
     edge = PathEdge(
         kind="R-P", source=ids[source], target=ids[target], output=output, parameter=parameter, confidence=0.6
     )
-    verdict = RulesSequence(catalogue, Links()).validate(edge)
+    verdict = RulesSequence(catalogue, ToolLinks()).validate(edge)
     assert (verdict.check, verdict.by) == ("sequence", "rules.v1")
     assert verdict.passed is follows and because in verdict.reason
 
@@ -83,7 +85,7 @@ def test_what_each_of_two_systems_makes_is_not_the_same_thing() -> None:
         tool("create_booking", "room", "booking_id", namespace="rooms", system="Rooms"),
         tool("cancel_booking", "booking_id", namespace="rooms", system="Rooms"),
     )
-    validator = RulesSequence(catalogue_of(tools), Links())
+    validator = RulesSequence(catalogue_of(tools), ToolLinks())
     reasons = {
         source: validator.validate(_edge((source, "booking_id", "rooms/cancel_booking", "booking_id", False))).reason
         for source in ("travel/create_booking", "rooms/create_booking")

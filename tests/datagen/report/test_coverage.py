@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datagen.catalogue import Catalogue
-from datagen.links import Links
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.report.coverage import Coverage, GroupCoverage, measure_coverage
 from datagen.synthetic_request import RejectedRequest, SyntheticRequest
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import PathEdge, ToolPath
 from ontology import load_ontology
 from ontology.tool import Tool
@@ -33,8 +33,8 @@ REJECTED = (
 
 def covered() -> Coverage:
     request = SyntheticRequest(id="r", text="do it", request_class="explicit-multi-step", path=CHAIN)
-    catalogue = Catalogue(snapshot_id="s", tools=TOOLS, ontology=load_ontology())
-    rp = Links((edge("a", "b"), edge("a", "b", "code"), edge("b", "c")))
+    catalogue = ProfiledCatalogue(snapshot_id="s", tools=TOOLS, ontology=load_ontology())
+    rp = ToolLinks((edge("a", "b"), edge("a", "b", "code"), edge("b", "c")))
     return measure_coverage(catalogue, rp, [request], paths=PATHS, rejected=REJECTED)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from datagen.catalogue import Catalogue
 from datagen.interfaces import RequestValidator
 from datagen.paths.rp_graph import build_rp_graph
 from datagen.paths.rules_outputs import RulesOutputs
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import SyntheticRequest, Verdict
 from datagen.validation.rules_validator import rules_validators
 from research.validator_accuracy import CATALOG, load_shipped
@@ -19,12 +19,12 @@ Validated = Callable[[str, str, str, str], Verdict]
 
 
 @pytest.fixture(scope="session")
-def enterprise() -> Catalogue:
+def enterprise() -> ProfiledCatalogue:
     return load_shipped(CATALOG)
 
 
 @pytest.fixture(scope="session")
-def validators(enterprise: Catalogue) -> Mapping[str, RequestValidator]:
+def validators(enterprise: ProfiledCatalogue) -> Mapping[str, RequestValidator]:
     rp = build_rp_graph(enterprise, RulesOutputs(enterprise).find())
     return {validator.check: validator for validator in rules_validators(enterprise, rp)}
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from datagen.catalogue import Catalogue
 from datagen.interfaces import RequestValidator
+from datagen.profiled_catalogue import ProfiledCatalogue
 from datagen.synthetic_request import CLASSES
 from research.validator_accuracy import Case, accuracy_of, main, read_cases, table
 
@@ -21,7 +21,7 @@ def cases() -> list[Case]:
     return read_cases(FOLDER)
 
 
-def test_every_class_and_every_check_has_its_cases(cases: list[Case], enterprise: Catalogue) -> None:
+def test_every_class_and_every_check_has_its_cases(cases: list[Case], enterprise: ProfiledCatalogue) -> None:
     good = Counter(case.request.request_class for case in cases if not case.check)
     bad = Counter(case.check for case in cases if case.check)
     assert set(good) == set(CLASSES)

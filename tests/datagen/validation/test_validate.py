@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datagen.interfaces import RequestValidator
-from datagen.links import Links
 from datagen.synthetic_request import CLASSES, SyntheticRequest, Verdict
+from datagen.tool_links import ToolLinks
 from datagen.tool_path import ToolPath
 from datagen.validation.rules_validator import rules_validators, validate
 from ontology.errors import ModelError, NotFoundError
@@ -93,7 +93,7 @@ def test_any_catalogue_can_be_validated() -> None:
             Tool(id="schön", name="schön", parameters=(Parameter(name="größe", type="number", required=True),)),
         )
     )
-    validators = rules_validators(catalogue, Links())
+    validators = rules_validators(catalogue, ToolLinks())
     found = validate(
         request("Which albums has Mira Sol made?", "implicit-multi-step", ("shop/find_artist", "shop/list_albums")),
         validators,

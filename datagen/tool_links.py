@@ -1,4 +1,4 @@
-"""Links: the edges of one kind between the tools of a catalogue, indexed by their ends."""
+"""ToolLinks: the edges of one kind between the tools of a catalogue, indexed by their ends."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from functools import cached_property
 
 from datagen.tool_path import PathEdge
 
-__all__ = ["Links"]
+__all__ = ["ToolLinks"]
 
 
 @dataclass(frozen=True)
-class Links:
+class ToolLinks:
     """Edges in a fixed order."""
 
     edges: tuple[PathEdge, ...] = ()

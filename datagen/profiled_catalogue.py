@@ -15,13 +15,13 @@ from ontology.ontology_file import load_ontology
 from ontology.tool import Tool
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["Catalogue"]
+__all__ = ["ProfiledCatalogue"]
 
 _LINE_OF_BUSINESS = "has_line_of_business"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Catalogue:
+class ProfiledCatalogue:
     """The tools of one snapshot with their profiles, each computed once.
 
     :param tools: in the snapshot's order, sorted by id.
@@ -33,7 +33,7 @@ class Catalogue:
     ontology: Ontology
 
     @classmethod
-    def of(cls, snapshot: Snapshot, ontology: Ontology | None = None) -> Catalogue:
+    def of(cls, snapshot: Snapshot, ontology: Ontology | None = None) -> ProfiledCatalogue:
         """Return the catalogue of a snapshot; with the shipped ontology where none is given."""
         tools = tuple(snapshot.tool(number) for number in range(snapshot.tool_count))
         return cls(snapshot_id=snapshot.id, tools=tools, ontology=ontology or load_ontology())

@@ -104,8 +104,10 @@ def ranking_section(weights: RankingWeights) -> RankingSection | None:
 def weights_of(snapshot: Snapshot) -> RankingWeights:
     """The weights of a snapshot; the shipped ones where its manifest has none.
 
+    A feature that the manifest does not name has weight 0: the weights were tuned without it.
+
     :raises SnapshotVersionError: when they are of a ranker, or have a weight, that this egotools does not know.
-    :raises SnapshotCorruptError: when one is missing or out of range.
+    :raises SnapshotCorruptError: when one is out of range, or one that is of no feature is missing.
     """
     section = snapshot.manifest.ranking
     if section is None:
@@ -120,11 +122,12 @@ def weights_of(snapshot: Snapshot) -> RankingWeights:
             subject=subject,
             remedy="Serve it with the egotools that wrote it, or publish an older snapshot",
         )
-    missing = [name for name in SHIPPED if name not in section.weights]
+    weights = {**{feature.name: 0.0 for feature in FEATURES}, **section.weights}
+    missing = [name for name in SHIPPED if name not in weights]
     if missing:
         raise _corrupt(f"{missing[0]!r} is missing", subject)
     try:
-        return RankingWeights(**section.weights)
+        return RankingWeights(**weights)
     except InvalidArgumentError as error:
         raise _corrupt(str(error), subject) from error
 

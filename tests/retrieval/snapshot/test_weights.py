@@ -119,7 +119,12 @@ def with_ranking(store: Path, content: SnapshotContent, ranking: object) -> Path
     ("ranking", "error", "told"),
     [
         ([1.0], SnapshotCorruptError, r"'ranking' is \[1.0\]"),
-        ({"ranker": FUSION, "weights": {}}, SnapshotCorruptError, "'bm25_text' is missing"),
+        ({"ranker": FUSION, "weights": {}}, SnapshotCorruptError, "'clause_fusion' is missing"),
+        (
+            {"ranker": FUSION, "weights": {"clause_fusion": 3.0, "resolver_margin": 0.5}},
+            SnapshotCorruptError,
+            "all text features have the weight 0",
+        ),
         (section(bm25_text="1"), SnapshotCorruptError, "'ranking.weights.bm25_text' is '1'"),
         (section(bm25_text=True), SnapshotCorruptError, "'ranking.weights.bm25_text' is True"),
         (section(graph_support="much"), SnapshotCorruptError, "'ranking.weights.graph_support' is 'much'"),
@@ -139,6 +144,18 @@ def test_nonsense_in_a_manifest_is_refused_in_words(
         open_engine(tmp_path, encoder=HashingEncoder())
     assert refused.value.subject == str(manifest)
     assert refused.value.remedy
+
+
+def test_a_feature_that_came_after_the_tuning_has_weight_0(tmp_path: Path, content: SnapshotContent) -> None:
+    ranking = section(cosine_name=2.0)
+    weights = ranking["weights"]
+    assert isinstance(weights, dict)
+    del weights["name_coverage"]
+    with_ranking(tmp_path, content, ranking)
+    expected = RankingWeights(cosine_name=2.0, name_coverage=0.0)
+    assert weights_of(open_snapshot(tmp_path)) == expected
+    engine = open_engine(tmp_path, encoder=HashingEncoder())
+    assert answers(engine.retriever()) == answers(GraphRetriever(engine.snapshot, HashingEncoder(), weights=expected))
 
 
 def test_candidates_are_not_made_without_the_encoder(snapshot: Snapshot) -> None:

@@ -91,7 +91,6 @@ RejectionReason: TypeAlias = Literal[
     "missing",
     "missing-page",
     "no-name",
-    "no-operation",
     "no-operations",
     "no-signature",
     "not-importable",
@@ -108,7 +107,10 @@ RejectionReason: TypeAlias = Literal[
     "wrong-columns",
     "wrong-type",
 ]
-"""Why a document, or a record in it, is not in the catalogue. Reports count the rejected records by reason."""
+"""Why a document, or a record in it, is not in the catalogue. Reports count the rejected records by reason.
+
+A new reason is added here.
+"""
 
 
 class DocumentError(EgotoolsError):

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from ingest.sources.detect import LIVE_PREFIXES
 from ingest.sources.document import Document
 from ingest.sources.source import RejectedRecord
+from ontology.errors import RejectionReason
 
 __all__ = ["find_documents"]
 
@@ -82,7 +83,7 @@ def _expand_path(path: Path, seen: set[str], *, root: Path) -> Iterator[Document
         is_folder = path.is_dir()
         path.stat()
     except OSError as error:
-        reason = "missing" if isinstance(error, FileNotFoundError) else "unreadable"
+        reason: RejectionReason = "missing" if isinstance(error, FileNotFoundError) else "unreadable"
         yield RejectedRecord(subject, reason, f"Cannot be opened: {error.strerror}.")
         return
     if is_folder:

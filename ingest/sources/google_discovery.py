@@ -15,7 +15,7 @@ from ingest.sources.json_values import as_list, as_mapping, as_text
 from ingest.sources.parsing import parse_json
 from ingest.sources.prose import brief, name_words, plain, title_of
 from ingest.sources.source import RejectedRecord, Source
-from ontology.errors import DocumentError, MissingExtraError
+from ontology.errors import DocumentError, MissingExtraError, RejectionReason
 from ontology.tool import Parameter, Tool
 
 __all__ = ["GoogleDiscoverySource"]
@@ -68,7 +68,7 @@ class GoogleDiscoverySource(Source):
             except DocumentError as error:
                 if not document.address.endswith("*"):
                     raise
-                reason = error.reason if error.reason == "no-operation" else "unreadable"
+                reason: RejectionReason = "no-operations" if error.reason == "no-operations" else "unreadable"
                 yield RejectedRecord(address, reason, f"{error.problem}.")
 
 
@@ -147,7 +147,7 @@ def _read_api(data: Any, address: str, version: str = "") -> Iterator[Tool | Rej
     api = _Api(as_mapping(data), version)
     methods = list(_methods(api.root, ()))
     if not methods:
-        raise DocumentError("the discovery document has no methods", subject=address, reason="no-operation")
+        raise DocumentError("the discovery document has no methods", subject=address, reason="no-operations")
     for method in methods:
         subject = f"{address}#{method.path}"
         if not isinstance(method.body, Mapping):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from ingest.sources.document import Document
-from ontology.errors import DocumentError
+from ontology.errors import DocumentError, RejectionReason
 from ontology.tool import Tool
 
 __all__ = ["RejectedRecord", "Source"]
@@ -27,7 +27,7 @@ class RejectedRecord:
     """
 
     subject: str
-    reason: str
+    reason: RejectionReason
     detail: str
 
     @classmethod

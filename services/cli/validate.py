@@ -85,7 +85,7 @@ def _check_documents(addresses: Sequence[str]) -> _CheckedDocuments:
     from ingest.sources import read_catalog
 
     catalog = read_catalog(addresses)
-    reasons = Counter(record.reason for record in catalog.rejected)
+    reasons: Counter[str] = Counter(record.reason for record in catalog.rejected)
     summary = {"tools": len(catalog.tools), "rejected": len(catalog.rejected), **dict(sorted(reasons.items()))}
     rejected = [_Finding(record.subject, f"{record.reason}: {record.detail}") for record in catalog.rejected]
     return _CheckedDocuments(summary, rejected)

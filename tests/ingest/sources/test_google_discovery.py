@@ -171,7 +171,7 @@ def test_all_versions_are_kept_apart(client: Path, monkeypatch: pytest.MonkeyPat
     assert {"webmasters.sites.list", "searchconsole.urlInspection.index.inspect"} <= set(ids)
     assert [(i.subject, i.reason) for i in items if isinstance(i, RejectedRecord)] == [
         ("google-discovery:broken.v1", "unreadable"),
-        ("google-discovery:empty.v1", "no-operation"),
+        ("google-discovery:empty.v1", "no-operations"),
     ]
 
 

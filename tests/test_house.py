@@ -7,7 +7,8 @@ import graphlib
 import importlib
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,25 @@ def _handed_on(package: str, tree: ast.Module) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
+@pytest.fixture(scope="module")
+def imported_from() -> Mapping[str, set[str]]:
+    """``package.name`` → the files that import the name through the package."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for folder in [*FLOORS, CLIENT, "scripts", "research", "examples", "tests"]:
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    for name in node.names:
+                        found[f"{node.module}.{name.name}"].add(str(path.relative_to(ROOT)))
+    return found
+
+
+def _documented() -> set[str]:
+    """The packages and modules whose names the documentation shows as public."""
+    pages = (ROOT / "docs" / "api").glob("*.md")
+    return {line.removeprefix("::: ") for page in pages for line in page.read_text().splitlines() if line[:4] == "::: "}
+
+
 @pytest.mark.parametrize("package", _packages())
 def test_a_folder_explains_itself_and_exports_what_it_hands_on(package: str) -> None:
     module = importlib.import_module(package)
@@ -191,6 +211,23 @@ def test_a_folder_explains_itself_and_exports_what_it_hands_on(package: str) -> 
     assert module.__doc__ and len(module.__doc__.split()) >= 5
     assert exported == _handed_on(package, tree)
     assert [name for name in exported if not hasattr(module, name)] == []
+
+
+@pytest.mark.parametrize("package", _packages())
+def test_a_folder_hands_on_only_names_that_are_imported_through_it(
+    package: str, imported_from: Mapping[str, set[str]]
+) -> None:
+    exported = () if package in _documented() else getattr(importlib.import_module(package), "__all__", ())
+    inside = f"{package.replace('.', '/')}/"
+    unused = [
+        name for name in exported if all(file.startswith(inside) for file in imported_from.get(f"{package}.{name}", ()))
+    ]
+    assert unused == []
+
+
+def test_the_documented_names_are_modules() -> None:
+    assert _documented()
+    assert _documented() <= set(_project_modules())
 
 
 # One basename for several files only where each is the file of one document format, one command, or one package.

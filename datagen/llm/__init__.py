@@ -4,9 +4,8 @@ Each makes its calls through ``chat_step``, with a cache, one repair and a failu
 (``prompts.yaml``). An answer counts only as far as it can be checked: names come from a list, values stand in the text.
 """
 
-from datagen.llm.chat_step import NAME
 from datagen.llm.llm_generator import LlmGenerator
 from datagen.llm.llm_outputs import LlmOutputs
 from datagen.llm.llm_validator import LlmSequence, llm_validators
 
-__all__ = ["NAME", "LlmGenerator", "LlmOutputs", "LlmSequence", "llm_validators"]
+__all__ = ["LlmGenerator", "LlmOutputs", "LlmSequence", "llm_validators"]

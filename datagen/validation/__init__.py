@@ -3,7 +3,3 @@
 The patterns and word lists of English are the YAML files of this folder. A request is parsed once, whatever validators
 read it.
 """
-
-from datagen.validation.rules_validator import rules_validators, validate
-
-__all__ = ["rules_validators", "validate"]

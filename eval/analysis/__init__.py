@@ -2,15 +2,3 @@
 
 All functions work on the stored answers of measured sets. For failures, presets run again to get their reasons.
 """
-
-from eval.analysis.compare import Comparison, compare, compare_systems, comparison_to_json
-from eval.analysis.failures import Failure, analyse_failures
-
-__all__ = [
-    "Comparison",
-    "Failure",
-    "analyse_failures",
-    "compare",
-    "compare_systems",
-    "comparison_to_json",
-]

@@ -5,14 +5,13 @@ Gold edges and requests are for measuring only; they are never an input of the b
 """
 
 from eval.graph_quality.connectivity import ANY_TOOL_EDGE
-from eval.graph_quality.edge_files import ExternalEdges, read_external_edges
+from eval.graph_quality.edge_files import read_external_edges
 from eval.graph_quality.proportion import Proportion
 from eval.graph_quality.quality import GraphQuality, graph_quality
 from eval.graph_quality.read_build_report import find_build_report
 
 __all__ = [
     "ANY_TOOL_EDGE",
-    "ExternalEdges",
     "GraphQuality",
     "Proportion",
     "find_build_report",

@@ -4,12 +4,11 @@
 
 from eval.systems.local import LocalSystem
 from eval.systems.remote import RemoteSystem
-from eval.systems.system_registry import DEFAULT_SYSTEMS, GROUPS, PAPER_FOUR, make_systems
+from eval.systems.system_registry import DEFAULT_SYSTEMS, GROUPS, make_systems
 
 __all__ = [
     "DEFAULT_SYSTEMS",
     "GROUPS",
-    "PAPER_FOUR",
     "LocalSystem",
     "RemoteSystem",
     "make_systems",

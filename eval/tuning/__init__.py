@@ -7,13 +7,12 @@ Labels become groups (``labels``), the candidates of each request are collected 
 """
 
 from eval.tuning.cases import NEVER, Cases, collect, soft_complete
-from eval.tuning.labels import MIN_GROUPS, Labels, read_labels
+from eval.tuning.labels import Labels, read_labels
 from eval.tuning.tuning import Tuning, tune_weights
 from eval.tuning.tuning_report import basis, changes_table, tuning_document, tuning_to_json, weights_table
 from eval.tuning.weight_search import ORIGIN, Point, search, weights_at
 
 __all__ = [
-    "MIN_GROUPS",
     "NEVER",
     "ORIGIN",
     "Cases",

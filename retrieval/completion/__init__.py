@@ -1,5 +1,1 @@
 """Completing a ranking: the resolvers of the best tools, and the tools that these depend on."""
-
-from retrieval.completion.complete import Completion
-
-__all__ = ["Completion"]

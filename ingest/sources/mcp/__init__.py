@@ -1,5 +1,1 @@
 """Reader of tools of the Model Context Protocol: a saved list of tools, or a live server."""
-
-from ingest.sources.mcp.source import McpSource
-
-__all__ = ["McpSource"]

@@ -13,7 +13,8 @@ from jsonschema import Draft202012Validator
 
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Parameter, Tool
-from services.schemas import SCHEMA_FORMATS, call_name, input_schema, tool_schema, tool_schema_json
+from services.schemas.call_schema import SCHEMA_FORMATS, call_name, tool_schema, tool_schema_json
+from services.schemas.input_schema import input_schema
 from services.schemas.json_types import json_type
 
 

@@ -81,17 +81,20 @@ class Dependency:
     :param parameter: the input that is filled, or empty.
     :param output: the output of ``tool`` that fills it, or empty.
     :param reason: the declaration (``openapi link GetOrder``, ``navigation to_Item``).
+    :param required: whether this tool cannot do without ``tool``; False where it can only be called after it.
     """
 
     tool: str
     parameter: str = ""
     output: str = ""
     reason: str = ""
+    required: bool = True
 
-    def to_json(self) -> dict[str, str]:
-        """Return the JSON form, without empty fields."""
+    def to_json(self) -> dict[str, str | bool]:
+        """Return the JSON form, without empty fields; ``required`` only where it is False."""
         row = {"tool": self.tool, "parameter": self.parameter, "output": self.output, "reason": self.reason}
-        return {key: value for key, value in row.items() if value}
+        filled: dict[str, str | bool] = {key: value for key, value in row.items() if value}
+        return filled if self.required else {**filled, "required": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,11 +196,15 @@ def _dependency(row: Any) -> Dependency:
         raise DocumentError(
             "a dependency must be a tool id or an object with one", subject="depends_on", reason="wrong-type"
         )
+    parameter, reason = _text(row.get("parameter")), _text(row.get("reason"))
+    # Rows of before the field ``required`` say it in their reason: an OData navigation property without a parameter.
+    required = row.get("required", bool(parameter) or not reason.startswith("navigation "))
     return Dependency(
         tool=_text(row["tool"]),
-        parameter=_text(row.get("parameter")),
+        parameter=parameter,
         output=_text(row.get("output")),
-        reason=_text(row.get("reason")),
+        reason=reason,
+        required=required is not False,
     )
 
 

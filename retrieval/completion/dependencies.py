@@ -43,7 +43,6 @@ _MAX_DECLARED = 7
 # set whose tools declare their dependencies, half or twice these is within a point of CompleteRecall@10.
 _HOP_PENALTY, _POSITION_PENALTY, _UNCERTAINTY_PENALTY = 0.02, 0.03, 0.3
 _HOP_GROWTH = 0.5
-_NAVIGATION = "navigation "  # an OData navigation property: it can be followed, but is not required
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ def direct_dependencies(snapshot: Snapshot, tool: int) -> list[RequiredTool]:
         number = snapshot.find_node(f"tool:{dependency.tool}")
         if number is None:
             continue
-        if dependency.parameter or not dependency.reason.startswith(_NAVIGATION):
+        if dependency.required:
             declared.setdefault(number, []).append(dependency)
         else:
             edges.pop(number, None)

@@ -81,3 +81,19 @@ def test_a_triple_survives_its_json_form() -> None:
     )  # fmt: skip
     assert Triple.from_json(json.loads(json.dumps(triple.to_json()))) == triple
     assert triple.key == ("tool", "hr/get", "has_entity", "business_object", "employee")
+
+
+@pytest.mark.parametrize(
+    ("row", "required"),
+    [
+        ({"tool": "a", "reason": "navigation to_Item"}, False),  # a row of before the field
+        ({"tool": "a", "reason": "navigation to_Item", "parameter": "id"}, True),
+        ({"tool": "a", "reason": "a session"}, True),
+        ({"tool": "a", "required": False}, False),
+    ],
+)
+def test_a_dependency_that_can_only_be_followed_is_not_required(row: dict[str, Any], required: bool) -> None:
+    [dependency] = Tool.from_json({"name": "b", "depends_on": [row]}).depends_on
+    assert dependency.required is required
+    [written] = Tool(id="b", name="b", depends_on=(dependency,)).to_json()["depends_on"]
+    assert written.get("required", True) is required

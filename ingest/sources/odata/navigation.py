@@ -81,7 +81,8 @@ def _dependencies(
         outputs = {output.name.removeprefix("value[]."): output.name for output in producer.returns}
         pairs = [(own, outputs[other]) for own, other in navigation.pairs if own in inputs and other in outputs]
         for own, output in pairs or [("", "")]:
-            yield _DependencyOf(consumer.id, Dependency(tool=producer.id, parameter=own, output=output, reason=reason))
+            found = Dependency(tool=producer.id, parameter=own, output=output, reason=reason, required=bool(own))
+            yield _DependencyOf(consumer.id, found)
     dependent, principal = (target, resource) if navigation.many else (resource, target)
     creation = known.get(f"create_{dependent.id}")
     fields = {parameter.name for parameter in creation.parameters} if creation else set()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from eval.graph_quality.build_counts import BuildCounts, count_build
 from eval.graph_quality.connectivity import Connectivity, measure_connectivity
 from eval.graph_quality.edge_files import ExternalEdges
 from eval.graph_quality.edge_precision import EdgePrecision, measure_edge_precision
-from eval.graph_quality.read_build_report import BuildCounts, count_build
 from eval.graph_quality.residual_duplicates import ResidualDuplicates, find_residual_duplicates
 from eval.graph_quality.statistics import GraphStatistics, graph_statistics
 from eval.queries import QuerySet
+from ingest.build_report import BuildReport
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["GraphQuality", "graph_quality"]
@@ -37,16 +37,15 @@ def graph_quality(
     gold_edges: Sequence[Path] = (),
     external_edges: ExternalEdges | None = None,
     queries: QuerySet | None = None,
-    build_report: Mapping[str, Any] | None = None,
+    build_report: BuildReport | None = None,
 ) -> GraphQuality:
     """Measure the tool graph of a snapshot.
 
     :param gold_edges: files of true dependencies; never part of the catalogue.
     :param external_edges: groups of edges from another method, scored in addition to the snapshot's own.
     :param queries: requests whose gold tools should be connected.
-    :param build_report: the build report of this snapshot; see :func:`~eval.graph_quality.read_build_report.find_build_report`.
+    :param build_report: the build report of this snapshot; see :func:`~eval.graph_quality.build_counts.find_build_report`.
     :raises DocumentError: when a file of gold edges cannot be read.
-    :raises InvalidArgumentError: when the build report belongs to another snapshot.
     """
     return GraphQuality(
         snapshot_id=snapshot.id,
@@ -54,5 +53,5 @@ def graph_quality(
         edges=measure_edge_precision(snapshot, gold_edges, external_edges) if gold_edges else None,
         connectivity=measure_connectivity(snapshot, queries) if queries is not None else None,
         duplicates=find_residual_duplicates(snapshot),
-        build=count_build(build_report, snapshot) if build_report is not None else None,
+        build=count_build(build_report) if build_report is not None else None,
     )

@@ -11,7 +11,7 @@ from services.cli.options import Json
 from services.jobs.plans import BuildPlan
 
 if TYPE_CHECKING:
-    from services.jobs.build_report import BuildReport
+    from ingest.build_report import BuildReport
 
 __all__ = ["build"]
 

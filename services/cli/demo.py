@@ -21,7 +21,7 @@ from services.cli.format_reasons import format_reasons
 from services.server.server_process import server_process
 
 if TYPE_CHECKING:
-    from services.jobs.build_report import BuildReport
+    from ingest.build_report import BuildReport
 
 __all__ = ["main"]
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import logging
 import time
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
@@ -15,18 +13,17 @@ from inference import load_encoder
 from inference.cached_encoder import CachedEncoder
 from inference.encoder import Encoder
 from inference.result_cache import ResultCache
+from ingest.build_report import BuildReport, keep_build_report, make_report
 from ingest.extract.extractor import Extractor
 from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import read_catalog
-from ontology.errors import CatalogError, InvalidArgumentError, StorageError
-from ontology.files import write_file
+from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
 from ontology.progress import Progress, no_progress
 from ontology.tool import Tool
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
-from services.jobs.build_report import BuildReport, make_report
 from services.jobs.model_factory import llm_extractor
 from services.jobs.plans import BuildPlan
 
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["build", "build_snapshot"]
 
-_LOG = logging.getLogger(__name__)
 _NAMED = 20
 _CACHE = "cache.sqlite"
 _EXTRACTORS = ("rules", "llm")
@@ -137,7 +133,7 @@ def build_snapshot(
         vectors_encoded=cached_encoder.encoded,
         seconds=seconds,
     )
-    _keep_report(store, report)
+    keep_build_report(store, report)
     return report
 
 
@@ -182,14 +178,3 @@ def _write_graph_store(graph_store: GraphStore | None, graph: GraphBuild) -> dic
         return {}
     counts = graph_store.write(graph.graph)
     return {"store": graph_store.name, "nodes": counts.nodes, "edges": counts.edges}
-
-
-def _keep_report(store: Path, report: BuildReport) -> None:
-    """Write the report beside the snapshots: it holds times, so it cannot be a part of them. A failure stops
-    nothing.
-    """
-    text = json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n"
-    try:
-        write_file(store / "reports" / f"{report.snapshot_id}.json", text)
-    except StorageError as error:
-        _LOG.warning("the snapshot is published, but its report could not be written: %s", error)

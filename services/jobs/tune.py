@@ -16,7 +16,8 @@ from eval.queries import missing_gold, require_gold
 from eval.report.markdown import document_to_markdown
 from eval.tuning import Labels, Tuning, collect, read_labels, tune_weights, tuning_document, tuning_to_json
 from inference.encoder import Encoder
-from ontology.errors import InvalidArgumentError, StorageError
+from ingest.build_report import keep_build_report, keep_report
+from ontology.errors import InvalidArgumentError
 from ontology.files import write_file
 from ontology.progress import Progress
 from retrieval.graph_retriever import GraphRetriever
@@ -35,7 +36,6 @@ __all__ = ["NOT_BETTER", "Tuned", "tune_snapshot"]
 NOT_BETTER = 15
 """The exit code of a tuning that found no better weights and published nothing. It is no error."""
 _FORMS = (".json", ".md")
-_REPORTS = "reports"
 _LOG = logging.getLogger(__name__)
 
 
@@ -144,10 +144,15 @@ def _target_store(plan: TuningPlan) -> Path:
 
 def _copy_build_report(snapshot: Snapshot, store: Path, snapshot_id: str) -> None:
     """Copy the build report to the new version, which has the same content."""
-    report = find_build_report(snapshot)
-    file = store / _REPORTS / f"{snapshot_id}.json"
-    if report is not None and not file.exists():
-        _try_write(file, json.dumps({**report, "snapshot_id": snapshot_id}, ensure_ascii=False, indent=1) + "\n")
+    if (store / "reports" / f"{snapshot_id}.json").exists():
+        return
+    try:
+        report = find_build_report(snapshot)
+    except InvalidArgumentError as error:
+        _LOG.warning("the new version has no build report: %s", error)
+        return
+    if report is not None:
+        keep_build_report(store, replace(report, snapshot_id=snapshot_id))
 
 
 def _report(tuned: Tuned, store: Path, chosen: Path | None) -> Tuned:
@@ -156,18 +161,8 @@ def _report(tuned: Tuned, store: Path, chosen: Path | None) -> Tuned:
         ".json": json.dumps(tuned.to_json(), ensure_ascii=False, indent=1) + "\n",
         ".md": document_to_markdown(tuning_document(tuned.tuning, tuned.labels, title=title, outcome=tuned.outcome)),
     }
-    files = [store / _REPORTS / f"{tuned.snapshot_id}.tuning{form}" for form in _FORMS]
-    kept = [file for file in files if _try_write(file, texts[file.suffix])]
+    files = [keep_report(store, f"{tuned.snapshot_id}.tuning{form}", texts[form]) for form in _FORMS]
+    kept = [file for file in files if file is not None]
     if chosen is not None:
         kept.append(write_file(chosen, texts[chosen.suffix]))
     return replace(tuned, files=tuple(kept))
-
-
-def _try_write(file: Path, text: str) -> bool:
-    """Write a file beside the snapshots. A failure is logged and stops nothing."""
-    try:
-        write_file(file, text)
-    except StorageError as error:
-        _LOG.warning("the report could not be written: %s", error)
-        return False
-    return True

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from eval.graph_quality import GraphQuality, Proportion, find_build_report, graph_quality
+from eval.graph_quality.build_counts import BuildCounts
 from eval.graph_quality.connectivity import Relation
 from eval.graph_quality.edge_precision import EdgePrecision, GoldKind, score
-from eval.graph_quality.read_build_report import BuildCounts, RejectedTriples
 from eval.graph_quality.residual_duplicates import ResidualDuplicates, TypeDuplicates
 from eval.graph_quality.statistics import ToolSample
 from eval.graph_quality.tool_pairs import Pairs, encode
@@ -24,6 +24,7 @@ from eval.queries import QuerySet
 from eval.report import Paragraph, Table, graph_section
 from inference import HashingEncoder
 from inference.arrays import Floats2d
+from ingest.build_report import RejectedTriples, read_build_report
 from ingest.graph import build_graph
 from ingest.linking.derived_edge import DerivedEdge
 from ontology import Dependency, Parameter, Provenance, Tool, Triple, load_ontology
@@ -319,20 +320,35 @@ def test_planted_duplicates_are_found_and_what_differs_is_not(tmp_path: Path) ->
 
 
 REPORT: dict[str, Any] = {
+    "folder": "store/snapshots/x",
+    "documents": [],
     "tools": 6,
     "renamed": [["x", "y"]],
     "rejected_tools": {"by_reason": {"no-name": 2}, "all": []},
     "triples": {
         "kept": {"has_entity": 5, "acts_on": 2},
+        "rejected_by_reason": {"no-evidence": 3, "self-loop": 1},
         "rejected_by_predicate_and_reason": [["has_entity", "no-evidence", 3], ["has_entity", "self-loop", 1]],
+        "rejected_examples": [],
         "tools_failed": {"a": "too long"},
     },
     "merges": {"by_kind": {"case": 4}, "all": [], "warnings": ["one"]},
+    "graph": {"nodes": 9, "edges": 9},
+    "reused": {"extractions": 0, "of_extractions": 6, "vectors": 0, "of_vectors": 9},
+    "seconds": {"read": 0.1},
 }
 
 
-def test_rejected_records_and_merges_come_from_the_build_report(snapshot: Snapshot) -> None:
-    measured = graph_quality(snapshot, build_report={**REPORT, "snapshot_id": snapshot.id})
+def _kept(store: Path, name: str, **change: Any) -> Path:
+    (store / "reports").mkdir()
+    text = json.dumps({**REPORT, "snapshot_id": name, **change})
+    (store / "reports" / f"{name}.json").write_text(text, encoding="utf-8")
+    return store
+
+
+def test_rejected_records_and_merges_come_from_the_build_report(snapshot: Snapshot, tmp_path: Path) -> None:
+    report = read_build_report(_kept(tmp_path, snapshot.id), snapshot.id)
+    measured = graph_quality(snapshot, build_report=report)
     assert measured.build == BuildCounts(
         triples_kept=7,
         triples_rejected=(
@@ -360,9 +376,9 @@ def test_without_a_build_report_rejected_records_are_unknown_and_not_zero(snapsh
 
 
 @pytest.mark.parametrize("change", [{"snapshot_id": "another"}, {"triples": {}}, {"merges": None}])
-def test_a_report_that_is_not_this_snapshots_is_refused(snapshot: Snapshot, change: dict[str, Any]) -> None:
-    with pytest.raises(InvalidArgumentError, match=snapshot.id):
-        graph_quality(snapshot, build_report={**REPORT, "snapshot_id": snapshot.id, **change})
+def test_a_report_that_is_not_this_snapshots_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgumentError, match="this-one"):
+        read_build_report(_kept(tmp_path, "this-one", **change), "this-one")
 
 
 @pytest.mark.parametrize("line", ["no json", "[1]", '{"from": "a"}'])
@@ -397,7 +413,7 @@ def test_the_script_measures_a_store_or_builds_a_snapshot(tmp_path: Path, capsys
     store = tmp_path / "stores" / "small" / "store"
     built = build_snapshot([str(catalog)], store, encoder=HashingEncoder(), cached=False)
     published_now = open_snapshot(store)
-    assert (find_build_report(published_now) or {})["snapshot_id"] == built.snapshot_id
+    assert find_build_report(published_now) == built
 
     out = tmp_path / "out.json"
     main(tmp_path / "bench", encoder="hashing.v1", json_out=out)

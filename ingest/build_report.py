@@ -1,22 +1,29 @@
-"""The report of a build: what was read, rejected, merged, reused, and how long each stage took."""
+"""The report of a build: what was read, rejected, merged, reused, and how long each stage took. It is kept in the store."""
 
 from __future__ import annotations
 
+import json
+import logging
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from ingest.pipeline import GraphBuild
 from ingest.sources import Catalog
 from ingest.sources.catalog import DocumentReport
+from ingest.stores import Counts
+from ontology.errors import InvalidArgumentError, StorageError
+from ontology.files import write_file
 
-__all__ = ["BuildReport", "GraphSize", "MergeReport", "RejectedTools", "ReuseReport", "TripleReport", "make_report"]
+__all__ = ["BuildReport", "RejectedTriples", "keep_build_report", "keep_report", "make_report", "read_build_report"]
 
 _EXAMPLES = 20
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,19 +34,26 @@ class RejectedTools:
     all: tuple[tuple[str, str, str], ...]
 
 
+class RejectedTriples(NamedTuple):
+    """How many triples of a predicate were rejected for a reason."""
+
+    predicate: str
+    reason: str
+    triples: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripleReport:
     """The triples.
 
     :param kept: predicate → count, before equal triples were merged.
-    :param rejected_by_predicate_and_reason: (predicate, reason, count).
     :param rejected_examples: (head, predicate, tail, reason, detail), at most 20.
     :param tools_failed: tool id → why its extraction failed.
     """
 
     kept: dict[str, int]
     rejected_by_reason: dict[str, int]
-    rejected_by_predicate_and_reason: tuple[tuple[str, str, int], ...]
+    rejected_by_predicate_and_reason: tuple[RejectedTriples, ...]
     rejected_examples: tuple[tuple[str, ...], ...]
     tools_failed: dict[str, str]
 
@@ -51,14 +65,6 @@ class MergeReport:
     by_kind: dict[str, int]
     all: tuple[tuple[str, str, str, str, float], ...]
     warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphSize:
-    """Nodes and edges of the tool graph."""
-
-    nodes: int
-    edges: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,15 +97,63 @@ class BuildReport:
     rejected_tools: RejectedTools
     triples: TripleReport
     merges: MergeReport
-    graph: GraphSize
+    graph: Counts
     stored: dict[str, Any] = field(default_factory=dict)
     reused: ReuseReport
     seconds: dict[str, float]
 
     def to_json(self) -> dict[str, Any]:
         """The report as JSON values."""
-        report: dict[str, Any] = TypeAdapter(BuildReport).dump_python(self, mode="json")
+        report: dict[str, Any] = _codec().dump_python(self, mode="json")
         return report
+
+
+@cache
+def _codec() -> TypeAdapter[BuildReport]:
+    return TypeAdapter(BuildReport)
+
+
+def keep_report(store: Path, name: str, text: str) -> Path | None:
+    """Write a report beside the snapshots: it holds times, so it cannot be a part of them. None where that fails, which stops
+    nothing.
+
+    :param name: of the file, ``<snapshot id>.json`` for a build report.
+    """
+    try:
+        return write_file(store / "reports" / name, text)
+    except StorageError as error:
+        _LOG.warning("the report could not be written: %s", error)
+        return None
+
+
+def keep_build_report(store: Path, report: BuildReport) -> None:
+    """Write ``reports/<snapshot id>.json``."""
+    keep_report(store, f"{report.snapshot_id}.json", json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n")
+
+
+def read_build_report(store: Path, snapshot_id: str) -> BuildReport | None:
+    """The report of a published snapshot; None when it is not there or is no JSON.
+
+    :raises InvalidArgumentError: when it is of another snapshot, or is no build report.
+    """
+    path = store / "reports" / f"{snapshot_id}.json"
+    if not path.is_file():
+        return None
+    try:
+        row = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        _LOG.warning("%s: the build report cannot be read, so rejected records and merges are unknown: %s", path, error)
+        return None
+    if not isinstance(row, dict):
+        return None
+    if row.get("snapshot_id") != snapshot_id:
+        problem, remedy = f"the build report is of snapshot {row.get('snapshot_id')}", "Give its own report"
+        raise InvalidArgumentError(problem, subject=f"snapshot {snapshot_id}", remedy=remedy)
+    try:
+        return _codec().validate_python(row)
+    except ValidationError as error:
+        problem = f"the build report lacks what a build writes: {error.errors()[0]['loc']}"
+        raise InvalidArgumentError(problem, subject=f"snapshot {snapshot_id}", remedy="Build again") from error
 
 
 def make_report(
@@ -131,7 +185,7 @@ def make_report(
             all=tuple((merge.kind, merge.surface, merge.canonical, merge.evidence, merge.score) for merge in merges),
             warnings=tuple(build.canonical.warnings),
         ),
-        graph=GraphSize(nodes=build.graph.number_of_nodes(), edges=build.graph.number_of_edges()),
+        graph=Counts(nodes=build.graph.number_of_nodes(), edges=build.graph.number_of_edges()),
         stored=stored,
         reused=ReuseReport(
             extractions=build.reused,
@@ -148,7 +202,9 @@ def _triples(build: GraphBuild) -> TripleReport:
     return TripleReport(
         kept=dict(sorted(build.kept.items())),
         rejected_by_reason=_counts(rejected.reason for rejected in build.rejected),
-        rejected_by_predicate_and_reason=tuple((*pair, count) for pair, count in sorted(by_predicate.items())),
+        rejected_by_predicate_and_reason=tuple(
+            RejectedTriples(*pair, count) for pair, count in sorted(by_predicate.items())
+        ),
         rejected_examples=tuple(
             (*rejected.triple.key, rejected.reason, rejected.detail) for rejected in build.rejected[:_EXAMPLES]
         ),

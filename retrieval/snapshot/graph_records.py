@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ontology.tool_graph import EdgeAttributes, NodeAttributes, SurfaceForms
 from ontology.triple import Provenance
 
 __all__ = ["EdgeRecord", "NodeRecord"]
@@ -24,14 +25,13 @@ class NodeRecord:
     type: str
     name: str
     text: str
-    surface_forms: tuple[tuple[str, int], ...]
+    surface_forms: SurfaceForms
 
     @classmethod
-    def of(cls, node: Mapping[str, Any]) -> NodeRecord:
+    def of(cls, node: NodeAttributes) -> NodeRecord:
         """Return the record for a node's attributes in the tool graph."""
         text = node["text"] if node["type"] != "tool" else ""
-        forms = tuple(node.get("surface_forms", ()))
-        return cls(type=node["type"], name=node["name"], text=text, surface_forms=forms)
+        return cls(type=node["type"], name=node["name"], text=text, surface_forms=node["surface_forms"])
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -69,9 +69,18 @@ class EdgeRecord:
     field: str = ""
 
     @classmethod
-    def of(cls, key: str, edge: Mapping[str, Any]) -> EdgeRecord:
+    def of(cls, key: str, edge: EdgeAttributes) -> EdgeRecord:
         """Return the record for an edge's attributes in the tool graph."""
-        return cls(key=key, **{name: value for name, value in edge.items() if name not in ("predicate", "confidence")})
+        return cls(
+            key=key,
+            phrases=edge["phrases"],
+            provenance=edge["provenance"],
+            evidence_count=edge["evidence_count"],
+            parameter=edge.get("parameter", ""),
+            output=edge.get("output", ""),
+            entity=edge.get("entity", ""),
+            field=edge.get("field", ""),
+        )
 
     def attributes(self) -> dict[str, Any]:
         """Return the attributes in the tool graph; empty ones are left out, except ``phrases`` and ``provenance``."""

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from inference.encoder import Encoder
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
+from ontology.tool_graph import EdgeAttributes, NodeAttributes
 from retrieval.index.adjacency import write_adjacency
 from retrieval.index.analysis import name_key, terms
 from retrieval.index.bm25 import make_postings, write_postings
@@ -55,20 +56,21 @@ def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable
     layout = Layout(folder)
     order = _node_order(content)
     numbers = {key: number for number, key in enumerate(order)}
+    nodes = [cast("NodeAttributes", content.graph.nodes[key]) for key in order]
     progress("tools and graph")
     write_records(layout.tools, (tool.to_json() for tool in content.tools))
     write_texts(layout.node_keys, order)
-    write_records(layout.nodes, (NodeRecord.of(content.graph.nodes[key]).to_json() for key in order))
+    write_records(layout.nodes, (NodeRecord.of(node).to_json() for node in nodes))
     edges = _write_edges(layout, content.graph, numbers, sorted(content.ontology.predicates))
     write_lookup(folder, KEYS, numbers.items())
-    write_lookup(folder, NGRAMS, _ngram_entries(content.graph, order))
+    write_lookup(folder, NGRAMS, _ngram_entries(nodes))
     write_lookup(folder, FILTERS, ((term, i) for i, tool in enumerate(content.tools) for term in filter_terms(tool)))
     progress("lexical indexes")
     for field, text_of in FIELDS.items():
         write_postings(folder, field, make_postings(terms(text_of(tool)) for tool in content.tools))
     write_postings(folder, NAMES, make_coverage_postings([name_terms(tool) for tool in content.tools]))
     progress("vectors")
-    write_vectors(folder, NODE_VECTORS, content.encoder.encode([content.graph.nodes[key]["text"] for key in order]))
+    write_vectors(folder, NODE_VECTORS, content.encoder.encode([node["text"] for node in nodes]))
     names = content.encoder.encode([" ".join(words(tool.title)) for tool in content.tools])
     write_vectors(folder, NAME_VECTORS, names, with_index=False)
     return write_manifest(folder, _manifest(content, edges)).snapshot_id
@@ -84,7 +86,10 @@ def _write_edges(
     layout: Layout, graph: nx.MultiDiGraph[str], numbers: Mapping[str, int], predicates: Sequence[str]
 ) -> Counter[str]:
     rows = sorted(
-        ((numbers[head], numbers[tail], str(key), data) for head, tail, key, data in graph.edges(keys=True, data=True)),
+        (
+            (numbers[head], numbers[tail], str(key), cast("EdgeAttributes", data))
+            for head, tail, key, data in graph.edges(keys=True, data=True)
+        ),
         key=lambda row: row[:3],
     )
     known = {name: number for number, name in enumerate(predicates)}
@@ -97,9 +102,8 @@ def _write_edges(
     return Counter(data["predicate"] for *_, data in rows)
 
 
-def _ngram_entries(graph: nx.MultiDiGraph[str], order: Sequence[str]) -> Iterator[tuple[str, int]]:
-    for number, key in enumerate(order):
-        node: dict[str, Any] = graph.nodes[key]
+def _ngram_entries(nodes: Sequence[NodeAttributes]) -> Iterator[tuple[str, int]]:
+    for number, node in enumerate(nodes):
         found = name_key(node["name"] if node["type"] == "tool" else node["id"])
         if found:
             yield found, number

@@ -33,9 +33,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One request of a batch.
+    """What a request asks.
 
-    :param query: the request in plain words, 1 to 20,000 characters.
+    :param query: the request in plain words, 1 to 20,000 characters with at least one letter or digit.
     :param k: maximum number of tools, 1 to 1,000.
     :param filters: map from metadata key to allowed values; a tool must match every key.
     :param preset: name of the retriever; empty: the server's default.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from egotools.values import Query
 from ontology.errors import DeadlineError, InvalidArgumentError
 
 __all__ = ["MAX_K", "MAX_QUERY_CHARS", "Request"]
@@ -19,25 +20,15 @@ def _never() -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """One request.
+class Request(Query):
+    """One request: a valid query, and when a retriever stops. Who calls a retriever has chosen it by ``preset``.
 
-    :param query: the request in plain words, 1 to 20,000 characters with at least one letter or digit.
-    :param k: how many tools at most, 1 to 1,000.
-    :param auto_k: return the fewest tools that are expected to be enough, and none where the request is unanswerable.
-    :param filters: metadata key → allowed values; a tool must match every key. Applied before matching.
-    :param explain: whether the answer gives reasons.
     :param deadline: time of ``time.monotonic()``, in seconds, after which no further stage starts; or None.
     :param cancelled: whether the caller no longer waits; called before each stage.
     :raises InvalidArgumentError: naming the invalid field.
     """
 
-    query: str
-    k: int = 10
-    filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    explain: bool = True
     deadline: float | None = None
-    auto_k: bool = False
     cancelled: Callable[[], bool] = field(default=_never, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -134,7 +134,7 @@ class Snapshot:
         """Return the text of a node, which is embedded and shown."""
         return tool_text(self.tool(number)) if number < self.tool_count else self.nodes[number].text
 
-    def allowed(self, filters: Mapping[str, tuple[str, ...]]) -> NDArray[np.bool_] | None:
+    def allowed(self, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_] | None:
         """Return the mask of the nodes that pass the filters, bool [nodes]; None without filters.
 
         A tool must have one of the values of every key; any other node must have an edge to an allowed tool.

@@ -57,15 +57,16 @@ class Page(NamedTuple):
 
 
 def decode_request(message: pb.RetrieveRequest) -> Request:
-    """Decode one retrieval request. Also checks its schema format.
+    """Decode one retrieval request.
 
     :raises InvalidArgumentError: naming the invalid field.
     """
-    decode_schema_format(message.schema_format)
     return Request(
+        schema_format=decode_schema_format(message.schema_format),
         query=message.query,
         k=message.k if message.HasField("k") else _DEFAULT_K,
         filters=_filters(message),
+        preset=message.preset,
         explain=message.explain,
         auto_k=message.auto_k,
     )

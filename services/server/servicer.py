@@ -55,7 +55,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         engine = self._ready()
         request = decode_request(message)
         add_log_fields(k=request.k, query_chars=len(request.query))
-        response = await self._run(context, lambda slot: _retrieve(engine, message, request, slot))
+        response = await self._run(context, lambda slot: _retrieve(engine, request, slot))
         add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
         return response
 
@@ -71,8 +71,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             )
         decoded = [_decoded(each) for each in message.requests]
         add_log_fields(batch=count, query_chars=sum(len(each.query) for each in decoded if isinstance(each, Request)))
-        pairs = list(zip(message.requests, decoded, strict=True))
-        results = await self._run(context, lambda slot: [_result(engine, *pair, slot) for pair in pairs])
+        results = await self._run(context, lambda slot: [_result(engine, each, slot) for each in decoded])
         add_log_fields(errors=sum(result.HasField("error") for result in results))
         return pb.RetrieveBatchResponse(results=results)
 
@@ -129,15 +128,15 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         return await self._limiter.run(work, deadline=time.monotonic() + allowed)
 
 
-def _retrieve(engine: Engine, message: pb.RetrieveRequest, request: Request, slot: Slot) -> pb.RetrieveResponse:
+def _retrieve(engine: Engine, request: Request, slot: Slot) -> pb.RetrieveResponse:
     request = replace(request, deadline=slot.deadline, cancelled=slot.abandoned.is_set)
     request.check("retrieve")
-    response = engine.retriever(message.preset).retrieve(request)
+    response = engine.retriever(request.preset).retrieve(request)
     request.check("reply")
     return response_message(
         engine,
         response,
-        schema_format=decode_schema_format(message.schema_format),
+        schema_format=request.schema_format,
         explain=request.explain,
         queued_ms=slot.queued_ms,
     )
@@ -150,13 +149,11 @@ def _decoded(message: pb.RetrieveRequest) -> Request | EgotoolsError:
         return error
 
 
-def _result(
-    engine: Engine, message: pb.RetrieveRequest, request: Request | EgotoolsError, slot: Slot
-) -> pb.RetrieveResult:
+def _result(engine: Engine, request: Request | EgotoolsError, slot: Slot) -> pb.RetrieveResult:
     if isinstance(request, EgotoolsError):
         return pb.RetrieveResult(error=error_message(request))
     try:
-        return pb.RetrieveResult(response=_retrieve(engine, message, request, slot))
+        return pb.RetrieveResult(response=_retrieve(engine, request, slot))
     except DeadlineError:
         raise  # it is the deadline of the whole batch
     except EgotoolsError as error:

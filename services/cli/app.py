@@ -12,10 +12,12 @@ import typer
 from rich.markup import escape
 
 from services.cli.build import build
-from services.cli.console import print_json, stderr, stdout, table
+from services.cli.console import print_json, stderr, stdout
 from services.cli.datagen import datagen
 from services.cli.evaluate import eval_app
 from services.cli.options import Json, Store, command
+from services.cli.search import search
+from services.cli.show import show
 from services.cli.tune import tune
 from services.cli.validate import validate
 from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, Reranker
@@ -78,88 +80,8 @@ def serve(
     serve_snapshot(store, settings, reranker=reranker)
 
 
-@command(app)
-def search(
-    query: Annotated[str, typer.Argument(help="The request in plain words.")],
-    store: Store = DEFAULT_STORE,
-    address: Annotated[
-        str,
-        typer.Option(
-            help="Send the request to a running server (HOST:PORT). Default: search the store in this process."
-        ),
-    ] = "",
-    k: Annotated[
-        str,
-        typer.Option(
-            "-k",
-            "--k",
-            help="Number of tools; auto or auto:N: as few as are probably enough, at most N (20), none where no tool "
-            "fits.",
-        ),
-    ] = "10",
-    preset: Annotated[
-        str,
-        typer.Option(
-            help="Retriever: default, paper, semantic, hybrid, bm25-regex-title, … An unknown name lists all."
-        ),
-    ] = "",
-    filters: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--filter",
-            help="KEY=VALUE: only tools with this metadata. The same key again allows another value; another key "
-            "restricts further.",
-        ),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Find the tools that a request needs, with reasons."""
-    from services.cli.search import read_filters, read_k, search_local, search_remote, share
-
-    wanted = read_filters(filters or [])
-    most, auto_k = read_k(k)
-    if address:
-        answer = search_remote(address, query, k=most, preset=preset, filters=wanted, auto_k=auto_k)
-    else:
-        answer = search_local(store, query, k=most, preset=preset, filters=wanted, auto_k=auto_k)
-    if as_json:
-        print_json(answer)
-        return
-    rows = [(t["rank"], t["id"], f"{t['score']:.3f}", share(t["probability"]), t["why"]) for t in answer["tools"]]
-    title = f"{answer['preset']} · snapshot {answer['snapshot_id']}"
-    stdout.print(table(title, ("#", "tool", "score", "needed", "why"), rows))
-    if answer["unanswerable"]:
-        stdout.print(
-            f"[yellow]No tool seems to fit[/] (probability that one does: {share(answer['answerable_probability'])})"
-        )
-    for reason in answer["fallbacks"]:
-        stdout.print(f"[yellow]fallback[/]: {escape(reason)}")
-
-
-@command(app)
-def show(
-    entity: Annotated[str, typer.Argument(help="A tool id, a node key (type:name), or a name in any of its forms.")],
-    store: Store = DEFAULT_STORE,
-    limit: Annotated[int, typer.Option(min=1, help="Maximum number of edges.")] = 40,
-    as_json: Json = False,
-) -> None:
-    """Show an entity or a tool: its surface forms and its ego graph."""
-    from services.cli.show import look_up
-
-    found = look_up(store, entity, limit=limit)
-    if as_json:
-        print_json(found)
-        return
-    for node in found["nodes"]:
-        stdout.print(f"[bold]{escape(node['key'])}[/] ({escape(node['type'])}), degree {node['degree']}")
-        if node["forms"]:
-            stdout.print("  surface forms: " + escape(", ".join(f"{form} ({count})" for form, count in node["forms"])))
-        if node.get("description"):
-            stdout.print("  " + escape(node["description"]))
-        rows = [(e["head"], e["predicate"], e["tail"], f"{e['confidence']:.2f}", e["evidence"]) for e in node["edges"]]
-        stdout.print(table("Ego graph", ("head", "predicate", "tail", "confidence", "evidence"), rows))
-        if node["hidden_edges"]:
-            stdout.print(f"… {node['hidden_edges']} more edges (--limit)")
+command(app)(search)
+command(app)(show)
 
 
 @command(graph_app, "export")

@@ -1,38 +1,84 @@
-"""Searching from the command line: a local snapshot, or a running server through the real client."""
+"""The command ``egotools search``: the tools that a request needs, from a store in this process or from a running server."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from egotools.values import Response
+import typer
+from rich.markup import escape
+
+from egotools.values import Query, Response
 from ontology.errors import InvalidArgumentError, error_from_status
+from services.cli.console import print_json, stdout, table
 from services.cli.format_reasons import format_reasons
+from services.cli.options import Json, Store
+from services.jobs.plans import DEFAULT_STORE
 
-__all__ = ["read_filters", "read_k", "search_local", "search_remote", "share"]
+__all__ = ["search"]
 
-Filters = Mapping[str, tuple[str, ...]]
 _MAX_AUTO_K = 20  # maximum number of tools with ``-k auto``
 
 
-def search_local(
-    store: Path, query: str, *, k: int, preset: str, filters: Filters, auto_k: bool = False
-) -> dict[str, Any]:
-    """Search the published snapshot of a store in this process; return the response as JSON values."""
+def search(
+    query: Annotated[str, typer.Argument(help="The request in plain words.")],
+    store: Store = DEFAULT_STORE,
+    address: Annotated[
+        str,
+        typer.Option(
+            help="Send the request to a running server (HOST:PORT). Default: search the store in this process."
+        ),
+    ] = "",
+    k: Annotated[
+        str,
+        typer.Option(
+            "-k",
+            "--k",
+            help="Number of tools; auto or auto:N: as few as are probably enough, at most N (20), none where no tool "
+            "fits.",
+        ),
+    ] = "10",
+    preset: Annotated[
+        str,
+        typer.Option(
+            help="Retriever: default, paper, semantic, hybrid, bm25-regex-title, … An unknown name lists all."
+        ),
+    ] = "",
+    filters: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter",
+            help="KEY=VALUE: only tools with this metadata. The same key again allows another value; another key "
+            "restricts further.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the tools that a request needs, with reasons."""
+    allowed = _read_filters(filters or [])
+    most, auto_k = _read_k(k)
+    asked = Query(query, k=most, preset=preset, filters=allowed, auto_k=auto_k)
+    response = _search_server(address, asked) if address else _search_store(store, asked)
+    if as_json:
+        print_json(_to_json(response))
+    else:
+        _show(response)
+
+
+def _search_store(store: Path, query: Query) -> Response:
+    """Search the published snapshot of a store in this process."""
     from retrieval.query.request import Request
     from retrieval.snapshot_engine import open_engine
 
-    request = Request(query=query, k=k, filters=filters, auto_k=auto_k)
-    return _response_to_json(open_engine(store).retriever(preset).retrieve(request))
+    request = Request(**asdict(query))
+    return open_engine(store).retriever(query.preset).retrieve(request)
 
 
-def search_remote(
-    address: str, query: str, *, k: int, preset: str, filters: Filters, auto_k: bool = False
-) -> dict[str, Any]:
-    """Search through a running server; return the response as JSON values.
+def _search_server(address: str, query: Query) -> Response:
+    """Search through a running server; the timings also have the round trip.
 
     :raises EgotoolsError: with the exit code that belongs to the status of the call.
     """
@@ -41,16 +87,16 @@ def search_remote(
     started = time.perf_counter()
     try:
         with Client(address) as client:
-            response = client.retrieve(query, k=k, preset=preset, filters=filters, auto_k=auto_k)
+            response = client.retrieve(**asdict(query))
     except ClientError as error:
         raise error_from_status(
             error.code, error.message, subject=error.subject or address, remedy=error.remedy
         ) from error
     round_trip_ms = (time.perf_counter() - started) * 1e3
-    return _response_to_json(replace(response, timings_ms={**response.timings_ms, "round_trip": round_trip_ms}))
+    return replace(response, timings_ms={**response.timings_ms, "round_trip": round_trip_ms})
 
 
-def _response_to_json(response: Response) -> dict[str, Any]:
+def _to_json(response: Response) -> dict[str, Any]:
     return {
         "preset": response.preset,
         "snapshot_id": response.snapshot_id,
@@ -72,7 +118,21 @@ def _response_to_json(response: Response) -> dict[str, Any]:
     }
 
 
-def read_k(text: str) -> tuple[int, bool]:
+def _show(response: Response) -> None:
+    rows = [
+        (tool.rank, tool.id, f"{tool.score:.3f}", _percent(tool.probability), format_reasons(tool.id, tool.reasons))
+        for tool in response.tools
+    ]
+    title = f"{response.preset} · snapshot {response.snapshot_id}"
+    stdout.print(table(title, ("#", "tool", "score", "needed", "why"), rows))
+    if response.unanswerable:
+        fits = _percent(response.answerable_probability)
+        stdout.print(f"[yellow]No tool seems to fit[/] (probability that one does: {fits})")
+    for reason in response.fallbacks:
+        stdout.print(f"[yellow]fallback[/]: {escape(reason)}")
+
+
+def _read_k(text: str) -> tuple[int, bool]:
     """Parse the option ``-k``: the maximum number of tools, and whether it is ``auto``: ``10``, ``auto`` (20), ``auto:40``.
 
     :raises InvalidArgumentError: for another text.
@@ -87,7 +147,7 @@ def read_k(text: str) -> tuple[int, bool]:
         ) from None
 
 
-def read_filters(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _read_filters(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Parse filters from ``KEY=VALUE`` texts; a repeated key allows one more value.
 
     :raises InvalidArgumentError: for a text in another format.
@@ -103,6 +163,6 @@ def read_filters(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return filters
 
 
-def share(probability: float | None) -> str:
+def _percent(probability: float | None) -> str:
     """A probability in percent; empty for none."""
     return "" if probability is None else f"{probability:.0%}"

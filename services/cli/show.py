@@ -1,43 +1,57 @@
-"""Look up an entity for the command ``egotools show``: its surface forms and its ego graph."""
+"""The command ``egotools show``: an entity or a tool, its surface forms and its ego graph."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from egotools.values import EgoGraph
+import typer
+from rich.markup import escape
+
+from egotools.values import EgoGraph, GraphEdge, GraphNode
 from ontology.errors import NotFoundError
 from ontology.names import canonical_name
-from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot_engine import SnapshotEngine
+from ontology.tool_graph import SurfaceForms
+from services.cli.console import print_json, stdout, table
+from services.cli.options import Json, Store
+from services.jobs.plans import DEFAULT_STORE
 
-__all__ = ["look_up"]
+if TYPE_CHECKING:
+    from retrieval.snapshot.reader import Snapshot
+
+__all__ = ["show"]
 
 _DESCRIPTION_CHARS = 300
+_MAX_PLACES = 3  # maximum number of places shown as evidence of an edge
 
 
-def look_up(store: Path, entity: str, *, limit: int) -> dict[str, Any]:
-    """Return every node with this name, each with its surface forms and up to ``limit`` edges, as JSON values.
-
-    :param entity: a tool id, a node key, or a name in any surface form ("POs" finds "purchase order").
-    :raises NotFoundError: when the graph has no such node.
-    """
+def show(
+    entity: Annotated[str, typer.Argument(help="A tool id, a node key (type:name), or a name in any of its forms.")],
+    store: Store = DEFAULT_STORE,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of edges.")] = 40,
+    as_json: Json = False,
+) -> None:
+    """Show an entity or a tool: its surface forms and its ego graph."""
     from inference.hashing import HashingEncoder
+    from retrieval.snapshot.reader import open_snapshot
+    from retrieval.snapshot_engine import SnapshotEngine
 
     snapshot = open_snapshot(store)
-    engine = SnapshotEngine(snapshot, HashingEncoder())  # nothing is encoded here, so no model is loaded
     keys = _keys(snapshot, entity)
     if not keys:
         raise NotFoundError(
             "the graph has no such node", subject=entity, remedy="Try `egotools search` with the same words"
         )
-    return {
-        "snapshot_id": snapshot.id,
-        "nodes": [_node(snapshot, engine.neighbors(key, limit=limit)) for key in keys],
-    }
+    engine = SnapshotEngine(snapshot, HashingEncoder())  # nothing is encoded here, so no model is loaded
+    egos = [engine.neighbors(key, limit=limit) for key in keys]
+    if as_json:
+        print_json({"snapshot_id": snapshot.id, "nodes": [_to_json(snapshot, ego) for ego in egos]})
+        return
+    for ego in egos:
+        _show(snapshot, ego)
 
 
 def _keys(snapshot: Snapshot, entity: str) -> list[str]:
+    """The keys of every node that a tool id, a node key, or a name in any of its forms may mean."""
     for key in (entity, f"tool:{entity}"):
         if snapshot.find_node(key) is not None:
             return [key]
@@ -47,29 +61,56 @@ def _keys(snapshot: Snapshot, entity: str) -> list[str]:
     return found or [snapshot.node_key(int(number)) for number in snapshot.ngrams[name]]
 
 
-def _node(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
+def _show(snapshot: Snapshot, ego: EgoGraph) -> None:
     center = ego.center
-    number = snapshot.find_node(center.key)
-    forms = snapshot.nodes[number].surface_forms if number is not None else ()
-    found: dict[str, Any] = {
+    stdout.print(f"[bold]{escape(center.key)}[/] ({escape(center.type)}), degree {center.degree}")
+    forms = _forms(snapshot, center)
+    if forms:
+        stdout.print("  surface forms: " + escape(", ".join(f"{form} ({count})" for form, count in forms)))
+    description = _description(snapshot, center)
+    if description:
+        stdout.print("  " + escape(description))
+    rows = [(edge.head, edge.predicate, edge.tail, f"{edge.confidence:.2f}", _evidence(edge)) for edge in ego.edges]
+    stdout.print(table("Ego graph", ("head", "predicate", "tail", "confidence", "evidence"), rows))
+    if ego.truncated:
+        stdout.print(f"… {ego.total_degree - len(ego.edges)} more edges (--limit)")
+
+
+def _to_json(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
+    center = ego.center
+    row: dict[str, Any] = {
         "key": center.key,
         "type": center.type,
         "name": center.name,
         "degree": center.degree,
-        "forms": [[form, count] for form, count in forms],
+        "forms": _forms(snapshot, center),
         "edges": [
             {
                 "head": edge.head,
                 "predicate": edge.predicate,
                 "tail": edge.tail,
                 "confidence": edge.confidence,
-                "evidence": ", ".join(sorted({f"{p.tool_id} {p.field}" for p in edge.provenance})[:3]),
+                "evidence": _evidence(edge),
                 "phrase": edge.phrase,
             }
             for edge in ego.edges
         ],
         "hidden_edges": ego.total_degree - len(ego.edges),
     }
-    if center.tool_id:
-        found["description"] = snapshot.tool(snapshot.tool_number(center.tool_id)).description[:_DESCRIPTION_CHARS]
-    return found
+    return {**row, "description": _description(snapshot, center)} if center.tool_id else row
+
+
+def _forms(snapshot: Snapshot, node: GraphNode) -> SurfaceForms:
+    number = snapshot.find_node(node.key)
+    return snapshot.nodes[number].surface_forms if number is not None else ()
+
+
+def _description(snapshot: Snapshot, node: GraphNode) -> str:
+    """The beginning of a tool's description; empty for another node."""
+    if not node.tool_id:
+        return ""
+    return snapshot.tool(snapshot.tool_number(node.tool_id)).description[:_DESCRIPTION_CHARS]
+
+
+def _evidence(edge: GraphEdge) -> str:
+    return ", ".join(sorted({f"{place.tool_id} {place.field}" for place in edge.provenance})[:_MAX_PLACES])

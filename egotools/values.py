@@ -247,7 +247,7 @@ class GraphNode:
     surface_forms: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Provenance:
     """A place in a document where an edge was found.
 

@@ -1,7 +1,7 @@
 """The types that all folders share: tools, triples, the ontology, canonical names, the error classes.
 
 It also has shared helpers: atomic file writes, digests, progress, redacted addresses, stop words. It imports no other
-folder.
+folder but the values of ``egotools``.
 """
 
 from ontology.digests import code_digest, config_hash

@@ -5,26 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from egotools.values import Provenance
+
 __all__ = ["Provenance", "Triple"]
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Provenance:
-    """The location in a document that a triple comes from.
-
-    :param tool_id: id of the tool that the document describes.
-    :param field: the field of the document: ``name``, ``description``, ``parameters.supplier_id``, ``returns.id``,
-        ``metadata.tags``, ``depends_on``.
-    :param extractor: versioned name of the extractor (``rules.v1``).
-    :param start: first character of the evidence in the text of the field; -1 where the whole field is the evidence.
-    :param end: one past the last character of the evidence, or -1.
-    """
-
-    tool_id: str
-    field: str
-    extractor: str
-    start: int = -1
-    end: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
-from egotools.values import CatalogInfo, EgoGraph, GraphEdge, GraphNode, OntologyInfo, Provenance
+from egotools.values import CatalogInfo, EgoGraph, GraphEdge, GraphNode, OntologyInfo
 from inference import load_encoder
 from inference.encoder import Encoder
 from inference.reranker import Reranker
@@ -154,5 +153,5 @@ class SnapshotEngine:
             tail=snapshot.node_key(snapshot.adjacency.tail(number)),
             confidence=round(float(snapshot.adjacency.confidences[number]), 6),
             phrase="; ".join(edge.phrases),
-            provenance=tuple(Provenance(**asdict(place)) for place in edge.provenance),
+            provenance=edge.provenance,
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from egotools.values import CatalogInfo, EgoGraph, GraphEdge, GraphNode, OntologyInfo
-from inference import load_encoder
+from inference import load_encoder, load_reranker
 from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
@@ -16,7 +16,7 @@ from retrieval.ranking.weights import FUSION
 from retrieval.retriever import Retriever
 from retrieval.snapshot.reader import Snapshot, open_snapshot
 
-__all__ = ["SnapshotEngine", "open_engine"]
+__all__ = ["SnapshotEngine", "open_engine", "open_reranker"]
 
 
 def open_engine(store: Path, *, reranker: Reranker | None = None, encoder: Encoder | None = None) -> SnapshotEngine:
@@ -37,6 +37,11 @@ def open_engine(store: Path, *, reranker: Reranker | None = None, encoder: Encod
             remedy="Build the snapshot again with this encoder",
         )
     return SnapshotEngine(snapshot, encoder, reranker)
+
+
+def open_reranker(name: str) -> Reranker | None:
+    """The reranker with this name; None for the fusion of features, which needs no model."""
+    return None if name == FUSION else load_reranker(name)
 
 
 class SnapshotEngine:

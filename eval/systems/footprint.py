@@ -15,6 +15,8 @@ import sys
 import time
 from pathlib import Path
 
+from retrieval.ranking.weights import FUSION
+
 __all__ = ["measure_footprint"]
 
 _log = logging.getLogger(__name__)
@@ -22,11 +24,11 @@ _STATUS = Path("/proc/self/status")
 _LIMIT_S = 600.0
 
 
-def measure_footprint(store: Path, system: str, query: str, *, reranker: str = "") -> dict[str, float]:
+def measure_footprint(store: Path, system: str, query: str, *, reranker: str = FUSION) -> dict[str, float]:
     """Load a system in a new process and send it one request.
 
     :param store: folder of the published snapshot.
-    :param reranker: name of a reranker to load; empty for the embedded fusion.
+    :param reranker: name of the reranker to load.
     :returns: ``load_s``: seconds from the imported code to the first answer, including the verification of the snapshot,
         the encoder, and every index that is built at first use; ``resident_bytes``: peak growth of the process's resident
         memory in that time, including mapped pages of the snapshot. Empty, with a logged warning, when the measurement
@@ -47,13 +49,12 @@ def measure_footprint(store: Path, system: str, query: str, *, reranker: str = "
 
 def _main(store: str, system: str, reranker: str) -> None:
     from eval.systems import make_systems
-    from inference import load_reranker
-    from retrieval.snapshot_engine import open_engine
+    from retrieval.snapshot_engine import open_engine, open_reranker
 
     query = sys.stdin.read()
     before, started = _resident("VmRSS"), time.perf_counter()
     engine = open_engine(Path(store))
-    loaded = load_reranker(reranker) if reranker else None
+    loaded = open_reranker(reranker)
     (measured_system,) = make_systems([system], engine.snapshot, engine.encoder, reranker=loaded)
     measured_system.ask(query, k=10, timeout_s=_LIMIT_S)
     measured = {"load_s": round(time.perf_counter() - started, 3)}

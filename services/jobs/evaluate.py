@@ -27,11 +27,9 @@ from ontology.files import write_file
 from ontology.progress import Progress
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.query.request import MAX_K
-from retrieval.ranking.weights import FUSION
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot_engine import SnapshotEngine, open_engine
+from retrieval.snapshot_engine import SnapshotEngine, open_engine, open_reranker
 from services.jobs.plans import EvaluationPlan
-from services.rerankers import open_reranker
 
 __all__ = ["Evaluation", "compare_results", "evaluate", "write_comparison"]
 
@@ -135,8 +133,7 @@ def _run(
     measurable = plan.footprint and isinstance(system, LocalSystem)
     if not measurable or "load_s" in run.resources or run.failure:
         return run
-    reranker = "" if plan.reranker == FUSION else plan.reranker
-    cost = measure_footprint(plan.store, system.name, queries.queries[0].text, reranker=reranker)
+    cost = measure_footprint(plan.store, system.name, queries.queries[0].text, reranker=plan.reranker)
     return keep_resources(plan.out, run, cost)
 
 

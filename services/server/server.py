@@ -23,8 +23,7 @@ from ontology.errors import InvalidArgumentError
 from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
 from retrieval.query.request import Request
-from retrieval.snapshot_engine import open_engine
-from services.rerankers import open_reranker
+from retrieval.snapshot_engine import open_engine, open_reranker
 from services.server.health import Health
 from services.server.interceptors import CallInterceptor
 from services.server.limiter import Limiter

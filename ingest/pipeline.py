@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +18,7 @@ from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_edges
 from ontology.ontology import Ontology
-from ontology.progress import Progress, no_progress
+from ontology.progress import Progress, no_progress, timed
 from ontology.tool import Tool
 from ontology.triple import Triple
 
@@ -73,7 +71,7 @@ def build_tool_graph(
     rejected: list[RejectedTriple] = []
     failed: dict[str, str] = {}
     reused = 0
-    with _timed("extract", seconds):
+    with timed(seconds, "extract"):
         extractions = zip(tools, _extractions(tools, extractor, cache), strict=True)
         for number, (tool, (extraction, cached)) in enumerate(extractions, start=1):
             checked = validate(tool, extraction.triples, ontology)
@@ -83,10 +81,10 @@ def build_tool_graph(
             if extraction.error:
                 failed[tool.id] = extraction.error
             progress("extract", number, len(tools))
-    with _timed("canonicalize", seconds):
+    with timed(seconds, "canonicalize"):
         canonical = canonicalize(kept, tools, ontology, encoder=encoder)
         progress("canonicalize", len(canonical.triples), len(kept))
-    with _timed("link", seconds):
+    with timed(seconds, "link"):
         derived = list(derive_edges(tools, ontology))
         graph = build_graph(tools, canonical.triples, ontology, canonical.surface_forms, derived=derived)
         progress("link", len(derived), len(derived))
@@ -99,13 +97,6 @@ def build_tool_graph(
         reused=reused,
         seconds=seconds,
     )
-
-
-@contextlib.contextmanager
-def _timed(stage: str, seconds: dict[str, float]) -> Iterator[None]:
-    started = time.perf_counter()
-    yield
-    seconds[stage] = time.perf_counter() - started
 
 
 class _Extracted(NamedTuple):

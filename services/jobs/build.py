@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from ingest.sources import read_catalog
 from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
-from ontology.progress import Progress, no_progress
+from ontology.progress import Progress, no_progress, timed
 from ontology.tool import Tool
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
@@ -100,7 +99,7 @@ def build_snapshot(
     """
     ontology = ontology or load_ontology()
     seconds: dict[str, float] = {}
-    with _timed(seconds, "read"):
+    with timed(seconds, "read"):
         catalog = read_catalog(addresses, strict=strict, progress=lambda address: progress(f"read {address}", 0, 0))
     # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
     tools = sorted(catalog.tools, key=lambda tool: tool.id)
@@ -113,7 +112,7 @@ def build_snapshot(
             seconds |= graph.seconds
             stored = _write_graph_store(graph_store, graph)
             encoding = cached_encoder.seconds
-            with _timed(seconds, "write"):
+            with timed(seconds, "write"):
                 snapshot_id = write_snapshot(
                     folder,
                     _content(tools, graph, ontology, cached_encoder, extractor),
@@ -121,7 +120,7 @@ def build_snapshot(
                 )
             seconds["write"] -= cached_encoder.seconds - encoding
             seconds["encode"] = cached_encoder.seconds
-        with _timed(seconds, "publish"):
+        with timed(seconds, "publish"):
             published = publish(store, folder, snapshot_id)
     report = make_report(
         snapshot_id=snapshot_id,
@@ -141,13 +140,6 @@ def _rules_extractor(ontology: Ontology, workers: int) -> Extractor:
     from ingest.extract.rules_extractor import RulesExtractor
 
     return RulesExtractor(ontology, workers=workers)
-
-
-@contextlib.contextmanager
-def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
-    started = time.perf_counter()
-    yield
-    seconds[stage] = time.perf_counter() - started
 
 
 def _check_extractions(graph: GraphBuild, *, strict: bool) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from inference.encoder import Encoder
 from ingest.build_report import keep_build_report, keep_report
 from ontology.errors import InvalidArgumentError
 from ontology.files import write_file
-from ontology.progress import Progress
+from ontology.progress import Progress, timed
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import DEFAULT_PRESET
 from retrieval.query.request import MAX_K
@@ -94,13 +93,11 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
     if not plan.allow_missing:
         known = frozenset(map(snapshot.tool_id, range(snapshot.tool_count)))
         require_gold(labels.queries, missing_gold(labels.queries, known))
-    started = time.perf_counter()
-    retriever = GraphRetriever(snapshot, engine.encoder, name=DEFAULT_PRESET)
-    cases = collect(retriever, snapshot, labels.queries.queries, progress)
-    seconds["candidates"] = time.perf_counter() - started
-    started = time.perf_counter()
-    tuning = tune_weights(cases, labels, before=weights_of(snapshot), k=plan.k, seed=plan.seed, progress=progress)
-    seconds["fit"] = time.perf_counter() - started
+    with timed(seconds, "candidates"):
+        retriever = GraphRetriever(snapshot, engine.encoder, name=DEFAULT_PRESET)
+        cases = collect(retriever, snapshot, labels.queries.queries, progress)
+    with timed(seconds, "fit"):
+        tuning = tune_weights(cases, labels, before=weights_of(snapshot), k=plan.k, seed=plan.seed, progress=progress)
     published = ""
     if not tuning.reason:
         progress("publish", 0, 0)

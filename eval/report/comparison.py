@@ -18,7 +18,7 @@ from eval.report.blocks import (
     text_columns,
 )
 from eval.report.markdown import document_to_markdown
-from eval.report.numbers import counted, p_value, percent, points
+from eval.report.numbers import counted, p_value, percent, points, rank_of
 
 __all__ = ["comparison_document", "comparison_to_markdown"]
 
@@ -135,10 +135,10 @@ def _change_table(by_cutoff: Sequence[tuple[int, tuple[ChangedRequest, ...]]]) -
     rows = []
     for query_id, change in sorted(changes.items()):
         ranks = ", ".join(
-            f"{tool} {_rank(before)} → {_rank(after)}"
+            f"{tool} {rank_of(before)} → {rank_of(after)}"
             for tool, before, after in zip(change.query.tools, change.before, change.after, strict=True)
         )
-        depth = f"{_rank(complete_at(change.before))} → {_rank(complete_at(change.after))}"
+        depth = f"{rank_of(complete_at(change.before))} → {rank_of(complete_at(change.after))}"
         described = (query_id, change.query.request_class, _shortened(change.query.text))
         rows.append((*described, " ".join(f"@{k}" for k in at[query_id]), depth, ranks))
     return make_table(text_columns("request", "class", "text", "at", "complete at", "ranks of the gold tools"), rows)
@@ -153,10 +153,6 @@ def _named(what: str, ids: Sequence[str]) -> str:
         return ""
     more = f" and {len(ids) - _NAMED:,} more" if len(ids) > _NAMED else ""
     return f"{what} ({len(ids):,}): {', '.join(ids[:_NAMED])}{more}."
-
-
-def _rank(rank: int | None) -> str:
-    return "–" if rank is None else str(rank)
 
 
 def _shortened(text: str) -> str:

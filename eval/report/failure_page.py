@@ -20,6 +20,7 @@ from eval.report.blocks import (
     number_columns,
     text_columns,
 )
+from eval.report.numbers import rank_of
 
 __all__ = ["causes_table", "failures_document"]
 
@@ -114,7 +115,7 @@ def _missing(failure: Failure) -> Table:
     rows = [
         (
             _named(failure, [tool.tool_id]),
-            _rank(tool.rank),
+            rank_of(tool.rank),
             tool.cause + (f": {tool.near_duplicate}" if tool.near_duplicate else ""),
             _yes_or_no(tool.candidate),
             _yes_or_no(tool.in_ego_graph),
@@ -134,10 +135,6 @@ def _evidence(tool: MissingTool) -> str:
     if tool.shared:
         return f"no edge, but in common: {', '.join(tool.shared)}"
     return "none"
-
-
-def _rank(rank: int | None) -> str:
-    return "–" if rank is None else str(rank)
 
 
 def _entries(entries: Sequence[EntryMatch]) -> str:

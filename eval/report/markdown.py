@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from eval.report.blocks import Block, Cell, Column, Document, Listing, Paragraph, Picture, Quotation, Section, Table
+from ontology.markdown_text import escape_line, escape_markdown
 
-__all__ = ["document_to_markdown", "escape_markdown", "pictures_of", "section_to_markdown", "table_to_markdown"]
+__all__ = ["document_to_markdown", "pictures_of", "section_to_markdown", "table_to_markdown"]
 
-# What opens markup inside a line. A bracket does only where a link can follow it, an underscore not inside a word,
-# an ampersand before an entity, a smaller-than before a tag.
-_MARKUP = re.compile(r"[\\`*|]|~(?=~)|\](?=[(\[:])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
-_LINE_START = re.compile(r"^(?:(?=[#+\-=>])|(\d+)(?=[.)](?:\s|$)))")
 _JOINED = " / "  # between the values of columns with a common heading
 
 
@@ -43,13 +39,8 @@ def table_to_markdown(table: Table) -> str:
         if number in table.averages:
             cells[0] = f"*{cells[0]}*"
         lines.append(_line(cells))
-    caption = f"\n\n{_paragraph(table.caption)}" if table.caption else ""
+    caption = f"\n\n{escape_line(table.caption)}" if table.caption else ""
     return "\n".join(lines) + caption
-
-
-def escape_markdown(text: str) -> str:
-    """Text that is shown unchanged inside a line of Markdown, also in a table; line breaks become spaces."""
-    return _MARKUP.sub(lambda found: "\\" + found.group(0), " ".join(text.split()))
 
 
 def pictures_of(sections: Sequence[Section]) -> Iterator[Picture]:
@@ -57,11 +48,6 @@ def pictures_of(sections: Sequence[Section]) -> Iterator[Picture]:
     for section in sections:
         yield from (block for block in section.blocks if isinstance(block, Picture))
         yield from pictures_of(section.sections)
-
-
-def _paragraph(text: str) -> str:
-    """Text that is shown unchanged on a line of its own: it starts no heading, list or rule."""
-    return _LINE_START.sub(lambda found: f"{found.group(1) or ''}\\", escape_markdown(text))
 
 
 def _section(section: Section, level: int) -> Iterator[str]:
@@ -76,13 +62,13 @@ def _block(block: Block) -> str:
         case Table():
             return table_to_markdown(block)
         case Picture():
-            return f"![{escape_markdown(block.title)}]({block.name})\n\n{_paragraph(block.caption)}"
+            return f"![{escape_markdown(block.title)}]({block.name})\n\n{escape_line(block.caption)}"
         case Listing():
-            return "\n".join(f"- {_paragraph(item)}" for item in block.items)
+            return "\n".join(f"- {escape_line(item)}" for item in block.items)
         case Quotation():
-            return f"> {_paragraph(block.text)}"
+            return f"> {escape_line(block.text)}"
         case Paragraph():
-            return _paragraph(block.text)
+            return escape_line(block.text)
 
 
 def _heading(columns: Sequence[Column]) -> str:

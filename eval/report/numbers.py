@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["bytes_of", "counted", "milliseconds", "p_value", "percent", "points"]
+__all__ = ["bytes_of", "counted", "milliseconds", "p_value", "percent", "points", "rank_of"]
 
 _MIN_P = 0.001
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -40,3 +40,8 @@ def bytes_of(count: float) -> str:
     while count >= 1024 and unit < len(_UNITS) - 1:
         count, unit = count / 1024, unit + 1
     return f"{count:.0f} {_UNITS[unit]}" if unit == 0 else f"{count:.1f} {_UNITS[unit]}"
+
+
+def rank_of(rank: int | None) -> str:
+    """A rank; a dash for none."""
+    return "–" if rank is None else str(rank)

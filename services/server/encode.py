@@ -12,10 +12,10 @@ from egotools.values import CatalogInfo, EgoGraph, RankedTool, Reasons, Response
 from ontology.tool import Tool
 from retrieval.engine import Engine
 from services.schemas.call_schema import tool_schema_json
+from services.schemas.input_schema import MAX_DESCRIPTION, shortened
 
 __all__ = ["catalog_message", "ego_graph_message", "response_message", "tool_message"]
 
-_MAX_DESCRIPTION_CHARS = 8_000
 _NO_REASONS = Reasons()
 
 
@@ -41,16 +41,11 @@ def _with_texts(ranked: RankedTool, tool: Tool, schema_format: str, explain: boo
         ranked,
         name=tool.name,
         title=tool.title,
-        description=truncated(tool.description, _MAX_DESCRIPTION_CHARS),
+        description=shortened(tool.description, MAX_DESCRIPTION),
         namespace=tool.namespace,
         schema_json=tool_schema_json(tool, schema_format),
         reasons=ranked.reasons if explain else _NO_REASONS,
     )
-
-
-def truncated(text: str, max_chars: int) -> str:
-    """Cut a text to ``max_chars`` characters; an ellipsis marks the cut."""
-    return text if len(text) <= max_chars else text[: max_chars - 1] + "…"
 
 
 def tool_message(tool: Tool) -> pb.Tool:

@@ -38,11 +38,11 @@ from eval.report import (
     write_report,
 )
 from eval.report.facts import cost_table, latency_table
-from eval.report.markdown import escape_markdown
 from eval.report.numbers import bytes_of, milliseconds, p_value, percent, points
 from eval.report.plots import averages_figure, by_group_figure
 from eval.summary import Summary, summarise, summary_from_json
 from ontology.errors import StorageError
+from ontology.markdown_text import escape_markdown
 from tests.eval.planted import query_set, run_of
 
 # flat finds everything, late; graph finds what it finds at once, and has no answer to q4.

@@ -176,7 +176,7 @@ def make_report(
         tools=len(catalog.tools),
         renamed=catalog.renamed,
         rejected_tools=RejectedTools(
-            by_reason=_counts(record.reason for record in catalog.rejected),
+            by_reason=catalog.rejected_by_reason(),
             all=tuple((record.subject, record.reason, record.detail) for record in catalog.rejected),
         ),
         triples=_triples(build),

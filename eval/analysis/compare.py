@@ -7,7 +7,7 @@ Only results of both evaluations are paired: a system by its name, a request by 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import compress
 from typing import Annotated, Any
@@ -30,7 +30,6 @@ __all__ = [
     "SetComparison",
     "SystemComparison",
     "compare",
-    "compare_systems",
     "comparison_to_json",
 ]
 
@@ -172,19 +171,6 @@ def compare(
         resamples=resamples,
         seed=seed,
     )
-
-
-def compare_systems(measured: MeasuredSet, first: str, second: str, *, seed: int = 0) -> Comparison:
-    """Compare two systems of one evaluation (win/loss analysis); ``gained`` are the requests that only the second completes.
-
-    :raises InvalidArgumentError: when one of them was not measured.
-    """
-
-    def only(system: str) -> MeasuredSet:
-        runs = (replace(run, system=f"{first} → {second}") for run in measured.runs if run.system == system)
-        return replace(measured, runs=tuple(runs))
-
-    return compare([only(first)], [only(second)], seed=seed)
 
 
 def comparison_to_json(comparison: Comparison) -> dict[str, Any]:

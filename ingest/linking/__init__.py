@@ -7,7 +7,7 @@ words into an identifier), and dependencies on a login or on a state of a device
 
 from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
-from ingest.linking.identifiers import GENERIC_NAMES, Identifier, identifier_of
+from ingest.linking.identifiers import GENERIC_NAMES, Identifier
 from ingest.linking.output_index import OutputIndex
 from ingest.linking.profiles import ToolProfile, profile_tools
 from ingest.linking.rp_edges import LinkLimits, derive_rp_edges
@@ -36,7 +36,6 @@ __all__ = [
     "canonical_names",
     "derive_edges",
     "derive_rp_edges",
-    "identifier_of",
     "local_name",
     "path_steps",
     "profile_tools",

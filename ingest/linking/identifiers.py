@@ -16,7 +16,7 @@ from ontology.names import identified_entity, words
 from ontology.ontology import Ontology
 from ontology.tool import Parameter, Tool
 
-__all__ = ["CONTAINER_NAMES", "GENERIC_NAMES", "Identifier", "IdentifierReader", "identifier_of", "split_identifier"]
+__all__ = ["CONTAINER_NAMES", "GENERIC_NAMES", "Identifier", "IdentifierReader", "split_identifier"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,6 @@ _DESCRIBED = re.compile(
 )
 _IS_ID = re.compile(r"^\s*(?:[\w-]+\s+){0,4}(?:id|ids|identifier|identifiers|uuid|guid)\b")
 _LINKS = re.compile(r"\]\([^)]*\)|[\[\]`*_<>\"']")
-
-
-def identifier_of(tool: Tool, parameter: Parameter, ontology: Ontology) -> Identifier | None:
-    """Return the entity that an input or output of a tool identifies, or None."""
-    return IdentifierReader(tool, ontology).identifier(parameter)
 
 
 class IdentifierReader:

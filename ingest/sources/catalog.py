@@ -49,9 +49,8 @@ class Catalog:
     renamed: tuple[tuple[str, str], ...] = ()
 
     def rejected_by_reason(self) -> dict[str, int]:
-        """Return a map from reason to the number of rejected records, the most frequent first."""
-        counts = Counter(record.reason for record in self.rejected)
-        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+        """Return the number of rejected records of each reason, by reason."""
+        return dict(sorted(Counter(record.reason for record in self.rejected).items()))
 
 
 def read_catalog(

@@ -94,11 +94,6 @@ class Adjacency:
         )
 
     @property
-    def edge_count(self) -> int:
-        """Number of edges."""
-        return len(self._arrays.heads)
-
-    @property
     def heads(self) -> NDArray[np.int32]:
         """The head node of each edge, int32 [edges]."""
         return self._arrays.heads

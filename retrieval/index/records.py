@@ -20,21 +20,21 @@ __all__ = ["Records", "Texts", "write_records", "write_texts"]
 _T = TypeVar("_T")
 
 
-def write_records(path: Path, rows: Iterable[Any]) -> int:
-    """Write ``path.jsonl`` and its offsets ``path.offsets.npy``; return the number of rows.
+def write_records(path: Path, rows: Iterable[Any]) -> None:
+    """Write ``path.jsonl`` and its offsets ``path.offsets.npy``.
 
     Rows are written with sorted keys, so equal rows give equal bytes.
     """
     texts = (json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":")) for row in rows)
-    return _write_lines(path.with_suffix(".jsonl"), path, texts)
+    _write_lines(path.with_suffix(".jsonl"), path, texts)
 
 
-def write_texts(path: Path, texts: Iterable[str]) -> int:
-    """Write ``path.txt`` and its offsets; return the number of texts."""
-    return _write_lines(path.with_suffix(".txt"), path, texts)
+def write_texts(path: Path, texts: Iterable[str]) -> None:
+    """Write ``path.txt`` and its offsets."""
+    _write_lines(path.with_suffix(".txt"), path, texts)
 
 
-def _write_lines(file_path: Path, path: Path, texts: Iterable[str]) -> int:
+def _write_lines(file_path: Path, path: Path, texts: Iterable[str]) -> None:
     offsets = [0]
     with open(file_path, "wb") as file:
         for text in texts:
@@ -42,7 +42,6 @@ def _write_lines(file_path: Path, path: Path, texts: Iterable[str]) -> int:
             file.write(line)
             offsets.append(offsets[-1] + len(line))
     np.save(path.with_suffix(".offsets.npy"), np.asarray(offsets, dtype=np.int64))
-    return len(offsets) - 1
 
 
 class Texts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -85,8 +84,7 @@ def _check_documents(addresses: Sequence[str]) -> _CheckedDocuments:
     from ingest.sources import read_catalog
 
     catalog = read_catalog(addresses)
-    reasons: Counter[str] = Counter(record.reason for record in catalog.rejected)
-    summary = {"tools": len(catalog.tools), "rejected": len(catalog.rejected), **dict(sorted(reasons.items()))}
+    summary = {"tools": len(catalog.tools), "rejected": len(catalog.rejected), **catalog.rejected_by_reason()}
     rejected = [_Finding(record.subject, f"{record.reason}: {record.detail}") for record in catalog.rejected]
     return _CheckedDocuments(summary, rejected)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eval.analysis.compare import Comparison, Point, compare, compare_systems, comparison_to_json
+from eval.analysis.compare import Comparison, Point, compare, comparison_to_json
 from eval.answers import Answer
 from eval.measured_set import MeasuredSet
 from eval.queries import LabelledQuery
@@ -171,16 +171,6 @@ def test_what_has_nothing_in_common_is_refused() -> None:
         compare([before], [replace(before, runs=(replace(before.runs[0], system="paper"),))])
     with pytest.raises(InvalidArgumentError, match="no cutoff in common"):
         compare([before], [measured(AFTER, k=2)])
-
-
-def test_wins_and_losses_of_two_systems_of_one_evaluation() -> None:
-    one = measured(BEFORE)
-    both = replace(one, runs=(*one.runs, run_of(one.queries, AFTER, "paper")))
-    comparison = compare_systems(both, "default", "paper")
-    assert ids(points_of(comparison)[3]) == (["q2", "q4"], ["q3"])
-    assert "| default → paper | 3 | 50.0 | 75.0 |" in comparison_to_markdown(comparison)
-    with pytest.raises(InvalidArgumentError, match="no system in common"):
-        compare_systems(both, "default", "unknown")
 
 
 def test_the_json_form() -> None:

@@ -8,12 +8,16 @@ import pytest
 
 from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
-from ingest.linking.identifiers import identifier_of
+from ingest.linking.identifiers import Identifier, IdentifierReader
 from ingest.linking.resolver_edges import MAX_RESOLVERS
 from ontology import Parameter, Tool, load_ontology
 from tests.ingest.linking.test_rp_edges import links, tool
 
 ONTOLOGY = load_ontology()
+
+
+def _identifier(owner: Tool, parameter: Parameter) -> Identifier | None:
+    return IdentifierReader(owner, ONTOLOGY).identifier(parameter)
 
 
 def resolvers(tools: list[Tool], of: str) -> list[DerivedEdge]:
@@ -115,7 +119,7 @@ def in_path(name: str, path: str) -> tuple[Tool, Parameter]:
     ],
 )
 def test_identifiers_by_path(case: tuple[Tool, Parameter], entity: str, field: str) -> None:
-    found = identifier_of(*case, ONTOLOGY)
+    found = _identifier(*case)
     assert found is not None
     assert (found.entity, found.field) == (entity, field)
     assert "path" in found.evidence
@@ -140,7 +144,7 @@ def test_identifiers_by_path(case: tuple[Tool, Parameter], entity: str, field: s
     ],
 )
 def test_identifiers_by_name_format_and_description(parameter: Parameter, entity: str, evidence: str) -> None:
-    found = identifier_of(Tool(id="t", name="t", parameters=(parameter,)), parameter, ONTOLOGY)
+    found = _identifier(Tool(id="t", name="t", parameters=(parameter,)), parameter)
     assert found is not None
     assert found.entity == entity
     assert evidence in found.evidence
@@ -163,14 +167,14 @@ def test_identifiers_by_name_format_and_description(parameter: Parameter, entity
     ],
 )
 def test_what_identifies_nothing(parameter: Parameter) -> None:
-    assert identifier_of(Tool(id="t", name="t", parameters=(parameter,)), parameter, ONTOLOGY) is None
+    assert _identifier(Tool(id="t", name="t", parameters=(parameter,)), parameter) is None
 
 
 def test_evidence_that_agrees_is_worth_more() -> None:
     plain = Parameter(name="order_id")
     said = Parameter(name="order_id", description="The ID of the order")
     owner = Tool(id="t", name="t")
-    one, two = identifier_of(owner, plain, ONTOLOGY), identifier_of(owner, said, ONTOLOGY)
+    one, two = _identifier(owner, plain), _identifier(owner, said)
     assert one is not None and two is not None
     assert two.confidence > one.confidence
 

@@ -103,7 +103,7 @@ def test_adjacency_agrees_with_networkx(tmp_path: Path, edges: list[tuple[int, i
     graph: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     graph.add_nodes_from(range(10))
     graph.add_edges_from((head, tail) for head, tail, *_ in rows)
-    assert adjacency.edge_count == graph.number_of_edges()
+    assert len(adjacency.heads) == graph.number_of_edges()
     degrees = adjacency.tool_degrees(4, 10)
     mask = np.arange(10) % 3 == 0
     around = {other for node in range(0, 10, 3) for other in (node, *nx.all_neighbors(graph, node))}
@@ -126,7 +126,7 @@ def test_adjacency_agrees_with_networkx(tmp_path: Path, edges: list[tuple[int, i
 @relaxed
 @given(rows=st.lists(st.dictionaries(st.text(max_size=4), st.text(max_size=8), max_size=3), max_size=20))
 def test_records_give_back_what_was_written(tmp_path: Path, rows: list[dict[str, str]]) -> None:
-    assert write_records(tmp_path / "rows", rows) == len(rows)
+    write_records(tmp_path / "rows", rows)
     records = Records(tmp_path / "rows", dict)
     assert list(records) == rows
     assert [records[place] for place in reversed(range(len(rows)))] == rows[::-1]

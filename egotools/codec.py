@@ -14,7 +14,7 @@ from egotools.client_errors import ClientError, client_error_of
 from egotools.v1 import egotools_pb2 as pb
 from egotools.values import Response
 
-__all__ = ["batch_results", "client_error", "error_from_rpc", "message_fields", "read_value", "valid_text"]
+__all__ = ["batch_results", "error_from_rpc", "message_fields", "read_value", "valid_text"]
 
 _T = TypeVar("_T")
 _Reader = Callable[[Any], Any]
@@ -88,12 +88,12 @@ def _reader(name: str, hint: Any) -> _Reader:
 def batch_results(message: pb.RetrieveBatchResponse) -> tuple[Response | ClientError, ...]:
     """Return a response or an error for each request, in their order."""
     return tuple(
-        read_value(Response, result.response) if result.HasField("response") else client_error(result.error)
+        read_value(Response, result.response) if result.HasField("response") else _client_error(result.error)
         for result in message.results
     )
 
 
-def client_error(error: pb.Error) -> ClientError:
+def _client_error(error: pb.Error) -> ClientError:
     """Return the exception for an ``Error`` message. The caller raises it, or stores it as one result of a batch."""
     return client_error_of(
         _CODE_NAMES.get(error.code, "UNKNOWN"),
@@ -110,7 +110,7 @@ def error_from_rpc(failure: Any) -> ClientError:
     code: grpc.StatusCode = failure.code()
     sent = _sent_error(failure.trailing_metadata())
     if sent is not None and _CODE_NAMES.get(sent.code) == code.name:
-        return client_error(sent)
+        return _client_error(sent)
     return client_error_of(code.name, str(failure.details() or "") or "the call failed")
 
 

@@ -11,7 +11,7 @@ from egotools.values import EntryMatch, ParameterBinding, Reasons, TraversedEdge
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["entry_match", "explain", "parameter_bindings"]
+__all__ = ["entry_match", "explain"]
 
 _MAX_ENTRIES = 8
 _MAX_EDGES = 12
@@ -39,7 +39,7 @@ def explain(context: QueryContext, tool: int, *, returned: Sequence[int], featur
         entries=tuple(entry_match(snapshot, entry) for entry in matches[:_MAX_ENTRIES]),
         edges=tuple(_traversed(snapshot, int(edge)) for edge in edges[most_specific]),
         features=features,
-        bindings=parameter_bindings(snapshot, tool, returned),
+        bindings=_parameter_bindings(snapshot, tool, returned),
     )
 
 
@@ -53,7 +53,7 @@ def entry_match(snapshot: Snapshot, entry: EntryNode) -> EntryMatch:
     )
 
 
-def parameter_bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> tuple[ParameterBinding, ...]:
+def _parameter_bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> tuple[ParameterBinding, ...]:
     """For each required input of a tool, the best returned tool that can supply it; inputs without supplier are listed too.
 
     Optional inputs are listed where an edge names them.

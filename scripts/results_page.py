@@ -48,7 +48,7 @@ from scripts.published_results import (
 )
 from scripts.result_blocks import graph_blocks, most_requests, readme_block
 
-__all__ = ["renew_documents", "results_document"]
+__all__ = ["renew_documents"]
 
 _CUTOFFS = (3, 5, 10)
 _MEASURES = tuple(f"{COMPLETE}@{cutoff}" for cutoff in _CUTOFFS)
@@ -60,7 +60,7 @@ Block = Table | Picture | Paragraph
 def renew_documents(results: Results, *, root: Path = ROOT) -> None:
     """Write every document that shows the results."""
     docs = root / "docs"
-    document = results_document(results)
+    document = _results_document(results)
     write_file(docs / "results.md", document_to_markdown(document))
     for picture in pictures_of(document.sections):
         write_file(docs / picture.name, picture.png)
@@ -69,7 +69,7 @@ def renew_documents(results: Results, *, root: Path = ROOT) -> None:
         replace_block(docs / "does-the-graph-help.md", name, text)
 
 
-def results_document(results: Results) -> Document:
+def _results_document(results: Results) -> Document:
     """The page of all results."""
     sections: dict[str, Iterator[Block]] = {
         "What was measured": _measured(results.everything),

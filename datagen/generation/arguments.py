@@ -13,7 +13,7 @@ from ingest.linking import CanonicalNames, ToolProfile, type_family
 from ontology.names import noun_lemma, words
 from ontology.tool import Parameter, Tool
 
-__all__ = ["Argument", "arguments_of", "canonical", "in_words", "number_pattern"]
+__all__ = ["Argument", "arguments_of", "canonical", "in_words"]
 
 _WORDS = word_classes("arguments")
 _QUOTED_VALUE = re.compile(r"`([a-z][a-z_ -]{1,20})`")
@@ -99,7 +99,7 @@ def in_words(value: str) -> str:
     return value if value.isupper() and len(value) <= 4 else " ".join(words(value))
 
 
-def number_pattern(noun: Noun | None, key: str) -> str:
+def _number_pattern(noun: Noun | None, key: str) -> str:
     """The pattern of this thing's numbers: the lexicon's, else one that depends on the key alone."""
     if noun is not None and noun.number:
         return noun.number
@@ -133,7 +133,7 @@ def _argument(parameter: Parameter, entity: str, lexicon: Lexicon, *, required: 
     )
     noun = lexicon.noun(entity) if entity else None
     if noun is not None:
-        return replace(argument, noun=noun, pattern=number_pattern(noun, entity))
+        return replace(argument, noun=noun, pattern=_number_pattern(noun, entity))
     field = _place_field(parameter, name) or lexicon.field(name)
     return _plain(replace(argument, field=field, choices=_choices(parameter)), parameter, name)
 

@@ -9,7 +9,7 @@ from datagen.generation.grammar import capital, gerund, lowered, sentence_end, t
 from datagen.generation.realisation import Realisation
 from datagen.generation.sampler import Sampler
 
-__all__ = ["SPEAKER", "finish", "order_in", "sentence_of", "with_names"]
+__all__ = ["SPEAKER", "finish", "sentence_of", "with_names"]
 
 _TEMPLATES = templates("style")
 _WORDS = word_classes("style")
@@ -26,7 +26,7 @@ _FULL_SENTENCE = re.compile(rf"[?:]|[.!] |\b(?:{'|'.join(sorted(_WORDS['sentence
 """What a text without articles cannot contain."""
 
 
-def order_in(realisation: Realisation, sampler: Sampler, *, plain: bool = False) -> str:
+def _order_in(realisation: Realisation, sampler: Sampler, *, plain: bool = False) -> str:
     """A request as an order, without a final full stop.
 
     :param plain: without ``and`` in the words of politeness.
@@ -47,7 +47,7 @@ def sentence_of(realisation: Realisation, sampler: Sampler, *, plain: bool = Fal
         return sampler.pick(realisation.statements)
     if realisation.noun_phrase and roll < 0.62:
         return fill(with_names(sampler.pick(_TEMPLATES["needs"]), sampler), need=realisation.noun_phrase)
-    return order_in(realisation, sampler, plain=plain)
+    return _order_in(realisation, sampler, plain=plain)
 
 
 def finish(text: str, sampler: Sampler, *, plain: bool = False) -> str:

@@ -33,7 +33,7 @@ from retrieval.ranking.features import TEXT_FEATURES, compute_features
 from retrieval.retriever import Retriever
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["CAUSES", "Failure", "MissingTool", "analyse_failures", "failed_requests", "retriever_named"]
+__all__ = ["CAUSES", "Failure", "MissingTool", "analyse_failures", "failed_requests"]
 
 _NO_ANSWER = "no answer"
 _ABSENT = "gold missing from the catalogue"
@@ -140,7 +140,7 @@ def analyse_failures(
     if run is None:
         known = ", ".join(run.system for run in measured.runs) or "none"
         raise NotFoundError("there is no run of this system", subject=system, remedy=f"There are: {known}")
-    analysis = _Analysis(snapshot, encoder, measured, run, k, retriever_named(snapshot, encoder, system, reranker))
+    analysis = _Analysis(snapshot, encoder, measured, run, k, _retriever_named(snapshot, encoder, system, reranker))
     return [analysis.failure(query) for query in _balanced(failed_requests(run, measured.queries, k), limit)]
 
 
@@ -294,7 +294,7 @@ class _Analysis:
         return {name: round(float(values[0]), 6) for name, values in features.items()}
 
 
-def retriever_named(
+def _retriever_named(
     snapshot: Snapshot, encoder: Encoder, system: str, reranker: Reranker | None = None
 ) -> Retriever | None:
     """Return the preset or ablation with this name; None for another system."""

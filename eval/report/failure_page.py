@@ -22,7 +22,7 @@ from eval.report.blocks import (
 )
 from eval.report.numbers import rank_of
 
-__all__ = ["causes_table", "failures_document"]
+__all__ = ["failures_document"]
 
 _TEXT_CHARS = 2_000  # of a request
 _ENTRIES = 20  # entry nodes that are named
@@ -39,13 +39,13 @@ def failures_document(failures: Sequence[Failure], sets: Sequence[MeasuredSet], 
     groups: dict[tuple[str, str], list[Failure]] = {}
     for failure in failures:
         groups.setdefault(_key(failure), []).append(failure)
-    sections = [Section(title="Causes", blocks=(causes_table(failures, sets),))]
+    sections = [Section(title="Causes", blocks=(_causes_table(failures, sets),))]
     for (set_name, system), members in groups.items():
         sections.append(Section(title=f"{system} on {set_name}", sections=tuple(map(_failure, members))))
     return Document(title=title or "Failures", sections=tuple(sections))
 
 
-def causes_table(failures: Sequence[Failure], sets: Sequence[MeasuredSet]) -> Table:
+def _causes_table(failures: Sequence[Failure], sets: Sequence[MeasuredSet]) -> Table:
     """How many failures of each system have which cause, and how many there are in all."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for failure in failures:

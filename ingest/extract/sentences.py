@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ingest.extract.vocabulary import ALSO_NOUNS, LINKING_VERBS, MOSTLY_NOUNS, action
 from ontology.names import is_noun, noun_lemma, verb_lemma
 
-__all__ = ["MAX_DESCRIPTION_CHARS", "MAX_PARAMETER_CHARS", "Sentence", "is_english", "sentences"]
+__all__ = ["MAX_DESCRIPTION_CHARS", "MAX_PARAMETER_CHARS", "Sentence", "sentences"]
 
 MAX_DESCRIPTION_CHARS = 600
 MAX_PARAMETER_CHARS = 200
@@ -77,7 +77,7 @@ def sentences(text: str, limit: int, *, operation: bool = True) -> Iterator[Sent
         start = following
 
 
-def is_english(text: str) -> bool:
+def _is_english(text: str) -> bool:
     """Whether most letters are Latin; the parser knows no other script."""
     letters = [character for character in text if character.isalpha()]
     return bool(letters) and sum(character < "ɐ" for character in letters) * 2 > len(letters)
@@ -93,7 +93,7 @@ def _prepare(raw: str, offset: int, operation: bool) -> Sentence | None:
     body = stripped.rstrip()
     if len(body) > _MAX_SENTENCE_CHARS:
         body = body[:_MAX_SENTENCE_CHARS].rpartition(" ")[0] or body[:_MAX_SENTENCE_CHARS]
-    if sum(map(str.isalpha, body)) < _MIN_LETTERS or not is_english(body):
+    if sum(map(str.isalpha, body)) < _MIN_LETTERS or not _is_english(body):
         return None
     prefix_chars, body = _add_subject(_lower_title_case(body), MOSTLY_NOUNS if operation else ALSO_NOUNS)
     return Sentence(text=prefix_chars + body, start=start, prefix_chars=len(prefix_chars))

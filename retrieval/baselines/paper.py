@@ -23,7 +23,7 @@ from retrieval.ranking.ranking import Ranker, Ranking
 from retrieval.response import respond
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["TOKENISERS", "HybridRetriever", "LexicalRetriever", "SemanticRetriever", "spacy_tokens"]
+__all__ = ["TOKENISERS", "HybridRetriever", "LexicalRetriever", "SemanticRetriever"]
 
 _TOP = 10  # the paper joins the top-10 of both
 _WORD = re.compile(r"\b\w+\b")
@@ -37,7 +37,7 @@ def _regex_tokens(texts: Sequence[str]) -> list[list[str]]:
     return [_WORD.findall(text.lower()) for text in texts]
 
 
-def spacy_tokens(texts: Sequence[str]) -> list[list[str]]:
+def _spacy_tokens(texts: Sequence[str]) -> list[list[str]]:
     """Lemmas of each text by spaCy's tagger and lemmatizer, punctuation and spaces left out."""
     pipeline = _spacy_pipeline()
     return [
@@ -67,7 +67,7 @@ def _spacy_pipeline() -> Any:
 TOKENISERS: dict[str, Callable[[Sequence[str]], list[list[str]]]] = {
     "whitespace": _whitespace_tokens,
     "regex": _regex_tokens,
-    "spacy": spacy_tokens,
+    "spacy": _spacy_tokens,
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ontology.tool import Tool
 from ontology.tool_text import tool_text
 
-__all__ = ["FIELDS", "NAMES", "filter_terms", "params_text", "returns_text", "values_text", "whole_text"]
+__all__ = ["FIELDS", "NAMES", "filter_terms", "params_text", "whole_text"]
 
 _FILTER_CHARS = 200
 
@@ -19,12 +19,12 @@ def params_text(tool: Tool) -> str:
     return f"{inputs} {' '.join(output.name for output in tool.returns)}"
 
 
-def returns_text(tool: Tool) -> str:
+def _returns_text(tool: Tool) -> str:
     """Return the text of the outputs: their names and descriptions (200 characters each)."""
     return " ".join(f"{output.name} {output.description[:_FILTER_CHARS]}" for output in tool.returns)
 
 
-def values_text(tool: Tool) -> str:
+def _values_text(tool: Tool) -> str:
     """Return the enumerated values of the inputs."""
     return " ".join(str(value) for parameter in tool.parameters for value in parameter.enum)
 
@@ -37,8 +37,8 @@ def whole_text(tool: Tool) -> str:
 FIELDS: Mapping[str, Callable[[Tool], str]] = {
     "text": tool_text,
     "params": params_text,
-    "returns": returns_text,
-    "values": values_text,
+    "returns": _returns_text,
+    "values": _values_text,
     "whole": whole_text,
 }
 """Map from each field with a BM25 index to the function that returns its text."""

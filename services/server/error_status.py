@@ -13,7 +13,6 @@ from ontology.errors import EgotoolsError
 __all__ = [
     "ERROR_METADATA_KEY",
     "MAX_DETAILS_BYTES",
-    "code_of",
     "cut",
     "error_message",
     "internal_error",
@@ -30,7 +29,7 @@ _MAX_REMEDY_BYTES = 700
 _CAMEL_CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-def code_of(error: EgotoolsError) -> grpc.StatusCode:
+def _code_of(error: EgotoolsError) -> grpc.StatusCode:
     """Return the gRPC status code of an error."""
     return grpc.StatusCode[error.grpc_code]
 
@@ -48,7 +47,7 @@ def reason_of(error: EgotoolsError) -> str:
 def error_message(error: EgotoolsError) -> pb.Error:
     """Return the protobuf message of an error. Long texts are cut, because metadata is limited in size."""
     return pb.Error(
-        code=code_of(error).value[0],
+        code=_code_of(error).value[0],
         reason=reason_of(error),
         message=_sentence(error.problem, _MAX_MESSAGE_BYTES),
         subject=cut(error.subject, _MAX_SUBJECT_BYTES),

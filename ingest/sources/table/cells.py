@@ -9,7 +9,7 @@ from typing import Any
 
 from ontology.tool import Parameter
 
-__all__ = ["enum_of_type", "parameter_rows", "split_outside"]
+__all__ = ["enum_of_type", "parameter_rows"]
 
 _ENUM = re.compile(
     r"^(?P<type>.*?)\s*\benum\w*\s*[:=]?\s*[\[({](?P<values>[^\])}]*)[\])}]\s*$", re.IGNORECASE | re.DOTALL
@@ -23,7 +23,7 @@ def enum_of_type(parameter: Parameter) -> Parameter:
     match = _ENUM.match(parameter.type) or _LITERAL.match(parameter.type)
     if match is None:
         return parameter
-    values = tuple(value for part in split_outside(match["values"], ",|") if (value := part.strip(" \t\n\"'")))
+    values = tuple(value for part in _split_outside(match["values"], ",|") if (value := part.strip(" \t\n\"'")))
     if not values:
         return parameter
     type_ = (match.groupdict().get("type") or "").strip(" ,:") or "string"
@@ -33,10 +33,10 @@ def enum_of_type(parameter: Parameter) -> Parameter:
 def parameter_rows(cell: str) -> list[dict[str, Any]]:
     """Parse parameters ``name:type:description; …``; type and description are optional; ``*`` after the name means required."""
     rows: list[dict[str, Any]] = []
-    for part in split_outside(cell, ";\n"):
+    for part in _split_outside(cell, ";\n"):
         if not part.strip():
             continue
-        name, type_, description = (*split_outside(part, ":", limit=2), "", "")[:3]
+        name, type_, description = (*_split_outside(part, ":", limit=2), "", "")[:3]
         rows.append(
             {
                 "name": name.strip().rstrip("*").strip(),
@@ -48,7 +48,7 @@ def parameter_rows(cell: str) -> list[dict[str, Any]]:
     return rows
 
 
-def split_outside(text: str, separators: str, *, limit: int = -1) -> Iterator[str]:
+def _split_outside(text: str, separators: str, *, limit: int = -1) -> Iterator[str]:
     """Split at the separators that are outside brackets, at most ``limit`` times; -1 for no limit."""
     depth = start = 0
     for index, char in enumerate(text):

@@ -7,33 +7,38 @@ it.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from inference.arrays import Floats1d, Floats2d
-from inference.budget import Budget, Reservation, Spend
-from inference.cached_encoder import CachedEncoder
 from inference.chat import ChatModel, Completion, Message
 from inference.concurrent_map import concurrent_map
-from inference.cross_encoder import CrossEncoderReranker
 from inference.encoder import Encoder
-from inference.hashing import HashingEncoder
-from inference.http_reranker import HttpReranker
-from inference.minilm import MiniLmEncoder
-from inference.minilm_reranker import MiniLmReranker
-from inference.openai_chat import OpenAIChat
-from inference.openai_embeddings import OpenAIEncoder
 from inference.registry import DEFAULT_ENCODER, ENCODER_NAMES, RERANKER_NAMES, load_encoder, load_reranker
 from inference.reranker import Reranker
-from inference.result_cache import ResultCache
-from inference.retry import RetryPolicy
-from inference.scripted import ScriptedChat
-from inference.sentence_transformers import SentenceTransformersEncoder
-from inference.structured_chat import (
-    FailureBudget,
-    SchemaParser,
-    StructuredAnswer,
-    StructuredChat,
-    StructuredRequest,
-    UnusableAnswerError,
-)
+
+if TYPE_CHECKING:
+    from inference.budget import Budget, Reservation, Spend
+    from inference.cached_encoder import CachedEncoder
+    from inference.cross_encoder import CrossEncoderReranker
+    from inference.hashing import HashingEncoder
+    from inference.http_reranker import HttpReranker
+    from inference.minilm import MiniLmEncoder
+    from inference.minilm_reranker import MiniLmReranker
+    from inference.openai_chat import OpenAIChat
+    from inference.openai_embeddings import OpenAIEncoder
+    from inference.result_cache import ResultCache
+    from inference.retry import RetryPolicy
+    from inference.scripted import ScriptedChat
+    from inference.sentence_transformers import SentenceTransformersEncoder
+    from inference.structured_chat import (
+        FailureBudget,
+        SchemaParser,
+        StructuredAnswer,
+        StructuredChat,
+        StructuredRequest,
+        UnusableAnswerError,
+    )
 
 __all__ = [
     "DEFAULT_ENCODER",
@@ -71,3 +76,34 @@ __all__ = [
     "load_encoder",
     "load_reranker",
 ]
+
+_LAZY = {
+    "Budget": "budget",
+    "CachedEncoder": "cached_encoder",
+    "CrossEncoderReranker": "cross_encoder",
+    "FailureBudget": "structured_chat",
+    "HashingEncoder": "hashing",
+    "HttpReranker": "http_reranker",
+    "MiniLmEncoder": "minilm",
+    "MiniLmReranker": "minilm_reranker",
+    "OpenAIChat": "openai_chat",
+    "OpenAIEncoder": "openai_embeddings",
+    "Reservation": "budget",
+    "ResultCache": "result_cache",
+    "RetryPolicy": "retry",
+    "SchemaParser": "structured_chat",
+    "ScriptedChat": "scripted",
+    "SentenceTransformersEncoder": "sentence_transformers",
+    "Spend": "budget",
+    "StructuredAnswer": "structured_chat",
+    "StructuredChat": "structured_chat",
+    "StructuredRequest": "structured_chat",
+    "UnusableAnswerError": "structured_chat",
+}
+
+
+def __getattr__(name: str) -> object:
+    """The implementations, each imported when it is first used: a server needs few of them."""
+    if name in _LAZY:
+        return getattr(import_module(f"inference.{_LAZY[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,1 +1,1 @@
-"""Programs for developers: benchmarks, exports, stubs, locks."""
+"""Programs for developers: benchmarks, the pages of results, stubs, locks."""

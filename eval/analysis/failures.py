@@ -23,7 +23,7 @@ from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
 from retrieval.ablations import make_ablations
-from retrieval.candidates.ego_graphs import ensemble_tools
+from retrieval.candidates.candidate_generation import ensemble_tools
 from retrieval.candidates.entry_nodes import ngram_entries, semantic_entries
 from retrieval.explain import entry_match
 from retrieval.presets import make_presets

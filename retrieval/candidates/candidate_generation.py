@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.candidates.ego_graphs import ensemble_tools
 from retrieval.candidates.entry_nodes import ngram_entries, semantic_entries
 from retrieval.config import RetrievalConfig
-from retrieval.query.context import QueryContext
+from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.query import Clause
+from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["CLAUSE_POOL", "POOL", "generate_candidates"]
+__all__ = ["CLAUSE_POOL", "POOL", "ensemble_tools", "generate_candidates"]
 
 POOL = 100
 """How many of the best tools of each text search become candidates."""
@@ -35,6 +35,16 @@ def generate_candidates(context: QueryContext, config: RetrievalConfig) -> None:
     with context.stage("ego"):
         pools = list(_pools(context, config))
         context.candidates = np.unique(np.concatenate((np.empty(0, dtype=np.int64), *pools)))
+
+
+def ensemble_tools(
+    snapshot: Snapshot, entries: Sequence[EntryNode], allowed: NDArray[np.bool_] | None = None
+) -> _Tools:
+    """Return the allowed tools of the ensemble (the paper's algorithm 2, lines 6-10), ascending and distinct."""
+    if not entries:
+        return np.empty(0, dtype=np.int64)
+    nodes = sorted({entry.node for entry in entries})
+    return np.unique(np.concatenate([snapshot.ego_tools(node, allowed) for node in nodes]))
 
 
 def _pools(context: QueryContext, config: RetrievalConfig) -> Iterator[_Tools]:

@@ -82,7 +82,7 @@ ROOMS = {
 BESIDE_ROOMS = {
     # modules that every room may import
     "retrieval": {"config"},
-    "services": {"threads", "rerankers"},
+    "services": {"threads"},
 }
 
 

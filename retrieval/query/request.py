@@ -33,7 +33,7 @@ class Request(Query):
 
     def __post_init__(self) -> None:
         if not 1 <= self.k <= MAX_K:
-            raise InvalidArgumentError(f"k must be from 1 to {MAX_K}, not {self.k}", subject="k")
+            raise InvalidArgumentError(f"it must be from 1 to {MAX_K}, not {self.k}", subject="k")
         if len(self.query) > MAX_QUERY_CHARS:
             raise InvalidArgumentError(
                 f"the query has {len(self.query)} characters; at most {MAX_QUERY_CHARS} are allowed",

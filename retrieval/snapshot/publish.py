@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,8 +41,10 @@ def staging_folder(store: Path) -> Iterator[Path]:
     with disk_errors(store, remedy=_REMEDY):
         store.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(store)
-        folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=store))
+        # The name is chosen before the folder is made, so that an interruption in between leaves nothing behind.
+        folder = store / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
         try:
+            folder.mkdir(mode=0o700)
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from ontology.errors import InvalidArgumentError
 from services.cli.build import build
 from services.cli.console import print_json, stderr, stdout
 from services.cli.datagen import datagen
@@ -102,8 +103,15 @@ def graph_export(
     from retrieval.snapshot.to_networkx import snapshot_graph
 
     endings = {".graphml": "graphml", ".json": "json", ".cypher": "cypher", ".cql": "cypher", ".ttl": "turtle"}
+    form = form or endings.get(out.suffix.lower(), "")
+    if not form:
+        raise InvalidArgumentError(
+            f"the ending {out.suffix!r} names no format",
+            subject=str(out),
+            remedy=f"Use one of {', '.join(endings)}, or --format",
+        )
     graph = snapshot_graph(open_snapshot(store))
-    export_graph(graph, out, form or endings.get(out.suffix.lower(), ""))
+    export_graph(graph, out, form)
     written = {"file": str(out), "nodes": graph.number_of_nodes(), "edges": graph.number_of_edges()}
     if as_json:
         print_json(written)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["show"]
 
 _DESCRIPTION_CHARS = 300
+_MAX_ALTERNATIVES = 3
 _MAX_PLACES = 3  # maximum number of places shown as evidence of an edge
 
 
@@ -39,7 +41,7 @@ def show(
     keys = _keys(snapshot, entity)
     if not keys:
         raise NotFoundError(
-            "the graph has no such node", subject=entity, remedy="Try `egotools search` with the same words"
+            "the graph has no node with this name", subject=entity, remedy=_alternatives(snapshot, entity)
         )
     engine = SnapshotEngine(snapshot, HashingEncoder())  # nothing is encoded here, so no model is loaded
     egos = [engine.neighbors(key, limit=limit) for key in keys]
@@ -59,6 +61,15 @@ def _keys(snapshot: Snapshot, entity: str) -> list[str]:
     keyed = [f"{kind}:{name}" for kind in snapshot.manifest.counts.nodes if kind != "tool"]
     found = [key for key in keyed if snapshot.find_node(key) is not None]
     return found or [snapshot.node_key(int(number)) for number in snapshot.ngrams[name]]
+
+
+def _alternatives(snapshot: Snapshot, entity: str) -> str:
+    """The remedy for a name that no node has: names that differ by a few letters."""
+    names = (
+        snapshot.node_key(number).partition(":")[2] for number in range(sum(snapshot.manifest.counts.nodes.values()))
+    )
+    near = get_close_matches(canonical_name(entity, snapshot.abbreviations), sorted(set(names)), n=_MAX_ALTERNATIVES)
+    return f"Is it {' or '.join(map(repr, near))}" if near else "Try `egotools search` with the same words"
 
 
 def _show(snapshot: Snapshot, ego: EgoGraph) -> None:

@@ -58,6 +58,10 @@ def validate(
     if ontology is not None:
         summaries["ontology"] = {"file": str(ontology), "faults": len(faults)}
     rejected: list[_Finding] = []
+    for path in paths or ():
+        if (Path(path) / "CURRENT").is_file():
+            remedy = "Use --store to check its snapshot"
+            raise InvalidArgumentError("it is a store, not a folder of documents", subject=path, remedy=remedy)
     if paths:
         summaries["documents"], rejected = _check_documents(paths)
     if store is not None:

@@ -36,7 +36,7 @@ Reranker: TypeAlias = Annotated[
     str,
     Option(
         "--reranker",
-        help="Second ranking stage: fusion.v2 (none but the fused features), egotools-reranker-int8.v1 (embedded "
+        help="Second ranking stage: fusion.v2 (no reranker), egotools-reranker-int8.v1 (embedded "
         "cross-encoder), cross-encoder:FOLDER (extra torch), http:URL or http:MODEL@URL.",
     ),
 ]

@@ -120,7 +120,7 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
 def _target_store(plan: TuningPlan) -> Path:
     """The store to publish in; raises InvalidArgumentError for an invalid plan."""
     if not 1 <= plan.k <= MAX_K:
-        raise InvalidArgumentError(f"k must be from 1 to {MAX_K:,}, not {plan.k}", subject="--k")
+        raise InvalidArgumentError(f"it must be from 1 to {MAX_K:,}, not {plan.k}", subject="--k")
     if plan.report is not None and plan.report.suffix not in _FORMS:
         raise InvalidArgumentError(
             f"there is no format for the ending {plan.report.suffix!r}", subject="--report", remedy="Use .json or .md"

@@ -74,9 +74,9 @@ class Server:
             port = 0
         if port == 0:
             raise InvalidArgumentError(
-                "the server cannot listen on this address",
+                "the server cannot listen on this address: the port is in use or not allowed, or the host is not of this machine",
                 subject=requested,
-                remedy="Free the port, or use port 0 for any free port",
+                remedy="Choose another port; port 0 takes any free one",
             )
         await self._grpc.start()
         self.address = _join(settings.host, port)

@@ -257,9 +257,9 @@ def test_search_can_be_filtered(run: Run, store: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["x", "-k", "0"], 2, "k must be"),
-        (["x", "-k", "-3"], 2, "k must be"),
-        (["x", "-k", "10000"], 2, "k must be"),
+        (["x", "-k", "0"], 2, "k: it must be"),
+        (["x", "-k", "-3"], 2, "k: it must be"),
+        (["x", "-k", "10000"], 2, "k: it must be"),
         (["x", "-k", "many"], 2, "auto"),
         (["x", "-k", "auto:many"], 2, "auto"),
         ([""], 2, "no letter"),

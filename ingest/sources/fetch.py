@@ -48,8 +48,8 @@ def fetch(url: str, *, limit: int = MAX_FETCH_BYTES, timeout_s: float = _TIMEOUT
         raise _unreachable(f"it takes more than {timeout_s:g} s", shown) from error
     except (EOFError, ZlibError, gzip.BadGzipFile) as error:
         raise DocumentError(f"cannot be read: {error}", subject=shown) from error
-    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
-        fault = str(error) or type(error).__name__
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, ExceptionGroup) as error:
+        fault = _fault(error)
         raise _unreachable(fault, shown, "Check the address and that the server runs") from error
     if len(body) > limit:
         raise _unreachable(f"it is larger than {limit} bytes", shown)
@@ -62,10 +62,18 @@ async def _get(url: str, limit: int, timeout_s: float) -> bytes:
 
     import httpx
 
+    from ingest.sources.http_routes import HttpRoutes
+
     body = bytearray()
     async with (
         asyncio.timeout(timeout_s),
-        httpx.AsyncClient(follow_redirects=True, max_redirects=_MAX_REDIRECTS, timeout=timeout_s) as client,
+        httpx.AsyncClient(
+            transport=HttpRoutes(),
+            trust_env=False,  # the routes know the proxies and the certificates
+            follow_redirects=True,
+            max_redirects=_MAX_REDIRECTS,
+            timeout=timeout_s,
+        ) as client,
         client.stream("GET", url, headers=_HEADERS) as response,
     ):
         response.raise_for_status()
@@ -74,6 +82,13 @@ async def _get(url: str, limit: int, timeout_s: float) -> bytes:
             if len(body) > limit:
                 break
     return bytes(body)
+
+
+def _fault(error: Exception) -> str:
+    """What went wrong; of a group of errors, such as one for each address of a host, the first."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) or type(error).__name__
 
 
 def _unreachable(fault: str, subject: str, remedy: str = "") -> DocumentError:

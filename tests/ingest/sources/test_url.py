@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import logging
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from ingest.sources import read_catalog
+from ingest.sources import http_routes, read_catalog
 from ingest.sources.fetch import fetch
 from ontology.errors import CatalogError, DocumentError
 
@@ -25,6 +26,7 @@ SPEC = {
         "/other": {"get": {"operationId": "other", "responses": {"200": {"$ref": "other.json#/x"}}}},
     },
 }
+LOCATIONS = {"/away": "ftp://127.0.0.1/x", "/port": "http://127.0.0.1:99999/x"}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -40,11 +42,11 @@ class Handler(BaseHTTPRequestHandler):
             body = b" " * 5000
         elif self.path.startswith("/gone"):
             status = 404
-        elif self.path.startswith(("/away", "/moved")):
+        elif self.path.startswith(("/away", "/moved", "/port")):
             status = 302
         self.send_response(status)
         if status == 302:
-            self.send_header("Location", "ftp://127.0.0.1/x" if self.path.startswith("/away") else "/openapi.json")
+            self.send_header("Location", LOCATIONS.get(self.path, "/openapi.json"))
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.path.startswith("/slow"):
@@ -85,11 +87,77 @@ def test_a_live_document_makes_nothing_else_be_fetched(server: tuple[str, list[s
     assert [record.reason for record in catalog.rejected] == ["dangling-ref"]
 
 
-@pytest.mark.parametrize("path", ["/gone", "/away"])
+@pytest.mark.parametrize("path", ["/gone", "/away", "/port"])
 def test_what_cannot_be_fetched(server: tuple[str, list[str]], path: str) -> None:
     url, _ = server
     with pytest.raises(CatalogError, match="cannot be fetched"):
         read_catalog([url + path])
+
+
+def test_a_port_that_does_not_exist_costs_its_own_document_alone(server: tuple[str, list[str]]) -> None:
+    url, _ = server
+    catalog = read_catalog([f"{url}/openapi.json", f"{url}/port", "http://127.0.0.1:99999/x"])
+    assert [tool.name for tool in catalog.tools] == ["listThings"]
+    details = [record.detail for record in catalog.rejected if record.reason == "unreachable"]
+    assert len(details) == 2
+    assert all("there is no port 99999" in detail for detail in details)
+
+
+PROXY_SETTINGS = {
+    "ALL_PROXY": "socks5://127.0.0.1:1080",
+    "all_proxy": "socks4://127.0.0.1:1",
+    "https_proxy": "socks5://127.0.0.1:1080",
+    "http_proxy": "http://x:y",
+    "no_proxy": "[::1],fe80::/10,",
+    "SSL_CERT_FILE": "/no/such/file",
+}
+
+
+@pytest.mark.parametrize("name", PROXY_SETTINGS)
+def test_a_setting_that_is_not_for_an_address_does_not_stop_it(
+    server: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, PROXY_SETTINGS[name])
+    url, _ = server
+    assert fetch(f"{url}/openapi.json")
+
+
+@pytest.mark.parametrize("proxy", ["socks5://u:hunter2@127.0.0.1:1080", "http://x:y", "http://127.0.0.1:99999"])
+def test_a_proxy_that_cannot_be_used_is_named_for_the_addresses_that_it_is_for(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    with pytest.raises(DocumentError, match=r"the proxy .* cannot be used") as caught:
+        fetch("http://host.invalid/openapi.json")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_proxy_is_asked_for_all_hosts_but_those_of_no_proxy(
+    server: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, asked = server
+    monkeypatch.setenv("http_proxy", url.removeprefix("http://"))
+    monkeypatch.setenv("no_proxy", "direct.invalid")
+    assert fetch("http://host.invalid/openapi.json")
+    assert asked == ["http://host.invalid/openapi.json"]
+    with pytest.raises(DocumentError, match="cannot be fetched"):
+        fetch("http://direct.invalid/openapi.json")
+    assert len(asked) == 1
+
+
+def test_https_trusts_the_certificates_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[None] = []
+
+    def default() -> ssl.SSLContext:
+        asked.append(None)
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    monkeypatch.setattr(ssl, "create_default_context", default)
+    http_routes._system_certificates.cache_clear()
+    with pytest.raises(DocumentError, match="cannot be fetched"):
+        fetch("https://127.0.0.1:1/openapi.json")
+    assert asked == [None]
+    http_routes._system_certificates.cache_clear()
 
 
 def test_more_than_the_limit_is_refused(server: tuple[str, list[str]]) -> None:

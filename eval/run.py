@@ -38,6 +38,7 @@ from ontology.errors import (
 )
 from ontology.files import only_writer, write_file
 from ontology.progress import Progress, no_progress
+from ontology.redaction import redact
 
 __all__ = ["Answer", "Run", "keep_resources", "read_run", "read_runs", "run_system"]
 
@@ -216,4 +217,4 @@ class _MeasuredSystem:
 
 def _text(error: Exception) -> str:
     kind = type(error).__name__
-    return f"{kind}: {error}" if str(error) else kind
+    return f"{kind}: {redact(str(error))}" if str(error) else kind

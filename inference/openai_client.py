@@ -14,7 +14,8 @@ from inference.retry import (
     parse_retry_after,
 )
 from ontology.errors import InvalidArgumentError, MissingExtraError, ModelError
-from ontology.urls import check_http_url, redacted_url
+from ontology.redaction import redacted_url
+from ontology.urls import check_http_url
 
 __all__ = ["OpenAIEndpoint"]
 

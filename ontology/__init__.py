@@ -30,9 +30,10 @@ from ontology.names import canonical_name, identified_entity, noun_lemma, verb_l
 from ontology.ontology import EntityType, Ontology, Predicate
 from ontology.ontology_file import Fault, check_ontology, load_ontology
 from ontology.progress import Progress, no_progress
+from ontology.redaction import RedactingFormatter, command_words, redact, redacted_address, redacted_url, secrets_in
 from ontology.tool import Dependency, Parameter, Tool
 from ontology.triple import Provenance, Triple
-from ontology.urls import check_http_url, redacted_url
+from ontology.urls import check_http_url
 
 __all__ = [
     "BudgetExceededError",
@@ -55,6 +56,7 @@ __all__ = [
     "Predicate",
     "Progress",
     "Provenance",
+    "RedactingFormatter",
     "RejectionReason",
     "SnapshotCorruptError",
     "SnapshotError",
@@ -67,6 +69,7 @@ __all__ = [
     "check_http_url",
     "check_ontology",
     "code_digest",
+    "command_words",
     "config_hash",
     "disk_errors",
     "identified_entity",
@@ -74,8 +77,11 @@ __all__ = [
     "no_progress",
     "noun_lemma",
     "only_writer",
+    "redact",
+    "redacted_address",
     "redacted_url",
     "replacing",
+    "secrets_in",
     "verb_lemma",
     "words",
     "write_file",

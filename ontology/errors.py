@@ -26,6 +26,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal, TypeAlias
 
+from ontology.redaction import redact
+
 __all__ = [
     "BudgetExceededError",
     "CatalogError",
@@ -50,7 +52,8 @@ __all__ = [
 
 
 class EgotoolsError(Exception):
-    """The base class of all errors.
+    """The base class of all errors. What is known to be secret is taken out of problem and subject.
+
     :param problem: what is wrong, one sentence without a full stop.
     :param subject: where: ``path:line``, a tool id, a snapshot id, the name of a field.
     :param remedy: what to do, one sentence without a full stop.
@@ -60,9 +63,9 @@ class EgotoolsError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, problem: str, *, subject: str = "", remedy: str = "") -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.subject = subject
+        self.problem = redact(problem)
+        self.subject = redact(subject)
+        super().__init__(self.problem)
         self.remedy = remedy
 
     def __str__(self) -> str:

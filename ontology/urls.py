@@ -1,4 +1,4 @@
-"""Check URLs before use, and remove possible secrets before they are shown."""
+"""Check URLs before use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from ontology.errors import InvalidArgumentError
 
-__all__ = ["check_http_url", "redacted_url"]
+__all__ = ["check_http_url"]
 
 
 def check_http_url(url: str, *, subject: str) -> str:
@@ -27,10 +27,3 @@ def check_http_url(url: str, *, subject: str) -> str:
             remedy="Use an address such as http://127.0.0.1:8080/v1",
         )
     return url
-
-
-def redacted_url(url: str) -> str:
-    """Return the URL without user, password, query and fragment. It may be invalid, because errors show it too."""
-    scheme, _, rest = url.partition("://")
-    host, slash, path = rest.partition("?")[0].partition("#")[0].partition("/")
-    return f"{scheme.lower()}://{host.rpartition('@')[2]}{slash}{path}"

@@ -15,6 +15,7 @@ from ingest.sources.detect import LIVE_PREFIXES
 from ingest.sources.document import Document
 from ingest.sources.source import RejectedRecord
 from ontology.errors import RejectionReason
+from ontology.redaction import command_words
 
 __all__ = ["find_documents"]
 
@@ -45,7 +46,7 @@ def find_documents(addresses: Sequence[str]) -> Found:
             if isinstance(item, RejectedRecord):
                 rejected.append(item)
             else:
-                identity = os.path.realpath(item.path) if item.path is not None else item.url or item.address
+                identity = os.path.realpath(item.path) if item.path is not None else item.target
                 by_identity.setdefault(identity, item)
     documents = sorted(by_identity.values(), key=lambda document: document.address)
     _assign_namespaces(documents)
@@ -139,13 +140,22 @@ def _namespace_forms(document: Document) -> tuple[str, str, str]:
 def _live_namespace(address: str) -> str:
     scheme, _, rest = address.partition(":")
     if rest.startswith("//"):
-        parts = urlsplit(address)
+        try:
+            parts = urlsplit(address)
+        except ValueError:  # it is fetched in vain, and rejected then
+            return _slug(scheme)
         stem = Path(parts.path).stem if scheme.startswith("http") else ""
         return _slug(stem or parts.hostname or scheme)
     if scheme == "mcp":
-        command = "-".join(Path(word).stem for word in rest.split() if not word.startswith("-"))
-        return _slug(command)[:_MAX_COMMAND_CHARS].strip("-.")
+        return _slug(_program(address))[:_MAX_COMMAND_CHARS].strip("-.")
     return _slug(scheme if rest == "*" else rest.partition(":")[0])
+
+
+def _program(address: str) -> str:
+    """The name of the program that ``mcp:COMMAND`` starts; its arguments may be secret."""
+    words = command_words(address)
+    names = [word for word in words if not word.startswith("-") and "=" not in word and Path(word).name != "env"]
+    return Path(names[0]).stem if names else "mcp"
 
 
 def _slug(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ingest.sources.addresses import find_documents
 from ingest.sources.detect import source_for
@@ -13,8 +13,8 @@ from ingest.sources.naming import DocumentRead, assign_ids
 from ingest.sources.sanitize import sanitize_tool
 from ingest.sources.source import RejectedRecord
 from ontology.errors import CatalogError, DocumentError
+from ontology.redaction import redact, redacted_address
 from ontology.tool import Tool
-from ontology.urls import redacted_url
 
 __all__ = ["Catalog", "DocumentReport", "read_catalog"]
 
@@ -97,7 +97,7 @@ def _read(document: Document) -> DocumentRead:
         read.format, read.keeps_ids = source.name, source.keeps_ids
         for item in source.read(document):
             if isinstance(item, RejectedRecord):
-                read.rejected.append(item)
+                read.rejected.append(replace(item, detail=redact(item.detail)))
             else:
                 read.tools.append(sanitize_tool(item))
     except DocumentError as error:
@@ -122,7 +122,7 @@ def _drop_referenced(reads: Sequence[DocumentRead]) -> None:
 
 def _check(catalog: Catalog, addresses: Sequence[str], *, strict: bool) -> None:
     found = _listed([f"{record.subject}: {record.detail.rstrip('.')}" for record in catalog.rejected], "; ")
-    tried = _listed([redacted_url(address) if "://" in address else address for address in addresses], ", ")
+    tried = _listed(list(map(redacted_address, addresses)), ", ")
     if not catalog.tools:
         raise CatalogError(
             f"no tool was found ({found})" if found else "no tool was found",

@@ -12,7 +12,7 @@ from zlib import error as ZlibError
 from ingest.sources.fetch import fetch
 from ingest.sources.parsing import parse_json, parse_yaml
 from ontology.errors import DocumentError
-from ontology.urls import redacted_url
+from ontology.redaction import redacted_address
 
 __all__ = ["MAX_BYTES", "Document"]
 
@@ -26,7 +26,8 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 class Document:
     """One file, or one live address, to read tools from.
 
-    :param address: as the user gave it: a path, ``python:module:name``, ``aws:SERVICE``, ``google-discovery:API``,
+    :param address: as the user gave it; the attribute is without secrets, as it may be shown: a path,
+        ``python:module:name``, ``aws:SERVICE``, ``google-discovery:API``,
         ``mcp:COMMAND …``, ``mcp+http(s)://…``, ``http(s)://…``.
     :param path: the file, or None for a live address.
     :param namespace: the first part of the ids of its tools.
@@ -38,7 +39,9 @@ class Document:
     ) -> None:
         #: The URL of the content; it may contain credentials and must not be shown.
         self.url = address if address.startswith(("http://", "https://")) else ""
-        self.address = redacted_url(address) if self.url else address
+        #: What a live server is reached by; likewise.
+        self.target = address
+        self.address = address if path is not None else redacted_address(address)
         self.path = path
         self.root = root if root is not None or path is None else path.parent
         self.namespace = namespace

@@ -9,7 +9,7 @@ from zlib import error as ZlibError
 
 from ingest.sources.run_async import run_async
 from ontology.errors import DocumentError
-from ontology.urls import redacted_url
+from ontology.redaction import redact, redacted_url, secrets_in
 
 __all__ = ["MAX_FETCH_BYTES", "fetch"]
 
@@ -49,7 +49,7 @@ def fetch(url: str, *, limit: int = MAX_FETCH_BYTES, timeout_s: float = _TIMEOUT
     except (EOFError, ZlibError, gzip.BadGzipFile) as error:
         raise DocumentError(f"cannot be read: {error}", subject=shown) from error
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, ExceptionGroup) as error:
-        fault = _fault(error)
+        fault = redact(_fault(error), secrets_in(url))
         raise _unreachable(fault, shown, "Check the address and that the server runs") from error
     if len(body) > limit:
         raise _unreachable(f"it is larger than {limit} bytes", shown)

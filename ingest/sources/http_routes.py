@@ -9,7 +9,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from ontology.urls import redacted_url
+from ontology.redaction import redacted_url
 
 __all__ = ["HttpRoutes"]
 

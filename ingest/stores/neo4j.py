@@ -17,6 +17,7 @@ from ingest.export import NODE_LABEL
 from ingest.graph_rows import batches, edge_rows, node_rows, relations
 from ingest.stores.graph_store import Counts, check_counts, counts_of
 from ontology.errors import InvalidArgumentError, MissingExtraError, StorageError
+from ontology.redaction import redacted_url
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -44,18 +45,14 @@ class Neo4jStore:
         host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname or ""
         try:
             port = f":{parts.port}" if parts.port else ""
-        except ValueError:
-            port = ""
+        except ValueError:  # a "/" in the password may stand before the end of the user's part
+            raise _not_an_address(redacted_url(url)) from None
         self._uri = f"{parts.scheme}://{host}{port}"
         self._database = parts.path.strip("/") or None
         masked = f"{self._user}:***@" if self._password else f"{self._user}@" if self._user else ""
         self.address = f"{parts.scheme}://{masked}{host}{port}{parts.path}"
         if parts.scheme not in _SCHEMES or not host:
-            raise InvalidArgumentError(
-                "the address of a Neo4j must be bolt://user:password@host:port",
-                subject=self.address,
-                remedy=f"Begin it with one of: {', '.join(_SCHEMES)}",
-            )
+            raise _not_an_address(self.address)
 
     def __repr__(self) -> str:
         return f"Neo4jStore({self.address!r})"
@@ -102,6 +99,14 @@ class Neo4jStore:
                 subject=self.address,
                 remedy="Check that it runs, that the address and password are right and that the user may write",
             ) from None
+
+
+def _not_an_address(shown: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        "the address of a Neo4j must be bolt://user:password@host:port",
+        subject=shown,
+        remedy=f"Begin it with one of: {', '.join(_SCHEMES)}",
+    )
 
 
 def _merge_nodes(session: Any, graph: nx.MultiDiGraph[str], build: str) -> None:

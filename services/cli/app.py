@@ -12,6 +12,7 @@ import typer
 from rich.markup import escape
 
 from ontology.errors import InvalidArgumentError
+from ontology.redaction import RedactingFormatter
 from services.cli.build import build
 from services.cli.console import print_json, stderr, stdout
 from services.cli.datagen import datagen
@@ -53,9 +54,9 @@ def _setup(
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
-    )
+    handler = logging.StreamHandler()
+    handler.setFormatter(RedactingFormatter("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
 
 
 @command(app)

@@ -13,6 +13,7 @@ from rich.markup import escape
 
 from egotools.values import Query, Response
 from ontology.errors import InvalidArgumentError, error_from_status
+from ontology.redaction import redacted_url
 from services.cli.console import print_json, stdout, table
 from services.cli.format_reasons import format_reasons
 from services.cli.options import Json, Store
@@ -89,8 +90,9 @@ def _search_server(address: str, query: Query) -> Response:
         with Client(address) as client:
             response = client.retrieve(**asdict(query))
     except ClientError as error:
+        shown = redacted_url(address)
         raise error_from_status(
-            error.code, error.message, subject=error.subject or address, remedy=error.remedy
+            error.code, error.message.replace(address, shown), subject=error.subject or shown, remedy=error.remedy
         ) from error
     round_trip_ms = (time.perf_counter() - started) * 1e3
     return replace(response, timings_ms={**response.timings_ms, "round_trip": round_trip_ms})

@@ -9,6 +9,8 @@ import traceback
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from ontology.redaction import redact
+
 __all__ = ["JsonFormatter", "configure_logging", "fields"]
 
 
@@ -29,7 +31,7 @@ class JsonFormatter(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": redact(record.getMessage()),
         }
         extra = getattr(record, "fields", None)
         if isinstance(extra, dict):

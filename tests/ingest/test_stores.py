@@ -162,6 +162,11 @@ class TestNeo4j:
         with pytest.raises(StorageError, match="after 5 nodes"):
             Neo4jStore(f"bolt://neo4j:secret@127.0.0.1:{bolt.port}").write(small_graph())
 
+    def test_a_password_with_a_slash_is_never_shown(self) -> None:
+        with pytest.raises(InvalidArgumentError, match="must be bolt") as caught:
+            Neo4jStore("bolt://u:S3/CRET@127.0.0.1:1x")
+        assert "CRET" not in str(caught.value)
+
     def test_a_wrong_password_is_never_shown(self, bolt: Bolt) -> None:
         store = Neo4jStore(f"bolt://neo4j:h%40nter2@127.0.0.1:{bolt.port}")
         with pytest.raises(StorageError) as caught:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shlex
 import tempfile
 from typing import IO, Any, NamedTuple, TextIO, cast
 
 from ingest.sources.run_async import run_async
 from ontology.errors import DocumentError, MissingExtraError
+from ontology.redaction import redact, redacted_address, secrets_in
 
 __all__ = ["MAX_PAGES", "TIMEOUT_S", "list_tools"]
 
@@ -35,7 +37,8 @@ def list_tools(address: str, *, timeout_s: float = TIMEOUT_S) -> ListedTools:
     try:
         from mcp import Client  # noqa: F401 - to check that it is installed
     except ImportError as error:
-        raise MissingExtraError(address, extra="mcp") from error
+        raise MissingExtraError(redacted_address(address), extra="mcp") from error
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO it logs each address with its credentials
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:
             return run_async(_list(address, log, timeout_s))
@@ -62,7 +65,9 @@ async def _list(address: str, log: IO[str], timeout_s: float) -> ListedTools:
                 break
             seen.add(cursor)
     raise DocumentError(
-        f"the list of tools has no end (page after {cursor!r})", subject=address, remedy="Correct the server's paging"
+        f"the list of tools has no end (page after {cursor!r})",
+        subject=redacted_address(address),
+        remedy="Correct the server's paging",
     )
 
 
@@ -76,7 +81,9 @@ def _server(address: str, log: IO[str]) -> Any:
         words = shlex.split(address.removeprefix("mcp:"))
     except ValueError as error:
         raise DocumentError(
-            f"the command cannot be read ({error})", subject=address, remedy="Write mcp:COMMAND ARGUMENTS"
+            f"the command cannot be read ({error})",
+            subject=redacted_address(address),
+            remedy="Write mcp:COMMAND ARGUMENTS",
         ) from error
     if not words:
         raise DocumentError("no command is named", subject=address, remedy="Write mcp:COMMAND ARGUMENTS")
@@ -96,7 +103,11 @@ def _failure(address: str, error: Exception, log: IO[str], timeout_s: float) -> 
         problem = "the MCP server cannot be started: there is no such command"
     else:
         problem = f"the MCP server cannot list its tools: {_one_line(cause)}{server_output}"
-    return DocumentError(problem, subject=address, remedy="Start it by hand and read its output")
+    return DocumentError(
+        redact(problem, secrets_in(address)),
+        subject=redacted_address(address),
+        remedy="Start it by hand and read its output",
+    )
 
 
 def _one_line(error: BaseException) -> str:

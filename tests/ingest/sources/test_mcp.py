@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import shlex
 import socket
 import subprocess
@@ -14,11 +15,13 @@ from typing import Any
 
 import pytest
 
+from ingest.sources import read_catalog
+from ingest.sources.addresses import find_documents
 from ingest.sources.document import Document
 from ingest.sources.mcp.live import list_tools
 from ingest.sources.mcp.source import McpSource
 from ingest.sources.source import RejectedRecord
-from ontology.errors import DocumentError, MissingExtraError
+from ontology.errors import CatalogError, DocumentError, MissingExtraError
 from ontology.tool import Tool
 from tests.waiting import LIMIT_S, wait_until
 
@@ -298,6 +301,47 @@ def test_a_server_that_is_not_there_is_refused(address: str, said: str) -> None:
     with pytest.raises(DocumentError, match=said) as caught:
         list(McpSource().read(Document(address)))
     assert caught.value.subject == address
+
+
+SECRET = "S3CRET"
+
+
+@pytest.mark.usefixtures("sdk")
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"mcp+http://u:{SECRET}@127.0.0.1:1/x?key={SECRET}#{SECRET}",
+        f"mcp+http://u:{SECRET}@127.0.0.1:99999/x?key={SECRET}",
+        f"mcp:env TOKEN={SECRET} no-such-command-anywhere --api-key sk-{SECRET}",
+        f"mcp:{sys.executable} -c 'import sys; sys.exit(sys.argv[-1])' --token {SECRET}",
+    ],
+)
+def test_the_secrets_of_a_live_address_are_shown_and_kept_nowhere(
+    address: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "tools.json").write_text(json.dumps([{"name": "a", "inputSchema": {}}]), encoding="utf-8")
+    shown: list[str] = []
+    with caplog.at_level(logging.INFO):
+        catalog = read_catalog([str(tmp_path / "tools.json"), address], progress=shown.append)
+    assert len(catalog.rejected) == 1
+    assert SECRET not in repr(catalog) + repr(shown) + caplog.text
+    with pytest.raises(CatalogError) as caught:
+        read_catalog([address])
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "namespace"),
+    [
+        ("mcp:/opt/bin/server.py a --x b", "server"),
+        ("mcp:env TOKEN=S3CRET stock-server S3CRET", "stock-server"),
+        ("mcp+https://u:S3CRET@tools.example/mcp?key=S3CRET", "tools.example"),
+        ("mcp:'half", "mcp"),
+        ("mcp+http://[S3CRET/x", "mcp-http"),
+    ],
+)
+def test_the_namespace_of_a_live_server_is_its_program_or_host(address: str, namespace: str) -> None:
+    assert [document.namespace for document in find_documents([address]).documents] == [namespace]
 
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -199,3 +199,10 @@ def test_a_dead_server_is_said_without_its_credentials(server: tuple[str, list[s
     assert "hunter2" not in str(caught.value)
     assert "s3cret" not in str(caught.value)
     assert f"127.0.0.1:{port}" in caught.value.subject
+
+
+@pytest.mark.parametrize("user", ["u:S3CRET", "u:S3/CRET", "u:S3CRET#x", "u:S3CRET?x", "u:x#S3CRET"])
+def test_a_malformed_address_does_not_show_its_password(user: str) -> None:
+    with pytest.raises(CatalogError) as caught:
+        read_catalog([f"http://{user}@127.0.0.1:1/x"])
+    assert "CRET" not in str(caught.value)

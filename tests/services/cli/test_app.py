@@ -409,3 +409,6 @@ def test_a_server_that_is_not_there_is_an_error(run: Run) -> None:
     code, _, err = run("search", "x", "--address", "127.0.0.1:9")
     assert code == 14
     assert "127.0.0.1:9" in err
+    code, _, err = run("search", "x", "--address", "u:S3CRET@127.0.0.1:9")
+    assert code == 14
+    assert "S3CRET" not in err

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import logging
+import time
+
+import pytest
+
+from ontology.errors import EgotoolsError
+from ontology.redaction import RedactingFormatter, redact, redacted_address, redacted_url, secrets_in
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:pass@host:8443/v1/?key=1#x", "https://host:8443/v1/"),
+        ("http://[::1]:80/rerank", "http://[::1]:80/rerank"),
+        ("http://token@host", "http://host"),
+        ("HTTP://user:p@ss@host?key=1", "http://host"),
+        ("mcp+http://user:pass@[not/an/address#key", "mcp+http://[not/an/address"),
+        ("http://u:S3/CRET@h/x", "http://h/x"),
+        ("http://u:S3CRET#x@h", "http://h"),
+        ("http://u:S3?CRET@h:1/x?y=1", "http://h:1/x"),
+        ("http://127.0.0.1:S3CRET/x", "http://127.0.0.1:***/x"),
+        ("http://host:80/users/@me/openapi.json", "http://host:80/users/@me/openapi.json"),
+        ("u:S3CRET@127.0.0.1:1", "127.0.0.1:1"),
+        ("dns:///u:S3CRET@h:1", "dns:///h:1"),
+        ("ipv4:10.0.0.1:50051,10.0.0.2:50051", "ipv4:10.0.0.1:50051,10.0.0.2:50051"),
+    ],
+)
+def test_a_redacted_address_has_no_secrets(url: str, shown: str) -> None:
+    assert redacted_url(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("catalog/a=b.yaml", "catalog/a=b.yaml"),
+        ("python:module:name", "python:module:name"),
+        ("mcp+http://u:S3CRET@h/?key=S3CRET", "mcp+http://h/"),
+        ("mcp:python server.py --port 80", "mcp:python server.py --port 80"),
+        ("mcp:env TOKEN=S3CRET server --api-key sk-S3CRET", "mcp:env TOKEN=*** server --api-key ***"),
+        ("mcp:server --auth-token='S3 CRET' --max-tokens 5", "mcp:server --auth-token=*** --max-tokens 5"),
+        ("mcp:docker run -e API=S3CRET image", "mcp:docker run -e API=*** image"),
+        ("mcp:server --client-secret S3CRET -H 'Authorization: Bearer S3CRET'", None),
+        ("mcp:server --db-password S3CRET ghp_S3CRETS3CRET --url http://u:S3CRET@h/?key=S3CRET", None),
+        ('mcp:server --config \'{"api_key": "S3CRET"}\' TOKEN=\'S3CRET', None),
+    ],
+)
+def test_a_shown_command_has_no_secrets(address: str, shown: str | None) -> None:
+    assert "CRET" not in redacted_address(address)
+    assert shown is None or redacted_address(address) == shown
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "sk-S3CRETS3CRET",
+        "ghp_S3CRETS3CRET",
+        "glpat-S3CRETS3CRET",
+        "AKIAS3CRETS3CRETS3CR",
+        "xoxb-S3CRET-S3CRET",
+        "eyJS3CRET.S3CRET.S3CRET",
+        "-----BEGIN RSA PRIVATE KEY-----\nS3CRET\n-----END RSA PRIVATE KEY-----",
+        "http://u:S3CRET@host/x?key=S3CRET",
+        "http://u:S3/CRET@host/x",
+        "--api-key S3CRET",
+        "--access-token=S3CRET",
+        "OPENAI_API_KEY=S3CRET",
+        "TOKEN=S3CRET",
+        "Authorization: Bearer S3CRETS3CRET",
+    ],
+)
+def test_a_text_has_no_secrets_of_known_shapes(secret: str) -> None:
+    error = EgotoolsError(f"it says {secret} and more", subject=f"at {secret} ")
+    assert "CRET" not in str(error)
+    assert "and more" in str(error)
+    record = logging.LogRecord("n", logging.INFO, "f", 1, "it says %s and more", (secret,), None)
+    assert "CRET" not in RedactingFormatter().format(record)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://host/openapi.json#/components/schemas/A: no such key=1",
+        "Write KEY=VALUE, for example --filter department=finance",
+        "neo4j:bolt://user:password@host:port",
+        "the key of a task-management-tool; --max-tokens 100",
+        "business_object:api key, list:books:all, a@b",
+    ],
+)
+def test_a_text_without_secrets_stays_as_it_is(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_the_secrets_of_an_address_are_found_in_other_texts() -> None:
+    found = secrets_in("mcp+http://user:S3%43RET@h/x?key=K3YVALUE#FR4GMENT")
+    assert redact("S3%43RET S3CRET K3YVALUE FR4GMENT h/x", found) == "*** *** *** *** h/x"
+    assert secrets_in("mcp:server --token S3CRET") == ("S3CRET",)
+    assert secrets_in("path/user:S3CRET@h") == ()
+
+
+def test_a_long_text_is_redacted_in_linear_time() -> None:
+    started = time.process_time()
+    for part in ("a", "-", "--key", "A_", "http://", "eyJ", "sk-", "=", "-----BEGIN PRIVATE KEY-----", "a:", "x@"):
+        redact(part * (100_000 // len(part)))
+    assert time.process_time() - started < 5

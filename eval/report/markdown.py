@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from eval.report.blocks import Block, Cell, Column, Document, Listing, Paragraph, Picture, Quotation, Section, Table
-from ontology.markdown_text import escape_line, escape_markdown
+from ontology.markdown_text import escape_line, escape_markdown, escape_title
 
 __all__ = ["document_to_markdown", "pictures_of", "section_to_markdown", "table_to_markdown"]
 
@@ -62,7 +62,7 @@ def _block(block: Block) -> str:
         case Table():
             return table_to_markdown(block)
         case Picture():
-            return f"![{escape_markdown(block.title)}]({block.name})\n\n{escape_line(block.caption)}"
+            return f"![{escape_title(block.title)}]({block.name})\n\n{escape_line(block.caption)}"
         case Listing():
             return "\n".join(f"- {escape_line(item)}" for item in block.items)
         case Quotation():

@@ -354,6 +354,13 @@ def test_html_shows_no_picture_but_those_of_the_document() -> None:
     assert "![x](http://evil/a.png) ![y][z]" in page.texts
 
 
+@pytest.mark.parametrize("name", ["set ] b", "set [ b", "a](b)", "[a](b)", "[a]", "\\[ b", "\\] b", "![a"])
+def test_a_picture_is_shown_whatever_brackets_its_title_has(name: str) -> None:
+    picture = Picture(name="p.png", title=name, caption="c", png=b"1")
+    page = Page(document_to_html(Document(title="t", sections=(Section(title="s", blocks=(picture,)),))))
+    assert page.addresses == ["data:image/png;base64,MQ=="]
+
+
 # --- pictures
 
 

@@ -92,6 +92,9 @@ def _operations(
         except DocumentError as error:
             yield _rejected(f"{document.address}#{path}", error)
             continue
+        if not isinstance(item, Mapping | None):  # an empty item has no operations, which is allowed
+            yield RejectedRecord(f"{document.address}#{path}", "wrong-type", "A path item must be an object.")
+            continue
         for method, body in resolved.items():
             if method.lower() not in _METHODS:
                 continue

@@ -445,7 +445,10 @@ def test_operations_of_the_wrong_shape_stop_nothing(tmp_path: Path, operation: o
     spec = {"openapi": "3.0.0", "paths": {"/a": {"get": operation}, "/ok": {"get": {}}, "/null": None, "/text": "x"}}
     tools, rejected = read(tmp_path / "a.json", spec)
     assert "get_ok" in tools
-    assert len(tools) + len(rejected) == 2
+    assert len(tools) + len(rejected) == 3
+    assert [record.detail for record in rejected if record.subject.endswith("#/text")] == [
+        "A path item must be an object."
+    ]
 
 
 JSON = st.recursive(

@@ -70,6 +70,8 @@ def check_ontology(path: Path) -> CheckedOntology:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         return CheckedOntology(None, [Fault(line, f"invalid YAML: {error.problem}")])
+    except RecursionError:
+        return CheckedOntology(None, [Fault(1, "the file is nested too deeply")])
     except yaml.YAMLError as error:
         return CheckedOntology(None, [Fault(1, f"invalid YAML: {error}")])
     finally:

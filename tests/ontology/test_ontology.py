@@ -138,3 +138,10 @@ def test_an_unreadable_file_is_a_fault_too(tmp_path: Path) -> None:
     assert check_ontology(tmp_path / "latin.yaml")[0] is None
     assert check_ontology(tmp_path / "absent.yaml")[0] is None
     assert check_ontology(tmp_path)[0] is None
+
+
+def test_a_file_that_is_nested_too_deeply_has_a_fault(tmp_path: Path) -> None:
+    path = tmp_path / "deep.yaml"
+    path.write_text("name: x\nabbreviations: " + "[" * 20_000, encoding="utf-8")
+    with pytest.raises(OntologyError, match="too deeply"):
+        load_ontology(path)

@@ -12,14 +12,16 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 from rich.table import Table
+from rich.text import Text
 
 from ontology.errors import EgotoolsError
 from ontology.progress import Progress
 
 __all__ = ["counts_table", "print_json", "progress_bars", "show_error", "stderr", "stdout", "table"]
 
-stdout = Console()
-stderr = Console(stderr=True)
+# `list:books:all` is an id, not an emoji.
+stdout = Console(emoji=False)
+stderr = Console(stderr=True, emoji=False)
 
 
 def print_json(value: Any) -> None:
@@ -43,12 +45,12 @@ def show_error(error: EgotoolsError, *, as_json: bool) -> None:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
-    """A table with every value as plain text."""
+    """A table with every value as plain text: documents bring brackets and colons of their own."""
     made = Table(title=escape(title), title_justify="left", header_style="bold")
     for column in columns:
-        made.add_column(escape(column), overflow="fold")
+        made.add_column(Text(column), overflow="fold")
     for row in rows:
-        made.add_row(*(escape(str(value)) for value in row))
+        made.add_row(*(Text(str(value)) for value in row))
     return made
 
 
@@ -62,7 +64,7 @@ def progress_bars(*, hidden: bool) -> Iterator[Progress]:
     """Show progress bars on the error channel while the block runs."""
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -74,7 +76,7 @@ def progress_bars(*, hidden: bool) -> Iterator[Progress]:
             if stage not in tasks:
                 for task in tasks.values():
                     bars.stop_task(task)
-                tasks[stage] = bars.add_task(escape(stage), total=total or None)
+                tasks[stage] = bars.add_task(stage, total=total or None)
             bars.update(tasks[stage], completed=done, total=total or None)
 
         yield update

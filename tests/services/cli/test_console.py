@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import pytest
+
+from ontology.errors import NotFoundError
+from services.cli.console import show_error, stdout, table
+
+TEXT = "list:books:all [bold]x[/] :smile: end\\"
+
+
+def test_texts_of_documents_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stdout, "_width", 240)
+        stdout.print(table(TEXT, (TEXT,), ((TEXT,),)))
+    assert capsys.readouterr().out.count(TEXT) == 3
+
+
+def test_an_error_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    show_error(NotFoundError("no such tool", subject=TEXT), as_json=False)
+    assert TEXT in capsys.readouterr().err

@@ -77,16 +77,22 @@ def only_writer(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def disk_errors(
-    path: Path, *, remedy: str = "Check permissions and free space, and run the command again"
+    path: Path,
+    *,
+    remedy: str = "Check permissions and free space, and run the command again",
+    network_errors: bool = False,
 ) -> Iterator[None]:
-    """Raise StorageError for a disk error in this block. Errors of a network connection are not changed.
+    """Raise StorageError for an error of the operating system in this block.
+
     :param path: the subject of the error where the operating system names no file.
+    :param network_errors: whether the block also talks to servers, so that a timeout or a closed connection is raised
+        as it is; without it, they are errors of a disk on the network.
     """
     try:
         yield
-    except (ConnectionError, TimeoutError):
-        raise
     except OSError as error:
+        if network_errors and isinstance(error, ConnectionError | TimeoutError):
+            raise
         raise StorageError(
             f"cannot be written: {error.strerror or error}", subject=str(error.filename or path), remedy=remedy
         ) from error

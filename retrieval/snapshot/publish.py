@@ -38,7 +38,7 @@ def staging_folder(store: Path) -> Iterator[Path]:
 
     :raises StorageError: when the store cannot be written, or an operating-system error ends the build.
     """
-    with disk_errors(store, remedy=_REMEDY):
+    with disk_errors(store, remedy=_REMEDY, network_errors=True):  # a build may ask models
         store.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(store)
         # The name is chosen before the folder is made, so that an interruption in between leaves nothing behind.

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -34,9 +35,12 @@ def test_an_error_of_the_disk_names_the_file_and_the_remedy(tmp_path: Path) -> N
     assert str(caught.value) == f"{tmp_path}: cannot be written: No space left on device. Buy a disk."
 
 
-def test_an_error_of_the_network_is_not_called_an_error_of_the_disk(tmp_path: Path) -> None:
-    with pytest.raises(ConnectionResetError), disk_errors(tmp_path):
-        raise ConnectionResetError
+def test_an_error_of_the_network_is_one_of_the_disk_unless_the_block_talks_to_servers(tmp_path: Path) -> None:
+    for error in (OSError(errno.ETIMEDOUT, "Connection timed out"), ConnectionResetError()):
+        with pytest.raises(StorageError, match="cannot be written"), disk_errors(tmp_path):
+            raise error
+        with pytest.raises(type(error)), disk_errors(tmp_path, network_errors=True):
+            raise error
 
 
 def test_a_folder_that_is_a_file_is_a_typed_error(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ StorageError.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -35,6 +36,8 @@ def replacing(path: Path) -> Iterator[Path]:
 
     :raises OSError: when the disk fails; ``path`` is then unchanged.
     """
+    if not path.name:  # "/", "." or nothing
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         yield temporary

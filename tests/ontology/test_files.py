@@ -43,6 +43,14 @@ def test_an_error_of_the_network_is_one_of_the_disk_unless_the_block_talks_to_se
             raise error
 
 
+@pytest.mark.parametrize("path", ["/", ".", ""])
+def test_a_path_without_a_name_cannot_be_written(path: str) -> None:
+    with pytest.raises(StorageError, match="Is a directory"), disk_errors(Path(path)), replacing(Path(path)):
+        raise AssertionError("there is nothing to write to")
+    with pytest.raises(StorageError, match="Is a directory"):
+        write_file(Path(path), "new")
+
+
 def test_a_folder_that_is_a_file_is_a_typed_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StorageError), only_writer(tmp_path / "file"):

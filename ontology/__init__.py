@@ -26,6 +26,7 @@ from ontology.errors import (
     UnknownFormatError,
 )
 from ontology.files import disk_errors, only_writer, replacing, write_file
+from ontology.first_error import first_error
 from ontology.names import canonical_name, identified_entity, noun_lemma, verb_lemma, words
 from ontology.ontology import EntityType, Ontology, Predicate
 from ontology.ontology_file import Fault, check_ontology, load_ontology
@@ -72,6 +73,7 @@ __all__ = [
     "command_words",
     "config_hash",
     "disk_errors",
+    "first_error",
     "identified_entity",
     "load_ontology",
     "no_progress",

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ontology.errors import SnapshotCorruptError, SnapshotVersionError
+from ontology.first_error import first_error
 from retrieval.snapshot.layout import FORMAT_VERSION, Layout
 
 __all__ = [
@@ -106,8 +107,11 @@ def read_manifest(layout: Layout) -> Manifest:
     path = layout.manifest
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SnapshotCorruptError(f"the manifest cannot be read: {error}", subject=str(path)) from error
+        computed_id = _id_of(content)
+    except (OSError, ValueError, RecursionError) as error:  # a ValueError also for half a surrogate pair
+        raise SnapshotCorruptError(
+            f"the manifest cannot be read: {error}", subject=str(path), remedy="Build again"
+        ) from error
     if not isinstance(content, dict) or not isinstance(content.get("files"), dict):
         raise SnapshotCorruptError("the manifest lists no files", subject=str(path), remedy="Build again")
     version = content.get("format_version")
@@ -117,19 +121,21 @@ def read_manifest(layout: Layout) -> Manifest:
             subject=str(layout.folder),
             remedy="Build it again with this egotools, or serve it with the one that wrote it",
         )
-    if content_id({key: value for key, value in content.items() if key != "snapshot_id"}) != content.get("snapshot_id"):
+    if computed_id != content.get("snapshot_id"):
         raise SnapshotCorruptError("the manifest was altered", subject=str(path), remedy="Build again")
     try:
         return Manifest.model_validate_json(json.dumps(content))
     except ValidationError as error:
         raise SnapshotCorruptError(
-            f"the manifest cannot be read: {_first_error(error)}", subject=str(path), remedy="Build again"
+            f"the manifest cannot be read: {first_error(error)}", subject=str(path), remedy="Build again"
         ) from error
 
 
-def _first_error(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    return f"{'.'.join(map(str, first['loc']))!r} is {first['input']!r}: {first['msg']}"
+def _id_of(content: Any) -> str:
+    """Return the id that belongs to the JSON value of a manifest; empty for a value that is no object."""
+    if not isinstance(content, dict):
+        return ""
+    return content_id({key: value for key, value in content.items() if key != "snapshot_id"})
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> Manifest:

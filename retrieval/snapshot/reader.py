@@ -42,9 +42,17 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
     if verify:
         _verify(layout, manifest)
     try:
-        return Snapshot(layout, manifest)
+        snapshot = Snapshot(layout, manifest)
+        _check_predicates(snapshot)
+        return snapshot
     except (OSError, ValueError, EOFError, RuntimeError) as error:
         raise SnapshotCorruptError(f"the snapshot cannot be read: {error}", subject=str(layout.folder)) from error
+
+
+def _check_predicates(snapshot: Snapshot) -> None:
+    numbers = snapshot.adjacency.predicates
+    if len(numbers) and int(numbers.max()) >= len(snapshot.predicates):
+        raise ValueError(f"its edges have more predicates than the {len(snapshot.predicates)} of the manifest")
 
 
 def _verify(layout: Layout, manifest: Manifest) -> None:
@@ -56,7 +64,13 @@ def _verify(layout: Layout, manifest: Manifest) -> None:
 
 def _check_file(path: Path, info: FileInfo) -> None:
     remedy = "Build again, or publish an older snapshot"
-    if not path.is_file():
+    try:
+        found = path.is_file()
+    except OSError as error:  # a name that no file can have
+        raise SnapshotCorruptError(
+            f"the file cannot be read: {error.strerror}", subject=str(path.parent), remedy=remedy
+        ) from error
+    if not found:
         raise SnapshotCorruptError("the file is missing", subject=str(path), remedy=remedy)
     size = path.stat().st_size
     if size != info.bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -106,6 +107,10 @@ def test_a_snapshot_of_the_format_before_gets_the_version_error_with_its_remedy(
         ({"predicates": [1]}, "'predicates.0' is 1"),
         ({"encoder": None}, "'encoder' is None"),
         ({"surprise": 1}, "'surprise' is 1"),
+        ({"surprise": "x" * 10_000}, "'surprise' is 'xxx"),
+        ({"created_by": None}, "'created_by' is None"),
+        ({"counts": {"tools": 6, "nodes": {}}}, "'counts.edges' is missing"),
+        ({"encoder": {}}, "'encoder.name' is missing"),
     ],
 )
 def test_a_manifest_of_another_form_is_refused_by_the_name_of_its_field(
@@ -119,6 +124,44 @@ def test_a_manifest_of_another_form_is_refused_by_the_name_of_its_field(
     with pytest.raises(SnapshotCorruptError, match=told) as refused:
         open_snapshot(folder)
     assert refused.value.subject == str(Layout(folder).manifest)
+    assert len(refused.value.problem) < 300
+
+
+FILE = {"bytes": 1, "sha256": "0" * 64}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"files": {"tools.jsonl": {"bytes": 1, "sha256": "a\ud808b"}}},
+        {"files": {"tools.jsonl": {"bytes": "a\ud808b", "sha256": ""}}},
+        {"created_by": "a\ud808b"},
+        {"files": {"a" * 5_000: FILE}},
+        {"files": {"a\0b": FILE}},
+        {"predicates": []},
+    ],
+    ids=["sha256", "bytes", "text", "long name", "zero byte", "no predicates"],
+)
+def test_a_manifest_with_impossible_values_is_corrupt(tmp_path: Path, store: Path, change: dict[str, Any]) -> None:
+    folder = tmp_path / "snapshot"
+    shutil.copytree(current_snapshot(store), folder)
+    manifest = json.loads(Layout(folder).manifest.read_text(encoding="utf-8"))
+    manifest["files"] |= change.pop("files", {})
+    del manifest["snapshot_id"]
+    manifest |= change
+    text = json.dumps(manifest, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    snapshot_id = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    Layout(folder).manifest.write_text(json.dumps({**manifest, "snapshot_id": snapshot_id}), encoding="utf-8")
+    with pytest.raises(SnapshotCorruptError) as refused:
+        open_snapshot(folder)
+    assert len(str(refused.value)) < 6_000
+
+
+@pytest.mark.parametrize("nested", ["[" * 200_000, '{"files": ' + "[" * 100_000 + "]" * 100_000 + "}"])
+def test_a_manifest_that_is_nested_too_deeply_is_corrupt(tmp_path: Path, nested: str) -> None:
+    Layout(tmp_path).manifest.write_text(nested, encoding="utf-8")
+    with pytest.raises(SnapshotCorruptError):
+        open_snapshot(tmp_path)
 
 
 def test_a_manifest_that_was_rewritten_with_its_file_is_refused(tmp_path: Path, store: Path) -> None:

@@ -1,0 +1,23 @@
+"""The first error that pydantic found in a file, as a short text for our own errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+__all__ = ["first_error"]
+
+_MAX_SHOWN = 80
+
+
+def first_error(error: ValidationError) -> str:
+    """Return the field, its value where it is short, and what is wrong with it."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    field = ".".join(map(str, first["loc"]))
+    if first["type"] == "missing":  # its input is the whole object that lacks it
+        return f"{field!r} is missing"
+    value = repr(first["input"])
+    shown = value if len(value) <= _MAX_SHOWN else f"{value[:_MAX_SHOWN]}…"
+    return f"{field!r} is {shown}: {first['msg']}" if field else first["msg"]

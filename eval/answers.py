@@ -20,12 +20,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, ValidationError
 
 from ontology.errors import DocumentError, NotFoundError
 from ontology.files import write_file
+from ontology.first_error import first_error
 
 __all__ = [
+    "READ_REMEDY",
     "Answer",
     "DamagedLine",
     "Run",
@@ -34,6 +36,7 @@ __all__ = [
     "read_header",
     "read_run",
     "read_runs",
+    "reading_problem",
     "run_files",
     "write_header",
     "write_run",
@@ -42,6 +45,7 @@ __all__ = [
 _log = logging.getLogger(__name__)
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
 _AGAIN = "Run the evaluation again"
+READ_REMEDY = f"{_AGAIN}: the file is damaged, or was written by another release of egotools"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,10 +152,21 @@ def read_header(path: Path, answers: Iterable[Answer] = ()) -> Run:
     try:
         header = json.loads(path.read_text(encoding="utf-8"))
         return _RUN.validate_python(header | {"answers": {answer.query_id: answer for answer in answers}})
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise DocumentError(
-            f"the header of a run cannot be read: {error!r}", subject=str(path), remedy=_AGAIN
+            f"the header of a run cannot be read: {reading_problem(error)}", subject=str(path), remedy=READ_REMEDY
         ) from error
+
+
+def reading_problem(error: Exception) -> str:
+    """Return in one line what is wrong with a JSON file of results."""
+    if isinstance(error, ValidationError):
+        return first_error(error)
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    if isinstance(error, TypeError):
+        return "it has another form"
+    return str(error)
 
 
 def read_answers(path: Path) -> tuple[list[Answer], list[DamagedLine]]:
@@ -164,7 +179,7 @@ def read_answers(path: Path) -> tuple[list[Answer], list[DamagedLine]]:
     for number, line in enumerate(lines[:-1], start=1):
         try:
             answers.append(_ANSWER.validate_python(json.loads(line)))
-        except ValueError:
+        except (ValueError, RecursionError):
             damaged.append(DamagedLine(line=number, torn=False))
     if lines[-1]:
         _log.warning("%s: the last line is incomplete and was dropped; its request counts as not sent", path)

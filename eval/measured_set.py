@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import PlainSerializer, TypeAdapter
 
-from eval.answers import Run, read_run, write_run
+from eval.answers import READ_REMEDY, Run, read_run, reading_problem, write_run
 from eval.graph_quality.quality import GraphQuality
 from eval.queries import QuerySet
 from ontology.errors import DocumentError, NotFoundError
@@ -78,8 +78,10 @@ def read_measured(folder: Path) -> MeasuredSet:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
         measured = _SET.validate_python(value | {"runs": [read_run(folder, system) for system in value["runs"]]})
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise DocumentError(f"the results cannot be read: {error!r}", subject=str(path), remedy=_REMEDY) from error
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise DocumentError(
+            f"the results cannot be read: {reading_problem(error)}", subject=str(path), remedy=READ_REMEDY
+        ) from error
     for run in measured.runs:
         if (run.queries_sha256, run.snapshot_id) != (measured.queries.sha256, measured.snapshot_id):
             raise DocumentError(

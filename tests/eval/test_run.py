@@ -302,6 +302,19 @@ def test_results_that_are_not_there_or_not_of_the_set_are_refused(tmp_path: Path
     run(Planted(), tmp_path, snapshot_id="s2")
     with pytest.raises(DocumentError, match="'planted'"):
         read_measured(tmp_path)
+    whole = json.loads((tmp_path / "set.json").read_text(encoding="utf-8"))
+    for text, told in (
+        (json.dumps({key: value for key, value in whole.items() if key != "runs"}), "'runs' is missing"),
+        (json.dumps({key: value for key, value in whole.items() if key != "tools"}), "'tools' is missing"),
+        (json.dumps({**whole, "tools": ["x" * 5_000]}), "'tools' is "),
+        ("[" * 100_000, "recursion"),
+    ):
+        (tmp_path / "set.json").write_text(text, encoding="utf-8")
+        with pytest.raises(DocumentError, match="another release of egotools") as caught:
+            read_measured(tmp_path)
+        assert told in caught.value.problem
+        assert len(str(caught.value)) < 600
+        assert "pydantic" not in str(caught.value)
     (tmp_path / "set.json").write_text("[]", encoding="utf-8")
     with pytest.raises(DocumentError, match=r"set\.json"):
         read_measured(tmp_path)

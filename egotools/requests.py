@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 
 from egotools.client_errors import InvalidRequestError
@@ -16,24 +17,17 @@ _INT32 = 2**31
 def retrieve_request(query: Query) -> pb.RetrieveRequest:
     """Return the message of one request.
 
-    :raises InvalidRequestError: for a filter that is a string, an unknown schema format, or a number out of range.
+    :raises InvalidRequestError: for a filter that is a string, an unknown schema format, a number out of range, a text
+        with an unpaired surrogate, or a value of another type.
     """
-    try:
-        query.query.encode("utf-8")
-    except UnicodeEncodeError:
-        raise _invalid(
-            "query",
-            "The query has an unpaired surrogate, which no message can contain.",
-            "Decode the whole text at once.",
-        ) from None
     return pb.RetrieveRequest(
-        query=query.query,
+        query=_text("query", query.query),
         k=_int32("k", query.k),
         filters=_filters(query.filters),
-        preset=query.preset,
-        explain=query.explain,
+        preset=_text("preset", query.preset),
+        explain=_flag("explain", query.explain),
         schema_format=_schema_format(query.schema_format),
-        auto_k=query.auto_k,
+        auto_k=_flag("auto_k", query.auto_k),
     )
 
 
@@ -45,27 +39,62 @@ def batch_request(queries: Sequence[Query | str]) -> pb.RetrieveBatchRequest:
 
 def tool_request(tool_id: str, schema_format: str) -> pb.GetToolRequest:
     """Return the message of ``get_tool``."""
-    return pb.GetToolRequest(id=tool_id, schema_format=_schema_format(schema_format))
+    return pb.GetToolRequest(id=_text("id", tool_id), schema_format=_schema_format(schema_format))
 
 
 def neighbors_request(node: str, predicates: Sequence[str], limit: int) -> pb.NeighborsRequest:
     """Return the message of ``neighbors``."""
-    return pb.NeighborsRequest(node=node, predicates=list(predicates), limit=_int32("limit", limit))
+    return pb.NeighborsRequest(
+        node=_text("node", node), predicates=_texts("predicates", predicates), limit=_int32("limit", limit)
+    )
 
 
 def catalog_request(page_size: int, page_token: str) -> pb.GetCatalogRequest:
     """Return the message of ``catalog``."""
-    return pb.GetCatalogRequest(page_size=_int32("page_size", page_size), page_token=page_token)
+    return pb.GetCatalogRequest(page_size=_int32("page_size", page_size), page_token=_text("page_token", page_token))
 
 
 def _filters(filters: Mapping[str, Sequence[str]]) -> dict[str, pb.StringList]:
-    for key, values in filters.items():
-        if isinstance(values, str):  # a string is a sequence of characters
-            raise _invalid(f"filters.{key}", "The values of a filter are a list of texts.", f"Write [{values!r}].")
-    return {key: pb.StringList(values=values) for key, values in filters.items()}
+    if not isinstance(filters, Mapping):
+        raise _invalid("filters", "Filters are a mapping of keys to lists of texts.")
+    return {
+        _text("filters", key): pb.StringList(values=_texts(f"filters.{_text('filters', key)}", values))
+        for key, values in filters.items()
+    }
+
+
+def _texts(name: str, values: Sequence[str]) -> list[str]:
+    if isinstance(values, str):  # a string is a sequence of characters
+        raise _invalid(name, f"{name} must be a list of texts.", f"Write [{values!r}].")
+    try:
+        return [_text(name, value) for value in values]
+    except TypeError:
+        raise _invalid(name, f"{name} must be a list of texts, not {values!r}.") from None
+
+
+def _text(name: str, value: str) -> str:
+    if not isinstance(value, str):
+        raise _invalid(name, f"{name} must be a text, not {value!r}.")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise _invalid(
+            name,
+            f"{name} has an unpaired surrogate, which no message can contain.",
+            "Decode the whole text at once.",
+        ) from None
+    return value
+
+
+def _flag(name: str, value: bool) -> bool:
+    try:
+        return bool(operator.index(value))
+    except TypeError:
+        raise _invalid(name, f"{name} must be True or False, not {value!r}.") from None
 
 
 def _schema_format(name: str) -> pb.SchemaFormat.ValueType:
+    name = _text("schema_format", name)
     known = {full.removeprefix("SCHEMA_FORMAT_").lower(): number for full, number in pb.SchemaFormat.items()}
     number = known.get(name.lower())
     if number is None:
@@ -75,9 +104,13 @@ def _schema_format(name: str) -> pb.SchemaFormat.ValueType:
 
 def _int32(name: str, value: int) -> int:
     """Check that a number fits into 32 bits; the server checks the allowed range."""
-    if not -_INT32 <= value < _INT32:
-        raise _invalid(name, f"{name} must be a whole number of 32 bits, not {value}.")
-    return value
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise _invalid(name, f"{name} must be a whole number, not {value!r}.") from None
+    if not -_INT32 <= number < _INT32:
+        raise _invalid(name, f"{name} must be a whole number of 32 bits, not {number}.")
+    return number
 
 
 def _invalid(subject: str, message: str, remedy: str = "") -> InvalidRequestError:

@@ -177,6 +177,15 @@ async def test_errors_are_typed_and_say_what_to_do(ask: Ask) -> None:
         ("x", {"k": 2**40}, "k"),
         ("x", {"schema_format": "soap"}, "schema_format"),
         ("x", {"filters": {"team": "finance"}}, "filters.team"),
+        ("x", {"filters": {"team": ["a\ud800"]}}, "filters.team"),
+        ("x", {"filters": {"a\ud800": ["a"]}}, "filters"),
+        ("x", {"filters": {"team": 5}}, "filters.team"),
+        ("x", {"filters": ["team"]}, "filters"),
+        ("x", {"preset": "a\ud800"}, "preset"),
+        ("x", {"k": "5"}, "k"),
+        ("x", {"k": None}, "k"),
+        ("x", {"explain": "yes"}, "explain"),
+        ("x", {"schema_format": 3}, "schema_format"),
         ("bad \ud800", {}, "query"),
         ("", {}, "query"),
     ],
@@ -185,6 +194,25 @@ async def test_wrong_arguments_are_named(ask: Ask, query: str, named: dict[str, 
     with pytest.raises(InvalidRequestError) as caught:
         await ask("retrieve", query, **named)
     assert (caught.value.subject, caught.value.code) == (subject, "INVALID_ARGUMENT")
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "named", "subject"),
+    [
+        ("get_tool", "crm/\ud800", {}, "id"),
+        ("get_tool", 5, {}, "id"),
+        ("neighbors", "tool:\ud800", {}, "node"),
+        ("neighbors", "tool:a", {"predicates": "depends_on"}, "predicates"),
+        ("neighbors", "tool:a", {"predicates": ["\ud800"]}, "predicates"),
+        ("neighbors", "tool:a", {"limit": "5"}, "limit"),
+    ],
+)
+async def test_wrong_arguments_of_other_calls_are_named(
+    ask: Ask, method: str, given: Any, named: dict[str, Any], subject: str
+) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        await ask(method, given, **named)
+    assert caught.value.subject == subject
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ incomplete last line, left by a killed process, is dropped.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -109,16 +110,19 @@ def open_journal(folder: Path, config: Mapping[str, Any]) -> Iterator[Journal]:
 def _repaired(path: Path, header: str) -> dict[str, Outcome]:
     """Read the outcomes of a journal's complete rows; rewrite a journal with other rows, or without any."""
     with disk_errors(path):
+        if path.exists() and not path.is_file():  # reading a pipe would wait for ever
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         lines = path.read_bytes().split(b"\n") if path.exists() else []
     known: dict[str, Outcome] = {}
     whole = [header]
     for line in lines[1:-1]:
         try:
-            row = json.loads(line)
+            text = line.decode("utf-8")
+            row = json.loads(text)
             known[row["key"]] = _outcomes().validate_python(row)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue
-        whole.append(line.decode("ascii") + "\n")
+        whole.append(text + "\n")
     if not lines or lines[0] + b"\n" != header.encode() or lines[-1] or len(whole) != len(lines) - 1:
         if lines:
             lost = max(len(lines) - 1 - len(whole), 0)

@@ -63,8 +63,11 @@ def test_a_torn_last_line_is_dropped_and_written_over(
         assert (journal.get("one"), journal.get("two")) == (DRAFT, REJECTED)
 
 
+DEEP = b'{"key":"one","generated":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+
+
 @pytest.mark.parametrize(
-    "damage", [b"not json", b"[]", b'{"key": "one"}', b"\xff\xff", b'{"key":"one","generated":{}}']
+    "damage", [b"not json", b"[]", b'{"key": "one"}', b"\xff\xff", b'{"key":"one","generated":{}}', DEEP]
 )
 def test_a_damaged_line_costs_that_line_alone(tmp_path: Path, damage: bytes) -> None:
     keep(tmp_path, one=DRAFT, two=REJECTED)
@@ -73,6 +76,27 @@ def test_a_damaged_line_costs_that_line_alone(tmp_path: Path, damage: bytes) -> 
     path.write_bytes(b"\n".join([lines[0], damage, *lines[2:]]))
     with open_journal(tmp_path, CONFIG) as journal:
         assert (journal.get("one"), journal.get("two")) == (None, REJECTED)
+
+
+def test_a_line_with_letters_that_are_not_ascii_is_read(tmp_path: Path) -> None:
+    keep(tmp_path, one=DRAFT, two=REJECTED)
+    path = journal_file(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(rb"Who\u2019s", "Who’s".encode())[:-1])  # repaired, because its end is missing
+    with open_journal(tmp_path, CONFIG) as journal:
+        assert journal.get("one") == DRAFT
+    path.write_bytes(whole.replace(rb"Who\u2019s", b"Who\xff"))
+    with open_journal(tmp_path, CONFIG) as journal:
+        assert (journal.get("one"), journal.get("two")) == (None, REJECTED)
+
+
+def test_a_journal_that_is_no_file_is_a_typed_error(tmp_path: Path) -> None:
+    path = journal_file(tmp_path)
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    with pytest.raises(StorageError, match="not a regular file") as caught, open_journal(tmp_path, CONFIG):
+        raise AssertionError("it cannot be opened")
+    assert caught.value.subject == str(path)
 
 
 def test_what_was_rejected_counts_once_something_else_was_not(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from ingest.sources.addresses import find_documents
 from ingest.sources.detect import source_for
 from ingest.sources.document import Document
 from ingest.sources.naming import DocumentRead, assign_ids
-from ingest.sources.sanitize import sanitize_tool
+from ingest.sources.sanitize import printable, sanitize_tool
 from ingest.sources.source import RejectedRecord
 from ontology.errors import CatalogError, DocumentError
 from ontology.redaction import redact, redacted_address
@@ -75,10 +75,13 @@ def read_catalog(
     renamed = assign_ids(reads)
     catalog = Catalog(
         tools=tuple(tool for read in reads for tool in read.tools),
-        rejected=(*missing, *(record for read in reads for record in read.rejected)),
+        rejected=tuple(map(_shown, (*missing, *(record for read in reads for record in read.rejected)))),
         documents=tuple(
             DocumentReport(
-                address=read.document.address, format=read.format, tools=len(read.tools), rejected=len(read.rejected)
+                address=printable(read.document.address),
+                format=read.format,
+                tools=len(read.tools),
+                rejected=len(read.rejected),
             )
             for read in reads
             if read.counted
@@ -89,6 +92,11 @@ def read_catalog(
     return catalog
 
 
+def _shown(record: RejectedRecord) -> RejectedRecord:
+    """Return the record as any terminal and file can hold it, and without what is known to be secret."""
+    return replace(record, subject=printable(record.subject), detail=redact(printable(record.detail)))
+
+
 def _read(document: Document) -> DocumentRead:
     """Read all tools of a document; a document that cannot be read gives a rejected record."""
     read = DocumentRead(document=document)
@@ -97,7 +105,7 @@ def _read(document: Document) -> DocumentRead:
         read.format, read.keeps_ids = source.name, source.keeps_ids
         for item in source.read(document):
             if isinstance(item, RejectedRecord):
-                read.rejected.append(replace(item, detail=redact(item.detail)))
+                read.rejected.append(item)
             else:
                 read.tools.append(sanitize_tool(item))
     except DocumentError as error:

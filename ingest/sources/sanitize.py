@@ -9,7 +9,7 @@ from typing import Any
 
 from ontology.tool import Dependency, Parameter, Tool
 
-__all__ = ["MAX_DESCRIPTION_CHARS", "MAX_NAME_CHARS", "sanitize_tool"]
+__all__ = ["MAX_DESCRIPTION_CHARS", "MAX_NAME_CHARS", "printable", "sanitize_tool"]
 
 MAX_DESCRIPTION_CHARS = 100_000
 MAX_NAME_CHARS = 2_000
@@ -25,7 +25,7 @@ def sanitize_tool(tool: Tool) -> Tool:
     name = _text(tool.name, MAX_NAME_CHARS, "name", cut)
     parameters = _parameters(tool.parameters, "parameters", cut)
     returns = _parameters(tool.returns, "returns", cut)
-    metadata = {key: _value(value, f"metadata.{key}", cut) for key, value in tool.metadata.items()}
+    metadata = {printable(key): _value(value, f"metadata.{key}", cut) for key, value in tool.metadata.items()}
     if cut:
         before = metadata.get("cut")
         metadata["cut"] = [*(before if isinstance(before, list) else []), *cut]
@@ -45,6 +45,11 @@ def _text(text: str, max_chars: int, field: str, cut: list[str]) -> str:
     if len(text) > max_chars:
         cut.append(f"{field}: {len(text)} characters, the first {max_chars} kept")
         text = text[:max_chars]
+    return printable(text)
+
+
+def printable(text: str) -> str:
+    """Return the text with U+FFFD for each character that no file can hold."""
     return _UNPRINTABLE.sub("\ufffd", text) if _UNPRINTABLE.search(text) else text
 
 
@@ -57,13 +62,27 @@ def _parameter(parameter: Parameter, field: str, cut: list[str]) -> Parameter:
     type_ = _text(parameter.type, MAX_DESCRIPTION_CHARS, f"{field}.{name} type", cut)
     description = _text(parameter.description, MAX_DESCRIPTION_CHARS, f"{field}.{name} description", cut)
     enum = tuple(_text(value, MAX_NAME_CHARS, f"{field}.{name} enum", cut) for value in parameter.enum)
-    if (name, type_, description, enum) == (parameter.name, parameter.type, parameter.description, parameter.enum):
-        return parameter
-    return replace(parameter, name=name, type=type_, description=description, enum=enum)
+    location = _text(parameter.location, MAX_NAME_CHARS, f"{field}.{name} location", cut)
+    format_ = _text(parameter.format, MAX_NAME_CHARS, f"{field}.{name} format", cut)
+    return replace(
+        parameter,
+        name=name,
+        type=type_,
+        description=description,
+        enum=enum,
+        location=location,
+        format=format_,
+    )
 
 
 def _dependency(old: Dependency) -> Dependency:
-    return replace(old, tool=_text(old.tool, MAX_NAME_CHARS, "", []), reason=_text(old.reason, MAX_NAME_CHARS, "", []))
+    return replace(
+        old,
+        tool=_text(old.tool, MAX_NAME_CHARS, "", []),
+        parameter=_text(old.parameter, MAX_NAME_CHARS, "", []),
+        output=_text(old.output, MAX_NAME_CHARS, "", []),
+        reason=_text(old.reason, MAX_NAME_CHARS, "", []),
+    )
 
 
 def _value(value: Any, field: str, cut: list[str]) -> Any:
@@ -73,7 +92,7 @@ def _value(value: Any, field: str, cut: list[str]) -> Any:
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, Mapping):
-        return {str(key): _value(inner, field, cut) for key, inner in value.items()}
+        return {printable(str(key)): _value(inner, field, cut) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_value(inner, field, cut) for inner in value]
     return str(value)

@@ -228,6 +228,38 @@ def test_half_a_surrogate_pair_and_control_characters_are_replaced(tmp_path: Pat
     assert tool.canonical_json().encode("utf-8")
 
 
+def test_half_a_surrogate_pair_anywhere_in_a_document_is_replaced(tmp_path: Path) -> None:
+    half = "a\ud808b"
+    schema = {"type": half, "format": half, "enum": [half], "example": half, "default": half, "pattern": half}
+    parameter = {"name": half, "in": "query", "description": half, "schema": schema}
+    operation = {
+        "operationId": f"get {half}",
+        "summary": half,
+        "tags": [half],
+        "parameters": [parameter, {"name": "b", "in": half, "schema": schema}],
+        "responses": {"200": {"description": half, "content": {"application/json": {"schema": schema}}}},
+        f"x-{half}": half,
+    }
+    paths = {f"/{half}": {"get": operation, "put": half}, "/b": {"get": {"responses": {"200": {"$ref": f"#/{half}"}}}}}
+    write(tmp_path / "a.json", {"openapi": "3.0.0", "info": {"title": half, "version": half}, "paths": paths})
+    rows = [{"name": "a", "parameters": [{"name": "p", "type": half, "format": half, "in": half}], half: half}]
+    rows[0]["depends_on"] = [{"tool": "a", "parameter": half, "output": half, "reason": half}]
+    write(tmp_path / "b.jsonl", list(rows))
+    catalog = read_catalog([str(tmp_path)])
+    assert len(catalog.tools) == 2
+    assert len(catalog.rejected) == 2
+    for tool in catalog.tools:
+        assert tool.canonical_json().encode("utf-8")
+    assert [(record.subject + record.detail).encode("utf-8") for record in catalog.rejected]
+
+
+def test_a_file_name_that_is_not_utf8_can_be_shown(tmp_path: Path) -> None:
+    write(tmp_path / "a\udcff.jsonl", [{"name": "one"}])
+    catalog = read_catalog([str(tmp_path)])
+    assert catalog.documents[0].address.encode("utf-8")
+    assert catalog.tools[0].id.encode("utf-8")
+
+
 @pytest.mark.parametrize("addresses", [[], ["nowhere"], ["python:no_such_module_anywhere"]])
 def test_an_empty_catalogue_says_what_was_tried(addresses: list[str]) -> None:
     with pytest.raises(CatalogError, match="no tool was found") as caught:

@@ -88,9 +88,10 @@ def _text(name: str, value: str) -> str:
 
 def _flag(name: str, value: bool) -> bool:
     try:
-        return bool(operator.index(value))
+        pb.RetrieveRequest(explain=value)
     except TypeError:
         raise _invalid(name, f"{name} must be True or False, not {value!r}.") from None
+    return value
 
 
 def _schema_format(name: str) -> pb.SchemaFormat.ValueType:

@@ -117,7 +117,7 @@ def read_manifest(layout: Layout) -> Manifest:
     version = content.get("format_version")
     if version != FORMAT_VERSION:
         raise SnapshotVersionError(
-            f"the snapshot has format version {version}; this egotools reads {FORMAT_VERSION}",
+            f"the snapshot has format version {str(version)[:40]}; this egotools reads {FORMAT_VERSION}",
             subject=str(layout.folder),
             remedy="Build it again with this egotools, or serve it with the one that wrote it",
         )

@@ -34,7 +34,7 @@ def write_file(path: Path, content: str | bytes) -> Path:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path in the same folder; it replaces ``path`` when the block ends without an error.
 
-    :raises OSError: when the disk fails; ``path`` is then unchanged.
+    :raises OSError: when the disk fails; it names ``path``, which is then unchanged.
     """
     if not path.name:  # "/", "." or nothing
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -43,6 +43,10 @@ def replacing(path: Path) -> Iterator[Path]:
         yield temporary
         flush_to_disk(temporary)
         temporary.replace(path)
+    except OSError as error:
+        if str(error.filename) == str(temporary):  # a name that no caller gave
+            error.filename, error.filename2 = str(path), None
+        raise
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)

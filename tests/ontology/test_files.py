@@ -51,6 +51,22 @@ def test_a_path_without_a_name_cannot_be_written(path: str) -> None:
         write_file(Path(path), "new")
 
 
+def test_an_error_of_the_disk_names_the_path_that_was_given(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with pytest.raises(StorageError) as caught:
+        write_file(folder, "new")
+    assert caught.value.subject == str(folder)
+    missing = tmp_path / "missing" / "text"
+    with pytest.raises(StorageError) as caught, disk_errors(missing), replacing(missing) as aside:
+        aside.write_text("new", encoding="utf-8")
+    assert caught.value.subject == str(missing)
+    long_name = tmp_path / ("x" * 250)  # there is no room for a longer one beside it
+    with pytest.raises(StorageError) as caught:
+        write_file(long_name, "new")
+    assert caught.value.subject == str(long_name)
+
+
 def test_a_folder_that_is_a_file_is_a_typed_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(StorageError), only_writer(tmp_path / "file"):

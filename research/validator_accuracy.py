@@ -139,8 +139,9 @@ def main(
     """Print the table, and the wrongly validated requests by kind."""
     catalogue = load_shipped(catalog)
     cases = read_cases(folder)
+    validators = _validators(catalogue, llm_url, llm_model)
     start = time.perf_counter()
-    found = [accuracy_of(validator, cases) for validator in _validators(catalogue, llm_url, llm_model)]
+    found = [accuracy_of(validator, cases) for validator in validators]
     seconds = time.perf_counter() - start
     print(table(found))
     print(f"\n{len(cases)} requests in {seconds:.2f} s")

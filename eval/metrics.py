@@ -37,8 +37,8 @@ __all__ = [
 
 
 def complete_recall(ranks: Sequence[int], gold: int) -> float:
-    """1 where every gold tool is among the first k, else 0 (arXiv 2508.05888, section 5.2)."""
-    return float(len(ranks) == gold)
+    """1 where there is a gold tool and all are among the first k, else 0 (arXiv 2508.05888, section 5.2)."""
+    return float(len(ranks) == gold > 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

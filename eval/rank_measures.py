@@ -63,7 +63,8 @@ class _Evaluator(Evaluator):
             if query not in self._relevant:
                 continue
             relevant = self._relevant[query]
-            order = sorted(scores, key=lambda document: (-scores[document], document))
+            # Equal scores by id, descending, as trec_eval does and with it R, AP and nDCG of ir_measures.
+            order = sorted(scores, key=lambda document: (scores[document], document), reverse=True)
             ranks = [rank for rank, document in enumerate(order, start=1) if document in relevant]
             for measure in self._chosen:
                 found = [rank for rank in ranks if rank <= measure["cutoff"]]
@@ -74,6 +75,7 @@ class _Provider(Provider):
     NAME = "egotools"
 
     def supports(self, measure: Any) -> bool:
+        measure.validate_params()  # as every provider: a measure without its cutoff is an error here, not later
         return hasattr(measure, "rank_value")
 
     def _evaluator(self, measures: Iterable[Any], qrels: Any) -> _Evaluator:

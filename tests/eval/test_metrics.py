@@ -171,6 +171,21 @@ def test_ir_measures_computes_complete_recall_itself() -> None:
     assert ir_measures.calc_aggregate(measures, judged, run) == dict(zip(measures, (0.0, 0.5), strict=True))
 
 
+def test_complete_recall_agrees_with_recall_at_the_edges() -> None:
+    """No relevant document; equal scores, which are ranked by id, descending; a cutoff that is missing."""
+    import ir_measures
+
+    import eval.rank_measures  # noqa: F401
+
+    complete, recall = (ir_measures.parse_measure(f"{name}@1") for name in ("CompleteRecall", "R"))
+    for judged, value in (({"a": 0}, 0.0), ({"a": 1, "b": 0}, 0.0), ({"a": 0, "b": 1}, 1.0)):
+        run = {"q": {"a": 1.0, "b": 1.0}}
+        assert ir_measures.calc_aggregate([complete, recall], {"q": judged}, run) == {complete: value, recall: value}
+    for name in ("CompleteRecall", "R"):
+        with pytest.raises(AssertionError, match="invalid param cutoff"):
+            ir_measures.calc_aggregate([ir_measures.parse_measure(name)], {"q": {"a": 1}}, {"q": {"a": 1.0}})
+
+
 @pytest.mark.parametrize("name", ["P", "Success"])
 def test_a_metric_of_the_library_is_one_entry(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gold a, b; a found at rank 2."""

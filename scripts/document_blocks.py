@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from ontology.errors import DocumentError
 from ontology.files import write_file
 
 __all__ = ["replace_block", "slashed"]
@@ -17,12 +18,17 @@ def slashed(values: Sequence[float]) -> str:
 
 
 def replace_block(path: Path, name: str, text: str) -> None:
-    """Put text into a block of a document.
+    """Put text into a block of a document, and leave the rest of it alone.
 
-    :raises ValueError: when the document has no such block.
+    :raises DocumentError: when the document does not have the block once, with its own end.
     """
-    page = path.read_text(encoding="utf-8")
-    pattern = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
-    if not pattern.search(page):
-        raise ValueError(f"{path.name} has no block {name!r}")
-    write_file(path, pattern.sub(lambda found: f"{found[1]}{text.strip()}\n{found[2]}", page))
+    begin, end = f"<!-- {name} -->\n", "<!-- end -->"
+    before, _, rest = path.read_text(encoding="utf-8").partition(begin)
+    replaced, ended, after = rest.partition(end)
+    if not ended or begin in rest or re.search(r"^<!-- (?!end )[\w:-]+ -->$", replaced, re.MULTILINE):
+        raise DocumentError(
+            f"there is no place for the block {name!r}",
+            subject=str(path),
+            remedy=f"Put {begin.strip()} and {end} into it, once and with no other block between them",
+        )
+    write_file(path, f"{before}{begin}{text.strip()}\n{end}{after}")

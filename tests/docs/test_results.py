@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from eval.measured_set import MeasuredSet
-from ontology.errors import InvalidArgumentError
+from ontology.errors import DocumentError, InvalidArgumentError
 from scripts.bench_sets import MACRO_SETS
 from scripts.document_blocks import replace_block
 from scripts.graph_gain import SetGroups, mean_over_sets, set_differences, share_of, sign_flip_p
@@ -175,13 +175,32 @@ def test_the_graph_page_begins_with_what_its_gain_rests_on(published: Results) -
     assert first == graph_blocks(published)["graph-in-short"].splitlines()[0]
 
 
-def test_a_block_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_only_a_block_is_replaced(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("<!-- here -->\nold\n<!-- end -->\n", encoding="utf-8")
+    page.write_text("before\n<!-- here -->\nold\n<!-- end -->\nafter <!-- end -->\n", encoding="utf-8")
     replace_block(page, "here", "new")
-    assert page.read_text(encoding="utf-8") == "<!-- here -->\nnew\n<!-- end -->\n"
-    with pytest.raises(ValueError, match="there"):
-        replace_block(page, "there", "new")
+    replace_block(page, "here", "newer")
+    assert page.read_text(encoding="utf-8") == "before\n<!-- here -->\nnewer\n<!-- end -->\nafter <!-- end -->\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "none\n",
+        "<!-- here -->\nold\n",
+        "<!-- end -->\n<!-- here -->\n",
+        "<!-- here -->\nold\n<!-- here -->\nold\n<!-- end -->\n",
+        "<!-- here -->\nold\n<!-- end -->\n<!-- here -->\nold\n<!-- end -->\n",
+        "<!-- here -->\nold\n<!-- there -->\nother\n<!-- end -->\n",
+    ],
+    ids=["none", "no end", "end before it", "doubled", "twice", "nested"],
+)
+def test_a_page_without_a_place_for_a_block_is_an_error_and_left_alone(content: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(content, encoding="utf-8")
+    with pytest.raises(DocumentError, match="no place for the block 'here'"):
+        replace_block(page, "here", "new")
+    assert page.read_text(encoding="utf-8") == content
 
 
 def test_no_figure_is_cut_off_from_its_identity() -> None:

@@ -1,6 +1,7 @@
-"""The rules of the regression gate: a candidate must not lose on any set, and must gain on average.
+"""Two rules of the regression gate: a candidate must not lose on any set, and must gain on average.
 
-Both rules use the paired bootstrap intervals of a summary, whose baseline is the system to compare with.
+Both rules use the paired bootstrap intervals of a summary, whose baseline is the system to compare with. The third rule,
+that the candidate must not be below what was recorded of it, is in :mod:`eval.gate_reference`.
 """
 
 from __future__ import annotations

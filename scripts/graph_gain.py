@@ -14,7 +14,7 @@ from itertools import product
 from eval.summary import Figure, Summary
 from scripts.bench_sets import DEPENDENCIES_GIVEN, GRAPH_RULE_SETS, MACRO_SETS, SHIPPED_GENERATED
 
-__all__ = ["MeanOverSets", "SetGroups", "mean_over_sets", "set_differences", "share_of", "sign_flip_p"]
+__all__ = ["MeanOverSets", "SetGroups", "leave_one_out", "mean_over_sets", "set_differences", "share_of", "sign_flip_p"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +70,13 @@ def mean_over_sets(differences: Mapping[str, Figure], names: Sequence[str]) -> M
     """The mean over these sets."""
     values = [differences[name].difference or 0.0 for name in names]
     return MeanOverSets(sum(values) / len(values), sign_flip_p(values))
+
+
+def leave_one_out(differences: Mapping[str, Figure], names: Sequence[str]) -> tuple[float, float]:
+    """The lowest and the highest mean over all of these sets but one; there are at least two."""
+    values = [differences[name].difference or 0.0 for name in names]
+    means = [(sum(values) - value) / (len(values) - 1) for value in values]
+    return min(means), max(means)
 
 
 def share_of(differences: Mapping[str, Figure], part: Sequence[str], whole: Sequence[str]) -> float:

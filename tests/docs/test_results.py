@@ -15,7 +15,7 @@ from eval.measured_set import MeasuredSet
 from ontology.errors import DocumentError, InvalidArgumentError
 from scripts.bench_sets import MACRO_SETS
 from scripts.document_blocks import replace_block
-from scripts.graph_gain import SetGroups, mean_over_sets, set_differences, share_of, sign_flip_p
+from scripts.graph_gain import SetGroups, leave_one_out, mean_over_sets, set_differences, share_of, sign_flip_p
 from scripts.published_results import (
     Results,
     collect,
@@ -162,6 +162,10 @@ def test_the_gain_of_the_graph_is_counted_apart_for_sets_that_a_rule_was_written
     assert mean_over_sets(differences, MACRO_SETS).value == pytest.approx(
         sum(differences[name].difference or 0 for name in MACRO_SETS) / 9
     )
+    lowest, highest = leave_one_out(differences, MACRO_SETS)
+    best = max(MACRO_SETS, key=lambda name: differences[name].difference or 0)
+    assert lowest == pytest.approx(mean_over_sets(differences, [one for one in MACRO_SETS if one != best]).value)
+    assert lowest < mean_over_sets(differences, MACRO_SETS).value < highest
     two = ("apibank", "restbench")
     others = [name for name in MACRO_SETS if name not in two]
     assert share_of(differences, two, MACRO_SETS) + share_of(differences, others, MACRO_SETS) == pytest.approx(1)

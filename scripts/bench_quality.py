@@ -3,7 +3,8 @@
 For each set it builds the snapshot (what did not change since the last time is reused), asks every system every
 request and writes a report of that set; then it averages over the sets and renews the documents. An interrupted run
 resumes. ``--sets`` and ``--systems`` measure a part, which ``--publish`` puts in the place of the published figures:
-the two halves of the shipped requests, or one ablation on the nine sets beside ``rrf`` and ``default``.
+all systems on sets outside the published mean, the two halves of the shipped requests, or one ablation on the nine sets
+beside ``rrf`` and ``default``.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _publish(measured: Sequence[MeasuredSet], part: Sequence[str]) -> None:
     :param part: the systems that were measured, where not everything was.
     """
     from retrieval.ablations import ABLATIONS
-    from scripts.published_results import collect, read_results, with_halves, with_system, write_results
+    from scripts.published_results import collect, read_results, with_halves, with_sets, with_system, write_results
     from scripts.results_page import renew_documents
 
     if not part:
@@ -83,6 +84,9 @@ def _publish(measured: Sequence[MeasuredSet], part: Sequence[str]) -> None:
         for one in measured:
             if one.queries.name == SHIPPED:
                 results = with_halves(results, one)
+        if EVERYTHING in part:
+            others = [one for one in measured if one.queries.name not in MACRO_SETS]
+            results = with_sets(results, others) if others else results
         write_results(results)
     renew_documents(read_results())
 

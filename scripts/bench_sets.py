@@ -21,7 +21,9 @@ __all__ = [
     "ROOT",
     "SAMPLES",
     "SHIPPED",
+    "SHIPPED_DEV",
     "SHIPPED_GENERATED",
+    "SHIPPED_TEST",
     "BenchSet",
     "bench_sets",
     "catalog_address",
@@ -39,6 +41,8 @@ SHIPPED_GENERATED = "enterprise-generated"
 """The requests that datagen generated from the graph of the same catalogue: reported apart, because a graph finds
 them more easily.
 """
+SHIPPED_DEV, SHIPPED_TEST = f"{SHIPPED}-dev", f"{SHIPPED}-test"
+"""The halves of the model-written requests. Rules may be chosen on the dev half."""
 SAMPLES = ROOT / "examples" / "enterprise" / "requests.jsonl"
 """The 36 requests of the demo."""
 DEPENDENCIES_GIVEN = "-given"
@@ -50,7 +54,7 @@ GRAPH_RULE_SETS = {
     "restbench": "tools that turn words into an identifier",
     "toollinkos": "preconditions of a device",
 }
-"""Sets that a rule of the tool graph (``ingest/linking``) was written on, and what it concludes. They are counted
+"""Sets that a rule of the tool graph (``ingest/linking``) was found on, and what it concludes. They are counted
 apart.
 """
 MACRO_SETS = (

@@ -1,4 +1,4 @@
-"""How the differences of a comparison are spread over the sets: means without the sets that a rule was written on,
+"""How the differences of a comparison are spread over the sets: means without the sets that a rule was found on,
 and a test with the set as the unit.
 
 The intervals of the single figures come from drawing requests within given sets. They do not show that a mean rests
@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from itertools import product
 
 from eval.summary import Figure, Summary
-from scripts.bench_sets import DEPENDENCIES_GIVEN, GRAPH_RULE_SETS, MACRO_SETS, SHIPPED_GENERATED
+from scripts.bench_sets import (
+    DEPENDENCIES_GIVEN,
+    GRAPH_RULE_SETS,
+    MACRO_SETS,
+    SHIPPED,
+    SHIPPED_DEV,
+    SHIPPED_GENERATED,
+    SHIPPED_TEST,
+)
 
 __all__ = ["MeanOverSets", "SetGroups", "leave_one_out", "mean_over_sets", "set_differences", "share_of", "sign_flip_p"]
 
@@ -21,9 +29,11 @@ __all__ = ["MeanOverSets", "SetGroups", "leave_one_out", "mean_over_sets", "set_
 class SetGroups:
     """The sets of a comparison.
 
-    :param no_rule: sets that no rule of the graph was written on.
-    :param rules: sets that one was written on (:data:`~scripts.bench_sets.GRAPH_RULE_SETS`).
-    :param in_no_mean: the same requests again with dependencies given, and requests that were generated from the graph.
+    :param no_rule: sets that no rule of the graph was found on; of the shipped requests only the test half, where the
+        halves are known.
+    :param rules: sets that one was found on (:data:`~scripts.bench_sets.GRAPH_RULE_SETS`).
+    :param in_no_mean: the same requests again with dependencies given, requests that were generated from the graph, and
+        the dev half of the shipped requests.
     """
 
     no_rule: tuple[str, ...]
@@ -33,7 +43,10 @@ class SetGroups:
     @classmethod
     def of(cls, names: Sequence[str]) -> SetGroups:
         """Sort sets into the groups, in their order."""
-        in_no_mean = [name for name in names if name.endswith(DEPENDENCIES_GIVEN) or name == SHIPPED_GENERATED]
+        apart = {SHIPPED_GENERATED, SHIPPED_DEV}
+        if SHIPPED_TEST in names:
+            names = [name for name in names if name != SHIPPED]  # both halves together
+        in_no_mean = [name for name in names if name.endswith(DEPENDENCIES_GIVEN) or name in apart]
         counted = [name for name in names if name not in in_no_mean]
         return cls(
             no_rule=tuple(name for name in counted if name not in GRAPH_RULE_SETS),
@@ -45,6 +58,11 @@ class SetGroups:
     def published(self) -> tuple[str, ...]:
         """The sets of the published mean."""
         return tuple(name for name in (*self.no_rule, *self.rules) if name in MACRO_SETS)
+
+    @property
+    def published_without_rule(self) -> tuple[str, ...]:
+        """Those of them that no rule was found on."""
+        return tuple(name for name in self.no_rule if name in MACRO_SETS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ measured is in ``out/``.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,15 @@ __all__ = [
     "NO_GRAPH",
     "PAIRS",
     "PAPER_TABLE",
+    "SPLITS",
     "PublishedGraph",
     "Results",
     "collect",
+    "half_sets",
     "read_results",
     "with_halves",
     "with_peers",
+    "with_sets",
     "with_system",
     "write_results",
 ]
@@ -54,8 +58,10 @@ PAIRS = {
     "paper_against_fusion": ("paper", "fusion"),
     "graph_against_none": (DEFAULT_PRESET, NO_GRAPH),
     "default_against_hybrid": (DEFAULT_PRESET, "hybrid"),
+    "default_against_paper": (DEFAULT_PRESET, "paper"),
 }
 """Name of a comparison → a system and the baseline of its differences."""
+SPLITS = ("dev", "test")
 _LADDER = (*PAPER_TABLE, "bm25", BASELINE, "fusion", NO_GRAPH, DEFAULT_PRESET)
 
 
@@ -84,7 +90,7 @@ class Results:
     :param ablations: ``default`` and its ablations, averaged over these nine, differences to ``default``.
     :param halves: the shipped model-written requests, the dev half and the test half each as a set, differences to
         ``rrf``.
-    :param pairs: by the names of :data:`PAIRS`, two systems on every set and class.
+    :param pairs: by the names of :data:`PAIRS`, two systems on every set and class, and on the two halves.
     :param graph: set → quality of its tool graph.
     :param peers: other retrievers beside ours, differences to ``default``: ``peers`` on every set, ``peers_nine``
         averaged over the nine, ``peers_given`` with dependencies given; empty before they were measured.
@@ -113,12 +119,8 @@ def collect(measured: Sequence[MeasuredSet]) -> Results:
         nine=_means(summarise(nine, baseline=BASELINE)),
         ablations=_means(summarise(_ablated(nine), baseline=DEFAULT_PRESET)),
         halves=_halves(shipped),
-        pairs={name: _pair(measured, *pair) for name, pair in PAIRS.items()},
-        graph={
-            one.queries.name: _published(one.graph)
-            for one in measured
-            if one.graph is not None and not one.queries.name.endswith(DEPENDENCIES_GIVEN)
-        },
+        pairs=_pairs([*measured, *half_sets(shipped)]),
+        graph=_graphs(measured),
     )
 
 
@@ -136,17 +138,65 @@ def with_peers(results: Results, measured: Sequence[MeasuredSet]) -> Results:
 
 def with_halves(results: Results, shipped: MeasuredSet) -> Results:
     """The results with the halves of the shipped requests measured again."""
-    return replace(results, halves=_halves(shipped))
+    return replace(_with_pairs(results, half_sets(shipped)), halves=_halves(shipped))
+
+
+def with_sets(results: Results, measured: Sequence[MeasuredSet]) -> Results:
+    """The results with these sets added, or measured again, without times; none is of the nine, so no mean changes.
+
+    :raises InvalidArgumentError: when one is of the nine.
+    """
+    nine = [one.queries.name for one in _nine(measured)]
+    if nine:
+        raise InvalidArgumentError(
+            "the mean would not be of these answers", subject=", ".join(nine), remedy="Measure everything again"
+        )
+    return replace(
+        _with_pairs(results, measured),
+        everything=_merged(results.everything, _untimed(_by_set(summarise(measured, baseline=BASELINE)))),
+        graph=dict(sorted((dict(results.graph) | _graphs(measured)).items(), key=lambda item: _place(item[0]))),
+    )
+
+
+def _with_pairs(results: Results, measured: Sequence[MeasuredSet]) -> Results:
+    pairs = dict(results.pairs)
+    for name, fresh in _pairs(measured).items():
+        pairs[name] = _merged(pairs[name], fresh) if name in pairs else fresh
+    return replace(results, pairs=pairs)
+
+
+def _merged(published: Summary, fresh: Summary) -> Summary:
+    """A published summary with the sets of a fresh one in the place of those of the same names."""
+    return replace(
+        published,
+        sets=dict(sorted((dict(published.sets) | dict(fresh.sets)).items(), key=lambda item: _place(item[0]))),
+        figures=(*(one for one in published.figures if _set_of(one) not in fresh.sets), *fresh.figures),
+        facts=(*(one for one in published.facts if one.set_name not in fresh.sets), *fresh.facts),
+    )
+
+
+def _untimed(summary: Summary) -> Summary:
+    """Without times: those of a part are from another run than the published ones."""
+    return replace(summary, facts=tuple(replace(fact, stages_ms={}, resources={}) for fact in summary.facts))
+
+
+def _place(name: str) -> tuple[bool, str]:
+    """Open sets by name, then the shipped ones."""
+    return name.startswith(SHIPPED), name
+
+
+def _set_of(figure: Figure) -> str:
+    return figure.set_name or figure.group
 
 
 def with_system(results: Results, measured: Sequence[MeasuredSet], system: str) -> Results:
-    """The results with one ablation measured again on the nine sets, beside ``default`` and ``rrf``.
+    """The results with one ablation measured again on the nine sets, beside ``default`` and ``rrf``; without its times.
 
     :raises InvalidArgumentError: when one of these two now has other figures than the published ones.
     """
     nine = _nine(measured)
     fresh = (
-        ("everything", _by_set(summarise(nine, baseline=BASELINE))),
+        ("everything", _untimed(_by_set(summarise(nine, baseline=BASELINE)))),
         ("nine", _means(summarise(nine, baseline=BASELINE))),
         ("ablations", _means(summarise(_ablated(nine), baseline=DEFAULT_PRESET))),
     )
@@ -159,7 +209,7 @@ def _replaced(published: Summary, fresh: Summary, system: str) -> Summary:
     figures = {_key(one): one for one in fresh.figures}
     facts = {(one.set_name, one.system): one for one in fresh.facts}
     for one in published.figures:
-        if one.system != system and figures.get(_key(one), one) != one:
+        if one.system != system and not _agree(one, figures.get(_key(one), one)):
             raise InvalidArgumentError(
                 f"{one.system} was published with {one.value} for {one.measure} and now has {figures[_key(one)].value}",
                 subject=one.group or "the mean",
@@ -171,6 +221,15 @@ def _replaced(published: Summary, fresh: Summary, system: str) -> Summary:
         facts=tuple(
             facts.get((one.set_name, one.system), one) if one.system == system else one for one in published.facts
         ),
+    )
+
+
+def _agree(one: Figure, other: Figure) -> bool:
+    """Whether two figures are equal up to the last of their six digits, which the order of a sum may change."""
+    return all(
+        math.isclose(value, asdict(other)[name] or 0.0, abs_tol=2e-6)
+        for name, value in asdict(one).items()
+        if isinstance(value, float)
     )
 
 
@@ -186,9 +245,10 @@ def _ablated(measured: Sequence[MeasuredSet]) -> list[MeasuredSet]:
     return [_only(one, (DEFAULT_PRESET, *ABLATIONS)) for one in measured]
 
 
-def _halves(shipped: MeasuredSet) -> Summary:
+def half_sets(shipped: MeasuredSet) -> list[MeasuredSet]:
+    """The dev half and the test half of the shipped requests, each as a set."""
     parts = []
-    for split in ("dev", "test"):
+    for split in SPLITS:
         queries = of_split(shipped.queries, split)
         queries = replace(queries, name=f"{queries.name}-{split}")
         runs = (run for run in shipped.runs if run.system in _LADDER)
@@ -202,7 +262,11 @@ def _halves(shipped: MeasuredSet) -> Summary:
             for run in runs
         )
         parts.append(replace(shipped, queries=queries, runs=halved, missing_gold={}, graph=None))
-    return _by_set(summarise(parts, baseline=BASELINE))
+    return parts
+
+
+def _halves(shipped: MeasuredSet) -> Summary:
+    return _by_set(summarise(half_sets(shipped), baseline=BASELINE))
 
 
 def _by_set(summary: Summary) -> Summary:
@@ -224,11 +288,23 @@ def _means(summary: Summary) -> Summary:
     return replace(_filtered(summary, lambda one: one.scope == "macro"), facts=())
 
 
+def _pairs(measured: Sequence[MeasuredSet]) -> dict[str, Summary]:
+    return {name: _pair(measured, *pair) for name, pair in PAIRS.items()}
+
+
 def _pair(measured: Sequence[MeasuredSet], system: str, baseline: str) -> Summary:
     """CompleteRecall of two systems, every set and class; not their mean, which would count some sets twice."""
     summary = summarise([_only(one, (system, baseline)) for one in measured], baseline=baseline)
     shown = _filtered(summary, lambda one: one.measure in COMPLETE and one.scope in ("set", "class"))
     return replace(shown, facts=())
+
+
+def _graphs(measured: Sequence[MeasuredSet]) -> dict[str, PublishedGraph]:
+    return {
+        one.queries.name: _published(one.graph)
+        for one in measured
+        if one.graph is not None and not one.queries.name.endswith(DEPENDENCIES_GIVEN)
+    }
 
 
 def _filtered(summary: Summary, shown: Callable[[Figure], bool]) -> Summary:
@@ -276,7 +352,7 @@ def read_results(docs: Path = DOCS) -> Results:
     parts: dict[str, Any] = {name: summary_from_json(values[name]) for name in _PARTS}
     return Results(
         **parts,
-        pairs={name: summary_from_json(values[name]) for name in PAIRS},
+        pairs={name: summary_from_json(values[name]) for name in PAIRS if name in values},
         peers={name: summary_from_json(values[name]) for name in _PEERS if name in values},
         graph=_GRAPHS.validate_python(values["graph"]),
     )

@@ -111,7 +111,7 @@ def _measured(summary: Summary) -> Iterator[Block]:
         "CompleteRecall@k is the share of requests whose needed tools are all among the first k; a request without an "
         "answer scores 0 and counts; |gold| > k is the share that no system can complete. Intervals are 95 % paired "
         f"bootstrap intervals over requests ({summary.resamples:,} resamples, seed {summary.seed}), not corrected for "
-        "the number of comparisons. The weights of default were chosen on these sets (docs/unseen.md measures "
+        "the number of comparisons. The weights of default were chosen on the nine sets of the mean below (docs/unseen.md measures "
         "what they are "
         "worth on a set that was left out); a held-back part of the requests is measured elsewhere. A set that "
         "ends in -given "
@@ -154,9 +154,9 @@ def _ablations(ablations: Summary) -> Iterator[Block]:
     yield Paragraph(text=f"default without one part, minus default: {_NINE}. Negative: the part helps.")
     yield _bare(difference_table(ablations, ""), "Points of CompleteRecall.")
     yield Paragraph(
-        text="default-no-clauses was measured when it also switched query decomposition off, and with it the candidates of the "
-        "clauses. It now switches clause fusion alone off, and has not been measured again: python -m scripts.bench_quality "
-        f"--sets {','.join(MACRO_SETS)} --systems rrf,default,default-no-clauses --publish."
+        text="One ablation is measured again with: python -m scripts.bench_quality "
+        f"--sets {','.join(MACRO_SETS)} --systems rrf,default,default-no-clauses --publish. Its times are not published, "
+        "because they are of another run."
     )
 
 

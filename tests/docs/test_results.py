@@ -22,9 +22,11 @@ from scripts.published_results import (
     read_results,
     with_halves,
     with_peers,
+    with_sets,
     with_system,
     write_results,
 )
+from scripts.quality_gate import KNOWN_LOSSES
 from scripts.result_blocks import graph_blocks, readme_block
 from scripts.results_page import renew_documents
 from tests.conftest import ROOT
@@ -70,14 +72,14 @@ def test_the_readme_names_the_number_of_requests_of_the_nine_sets(published: Res
     assert f"{requests:,} development requests" in readme
 
 
-def test_default_is_below_the_flat_hybrid_on_no_set(published: Results) -> None:
-    lost = [
-        (figure.group, figure.measure)
+def test_default_is_below_the_flat_hybrid_only_where_that_is_known(published: Results) -> None:
+    lost = {
+        ("rrf", figure.group, figure.measure)
         for figure in published.everything.figures
         if (figure.scope, figure.system) == ("set", "default") and (figure.difference_high or 0.0) < 0
-    ]
+    }
     assert published.everything.baseline == "rrf"
-    assert lost == []
+    assert lost == {known for known in KNOWN_LOSSES if known[0] == "rrf"}
 
 
 def test_what_is_written_reads_back(tmp_path: Path) -> None:
@@ -115,7 +117,9 @@ def test_the_readme_block_and_the_graph_page_show_what_was_measured() -> None:
     assert rows[2] == f"| bfcl |  | 2 | {difference}"
     mean = "+50.0, p 0.004 | +50.0, p 0.004 | +50.0, p 0.004 |"
     assert f"| *mean of the 9 published sets* |  | 18 | {mean}" in rows
-    assert rows[-1] == f"| toollinkos-given | in no mean | 2 | {difference}"
+    assert f"| toollinkos-given | in no mean | 2 | {difference}" in rows
+    assert "| enterprise-test |  | 1 | **+100.0** [+100.0, +100.0] |" in "\n".join(rows)
+    assert "| *mean of the other 7* |  | 14 |" in "\n".join(rows)
 
 
 def test_the_halves_of_the_shipped_requests_are_measured_apart() -> None:
@@ -128,6 +132,21 @@ def test_the_halves_of_the_shipped_requests_are_measured_apart() -> None:
     again = with_halves(results, _measured("enterprise", right=()))
     assert again.nine == results.nine
     assert {one.value for one in again.halves.figures if one.group == "enterprise-test"} == {0}
+    pair = set_differences(results.pairs["graph_against_none"], "CompleteRecall@10")
+    assert (pair["enterprise-test"].difference, pair["enterprise-dev"].difference) == (1, 0)
+    assert set_differences(again.pairs["graph_against_none"], "CompleteRecall@10")["enterprise-test"].difference == 0
+
+
+def test_a_set_outside_the_mean_is_added_without_a_change_of_the_others() -> None:
+    results = collect([_measured(name) for name in (*MACRO_SETS, "enterprise")])
+    again = with_sets(results, [_measured("workbench")])
+    assert list(again.everything.sets) == [*MACRO_SETS, "workbench", "enterprise"]
+    assert (again.nine, again.ablations, again.halves) == (results.nine, results.ablations, results.halves)
+    assert set(results.everything.figures) < set(again.everything.figures)
+    assert "workbench" in set_differences(again.pairs["graph_against_none"], "CompleteRecall@10")
+    assert with_sets(again, [_measured("workbench")]) == again
+    with pytest.raises(InvalidArgumentError, match="bfcl"):
+        with_sets(results, [_measured("bfcl")])
 
 
 def test_one_ablation_measured_again_replaces_its_figures_alone() -> None:
@@ -158,6 +177,9 @@ def test_the_gain_of_the_graph_is_counted_apart_for_sets_that_a_rule_was_written
     assert groups.rules == ("apibank", "toollinkos")
     assert groups.in_no_mean == ("toollinkos-given", "enterprise-generated")
     assert groups.published == ("bfcl", "apibank")
+    assert groups.published_without_rule == ("bfcl",)
+    halved = SetGroups.of(("bfcl", "enterprise", "enterprise-dev", "enterprise-test"))
+    assert (halved.no_rule, halved.in_no_mean) == (("bfcl", "enterprise-test"), ("enterprise-dev",))
     differences = set_differences(published.pairs["graph_against_none"], "CompleteRecall@10")
     assert mean_over_sets(differences, MACRO_SETS).value == pytest.approx(
         sum(differences[name].difference or 0 for name in MACRO_SETS) / 9

@@ -30,6 +30,7 @@ from services.threads import pin_threads
 
 PARTS = ("answers", "sources", "datagen", "demo")
 RENAMED = {
+    '["default-no-text-pools"': '["default-no-text-candidates"',
     '["default-no-needs"': '["default-no-dependency-expansion"',
     '"clause_votes": ': '"clause_fusion": ',
     # reasons for which no text is generated

@@ -12,6 +12,7 @@ An agent imports this package only. It needs grpcio and protobuf, and no other f
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from egotools.call import Argument, Call, Security, SecurityScheme
 from egotools.client_errors import (
     ClientCancelledError,
     ClientDeadlineError,
@@ -49,7 +50,9 @@ if TYPE_CHECKING:
     from egotools.client import Client
 
 __all__ = [
+    "Argument",
     "AsyncClient",
+    "Call",
     "CatalogInfo",
     "Client",
     "ClientCancelledError",
@@ -74,6 +77,8 @@ __all__ = [
     "RankedTool",
     "Reasons",
     "Response",
+    "Security",
+    "SecurityScheme",
     "SnapshotLostError",
     "Tool",
     "TraversedEdge",

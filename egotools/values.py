@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from egotools.call import Call
+
 __all__ = [
     "CatalogInfo",
     "Dependency",
@@ -124,6 +126,8 @@ class RankedTool:
     :param score: higher is better, does not increase with the rank; comparable within one response only.
     :param schema_json: the call schema as JSON, in the requested format, or empty.
     :param probability: in [0, 1], that the request needs the tool, given that it is answerable; None where not estimated.
+    :param call_name: the name by which a model calls it.
+    :param call: how it is called; with an empty protocol where the source does not say or no schema was asked for.
     """
 
     id: str
@@ -136,6 +140,8 @@ class RankedTool:
     schema_json: str = ""
     reasons: Reasons = field(default_factory=Reasons)
     probability: float | None = None
+    call_name: str = ""
+    call: Call = field(default_factory=Call)
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -163,12 +169,28 @@ class Response:
     answerable_probability: float | None = None
     unanswerable: bool = False
 
+    def by_call_name(self, name: str) -> RankedTool:
+        """The tool that a model called.
+
+        :raises KeyError: when no tool of this answer has that name.
+        """
+        for tool in self.tools:
+            if tool.call_name == name:
+                return tool
+        raise KeyError(
+            f"no tool of this answer is called {name!r}; there are {[tool.call_name for tool in self.tools]}"
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
     """An input or output of a tool; nested fields by dotted path (``items[].order_id``).
 
-    :param location: its location in an HTTP request: ``path``, ``query``, ``header``, ``body``, or empty.
+    :param location: its location in an HTTP request: ``path``, ``query``, ``header``, ``body``, ``form``, or empty.
+    :param example: a value as an example, as text, or empty.
+    :param default: the value that an absent input has, as text, or empty.
+    :param pattern: the regular expression that a value matches, or empty.
+    :param bounds: JSON Schema keyword (``minimum``, ``maxLength``, …) → the number that bounds a value.
     """
 
     name: str
@@ -178,6 +200,10 @@ class Parameter:
     enum: tuple[str, ...] = ()
     location: str = ""
     format: str = ""
+    example: str = ""
+    default: str = ""
+    pattern: str = ""
+    bounds: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +227,10 @@ class Tool:
     """All fields of one tool.
 
     :param metadata_json: all metadata as one JSON object.
+    :param input_schema_json: the JSON Schema of the arguments as the source has it, or empty.
+    :param output_schema_json: the same of a successful answer.
+    :param call: how it is called; with an empty protocol where the source does not say.
+    :param call_name: the name by which a model calls it.
     :param schema_json: the call schema as JSON, in the requested format, or empty.
     :param snapshot_id: the snapshot that contains it.
     """
@@ -214,6 +244,10 @@ class Tool:
     returns: tuple[Parameter, ...] = ()
     depends_on: tuple[Dependency, ...] = ()
     metadata_json: str = ""
+    input_schema_json: str = ""
+    output_schema_json: str = ""
+    call: Call = field(default_factory=Call)
+    call_name: str = ""
     schema_json: str = ""
     snapshot_id: str = ""
 
@@ -221,6 +255,16 @@ class Tool:
     def metadata(self) -> dict[str, Any]:
         """The metadata: JSON values by key."""
         return _json_object(self.metadata_json)
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments as the source has it; empty where it has none."""
+        return _json_object(self.input_schema_json)
+
+    @property
+    def output_schema(self) -> dict[str, Any]:
+        """The JSON Schema of a successful answer as the source has it; empty where it has none."""
+        return _json_object(self.output_schema_json)
 
     @property
     def schema(self) -> dict[str, Any]:

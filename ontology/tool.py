@@ -7,9 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from egotools.call import Call
+from ontology.call_json import call_from_json, call_to_json
 from ontology.errors import DocumentError
 
 __all__ = ["Dependency", "Parameter", "Tool"]
+
+
+_TEXTS = ("format", "example", "default", "pattern")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +26,11 @@ class Parameter:
     :param enum: the allowed values as text, in the order of the document.
     :param location: its location in an HTTP request: ``path``, ``query``, ``header``, ``body``, or empty.
     :param format: the format of the schema (``uuid``, ``date``, …) or empty.
+    :param example: a value as an example, as text, or empty.
+    :param default: the value that an absent input has, as text, or empty.
+    :param pattern: the regular expression (ECMA 262) that a value matches, or empty.
+    :param bounds: JSON Schema keywords that bound a value (``minimum``, ``maximum``, ``minLength``, ``maxLength``, ``minItems``,
+        ``maxItems``, ``multipleOf``) and their numbers.
     """
 
     name: str
@@ -30,6 +40,10 @@ class Parameter:
     enum: tuple[str, ...] = ()
     location: str = ""
     format: str = ""
+    example: str = ""
+    default: str = ""
+    pattern: str = ""
+    bounds: tuple[tuple[str, float], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form, without empty optional fields."""
@@ -43,8 +57,9 @@ class Parameter:
             row["enum"] = list(self.enum)
         if self.location:
             row["in"] = self.location
-        if self.format:
-            row["format"] = self.format
+        row.update((key, value) for key in _TEXTS if (value := getattr(self, key)))
+        if self.bounds:
+            row["bounds"] = dict(self.bounds)
         return row
 
     @classmethod
@@ -69,7 +84,8 @@ class Parameter:
             required=row.get("required") is True,
             enum=tuple(_text(value) for value in enum),
             location=_text(row.get("in")),
-            format=_text(row.get("format")),
+            bounds=_bounds(row.get("bounds"), name),
+            **{key: _text(row.get(key)) for key in _TEXTS},
         )
 
 
@@ -108,6 +124,10 @@ class Tool:
     :param depends_on: dependencies that the document declares.
     :param metadata: JSON values by key: ``title``, ``namespace``, ``format``, ``tags``, ``line_of_business``,
         ``method``, ``path``, …
+    :param input_schema: the JSON Schema (Draft 2020-12) of the arguments as the source has it, an object without references
+        to the outside; None where the source has none.
+    :param output_schema: the same of a successful answer.
+    :param call: how the tool is called; None where the source does not say.
     """
 
     id: str
@@ -117,6 +137,9 @@ class Tool:
     returns: tuple[Parameter, ...] = ()
     depends_on: tuple[Dependency, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    input_schema: Mapping[str, Any] | None = None
+    output_schema: Mapping[str, Any] | None = None
+    call: Call | None = None
 
     @property
     def title(self) -> str:
@@ -144,6 +167,12 @@ class Tool:
             row["depends_on"] = [dependency.to_json() for dependency in self.depends_on]
         if self.metadata:
             row["metadata"] = dict(self.metadata)
+        if self.input_schema is not None:
+            row["input_schema"] = dict(self.input_schema)
+        if self.output_schema is not None:
+            row["output_schema"] = dict(self.output_schema)
+        if self.call is not None:
+            row["call"] = call_to_json(self.call)
         return row
 
     def canonical_json(self) -> str:
@@ -177,7 +206,26 @@ class Tool:
             returns=tuple(map(Parameter.from_json, _rows(row, "returns"))),
             depends_on=tuple(map(_dependency, _rows(row, "depends_on"))),
             metadata=metadata,
+            input_schema=_schema(row, "input_schema"),
+            output_schema=_schema(row, "output_schema"),
+            call=None if row.get("call") is None else call_from_json(row["call"]),
         )
+
+
+def _schema(row: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
+    value = row.get(key)
+    if value is not None and not isinstance(value, Mapping):
+        raise DocumentError(f"{key} must be an object, not {type(value).__name__}", subject=key, reason="wrong-type")
+    return value
+
+
+def _bounds(value: Any, name: str) -> tuple[tuple[str, float], ...]:
+    if not value:
+        return ()
+    if not isinstance(value, Mapping) or not all(isinstance(bound, (int, float)) for bound in value.values()):
+        subject = f"parameters.{name}.bounds"
+        raise DocumentError("bounds must be an object of numbers", subject=subject, reason="wrong-type")
+    return tuple((str(keyword), bound) for keyword, bound in value.items())
 
 
 def _rows(row: Mapping[str, Any], key: str) -> list[Any]:

@@ -265,6 +265,8 @@ class RankedTool(_message.Message):
     SCHEMA_JSON_FIELD_NUMBER: _builtins.int
     REASONS_FIELD_NUMBER: _builtins.int
     PROBABILITY_FIELD_NUMBER: _builtins.int
+    CALL_NAME_FIELD_NUMBER: _builtins.int
+    CALL_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Id of the tool, unique in the snapshot."""
     name: _builtins.str
@@ -285,9 +287,15 @@ class RankedTool(_message.Message):
     """Probability, in [0, 1], that the request needs it, given that the request is answerable. Unlike `score`, it is
     comparable between responses. Absent if the preset does not estimate it.
     """
+    call_name: _builtins.str
+    """The name by which a model calls it: the name in `schema_json`, also where no schema was asked for."""
     @_builtins.property
     def reasons(self) -> Global___Reasons:
         """Why it was returned; absent unless `explain` was set."""
+
+    @_builtins.property
+    def call(self) -> Global___Call:
+        """How it is called; absent for SCHEMA_FORMAT_NONE and where the source does not say."""
 
     def __init__(
         self,
@@ -302,16 +310,198 @@ class RankedTool(_message.Message):
         schema_json: _builtins.str = ...,
         reasons: Global___Reasons | None = ...,
         probability: _builtins.float | None = ...,
+        call_name: _builtins.str = ...,
+        call: Global___Call | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "probability", b"probability", "reasons", b"reasons"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "call", b"call", "probability", b"probability", "reasons", b"reasons"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "description", b"description", "id", b"id", "name", b"name", "namespace", b"namespace", "probability", b"probability", "rank", b"rank", "reasons", b"reasons", "schema_json", b"schema_json", "score", b"score", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "call", b"call", "call_name", b"call_name", "description", b"description", "id", b"id", "name", b"name", "namespace", b"namespace", "probability", b"probability", "rank", b"rank", "reasons", b"reasons", "schema_json", b"schema_json", "score", b"score", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__probability: _TypeAlias = _typing.Literal["probability"]  # noqa: Y015
     _WhichOneofArgType__probability: _TypeAlias = _typing.Literal["_probability", b"_probability"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__probability) -> _WhichOneofReturnType__probability | None: ...
 
 Global___RankedTool: _TypeAlias = RankedTool  # noqa: Y015
+
+@_typing.final
+class Call(_message.Message):
+    """How a tool is called, as its source states it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROTOCOL_FIELD_NUMBER: _builtins.int
+    SERVERS_FIELD_NUMBER: _builtins.int
+    METHOD_FIELD_NUMBER: _builtins.int
+    PATH_FIELD_NUMBER: _builtins.int
+    MEDIA_TYPE_FIELD_NUMBER: _builtins.int
+    ACCEPT_FIELD_NUMBER: _builtins.int
+    ARGUMENTS_FIELD_NUMBER: _builtins.int
+    SECURITY_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
+    SERVICE_FIELD_NUMBER: _builtins.int
+    OPERATION_FIELD_NUMBER: _builtins.int
+    protocol: _builtins.str
+    """`http`, `odata`, `aws`, `mcp` or `python`; more may come."""
+    method: _builtins.str
+    """HTTP method in upper case, or empty."""
+    path: _builtins.str
+    """Path below a base URL, with `{name}` for each argument of the location `path`; in `{+name}` a slash stays a slash."""
+    media_type: _builtins.str
+    """Media type of the request body; empty without a body."""
+    accept: _builtins.str
+    """Media type of the successful answer, or empty."""
+    session: _builtins.str
+    """Of `mcp`: the name of the source whose session has the tool."""
+    service: _builtins.str
+    """Of `aws`: the service as botocore names it."""
+    operation: _builtins.str
+    """Of `mcp`, `aws` and `python`: the name of the tool, of the operation, of the function."""
+    @_builtins.property
+    def servers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Base URLs, the preferred one first; empty where the document names none."""
+
+    @_builtins.property
+    def arguments(self) -> _containers.RepeatedCompositeFieldContainer[Global___Argument]:
+        """The place of each property of the input schema."""
+
+    @_builtins.property
+    def security(self) -> _containers.RepeatedCompositeFieldContainer[Global___Security]:
+        """Alternatives, of which one is enough; empty where the document says nothing."""
+
+    def __init__(
+        self,
+        *,
+        protocol: _builtins.str = ...,
+        servers: _abc.Iterable[_builtins.str] | None = ...,
+        method: _builtins.str = ...,
+        path: _builtins.str = ...,
+        media_type: _builtins.str = ...,
+        accept: _builtins.str = ...,
+        arguments: _abc.Iterable[Global___Argument] | None = ...,
+        security: _abc.Iterable[Global___Security] | None = ...,
+        session: _builtins.str = ...,
+        service: _builtins.str = ...,
+        operation: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accept", b"accept", "arguments", b"arguments", "media_type", b"media_type", "method", b"method", "operation", b"operation", "path", b"path", "protocol", b"protocol", "security", b"security", "servers", b"servers", "service", b"service", "session", b"session"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Call: _TypeAlias = Call  # noqa: Y015
+
+@_typing.final
+class Argument(_message.Message):
+    """One property of a tool's input schema, and where a call carries it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    LOCATION_FIELD_NUMBER: _builtins.int
+    WIRE_NAME_FIELD_NUMBER: _builtins.int
+    STYLE_FIELD_NUMBER: _builtins.int
+    EXPLODE_FIELD_NUMBER: _builtins.int
+    WHOLE_BODY_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The property."""
+    location: _builtins.str
+    """`path`, `query`, `header`, `body`, `form`, `filter` or `argument`; more may come."""
+    wire_name: _builtins.str
+    """Its name in the request, where that is another one; else empty."""
+    style: _builtins.str
+    """How HTTP writes a list or an object (`form`, `simple`, `deepObject`, …); empty for the default of the location."""
+    explode: _builtins.bool
+    """Whether each item of a list is written apart. Absent: the default of the style."""
+    whole_body: _builtins.bool
+    """Whether its value is the whole body, not a member of it."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        location: _builtins.str = ...,
+        wire_name: _builtins.str = ...,
+        style: _builtins.str = ...,
+        explode: _builtins.bool | None = ...,
+        whole_body: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_explode", b"_explode", "explode", b"explode"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_explode", b"_explode", "explode", b"explode", "location", b"location", "name", b"name", "style", b"style", "whole_body", b"whole_body", "wire_name", b"wire_name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__explode: _TypeAlias = _typing.Literal["explode"]  # noqa: Y015
+    _WhichOneofArgType__explode: _TypeAlias = _typing.Literal["_explode", b"_explode"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__explode) -> _WhichOneofReturnType__explode | None: ...
+
+Global___Argument: _TypeAlias = Argument  # noqa: Y015
+
+@_typing.final
+class Security(_message.Message):
+    """Schemes that are needed together; none where the call needs no credential."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCHEMES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def schemes(self) -> _containers.RepeatedCompositeFieldContainer[Global___SecurityScheme]:
+        """The schemes."""
+
+    def __init__(
+        self,
+        *,
+        schemes: _abc.Iterable[Global___SecurityScheme] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["schemes", b"schemes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Security: _TypeAlias = Security  # noqa: Y015
+
+@_typing.final
+class SecurityScheme(_message.Message):
+    """How a caller proves who it is; never a credential itself."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KEY_FIELD_NUMBER: _builtins.int
+    TYPE_FIELD_NUMBER: _builtins.int
+    LOCATION_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    SCHEME_FIELD_NUMBER: _builtins.int
+    SCOPES_FIELD_NUMBER: _builtins.int
+    key: _builtins.str
+    """The name of the scheme in the document."""
+    type: _builtins.str
+    """`apiKey`, `http`, `oauth2`, `openIdConnect`, `mutualTLS` or `aws4`."""
+    location: _builtins.str
+    """Of an API key: `header`, `query` or `cookie`; else empty."""
+    name: _builtins.str
+    """Of an API key: the name of the header, query parameter or cookie; else empty."""
+    scheme: _builtins.str
+    """Of `http`: `basic`, `bearer`, …; else empty."""
+    @_builtins.property
+    def scopes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The scopes that the call needs."""
+
+    def __init__(
+        self,
+        *,
+        key: _builtins.str = ...,
+        type: _builtins.str = ...,
+        location: _builtins.str = ...,
+        name: _builtins.str = ...,
+        scheme: _builtins.str = ...,
+        scopes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "location", b"location", "name", b"name", "scheme", b"scheme", "scopes", b"scopes", "type", b"type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SecurityScheme: _TypeAlias = SecurityScheme  # noqa: Y015
 
 @_typing.final
 class Reasons(_message.Message):
@@ -678,6 +868,10 @@ class Tool(_message.Message):
     RETURNS_FIELD_NUMBER: _builtins.int
     DEPENDS_ON_FIELD_NUMBER: _builtins.int
     METADATA_JSON_FIELD_NUMBER: _builtins.int
+    INPUT_SCHEMA_JSON_FIELD_NUMBER: _builtins.int
+    OUTPUT_SCHEMA_JSON_FIELD_NUMBER: _builtins.int
+    CALL_FIELD_NUMBER: _builtins.int
+    CALL_NAME_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Unique in the snapshot."""
     name: _builtins.str
@@ -690,6 +884,12 @@ class Tool(_message.Message):
     """The source of the tool; may be empty."""
     metadata_json: _builtins.str
     """All metadata as one JSON object (`tags`, `line_of_business`, `method`, `path`, …); `{}` if there is none."""
+    input_schema_json: _builtins.str
+    """The JSON Schema (Draft 2020-12) of the arguments as the source has it; empty where it has none."""
+    output_schema_json: _builtins.str
+    """The same of a successful answer."""
+    call_name: _builtins.str
+    """The name by which a model calls it: the name in the schemas of every format."""
     @_builtins.property
     def parameters(self) -> _containers.RepeatedCompositeFieldContainer[Global___Parameter]:
         """Inputs, in the source's order."""
@@ -701,6 +901,10 @@ class Tool(_message.Message):
     @_builtins.property
     def depends_on(self) -> _containers.RepeatedCompositeFieldContainer[Global___Dependency]:
         """Dependencies that the source itself declares."""
+
+    @_builtins.property
+    def call(self) -> Global___Call:
+        """How it is called; absent where the source does not say."""
 
     def __init__(
         self,
@@ -714,10 +918,14 @@ class Tool(_message.Message):
         returns: _abc.Iterable[Global___Parameter] | None = ...,
         depends_on: _abc.Iterable[Global___Dependency] | None = ...,
         metadata_json: _builtins.str = ...,
+        input_schema_json: _builtins.str = ...,
+        output_schema_json: _builtins.str = ...,
+        call: Global___Call | None = ...,
+        call_name: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["call", b"call"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["depends_on", b"depends_on", "description", b"description", "id", b"id", "metadata_json", b"metadata_json", "name", b"name", "namespace", b"namespace", "parameters", b"parameters", "returns", b"returns", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "call_name", b"call_name", "depends_on", b"depends_on", "description", b"description", "id", b"id", "input_schema_json", b"input_schema_json", "metadata_json", b"metadata_json", "name", b"name", "namespace", b"namespace", "output_schema_json", b"output_schema_json", "parameters", b"parameters", "returns", b"returns", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -729,6 +937,26 @@ class Parameter(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class BoundsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     NAME_FIELD_NUMBER: _builtins.int
     TYPE_FIELD_NUMBER: _builtins.int
     DESCRIPTION_FIELD_NUMBER: _builtins.int
@@ -736,6 +964,10 @@ class Parameter(_message.Message):
     ENUM_FIELD_NUMBER: _builtins.int
     LOCATION_FIELD_NUMBER: _builtins.int
     FORMAT_FIELD_NUMBER: _builtins.int
+    EXAMPLE_FIELD_NUMBER: _builtins.int
+    DEFAULT_FIELD_NUMBER: _builtins.int
+    PATTERN_FIELD_NUMBER: _builtins.int
+    BOUNDS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Its name; nested fields by dotted path, a list's items with `[]` (`items[].order_id`)."""
     type: _builtins.str
@@ -748,9 +980,19 @@ class Parameter(_message.Message):
     """Its location in an HTTP request: `path`, `query`, `header`, `body`, or empty."""
     format: _builtins.str
     """The format of its schema (`uuid`, `date`, …), or empty."""
+    example: _builtins.str
+    """A value as an example, as text, or empty."""
+    default: _builtins.str
+    """The value that an absent input has, as text, or empty."""
+    pattern: _builtins.str
+    """The regular expression that a value matches, or empty."""
     @_builtins.property
     def enum(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The allowed values as text, in the source's order; empty if any value is allowed."""
+
+    @_builtins.property
+    def bounds(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """JSON Schema keyword (`minimum`, `maxLength`, …) → the number that bounds a value."""
 
     def __init__(
         self,
@@ -762,10 +1004,14 @@ class Parameter(_message.Message):
         enum: _abc.Iterable[_builtins.str] | None = ...,
         location: _builtins.str = ...,
         format: _builtins.str = ...,
+        example: _builtins.str = ...,
+        default: _builtins.str = ...,
+        pattern: _builtins.str = ...,
+        bounds: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "enum", b"enum", "format", b"format", "location", b"location", "name", b"name", "required", b"required", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bounds", b"bounds", "default", b"default", "description", b"description", "enum", b"enum", "example", b"example", "format", b"format", "location", b"location", "name", b"name", "pattern", b"pattern", "required", b"required", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

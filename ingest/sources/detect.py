@@ -5,7 +5,7 @@ from __future__ import annotations
 from ingest.sources.aws.source import AwsSource
 from ingest.sources.document import Document
 from ingest.sources.function import FunctionSource
-from ingest.sources.google_discovery import GoogleDiscoverySource
+from ingest.sources.google import GoogleDiscoverySource
 from ingest.sources.mcp.source import McpSource
 from ingest.sources.odata.source import ODataSource
 from ingest.sources.openapi.source import OpenApiSource

@@ -7,7 +7,8 @@ from itertools import islice
 from typing import Any
 
 from ingest.sources.document import Document
-from ingest.sources.json_schema.schema import flatten
+from ingest.sources.json_schema.schema import flatten, local_lookup
+from ingest.sources.json_schema.self_contained import self_contained
 from ingest.sources.json_values import as_mapping, as_text
 from ingest.sources.parsing import parse_json
 from ingest.sources.prose import plain
@@ -95,8 +96,10 @@ def _tool(location: str, row: Any) -> Tool | RejectedRecord:
     if not name:
         return RejectedRecord(location, "no-name", "The function has no name; give it one.")
     try:
-        inputs = flatten(_input_schema(body))
-        outputs = flatten(_schema(body, _OUTPUTS), output=True)
+        input_schema, output_schema = _input_schema(body), _schema(body, _OUTPUTS)
+        inputs, outputs = flatten(input_schema), flatten(output_schema, output=True)
+        taken = self_contained(input_schema, local_lookup(input_schema))
+        given = self_contained(output_schema, local_lookup(output_schema), output=True) if outputs.parameters else None
     except DocumentError as error:
         return RejectedRecord(location, error.reason, f"{body['name']}: {error.problem}.")
     metadata = dict(as_mapping(body.get("metadata")))
@@ -112,6 +115,8 @@ def _tool(location: str, row: Any) -> Tool | RejectedRecord:
         parameters=inputs.parameters,
         returns=outputs.parameters,
         metadata=metadata,
+        input_schema=taken.schema,
+        output_schema=given.schema if given else None,
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ingest.sources.aws.source import AwsSource
 from ingest.sources.document import Document
-from ingest.sources.google_discovery import GoogleDiscoverySource
+from ingest.sources.google import GoogleDiscoverySource
 from ontology.errors import DocumentError
 from ontology.tool import Tool
 from research.train.jsonl import read_rows

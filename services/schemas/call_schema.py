@@ -11,6 +11,7 @@ from typing import Any
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Tool
 from services.schemas.input_schema import MAX_DESCRIPTION, input_schema, shortened
+from services.schemas.source_schema import accepted_schema
 
 __all__ = ["SCHEMA_FORMATS", "call_name", "tool_schema", "tool_schema_json"]
 
@@ -75,7 +76,7 @@ def _openai(tool: Tool) -> dict[str, Any]:
         "function": {
             "name": call_name(tool),
             "description": shortened(tool.description or tool.title, _MAX_OPENAI_DESCRIPTION),
-            "parameters": input_schema(tool.parameters),
+            "parameters": _arguments(tool),
         },
     }
 
@@ -84,7 +85,7 @@ def _anthropic(tool: Tool) -> dict[str, Any]:
     return {
         "name": call_name(tool),
         "description": shortened(tool.description or tool.title, MAX_DESCRIPTION),
-        "input_schema": input_schema(tool.parameters, legal_keys=True),
+        "input_schema": _arguments(tool, rename=True),
     }
 
 
@@ -93,11 +94,20 @@ def _mcp(tool: Tool) -> dict[str, Any]:
         "name": call_name(tool),
         "title": tool.title,
         "description": shortened(tool.description or tool.title, MAX_DESCRIPTION),
-        "inputSchema": input_schema(tool.parameters),
+        "inputSchema": dict(tool.input_schema) if tool.input_schema is not None else input_schema(tool.parameters),
     }
-    if tool.returns:
+    if tool.output_schema is not None:
+        schema["outputSchema"] = dict(tool.output_schema)
+    elif tool.returns:
         schema["outputSchema"] = input_schema(tool.returns)
     return schema
+
+
+def _arguments(tool: Tool, *, rename: bool = False) -> dict[str, Any]:
+    """The schema of the source; of a source without one, its parameters folded back."""
+    if tool.input_schema is None:
+        return input_schema(tool.parameters, rename=rename)
+    return accepted_schema(tool.input_schema, rename=rename)
 
 
 _FORMATS: Mapping[str, Callable[[Tool], dict[str, Any]]] = {"openai": _openai, "anthropic": _anthropic, "mcp": _mcp}

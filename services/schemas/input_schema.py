@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ontology.json_types import json_type, typed_values
 from ontology.tool import Parameter
-from services.schemas.json_types import json_type, typed_values
 
-__all__ = ["MAX_DESCRIPTION", "input_schema", "shortened"]
+__all__ = ["MAX_DESCRIPTION", "input_schema", "legal_keys", "shortened"]
 
 MAX_DESCRIPTION = 8_000
 _MAX_KEY = 64
@@ -47,16 +47,16 @@ class _Field:
         return any(child.required for child in self.children.values())
 
 
-def input_schema(parameters: Iterable[Parameter], *, legal_keys: bool = False) -> dict[str, Any]:
+def input_schema(parameters: Iterable[Parameter], *, rename: bool = False) -> dict[str, Any]:
     """The JSON Schema (Draft 2020-12) of an object with these parameters.
 
-    :param legal_keys: rename properties to 1 to 64 characters of ``a-z A-Z 0-9 _ . -``, as some runtimes require; a
+    :param rename: rename properties to 1 to 64 characters of ``a-z A-Z 0-9 _ . -``, as some runtimes require; a
         renamed property has its own name as ``title``.
     """
     root = _Field()
     for parameter in parameters:
         _insert(root, parameter)
-    return _object_schema(root, legal_keys)
+    return _object_schema(root, rename)
 
 
 def shortened(text: str, max_chars: int) -> str:
@@ -84,22 +84,22 @@ def _segments(path: str) -> list[_Segment]:
     return segments
 
 
-def _object_schema(node: _Field, legal_keys: bool) -> dict[str, Any]:
-    keys = _legal_keys(node.children) if legal_keys else {name: name for name in node.children}
+def _object_schema(node: _Field, rename: bool) -> dict[str, Any]:
+    keys = legal_keys(node.children) if rename else {name: name for name in node.children}
     properties: dict[str, Any] = {}
     for name, child in node.children.items():
-        schema = _field_schema(child, legal_keys)
+        schema = _field_schema(child, rename)
         properties[keys[name]] = schema if keys[name] == name else {"title": name, **schema}
     required = [keys[name] for name, child in node.children.items() if child.required]
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
 
-def _field_schema(node: _Field, legal_keys: bool) -> dict[str, Any]:
+def _field_schema(node: _Field, rename: bool) -> dict[str, Any]:
     parameter = node.parameter
     schema = {"type": "object"} if parameter is None else json_type(parameter.type)
     declared_depth = _list_depth(schema)
     if node.children:
-        schema = _in_lists(_object_schema(node, legal_keys), max(node.list_depth, declared_depth))
+        schema = _in_lists(_object_schema(node, rename), max(node.list_depth, declared_depth))
     else:
         schema = _in_lists(schema, node.list_depth - declared_depth)
         if parameter is not None:
@@ -143,10 +143,8 @@ def _restrict(schema: dict[str, Any], parameter: Parameter) -> None:
             inner.pop(key, None)
 
 
-def _legal_keys(names: Iterable[str]) -> dict[str, str]:
-    """Name → legal key: the name itself where it is legal, else made legal, with hash digits where that key is
-    taken.
-    """
+def legal_keys(names: Iterable[str]) -> dict[str, str]:
+    """Name → legal key: the name itself where it is legal, else made legal, with hash digits where that key is taken."""
     names = list(names)
     keys = {name: name for name in names if 0 < len(name) <= _MAX_KEY and not _ILLEGAL_IN_KEY.search(name)}
     taken = set(keys)

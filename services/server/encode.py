@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from egotools.call import Call
 from egotools.codec import message_fields, valid_text
 from egotools.v1 import egotools_pb2 as pb
 from egotools.values import CatalogInfo, EgoGraph, RankedTool, Reasons, Response
-from ontology.tool import Tool
+from ontology.tool import Parameter, Tool
 from retrieval.engine import Engine
-from services.schemas.call_schema import tool_schema_json
+from services.schemas.call_schema import call_name, tool_schema_json
 from services.schemas.input_schema import MAX_DESCRIPTION, shortened
 
 __all__ = ["catalog_message", "ego_graph_message", "response_message", "tool_message"]
 
 _NO_REASONS = Reasons()
+_NO_CALL = Call()
 
 
 def response_message(
@@ -30,9 +33,11 @@ def response_message(
     tools = tuple(_with_texts(ranked, engine.tool(ranked.id), schema_format, explain) for ranked in response.tools)
     timings = {**response.timings_ms, "queue": round(queued_ms, 3)}
     message = pb.RetrieveResponse(**message_fields(replace(response, tools=tools, timings_ms=timings)))
-    if not explain:
-        for ranked in message.tools:
+    for ranked in message.tools:
+        if not explain:
             ranked.ClearField("reasons")
+        if not ranked.call.protocol:
+            ranked.ClearField("call")
     return message
 
 
@@ -44,6 +49,8 @@ def _with_texts(ranked: RankedTool, tool: Tool, schema_format: str, explain: boo
         description=shortened(tool.description, MAX_DESCRIPTION),
         namespace=tool.namespace,
         schema_json=tool_schema_json(tool, schema_format),
+        call_name=call_name(tool),
+        call=(tool.call if schema_format != "none" else None) or _NO_CALL,
         reasons=ranked.reasons if explain else _NO_REASONS,
     )
 
@@ -56,8 +63,8 @@ def tool_message(tool: Tool) -> pb.Tool:
         title=valid_text(tool.title),
         description=valid_text(tool.description),
         namespace=valid_text(tool.namespace),
-        parameters=[pb.Parameter(**message_fields(parameter)) for parameter in tool.parameters],
-        returns=[pb.Parameter(**message_fields(parameter)) for parameter in tool.returns],
+        parameters=map(_parameter_message, tool.parameters),
+        returns=map(_parameter_message, tool.returns),
         depends_on=[
             pb.Dependency(
                 tool_id=valid_text(dependency.tool),
@@ -67,8 +74,20 @@ def tool_message(tool: Tool) -> pb.Tool:
             )
             for dependency in tool.depends_on
         ],
-        metadata_json=valid_text(json.dumps(dict(tool.metadata), ensure_ascii=False, separators=(",", ":"))),
+        metadata_json=_json_text(tool.metadata),
+        input_schema_json=_json_text(tool.input_schema),
+        output_schema_json=_json_text(tool.output_schema),
+        call=pb.Call(**message_fields(tool.call)) if tool.call else None,
+        call_name=call_name(tool),
     )
+
+
+def _parameter_message(parameter: Parameter) -> pb.Parameter:
+    return pb.Parameter(**{**message_fields(parameter), "bounds": dict(parameter.bounds)})
+
+
+def _json_text(value: Mapping[str, Any] | None) -> str:
+    return "" if value is None else valid_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def ego_graph_message(graph: EgoGraph) -> pb.NeighborsResponse:

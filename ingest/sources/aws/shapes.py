@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ingest.sources.json_schema.self_contained import SelfContained, self_contained
 from ingest.sources.json_values import as_list, as_mapping
 from ingest.sources.nested_fields import Member, NestedFields
 from ingest.sources.prose import brief
@@ -83,6 +84,45 @@ class Shapes:
             members = tuple(Member(replace(field, location="", required=False), shape) for field, shape in members)
         return tuple(self._nested.flatten(members, frozenset({name})))
 
+    def schema(self, name: str, *, output: bool = False) -> SelfContained:
+        """The JSON Schema of an operation's input or output.
+
+        :raises DocumentError: when a shape is not defined.
+        """
+        return self_contained({"$ref": name}, self._json_schema, output=output)
+
+    def _json_schema(self, name: str) -> Mapping[str, Any]:
+        """One shape as a JSON Schema that refers to the others by name."""
+        shape = self._shape(name)
+        type_, format_ = _TYPES.get(str(shape.get("type")), ("string", ""))
+        schema: dict[str, Any] = {"type": type_}
+        if shape.get("document") is True:
+            return {}
+        if format_ == "binary":
+            schema["contentEncoding"] = "base64"
+        elif format_:
+            schema["format"] = format_
+        schema.update({key: shape[key] for key in ("enum", "pattern") if shape.get(key)}, **dict(_bounds(shape)))
+        if type_ == "object" and shape.get("type") == "structure":
+            schema["properties"] = {key: self._member_schema(member) for key, member in _members_of(shape)}
+            schema["required"] = [str(key) for key in as_list(shape.get("required"))]
+            if shape.get("union") is True:
+                schema.update(minProperties=1, maxProperties=1)
+        elif type_ == "object":
+            schema["additionalProperties"] = {"$ref": str(as_mapping(shape.get("value")).get("shape"))}
+        elif _is_list(shape):
+            schema["items"] = {"$ref": str(shape["member"].get("shape"))}
+        return schema
+
+    def _member_schema(self, member: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A scalar in place, so that a field shows its type; a structure, a list or a map by reference."""
+        name = str(member.get("shape"))
+        described = member.get("documentation") or self._shape(name).get("documentation")
+        text = plain_documentation(described, _MEMBER_CHARS)
+        compound = self._shape(name).get("type") in ("structure", "list", "map")
+        inner = {"$ref": name} if compound else self._json_schema(name)
+        return {**inner, **({"description": text} if text else {})}
+
     def _shape(self, name: str) -> Mapping[str, Any]:
         shape = self._shapes.get(name)
         if not isinstance(shape, Mapping):
@@ -96,8 +136,7 @@ class Shapes:
             required = shape.get("required") or ()
             self._known[name] = tuple(
                 Member(self._parameter(key, member, key in required), str(member.get("shape")))
-                for key, member in as_mapping(shape.get("members")).items()
-                if isinstance(member, Mapping)
+                for key, member in _members_of(shape)
             )
         return self._known[name]
 
@@ -106,16 +145,18 @@ class Shapes:
         type_, format_ = _TYPES.get(str(shape.get("type")), ("string", ""))
         if shape.get("document") is True:
             type_, format_ = "any", ""
-        enum_shape = self._shape(str(shape["member"].get("shape"))) if _is_list(shape) else shape
+        valued = self._shape(str(shape["member"].get("shape"))) if _is_list(shape) else shape
         documentation = member.get("documentation") or shape.get("documentation")
         return Parameter(
             name=name,
             type=type_,
             description=plain_documentation(documentation, _MEMBER_CHARS),
             required=required,
-            enum=tuple(map(str, as_list(enum_shape.get("enum")))),
+            enum=tuple(map(str, as_list(valued.get("enum")))),
             location=_LOCATIONS.get(str(member.get("location", "")), "body"),
             format=format_,
+            pattern=str(valued.get("pattern") or ""),
+            bounds=_bounds(shape),
         )
 
     def _element_type(self, name: str) -> tuple[str, str] | None:
@@ -131,6 +172,19 @@ class Shapes:
             if name in seen:
                 return None
             seen.add(name)
+
+
+def _members_of(shape: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for key, member in as_mapping(shape.get("members")).items():
+        if isinstance(member, Mapping):
+            yield str(key), member
+
+
+def _bounds(shape: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+    """``min`` and ``max`` of a shape: of the length of a text or a list, of the value of a number."""
+    unit = {"string": "Length", "blob": "Length", "list": "Items", "map": "Properties"}.get(str(shape.get("type")))
+    named = (("min", f"min{unit}"), ("max", f"max{unit}")) if unit else (("min", "minimum"), ("max", "maximum"))
+    return tuple((name, shape[key]) for key, name in named if isinstance(shape.get(key), (int, float)))
 
 
 def _is_list(shape: Mapping[str, Any]) -> bool:

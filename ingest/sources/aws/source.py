@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from egotools.call import Argument, Call, Security, SecurityScheme
 from ingest.sources.aws.shapes import Shapes, plain_documentation
 from ingest.sources.document import Document
+from ingest.sources.json_schema.self_contained import SelfContained
 from ingest.sources.json_values import as_mapping
 from ingest.sources.prose import title_of
 from ingest.sources.source import RejectedRecord, Source
@@ -19,6 +21,7 @@ __all__ = ["AwsSource"]
 _LIVE = "aws:"
 _MODEL = "service-2"
 _DESCRIPTION_CHARS = 600
+_SIGNED = (Security(schemes=(SecurityScheme(key="aws", type="aws4"),)),)
 _SERVICE_NAMES = ("serviceFullName", "serviceAbbreviation", "serviceId", "endpointPrefix")
 
 
@@ -50,11 +53,12 @@ class AwsSource(Source):
         elif service == "*":
             for name in sorted(_loader(document.address).list_available_services(_MODEL)):
                 try:
-                    yield from _read_model(_installed(name, document.address), f"{_LIVE}{name}", prefix=f"{name}.")
+                    model = _installed(name, document.address)
+                    yield from _read_model(model, f"{_LIVE}{name}", name, prefix=f"{name}.")
                 except DocumentError as error:
                     yield RejectedRecord.of_error(f"{_LIVE}{name}", error)
         else:
-            yield from _read_model(_installed(service, document.address), document.address)
+            yield from _read_model(_installed(service, document.address), document.address, service)
 
 
 def _loader(address: str) -> Any:
@@ -81,7 +85,8 @@ def _installed(service: str, address: str) -> Any:
         ) from error
 
 
-def _read_model(model: Any, address: str, prefix: str = "") -> Iterator[Tool | RejectedRecord]:
+def _read_model(model: Any, address: str, name: str = "", *, prefix: str = "") -> Iterator[Tool | RejectedRecord]:
+    """Read the operations of a model; ``name`` is that of the service in botocore."""
     model = as_mapping(model)
     operations = as_mapping(model.get("operations"))
     if not operations:
@@ -90,23 +95,24 @@ def _read_model(model: Any, address: str, prefix: str = "") -> Iterator[Tool | R
     metadata = as_mapping(model.get("metadata"))
     names = (metadata.get(key) for key in _SERVICE_NAMES)
     service = next((name for name in names if isinstance(name, str) and name), "")
-    for name, operation in operations.items():
-        subject = f"{address}#{name}"
+    called = name or str(metadata.get("serviceId") or metadata.get("endpointPrefix") or "").lower().replace(" ", "-")
+    for operation_name, operation in operations.items():
+        subject = f"{address}#{operation_name}"
         if not isinstance(operation, Mapping):
             yield RejectedRecord(subject, "wrong-type", "An operation must be an object.")
             continue
         try:
-            yield _tool(f"{prefix}{name}", title_of(name), operation, shapes, service)
+            yield _tool(f"{prefix}{operation_name}", operation_name, operation, shapes, service, called)
         except DocumentError as error:
             yield RejectedRecord.of_error(subject, error)
         except (AttributeError, TypeError) as error:
             yield RejectedRecord(subject, "wrong-type", f"One of its shapes is malformed ({error}).")
 
 
-def _tool(id_: str, title: str, operation: Mapping[str, Any], shapes: Shapes, service: str) -> Tool:
+def _tool(id_: str, name: str, operation: Mapping[str, Any], shapes: Shapes, service: str, called: str) -> Tool:
     http = as_mapping(operation.get("http"))
     metadata: dict[str, Any] = {
-        "title": title,
+        "title": title_of(name),
         "service": service,
         "method": str(http.get("method", "POST")),
         "path": str(http.get("requestUri", "/")),
@@ -114,6 +120,11 @@ def _tool(id_: str, title: str, operation: Mapping[str, Any], shapes: Shapes, se
     }
     if operation.get("deprecated") is True:
         metadata["deprecated"] = True
+    taken, given = _schema(shapes, operation.get("input")), _schema(shapes, operation.get("output"), output=True)
+    cut = [key for key, part in (("input_schema", taken), ("output_schema", given)) if part is not None and part.cut]
+    if cut:
+        metadata["cut"] = cut
+    input_schema = taken.schema if taken else {"type": "object", "properties": {}}
     return Tool(
         id=id_,
         name=id_,
@@ -121,7 +132,22 @@ def _tool(id_: str, title: str, operation: Mapping[str, Any], shapes: Shapes, se
         parameters=_fields(shapes, operation.get("input"), inputs=True),
         returns=_fields(shapes, operation.get("output")),
         metadata=metadata,
+        input_schema=input_schema,
+        output_schema=given.schema if given else None,
+        call=Call(
+            protocol="aws",
+            service=called,
+            operation=name,
+            method=metadata["method"],
+            path=metadata["path"],
+            arguments=tuple(Argument(name=key) for key in as_mapping(input_schema.get("properties"))),
+            security=() if operation.get("authtype") == "none" else _SIGNED,
+        ),
     )
+
+
+def _schema(shapes: Shapes, reference: Any, *, output: bool = False) -> SelfContained | None:
+    return shapes.schema(str(reference.get("shape")), output=output) if isinstance(reference, Mapping) else None
 
 
 def _fields(shapes: Shapes, reference: Any, *, inputs: bool = False) -> tuple[Parameter, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingest.sources.json_schema.schema_view import Lookup, View, dangling_reference, view_of
-from ingest.sources.prose import plain
+from ingest.sources.prose import brief, plain
 from ontology.tool import Parameter
 
 __all__ = ["MAX_BREADTH", "MAX_DEPTH", "MAX_FIELDS", "Fields", "flatten", "flatten_schema", "local_lookup"]
@@ -24,6 +24,8 @@ MAX_DEPTH = 4
 MAX_BREADTH = 60
 #: Maximum number of fields of one input or output schema.
 MAX_FIELDS = 120
+#: Characters that are kept of an example and of a default.
+MAX_VALUE_CHARS = 200
 
 _MAX_VISITS = 5_000
 
@@ -167,4 +169,8 @@ def _parameter(pending: _PendingField, view: View, lookup: Lookup, location: str
         enum=view.enum or (item.enum if view.is_list else ()),
         location=location,
         format=view.format,
+        example=brief(view.example or item.example, MAX_VALUE_CHARS),
+        default=brief(view.default, MAX_VALUE_CHARS),
+        pattern=view.pattern or item.pattern,
+        bounds=view.bounds,
     )

@@ -10,11 +10,13 @@ from typing import Any
 from ingest.sources.json_values import as_list, as_mapping, as_text
 from ontology.errors import DocumentError
 
-__all__ = ["Lookup", "View", "dangling_reference", "view_of"]
+__all__ = ["BOUNDS", "Lookup", "View", "dangling_reference", "view_of"]
 
 Lookup = Callable[[str], Mapping[str, Any]]
 
 _MAX_PARTS = 500
+BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "multipleOf")
+"""The JSON Schema keywords that bound a value by a number."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,6 +27,9 @@ class View:
     :param properties: map from field name to schema, in the schema's order.
     :param items: schema of a list's items, or None.
     :param values: schema of a map's values, or None.
+    :param example: the first example as text, or empty.
+    :param default: the default as text, or empty.
+    :param bounds: the keywords that bound the value (:data:`BOUNDS`) and their numbers.
     :param refs: the ``$ref``s of this type; not those of several types that an ``allOf`` combines.
     """
 
@@ -36,6 +41,10 @@ class View:
     required: frozenset[str] = frozenset()
     items: Any = None
     values: Any = None
+    example: str = ""
+    default: str = ""
+    pattern: str = ""
+    bounds: tuple[tuple[str, float], ...] = ()
     read_only: bool = False
     write_only: bool = False
     refs: frozenset[str] = frozenset()
@@ -127,6 +136,10 @@ def _own(schema: Mapping[str, Any], refs: frozenset[str]) -> View:
         required=frozenset(map(str, as_list(schema.get("required")))),
         items={"anyOf": items} if isinstance(items, list) else items,
         values=values if isinstance(values, Mapping) and values else None,
+        example=_example(schema),
+        default=_value_text(schema["default"]) if "default" in schema else "",
+        pattern=as_text(schema.get("pattern")),
+        bounds=tuple((key, schema[key]) for key in BOUNDS if _is_number(schema.get(key))),
         read_only=schema.get("readOnly") is True,
         write_only=schema.get("writeOnly") is True,
         refs=refs,
@@ -135,13 +148,21 @@ def _own(schema: Mapping[str, Any], refs: frozenset[str]) -> View:
 
 def _enum(schema: Mapping[str, Any]) -> tuple[str, ...]:
     values = [schema["const"]] if "const" in schema else as_list(schema.get("enum"))
-    return tuple(
-        dict.fromkeys(
-            value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-            for value in values
-            if value is not None
-        )
-    )
+    return tuple(dict.fromkeys(_value_text(value) for value in values if value is not None))
+
+
+def _example(schema: Mapping[str, Any]) -> str:
+    examples = schema.get("examples")
+    value = schema.get("example", examples[0] if isinstance(examples, list) and examples else None)
+    return "" if value is None else _value_text(value)
+
+
+def _value_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _merge_all(view: View, part: View) -> None:
@@ -181,6 +202,10 @@ def _merge_scalars(view: View, part: View) -> None:
     view.description = view.description or part.description
     view.enum = view.enum or part.enum
     view.format = view.format or part.format
+    view.example = view.example or part.example
+    view.default = view.default or part.default
+    view.pattern = view.pattern or part.pattern
+    view.bounds = view.bounds or part.bounds
     view.items = view.items if view.items is not None else part.items
     view.values = view.values if view.values is not None else part.values
     view.refs |= part.refs

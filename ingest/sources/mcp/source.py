@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from egotools.call import Argument, Call
 from ingest.sources.document import Document
-from ingest.sources.json_schema.schema import Fields, flatten
+from ingest.sources.json_schema.schema import Fields, flatten, local_lookup
+from ingest.sources.json_schema.self_contained import self_contained
 from ingest.sources.json_values import as_mapping, as_text
 from ingest.sources.prose import plain
 from ingest.sources.rows import DATA_SUFFIXES, LINE_SUFFIXES, Row, json_lines
@@ -132,6 +134,7 @@ def _tool(row: Any, location: str, service: str) -> Tool | RejectedRecord:
     except DocumentError as error:
         return RejectedRecord.of_error(location, error)
     cut = [field for field, fields in (("parameters", inputs), ("returns", outputs)) if fields.cut]
+    input_schema, output_schema = row.get("inputSchema"), row.get("outputSchema")
     return Tool(
         id=name,
         name=name,
@@ -139,7 +142,18 @@ def _tool(row: Any, location: str, service: str) -> Tool | RejectedRecord:
         parameters=inputs.parameters,
         returns=outputs.parameters,
         metadata={**_metadata(row, service), **({"cut": cut} if cut else {})},
+        input_schema=self_contained(input_schema, local_lookup(input_schema)).schema if input_schema else None,
+        output_schema=self_contained(output_schema, local_lookup(output_schema), output=True).schema
+        if output_schema
+        else None,
+        call=Call(
+            protocol="mcp", operation=name, arguments=tuple(Argument(name=key) for key in _properties(input_schema))
+        ),
     )
+
+
+def _properties(schema: Any) -> Mapping[str, Any]:
+    return as_mapping(as_mapping(schema).get("properties"))
 
 
 def _metadata(row: Mapping[str, Any], service: str) -> dict[str, Any]:

@@ -1,73 +1,73 @@
-"""The inputs and outputs of an OpenAPI operation."""
+"""The inputs and outputs of an OpenAPI operation: as flat parameters, and as the JSON Schemas of the document."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ingest.sources.json_schema.references import References
 from ingest.sources.json_schema.schema import Fields, flatten
-from ingest.sources.json_values import as_list, as_mapping, as_text
+from ingest.sources.json_schema.self_contained import SelfContained, self_contained
+from ingest.sources.json_values import as_mapping
+from ingest.sources.openapi.http_request import HttpRequest, Input, media_type_of
 from ingest.sources.prose import plain
-from ontology.errors import DocumentError
-from ontology.tool import Parameter
 
-__all__ = ["inputs_of", "outputs_of", "success_responses"]
+__all__ = ["input_schema_of", "inputs_of", "output_schema_of", "outputs_of", "success_responses"]
 
-# HTTP headers that the protocol sets, not the caller. OpenAPI requires that parameters with these names are ignored.
-_PROTOCOL_HEADERS = frozenset({"accept", "content-type", "authorization"})
-_LOCATIONS = frozenset({"path", "query", "header", "formData"})
-_JSON = re.compile(r"^application/json\b|\+json\b|^text/json\b", re.IGNORECASE)
+_BODIES = frozenset({"body", "form"})
 _SUCCESS = re.compile(r"^2(\d\d|XX)$", re.IGNORECASE)
 
 
-def inputs_of(item: Mapping[str, Any], body: Mapping[str, Any], references: References) -> Fields:
-    """Return the inputs of path, query, header and body; cookies are left out, because the session sets them.
+def inputs_of(request: HttpRequest, references: References) -> Fields:
+    """The inputs of a request as flat parameters.
 
-    :raises DocumentError: when a reference cannot be resolved or a parameter has no name.
+    :raises DocumentError: when a reference leads nowhere.
     """
-    parts = list(_inputs(item, body, references))
-    parameters = dict.fromkeys(parameter for part in parts for parameter in part.parameters)
-    return Fields(parameters=tuple(parameters), cut=any(part.cut for part in parts))
+    members = [each for each in request.inputs if each.argument.location in _BODIES and not each.argument.whole_body]
+    parts = [_field(each, references) for each in request.inputs if each not in members]
+    if members:
+        parts.append(flatten(_object(members), lookup=references.lookup, location="body"))
+    return Fields(
+        parameters=tuple(parameter for part in parts for parameter in part.parameters),
+        cut=any(part.cut for part in parts),
+    )
 
 
-def _inputs(item: Mapping[str, Any], body: Mapping[str, Any], references: References) -> Iterator[Fields]:
-    declared: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for node in (*as_list(item.get("parameters")), *as_list(body.get("parameters"))):
-        parameter = references.resolve(node)
-        name = as_text(parameter.get("name")).strip()
-        if not name:
-            problem = "a parameter has no name"
-            raise DocumentError(problem, subject="parameters", remedy="Give it a name", reason="wrong-type")
-        declared[name, str(parameter.get("in"))] = parameter
-    for (name, location), parameter in declared.items():
-        if location == "body":  # Swagger 2.0
-            yield _body(parameter.get("schema"), parameter, references)
-        elif location in _LOCATIONS and not (location == "header" and name.lower() in _PROTOCOL_HEADERS):
-            yield _parameter(name, location, parameter, references)
-    request = references.resolve(body.get("requestBody"))
-    if request:
-        yield _body(_media_schema(request), request, references)
+def input_schema_of(request: HttpRequest, references: References) -> SelfContained:
+    """The JSON Schema of the arguments of a request.
+
+    :raises DocumentError: when a reference leads nowhere.
+    """
+    schema = _object(request.inputs)
+    if request.values is not None:
+        schema["additionalProperties"] = request.values
+    return self_contained(schema, references.lookup)
 
 
 def outputs_of(body: Mapping[str, Any], references: References) -> Fields:
-    """Return the fields of the first success response (200, 201, other 2xx, ``default``) that has a schema.
+    """The fields of the success answer as flat parameters.
 
-    :raises DocumentError: when a reference cannot be resolved.
+    :raises DocumentError: when a reference leads nowhere.
     """
-    for _, response in success_responses(body, references):
-        schema = response.get("schema") if "schema" in response else _media_schema(response)
-        if isinstance(schema, Mapping) and schema:
-            return flatten(schema, lookup=references.lookup, output=True)
-    return Fields()
+    schema = _success_schema(body, references)
+    return flatten(schema, lookup=references.lookup, output=True) if schema else Fields()
+
+
+def output_schema_of(body: Mapping[str, Any], references: References) -> SelfContained | None:
+    """The JSON Schema of the success answer; None where the document has none.
+
+    :raises DocumentError: when a reference leads nowhere.
+    """
+    schema = _success_schema(body, references)
+    return self_contained(schema, references.lookup, output=True) if schema else None
 
 
 def success_responses(body: Mapping[str, Any], references: References) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return ``(status, response)`` of the success responses, sorted by status, ``default`` last.
+    """The success answers by status, in the order of the statuses, ``default`` last.
 
-    :raises DocumentError: when a reference cannot be resolved.
+    :raises DocumentError: when a reference leads nowhere.
     """
     responses = as_mapping(body.get("responses"))
     by_code = {str(code): response for code, response in responses.items()}
@@ -76,48 +76,32 @@ def success_responses(body: Mapping[str, Any], references: References) -> list[t
     return [(code, references.resolve(by_code[code])) for code in (*codes, *default)]
 
 
-def _parameter(name: str, location: str, parameter: Mapping[str, Any], references: References) -> Fields:
-    required = parameter.get("required") is True or location == "path"
-    schema = parameter.get("schema") or _media_schema(parameter) or parameter
-    wrapped = {
-        "type": "object",
-        "properties": {name: _without_flag(schema)},
-        "required": [name] if required else [],
-    }
-    fields = flatten(wrapped, lookup=references.lookup, location="body" if location == "formData" else location)
-    description = plain(as_text(parameter.get("description")))
+def _success_schema(body: Mapping[str, Any], references: References) -> Mapping[str, Any] | None:
+    """The schema of the first of 200, 201, other 2xx, ``default`` that has one."""
+    for _, response in success_responses(body, references):
+        schema = response.get("schema") if "schema" in response else media_type_of(response).schema
+        if isinstance(schema, Mapping) and schema:
+            return schema
+    return None
+
+
+def _field(each: Input, references: References) -> Fields:
+    fields = flatten(_object([each]), lookup=references.lookup, location=each.argument.location)
+    description = plain(each.description)
     if not fields.parameters or not description:
         return fields
     first, *rest = fields.parameters
     return Fields(parameters=(replace(first, description=description), *rest), cut=fields.cut)
 
 
-def _without_flag(schema: Any) -> Any:
-    """Remove the keys that are not of the schema: in Swagger 2.0 a parameter is its own schema, with a boolean ``required``."""
-    if isinstance(schema, Mapping) and "in" in schema:
-        return {key: value for key, value in schema.items() if key not in {"required", "name", "in"}}
-    return schema
+def _object(inputs: Sequence[Input]) -> dict[str, Any]:
+    """The object schema of some inputs."""
+    properties = {each.argument.name: _described(each) for each in inputs}
+    required = [each.argument.name for each in inputs if each.required]
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
 
-def _body(schema: Any, holder: Mapping[str, Any], references: References) -> Fields:
-    """Return the fields of a request body; a body without fields is one input."""
-    if not isinstance(schema, Mapping):
-        return Fields()
-    required = holder.get("required") is True
-    fields = flatten(schema, lookup=references.lookup, location="body", required=required)
-    if fields.parameters:
-        return fields
-    description = plain(as_text(holder.get("description")))
-    whole = Parameter(name="body", type="object", description=description, required=required, location="body")
-    return Fields(parameters=(whole,))
-
-
-def _media_schema(holder: Mapping[str, Any]) -> Any:
-    """Return the schema of the JSON media type, else of the first media type with a schema, else None."""
-    media = [
-        (str(name), inner["schema"])
-        for name, inner in as_mapping(holder.get("content")).items()
-        if isinstance(inner, Mapping) and "schema" in inner
-    ]
-    media.sort(key=lambda pair: not _JSON.search(pair[0]))
-    return media[0][1] if media else None
+def _described(each: Input) -> Any:
+    if not each.description or not isinstance(each.schema, Mapping):
+        return each.schema
+    return {**each.schema, "description": each.description}

@@ -6,17 +6,20 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from egotools.call import Call
 from ingest.sources.document import Document
 from ingest.sources.json_schema.references import References
 from ingest.sources.json_values import as_list, as_mapping, as_text
-from ingest.sources.openapi.fields import inputs_of, outputs_of
+from ingest.sources.openapi.fields import input_schema_of, inputs_of, output_schema_of, outputs_of, success_responses
+from ingest.sources.openapi.http_request import HttpRequest, media_type_of, request_of
 from ingest.sources.openapi.links import declared_links
 from ingest.sources.openapi.operation import Operation
+from ingest.sources.openapi.security import security_of
 from ingest.sources.prose import plain, sentences
 from ingest.sources.rows import DATA_SUFFIXES
 from ingest.sources.source import RejectedRecord, Source
 from ontology.errors import DocumentError
-from ontology.tool import Dependency, Parameter, Tool
+from ontology.tool import Dependency, Tool
 
 __all__ = ["OpenApiSource"]
 
@@ -24,7 +27,6 @@ _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch"
 # A document without paths is valid when it has one of these keys: other documents can refer to it.
 _LIBRARY = ("components", "definitions", "webhooks", "parameters", "responses")
 _VERSION_KEY = re.compile(rb"[\"']?(?:openapi|swagger)[\"']?\s*:")
-_TEMPLATE = re.compile(r"\{([^{}/]+)\}")
 
 
 class OpenApiSource(Source):
@@ -114,34 +116,65 @@ def _id(body: Mapping[str, Any], method: str, path: str) -> str:
 def _tool(
     operation: Operation, root: Mapping[str, Any], references: References, depends_on: tuple[Dependency, ...]
 ) -> Tool:
-    inputs = inputs_of(operation.item, operation.body, references)
-    outputs = outputs_of(operation.body, references)
+    request = request_of(operation, root, references)
+    inputs, outputs = inputs_of(request, references), outputs_of(operation.body, references)
+    input_schema = input_schema_of(request, references)
+    output_schema = output_schema_of(operation.body, references)
     metadata = _metadata(operation, root)
-    cut = [name for name, fields in (("parameters", inputs), ("returns", outputs)) if fields.cut]
+    parts = (
+        ("parameters", inputs),
+        ("returns", outputs),
+        ("input_schema", input_schema),
+        ("output_schema", output_schema),
+    )
+    cut = [name for name, part in parts if part is not None and part.cut]
     if cut:
         metadata["cut"] = [f"{name}: only the first fields of a large or deep schema are kept" for name in cut]
-    body = operation.body
     return Tool(
         id=operation.id,
         name=operation.id,
-        description=sentences(as_text(body.get("summary")), as_text(body.get("description"))),
-        parameters=_with_path_variables(operation.path, inputs.parameters),
+        description=_described(operation.body) or _described(operation.item),
+        parameters=inputs.parameters,
         returns=outputs.parameters,
         depends_on=depends_on,
         metadata=metadata,
+        input_schema=input_schema.schema,
+        output_schema=output_schema.schema if output_schema else None,
+        call=_call(operation, request, root, references),
     )
+
+
+def _described(holder: Mapping[str, Any]) -> str:
+    return sentences(as_text(holder.get("summary")), as_text(holder.get("description")))
+
+
+def _call(operation: Operation, request: HttpRequest, root: Mapping[str, Any], references: References) -> Call:
+    return Call(
+        protocol="http",
+        servers=tuple(_servers(operation, root)),
+        method=operation.method,
+        path=operation.path,
+        media_type=request.media_type,
+        accept=_accepted(operation, root, references),
+        arguments=tuple(each.argument for each in request.inputs),
+        security=security_of(operation.body, root, references),
+    )
+
+
+def _accepted(operation: Operation, root: Mapping[str, Any], references: References) -> str:
+    """The media type of the first success answer that has one."""
+    for _, response in success_responses(operation.body, references):
+        if name := media_type_of(response).name:
+            return name
+        if "schema" in response:  # Swagger 2.0
+            produced = as_list(operation.body.get("produces")) or as_list(root.get("produces"))
+            return next((name for name in produced if isinstance(name, str)), "application/json")
+    return ""
 
 
 def _rejected(subject: str, error: DocumentError) -> RejectedRecord:
     where = f" at {error.subject}" if error.subject else ""
     return RejectedRecord(subject, error.reason, f"{error.problem}{where}. {error.remedy}.".replace(". .", "."))
-
-
-def _with_path_variables(path: str, parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
-    """Add the variables of the path that the document does not declare as parameters."""
-    declared = {parameter.name for parameter in parameters if parameter.location == "path"}
-    missing = [name for name in dict.fromkeys(_TEMPLATE.findall(path)) if name not in declared]
-    return (*(Parameter(name=name, required=True, location="path") for name in missing), *parameters)
 
 
 def _metadata(operation: Operation, root: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,14 +7,16 @@ import inspect
 import os
 import sys
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from egotools.call import Argument, Call
 from ingest.sources.document import Document
-from ingest.sources.json_schema.schema import flatten
+from ingest.sources.json_schema.schema import flatten, local_lookup
+from ingest.sources.json_schema.self_contained import self_contained
 from ingest.sources.python.docstrings import Docstring, parse_docstring
 from ingest.sources.python.type_hints import schema_of, with_top_level_definitions
 from ingest.sources.source import RejectedRecord, Source
@@ -24,6 +26,8 @@ from ontology.tool import Parameter, Tool
 __all__ = ["PythonSource"]
 
 _SCHEME = "python:"
+_NOTHING = (None, type(None), inspect.Signature.empty)
+_PLAIN = (str, int, float, bool)
 _VARIABLE = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
 
 
@@ -115,16 +119,28 @@ def _tool(id_: str, function: Callable[..., Any], module: ModuleType) -> Tool:
     signature = inspect.signature(function)
     hints = _hints(function)
     docstring = parse_docstring(inspect.getdoc(function))
-    inputs = flatten(with_top_level_definitions(_input_schema(signature, hints, docstring)))
-    outputs = _outputs(hints.get("return", signature.return_annotation), docstring)
+    input_schema = with_top_level_definitions(_input_schema(signature, hints, docstring))
+    given = hints.get("return", signature.return_annotation)
+    output_schema = {} if given in _NOTHING else with_top_level_definitions(schema_of(given))
     return Tool(
         id=id_,
         name=id_.rsplit(".", 1)[-1],
         description=docstring.description,
-        parameters=inputs.parameters,
-        returns=outputs,
+        parameters=flatten(input_schema).parameters,
+        returns=_outputs(given, output_schema, docstring),
         metadata={"module": module.__name__},
+        input_schema=self_contained(input_schema, local_lookup(input_schema)).schema,
+        output_schema=_alone(output_schema),
+        call=Call(protocol="python", operation=f"{module.__name__}:{id_}", arguments=_arguments(input_schema)),
     )
+
+
+def _alone(schema: dict[str, Any]) -> dict[str, Any] | None:
+    return self_contained(schema, local_lookup(schema), output=True).schema if schema else None
+
+
+def _arguments(schema: Mapping[str, Any]) -> tuple[Argument, ...]:
+    return tuple(Argument(name=name) for name in schema["properties"])
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
@@ -158,6 +174,8 @@ def _input_schema(signature: inspect.Signature, hints: dict[str, Any], docstring
         properties[name] = schema
         if parameter.default is inspect.Parameter.empty:
             required.append(name)
+        elif isinstance(parameter.default, _PLAIN) and "$ref" not in schema:
+            schema["default"] = parameter.default
     return {"type": "object", "properties": properties, "required": required}
 
 
@@ -166,10 +184,9 @@ def _of_default(default: Any) -> dict[str, Any]:
     return {} if default is None or default is inspect.Parameter.empty else schema_of(type(default))
 
 
-def _outputs(hint: Any, docstring: Docstring) -> tuple[Parameter, ...]:
-    if hint in {None, type(None)}:
+def _outputs(hint: Any, schema: dict[str, Any], docstring: Docstring) -> tuple[Parameter, ...]:
+    if hint is None or hint is type(None):
         return ()
-    schema = {} if hint is inspect.Signature.empty else with_top_level_definitions(schema_of(hint))
     fields = flatten(schema, output=True).parameters
     if fields and fields[0].name != "result":
         return fields

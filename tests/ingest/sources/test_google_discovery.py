@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ingest.sources.document import Document
-from ingest.sources.google_discovery import GoogleDiscoverySource
+from ingest.sources.google import GoogleDiscoverySource
 from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.tool import Tool
@@ -87,7 +87,7 @@ def test_methods_of_nested_resources_become_tools(tmp_path: Path) -> None:
     assert create.parameters[1].enum == ("A", "B")
     assert [o.name for o in create.returns] == ["title", "state", "sequel"]
     assert create.metadata["tags"] == ["shelves", "books"]
-    assert create.metadata["scopes"] == 2
+    assert create.metadata["scopes"] == ["a", "b"]
     assert (create.metadata["method"], create.metadata["path"]) == ("POST", "/shelves/{shelf}/books")
     assert (create.metadata["service"], create.metadata["version"]) == ("Library API", "v1")
     listed = tools["library.shelves.books.list"]

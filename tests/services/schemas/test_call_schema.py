@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from ontology.errors import InvalidArgumentError
+from ontology.json_types import json_type
 from ontology.tool import Parameter, Tool
 from services.schemas.call_schema import SCHEMA_FORMATS, call_name, tool_schema, tool_schema_json
 from services.schemas.input_schema import input_schema
-from services.schemas.json_types import json_type
 
 
 def test_dotted_paths_fold_back_into_nested_schemas() -> None:

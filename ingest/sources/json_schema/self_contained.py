@@ -1,0 +1,218 @@
+"""A JSON Schema that stands alone: Draft 2020-12, what it refers to under ``$defs``, nothing else changed.
+
+The dialects of documents are brought to one: ``nullable`` of OpenAPI 3.0 and ``x-nullable`` become the type ``null``, ``example``
+becomes ``examples``, a boolean ``exclusiveMinimum`` becomes a number, ``file`` becomes a binary string. Schemas are taken breadth
+first up to :data:`MAX_SCHEMAS`; what lies beyond accepts any value, so that every value the source accepts stays valid.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from ingest.sources.json_schema.schema_view import Lookup
+from ingest.sources.json_values import as_list, as_mapping
+from ontology.json_types import json_type
+
+__all__ = ["MAX_SCHEMAS", "SelfContained", "self_contained"]
+
+#: Schemas and subschemas that are taken from one input or output.
+MAX_SCHEMAS = 1_500
+
+_NUMBER = (int, float)
+# The keywords that are copied, and the type that each must have.
+_KEPT: Mapping[str, Any] = {
+    "type": (str, list),
+    "title": str,
+    "description": str,
+    "enum": list,
+    "const": object,
+    "default": object,
+    "examples": list,
+    "format": str,
+    "pattern": str,
+    "minimum": _NUMBER,
+    "maximum": _NUMBER,
+    "exclusiveMinimum": _NUMBER,
+    "exclusiveMaximum": _NUMBER,
+    "multipleOf": _NUMBER,
+    "minLength": int,
+    "maxLength": int,
+    "minItems": int,
+    "maxItems": int,
+    "uniqueItems": bool,
+    "minProperties": int,
+    "maxProperties": int,
+    "contentEncoding": str,
+    "contentMediaType": str,
+    "deprecated": bool,
+}
+_TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
+_ONE = ("items", "additionalProperties", "not", "propertyNames", "contains", "if", "then", "else")
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_MAPS = ("properties", "patternProperties", "dependentSchemas")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfContained:
+    """A schema without references to the outside.
+
+    :param cut: whether the limit left something out.
+    """
+
+    schema: dict[str, Any]
+    cut: bool = False
+
+
+class _Pending(NamedTuple):
+    """A schema to be written to a place in the result."""
+
+    source: Any
+    put: Callable[[Any], None]
+
+
+def self_contained(schema: Any, lookup: Lookup, *, output: bool = False) -> SelfContained:
+    """The schema with everything it refers to.
+
+    :param lookup: what a ``$ref`` stands for.
+    :param output: whether it is a schema of answers (``writeOnly`` fields are left out) or of requests (``readOnly`` ones are).
+    :raises DocumentError: when a reference leads nowhere.
+    """
+    return _Writer(lookup, "writeOnly" if output else "readOnly").write(schema)
+
+
+class _Writer:
+    def __init__(self, lookup: Lookup, hidden: str) -> None:
+        self._lookup = lookup
+        self._hidden = hidden
+        self._defs: dict[str, Any] = {}
+        self._names: dict[str, str] = {}
+        self._pending: deque[_Pending] = deque()
+        self._cut = False
+
+    def write(self, schema: Any) -> SelfContained:
+        holder: dict[str, Any] = {}
+        self._queue(self._resolved(schema), holder, "top")
+        taken = 0
+        while self._pending:
+            source, put = self._pending.popleft()
+            taken += 1
+            if taken > MAX_SCHEMAS:
+                self._cut = True
+                put({})
+            else:
+                put(self._converted(source))
+        top = holder["top"] if isinstance(holder["top"], dict) else {}
+        return SelfContained(schema={**top, **({"$defs": self._defs} if self._defs else {})}, cut=self._cut)
+
+    def _resolved(self, schema: Any) -> Any:
+        """The top schema without a reference around it, so that it says itself what it is."""
+        seen: set[str] = set()
+        while isinstance(schema, Mapping) and isinstance(ref := schema.get("$ref"), str) and ref not in seen:
+            seen.add(ref)
+            schema = {**self._lookup(ref), **{key: value for key, value in schema.items() if key != "$ref"}}
+        return schema
+
+    def _converted(self, source: Any) -> Any:
+        if not isinstance(source, Mapping):
+            return source is not False  # true and false are schemas; anything else states nothing
+        written = {
+            key: source[key] for key, kind in _KEPT.items() if isinstance(source.get(key), kind) and key in source
+        }
+        _to_one_dialect(written, source)
+        if isinstance(ref := source.get("$ref"), str):
+            written["$ref"] = f"#/$defs/{self._name(ref)}"
+        for key in _ONE:
+            inner = source.get(key)
+            if isinstance(inner, bool) and key == "additionalProperties":
+                written[key] = inner
+            elif isinstance(inner, Mapping):
+                self._queue(inner, written, key)
+            elif isinstance(inner, list) and inner and key == "items":  # a tuple before Draft 2020-12
+                self._queue_list(inner, written, "prefixItems")
+        for key in _LISTS:
+            if isinstance(source.get(key), list) and source[key]:
+                self._queue_list(source[key], written, key)
+        for key in _MAPS:
+            if isinstance(source.get(key), Mapping):
+                fields = dict(self._shown(source[key])) if key == "properties" else source[key]
+                written[key] = {}
+                for name, inner in fields.items():
+                    self._queue(inner, written[key], str(name))
+        self._add_required(written, source)
+        return _with_null(written, source)
+
+    def _add_required(self, written: dict[str, Any], source: Mapping[str, Any]) -> None:
+        names = [name for name in as_list(source.get("required")) if isinstance(name, str)]
+        hidden = as_mapping(source.get("properties")).keys() - written.get("properties", {}).keys()
+        required = [name for name in dict.fromkeys(names) if name not in hidden]
+        if required:
+            written["required"] = required
+
+    def _shown(self, properties: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """The fields of one direction: not those that only the server, or only the caller, writes."""
+        for name, schema in properties.items():
+            stated = self._resolved(schema)
+            if not (isinstance(stated, Mapping) and stated.get(self._hidden) is True):
+                yield name, schema
+
+    def _queue(self, schema: Any, holder: dict[str, Any], key: str) -> None:
+        holder[key] = {}  # holds the place: the order of the fields is that of the source
+        self._pending.append(_Pending(schema, partial(holder.__setitem__, key)))
+
+    def _queue_list(self, schemas: list[Any], holder: dict[str, Any], key: str) -> None:
+        places: list[Any] = [{} for _ in schemas]
+        holder[key] = places
+        for number, schema in enumerate(schemas):
+            self._pending.append(_Pending(schema, partial(places.__setitem__, number)))
+
+    def _name(self, ref: str) -> str:
+        if ref not in self._names:
+            stem = re.sub(r"[^\w.-]+", "_", ref.rsplit("/", 1)[-1]).strip("_") or "schema"
+            name, number = stem, 2
+            while name in self._defs:
+                name, number = f"{stem}_{number}", number + 1
+            self._names[ref] = name
+            self._queue(self._lookup(ref), self._defs, name)
+        return self._names[ref]
+
+
+def _to_one_dialect(written: dict[str, Any], source: Mapping[str, Any]) -> None:
+    """Bring the keywords of other dialects to those of Draft 2020-12."""
+    if "example" in source and "examples" not in written:
+        written["examples"] = [source["example"]]
+    for key, limit in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        if isinstance(written.get(key), bool):
+            if written.pop(key) and limit in written:
+                written[key] = written.pop(limit)
+    type_ = written.get("type")
+    if isinstance(type_, list):
+        written["type"] = list(dict.fromkeys(name for name in type_ if name in _TYPES))
+    elif type_ == "file":
+        written.update(type="string", format="binary")
+    elif type_ not in _TYPES:  # "dict", "list<int>", "any": the names of other languages
+        written.pop("type", None)
+        written.update({**json_type(type_), **written} if type_ else {})
+    if not written.get("type", True):
+        written.pop("type")
+
+
+def _with_null(written: dict[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
+    if source.get("nullable") is not True and source.get("x-nullable") is not True:
+        return written
+    type_ = written.get("type")
+    if isinstance(type_, str):
+        written["type"] = [type_, "null"]
+        if isinstance(written.get("enum"), list) and None not in written["enum"]:
+            written["enum"] = [*written["enum"], None]
+        return written
+    if type_ is None and ("$ref" in written or any(key in written for key in _LISTS)):
+        outer: dict[str, Any] = {
+            key: written.pop(key) for key in ("title", "description", "default", "examples") if key in written
+        }
+        return {**outer, "anyOf": [written, {"type": "null"}]}
+    return written

@@ -1,0 +1,210 @@
+"""The request of an OpenAPI operation: its inputs, each with its place, and the media type of the body."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from egotools.call import Argument
+from ingest.sources.json_schema.references import References
+from ingest.sources.json_schema.schema_view import view_of
+from ingest.sources.json_values import as_list, as_mapping, as_text
+from ingest.sources.openapi.operation import Operation
+from ontology.errors import DocumentError
+
+__all__ = ["HttpRequest", "Input", "MediaType", "media_type_of", "request_of"]
+
+# Set by the protocol, not by the caller: OpenAPI says to ignore parameters of these names.
+_PROTOCOL_HEADERS = frozenset({"accept", "content-type", "authorization"})
+_LOCATIONS: Mapping[str, str] = {"path": "path", "query": "query", "header": "header", "formData": "form"}
+_FORMS = re.compile(r"^(?:application/x-www-form-urlencoded|multipart/)", re.IGNORECASE)
+_JSON = re.compile(r"^application/json\b|\+json\b|^text/json\b", re.IGNORECASE)
+_TEMPLATE = re.compile(r"\{([^{}/]+)\}")
+# A Swagger 2.0 parameter is its own schema; these of its keys are none of the schema's.
+_FLAGS = frozenset({"required", "name", "in", "collectionFormat", "allowEmptyValue"})
+_STYLES = {"csv": "form", "ssv": "spaceDelimited", "pipes": "pipeDelimited", "tsv": "tabDelimited", "multi": "form"}
+_WHOLE = "body"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Input:
+    """One property of the input schema of an operation.
+
+    :param argument: its name and its place in the request.
+    :param schema: its JSON Schema, as the document has it.
+    :param description: of the parameter, beside that of its schema.
+    """
+
+    argument: Argument
+    schema: Any
+    required: bool
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpRequest:
+    """The request of an operation.
+
+    :param inputs: path, query, header and form parameters, then the members of the body; names are unique.
+    :param media_type: of the body; empty without one.
+    :param values: schema of further members of the body (``additionalProperties``), or None.
+    """
+
+    inputs: tuple[Input, ...]
+    media_type: str = ""
+    values: Any = None
+
+
+class MediaType(NamedTuple):
+    """One media type of a body or an answer, and the schema under it (None where there is none)."""
+
+    name: str
+    schema: Any = None
+
+
+def request_of(operation: Operation, root: Mapping[str, Any], references: References) -> HttpRequest:
+    """The request of an operation. Cookies are left out: they belong to the session, not to the caller.
+
+    :raises DocumentError: when a reference leads nowhere or a parameter has no name.
+    """
+    declared = _declared(operation, references)
+    inputs = [*_undeclared_variables(operation.path, declared)]
+    media_type, values = "", None
+    body: Mapping[str, Any] = {}
+    for (name, location), parameter in declared.items():
+        if location == "body":  # Swagger 2.0
+            body = parameter
+            media_type = media_type or _consumed(operation, root, "application/json")
+        elif location in _LOCATIONS and not (location == "header" and name.lower() in _PROTOCOL_HEADERS):
+            inputs.append(_input(name, _LOCATIONS[location], parameter))
+            if location == "formData":
+                media_type = media_type or _consumed(operation, root, "application/x-www-form-urlencoded")
+    schema = body.get("schema")
+    request = references.resolve(operation.body.get("requestBody"))
+    if request:
+        body = request
+        media_type, schema = media_type_of(request)
+    if body and isinstance(schema, Mapping):
+        members, values = _body(schema, body, media_type, references)
+        inputs += members
+    elif body and media_type:
+        inputs.append(_whole({}, body))
+    return HttpRequest(inputs=tuple(_distinct(inputs)), media_type=media_type, values=values)
+
+
+def media_type_of(holder: Mapping[str, Any]) -> MediaType:
+    """The JSON media type of a ``content`` object, else the first that has a schema, else the first."""
+    media = [
+        MediaType(str(name), as_mapping(inner).get("schema"))
+        for name, inner in as_mapping(holder.get("content")).items()
+    ]
+    media.sort(key=lambda each: (each.schema is None, not _JSON.search(each.name)))
+    return media[0] if media else MediaType("")
+
+
+def _declared(operation: Operation, references: References) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """The parameters by name and location; those of the operation take the place of those of its path."""
+    declared: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for node in (*as_list(operation.item.get("parameters")), *as_list(operation.body.get("parameters"))):
+        parameter = references.resolve(node)
+        name = as_text(parameter.get("name")).strip()
+        if not name:
+            problem = "a parameter has no name"
+            raise DocumentError(problem, subject="parameters", remedy="Give it a name", reason="wrong-type")
+        declared[name, str(parameter.get("in"))] = parameter
+    return declared
+
+
+def _undeclared_variables(path: str, declared: Iterable[tuple[str, str]]) -> Iterator[Input]:
+    """Variables of the path that the document does not declare are inputs too."""
+    known = {name for name, location in declared if location == "path"}
+    for name in dict.fromkeys(_TEMPLATE.findall(path)):
+        if name not in known:
+            yield Input(argument=Argument(name=name, location="path"), schema={"type": "string"}, required=True)
+
+
+def _input(name: str, location: str, parameter: Mapping[str, Any]) -> Input:
+    content = media_type_of(parameter)
+    schema = parameter.get("schema") or content.schema
+    if schema is None:
+        schema = {key: value for key, value in parameter.items() if key not in _FLAGS and key != "description"}
+    elif isinstance(schema, Mapping) and "example" in parameter:
+        schema = {**schema, "example": parameter["example"]}
+    collection = as_text(parameter.get("collectionFormat"))
+    style = "json" if content.name else as_text(parameter.get("style")) or _STYLES.get(collection, "")
+    explode = parameter.get("explode")
+    if collection:
+        explode = collection == "multi"
+    return Input(
+        argument=Argument(
+            name=name, location=location, style=style, explode=explode if isinstance(explode, bool) else None
+        ),
+        schema=schema,
+        required=parameter.get("required") is True or location == "path",
+        description=as_text(parameter.get("description")),
+    )
+
+
+def _consumed(operation: Operation, root: Mapping[str, Any], default: str) -> str:
+    """The media type of the body of a Swagger 2.0 operation."""
+    consumes = as_list(operation.body.get("consumes")) or as_list(root.get("consumes"))
+    names = [
+        name for name in consumes if isinstance(name, str) and bool(_FORMS.match(name)) == bool(_FORMS.match(default))
+    ]
+    return next((name for name in names if _JSON.search(name)), names[0] if names else default)
+
+
+def _body(
+    schema: Mapping[str, Any], holder: Mapping[str, Any], media_type: str, references: References
+) -> tuple[list[Input], Any]:
+    """The members of an object, else the whole body as one input; alternatives (``oneOf``) are not torn apart."""
+    view = view_of(schema, references.lookup)
+    if not view.properties or _has_alternatives(schema, references):
+        return [_whole(schema, holder)], None
+    required = holder.get("required") is True
+    location: str = "form" if _FORMS.match(media_type) else "body"
+    members = [
+        Input(
+            argument=Argument(name=name, location=location),
+            schema=inner,
+            required=required and name in view.required,
+        )
+        for name, inner in view.properties.items()
+        if name.strip() and not _read_only(inner, references)
+    ]
+    return members, view.values
+
+
+def _whole(schema: Any, holder: Mapping[str, Any]) -> Input:
+    return Input(
+        argument=Argument(name=_WHOLE, location="body", whole_body=True),
+        schema=schema,
+        required=holder.get("required") is True,
+        description=as_text(holder.get("description")),
+    )
+
+
+def _has_alternatives(schema: Any, references: References) -> bool:
+    resolved = references.resolve(schema)
+    branches = max((len(as_list(resolved.get(key))) for key in ("oneOf", "anyOf")), default=0)
+    return branches > 1 or any(_has_alternatives(part, references) for part in as_list(resolved.get("allOf")))
+
+
+def _read_only(schema: Any, references: References) -> bool:
+    return isinstance(schema, Mapping) and references.resolve(schema).get("readOnly") is True
+
+
+def _distinct(inputs: Iterable[Input]) -> Iterator[Input]:
+    """Of two inputs of one name the later has its location before it: ``id`` and ``body_id``."""
+    taken: set[str] = set()
+    for each in inputs:
+        name = each.argument.name
+        while name in taken:
+            name = f"{each.argument.location}_{name}"
+        taken.add(name)
+        renamed = name != each.argument.name
+        yield (
+            replace(each, argument=replace(each.argument, name=name, wire_name=each.argument.name)) if renamed else each
+        )

@@ -1,0 +1,93 @@
+"""Schemas made to stand alone: every value the source accepts stays valid, nothing is lost but what the limit cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from ingest.sources.json_schema.schema import local_lookup
+from ingest.sources.json_schema.self_contained import MAX_SCHEMAS, self_contained
+
+
+def alone(schema: Any, **options: bool) -> dict[str, Any]:
+    return self_contained(schema, local_lookup(schema), **options).schema
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            {"type": "array", "items": {"type": "integer", "minimum": 1}},
+            {"type": "array", "items": {"type": "integer", "minimum": 1}},
+        ),
+        (
+            {"type": "object", "additionalProperties": {"type": "string"}},
+            {"type": "object", "additionalProperties": {"type": "string"}},
+        ),
+        ({"type": "string", "nullable": True, "enum": ["a"]}, {"type": ["string", "null"], "enum": ["a", None]}),
+        ({"type": "integer", "minimum": 0, "exclusiveMinimum": True}, {"type": "integer", "exclusiveMinimum": 0}),
+        ({"type": "integer", "minimum": 0, "exclusiveMinimum": False}, {"type": "integer", "minimum": 0}),
+        ({"type": "string", "example": "INC0012345"}, {"type": "string", "examples": ["INC0012345"]}),
+        ({"type": "file"}, {"type": "string", "format": "binary"}),
+        ({"type": "dict"}, {"type": "object"}),
+        (
+            {"oneOf": [{"type": "string"}, {"type": "null"}], "default": None},
+            {"oneOf": [{"type": "string"}, {"type": "null"}], "default": None},
+        ),
+        ({"type": "any"}, {}),
+    ],
+    ids=["items", "map", "nullable", "exclusive", "not exclusive", "example", "file", "dict", "alternatives", "any"],
+)
+def test_what_a_schema_states_is_kept_in_one_dialect(source: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    assert alone(source) == expected
+
+
+def test_references_become_definitions_and_cycles_stay() -> None:
+    source = {
+        "$ref": "#/definitions/Node",
+        "definitions": {
+            "Node": {
+                "type": "object",
+                "properties": {"next": {"$ref": "#/definitions/Node"}, "id": {"type": "string", "readOnly": True}},
+                "required": ["id", "next"],
+            }
+        },
+    }
+    assert alone(source) == {
+        "type": "object",
+        "properties": {"next": {"$ref": "#/$defs/Node"}},
+        "required": ["next"],
+        "$defs": {
+            "Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}, "required": ["next"]},
+        },
+    }
+    answer = alone(source, output=True)
+    assert list(answer["properties"]) == ["next", "id"]
+
+
+def test_beyond_the_limit_any_value_is_accepted() -> None:
+    wide = {"type": "object", "properties": {f"field {n}": {"type": "integer"} for n in range(2 * MAX_SCHEMAS)}}
+    found = self_contained(wide, local_lookup(wide))
+    assert found.cut
+    assert len(found.schema["properties"]) == 2 * MAX_SCHEMAS, "no field vanishes"
+    assert found.schema["properties"]["field 0"] == {"type": "integer"}
+    assert found.schema["properties"][f"field {2 * MAX_SCHEMAS - 1}"] == {}
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
+        ["type", "properties", "items", "required", "enum", "allOf", "anyOf", "nullable", "default", "a", "b"]
+    ), inner, max_size=4),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(_JSON)
+def test_whatever_the_source_holds_the_result_is_a_valid_schema(source: Any) -> None:
+    Draft202012Validator.check_schema(alone({"properties": {"x": source}}))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ontology.call_json import call_from_json, call_to_json
 from ontology.tool import Dependency, Parameter, Tool
 
 __all__ = ["MAX_DESCRIPTION_CHARS", "MAX_NAME_CHARS", "printable", "sanitize_tool"]
@@ -16,6 +18,7 @@ MAX_NAME_CHARS = 2_000
 
 # Control characters, lone surrogates and the two non-characters: XML or UTF-8 does not allow them.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def sanitize_tool(tool: Tool) -> Tool:
@@ -38,7 +41,18 @@ def sanitize_tool(tool: Tool) -> Tool:
         returns=returns,
         depends_on=tuple(map(_dependency, tool.depends_on)),
         metadata=metadata,
+        input_schema=_json(tool.input_schema),
+        output_schema=_json(tool.output_schema),
+        call=None if tool.call is None else call_from_json(_json(call_to_json(tool.call))),
     )
+
+
+def _json(value: Mapping[str, Any] | None) -> Any:
+    """Replace lone surrogates, numbers and types that JSON does not have in a JSON value; other characters are escaped in JSON."""
+    if value is None:
+        return None
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return json.loads(_SURROGATE.sub("\ufffd", text), parse_constant=lambda _: None)
 
 
 def _text(text: str, max_chars: int, field: str, cut: list[str]) -> str:
@@ -62,17 +76,11 @@ def _parameter(parameter: Parameter, field: str, cut: list[str]) -> Parameter:
     type_ = _text(parameter.type, MAX_DESCRIPTION_CHARS, f"{field}.{name} type", cut)
     description = _text(parameter.description, MAX_DESCRIPTION_CHARS, f"{field}.{name} description", cut)
     enum = tuple(_text(value, MAX_NAME_CHARS, f"{field}.{name} enum", cut) for value in parameter.enum)
-    location = _text(parameter.location, MAX_NAME_CHARS, f"{field}.{name} location", cut)
-    format_ = _text(parameter.format, MAX_NAME_CHARS, f"{field}.{name} format", cut)
-    return replace(
-        parameter,
-        name=name,
-        type=type_,
-        description=description,
-        enum=enum,
-        location=location,
-        format=format_,
-    )
+    others: dict[str, Any] = {
+        key: _text(getattr(parameter, key), MAX_NAME_CHARS, f"{field}.{name} {key}", cut)
+        for key in ("location", "format", "example", "default", "pattern")
+    }
+    return replace(parameter, name=name, type=type_, description=description, enum=enum, **others)
 
 
 def _dependency(old: Dependency) -> Dependency:

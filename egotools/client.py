@@ -78,7 +78,8 @@ class Client:
 
         :param query: the request in plain words, 1 to 20,000 characters.
         :param k: maximum number of tools, 1 to 1,000.
-        :param filters: map from metadata key to allowed values; a tool must match every key.
+        :param filters: map from metadata key, or ``id``, to values; a tool must match every key. ``!value`` excludes, and
+            ``start*`` matches every value with that start. An unknown key or value is an error.
         :param preset: name of the retriever; empty: the server's default.
         :param explain: whether each tool has its reasons.
         :param schema_format: ``openai``, ``anthropic``, ``mcp``, or ``none``: the format of ``RankedTool.schema``.

@@ -39,7 +39,8 @@ class Query:
 
     :param query: the request in plain words, 1 to 20,000 characters with at least one letter or digit.
     :param k: maximum number of tools, 1 to 1,000.
-    :param filters: map from metadata key to allowed values; a tool must match every key.
+    :param filters: map from metadata key, or ``id``, to values; a tool must match every key. ``!value`` excludes, and
+        ``start*`` matches every value with that start.
     :param preset: name of the retriever; empty: the server's default.
     :param explain: whether each tool has its reasons.
     :param schema_format: ``none``, ``openai``, ``anthropic`` or ``mcp``.
@@ -369,6 +370,7 @@ class CatalogInfo:
     :param presets: the presets that a request can name.
     :param default_preset: the preset for an empty name.
     :param created_by: map from component to its version when the snapshot was built.
+    :param filter_keys: map from a key of filters to the number of its values.
     :param tool_ids: one page of the tool ids, in the snapshot's order.
     :param next_page_token: token of the next page; empty for the last page.
     """
@@ -383,6 +385,7 @@ class CatalogInfo:
     node_counts: Mapping[str, int] = field(default_factory=dict)
     edge_counts: Mapping[str, int] = field(default_factory=dict)
     created_by: Mapping[str, str] = field(default_factory=dict)
+    filter_keys: Mapping[str, int] = field(default_factory=dict)
     tool_ids: tuple[str, ...] = ()
     next_page_token: str = ""
 

@@ -123,6 +123,7 @@ class SnapshotEngine:
             node_counts=manifest.counts.nodes,
             edge_counts=manifest.counts.edges,
             created_by=dict([manifest.created_by.split(" ", 1)]),
+            filter_keys=self.snapshot.filters.keys,
         )
 
     def tool_ids(self, offset: int, limit: int) -> Sequence[str]:

@@ -143,9 +143,11 @@ class RetrieveRequest(_message.Message):
     """
     @_builtins.property
     def filters(self) -> _containers.MessageMap[_builtins.str, Global___StringList]:
-        """Metadata key → allowed values; a tool must match one value of every key. Applied to the catalogue before matching,
-        so that the response still has k tools if enough tools match. At most 32 keys with 1 to 256 values each, each key and
-        value 1 to 1,000 characters long.
+        """Metadata key, one of `GetCatalogResponse.filter_keys` → values; a tool must match one value of every key. Applied to the
+        catalogue before matching, so that the response still has k tools if enough tools match. `!value` excludes the tools that
+        have the value; `start*` matches every value with that start, and `!start*` excludes these. If a tool has a value in
+        exactly these characters, the value is not a pattern. The key `id` is the id of the tool. A key or a value that no tool has
+        is INVALID_ARGUMENT. At most 32 keys with 1 to 256 values each, each key and value 1 to 1,000 characters long.
         """
 
     def __init__(
@@ -1373,6 +1375,26 @@ class GetCatalogResponse(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class FilterKeysEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     SNAPSHOT_ID_FIELD_NUMBER: _builtins.int
     FORMAT_VERSION_FIELD_NUMBER: _builtins.int
     ONTOLOGY_FIELD_NUMBER: _builtins.int
@@ -1385,6 +1407,7 @@ class GetCatalogResponse(_message.Message):
     CREATED_BY_FIELD_NUMBER: _builtins.int
     TOOL_IDS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    FILTER_KEYS_FIELD_NUMBER: _builtins.int
     snapshot_id: _builtins.str
     """Id of the snapshot."""
     format_version: _builtins.int
@@ -1423,6 +1446,10 @@ class GetCatalogResponse(_message.Message):
     def tool_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Tool ids of this page, in the order of the snapshot."""
 
+    @_builtins.property
+    def filter_keys(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """Key that `RetrieveRequest.filters` takes → number of its values; `id` is the id of a tool."""
+
     def __init__(
         self,
         *,
@@ -1438,10 +1465,11 @@ class GetCatalogResponse(_message.Message):
         created_by: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         tool_ids: _abc.Iterable[_builtins.str] | None = ...,
         next_page_token: _builtins.str = ...,
+        filter_keys: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["ontology", b"ontology"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_by", b"created_by", "default_preset", b"default_preset", "edge_counts", b"edge_counts", "format_version", b"format_version", "models", b"models", "next_page_token", b"next_page_token", "node_counts", b"node_counts", "ontology", b"ontology", "presets", b"presets", "snapshot_id", b"snapshot_id", "tool_count", b"tool_count", "tool_ids", b"tool_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_by", b"created_by", "default_preset", b"default_preset", "edge_counts", b"edge_counts", "filter_keys", b"filter_keys", "format_version", b"format_version", "models", b"models", "next_page_token", b"next_page_token", "node_counts", b"node_counts", "ontology", b"ontology", "presets", b"presets", "snapshot_id", b"snapshot_id", "tool_count", b"tool_count", "tool_ids", b"tool_ids"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -8,7 +8,7 @@ from typing import Any
 from ontology.tool import Tool
 from ontology.tool_text import tool_text
 
-__all__ = ["FIELDS", "NAMES", "filter_terms", "params_text", "whole_text"]
+__all__ = ["FIELDS", "NAMES", "filter_pairs", "params_text", "whole_text"]
 
 _FILTER_CHARS = 200
 
@@ -46,13 +46,13 @@ NAMES = "names"
 """Name of the index of :mod:`retrieval.index.name_coverage`."""
 
 
-def filter_terms(tool: Tool) -> Iterator[str]:
-    """Yield the ``key=value`` pairs of a tool's metadata that requests can filter by: scalars, and items of lists."""
+def filter_pairs(tool: Tool) -> Iterator[tuple[str, str]]:
+    """Yield the keys and values by which a tool can be filtered: scalars of its metadata, and items of lists."""
     for key, value in tool.metadata.items():
         for one in value if isinstance(value, (list, tuple)) else (value,):
             text = _plain(one)
             if text is not None and len(text) <= _FILTER_CHARS:
-                yield f"{key}={text}"
+                yield key, text
 
 
 def _plain(value: Any) -> str | None:

@@ -14,6 +14,7 @@
 | ``ngrams.*`` | map from a name of up to three words to its nodes |
 | ``keys.*`` | map from a node key to its node |
 | ``filters.*`` | map from ``metadata key=value`` to its tools |
+| ``filter_values.jsonl`` | the values of each metadata key |
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["FILTERS", "FORMAT_VERSION", "KEYS", "NAME_VECTORS", "NGRAMS", "NODE_VECTORS", "Layout"]
+__all__ = ["FORMAT_VERSION", "KEYS", "NAME_VECTORS", "NGRAMS", "NODE_VECTORS", "Layout"]
 
-FORMAT_VERSION = 3
-"""3: the weight of clause fusion in ``ranking`` is called ``clause_fusion``."""
+FORMAT_VERSION = 4
+"""4: the file ``filter_values.jsonl``. 3: the weight of clause fusion in ``ranking`` is called ``clause_fusion``."""
 NODE_VECTORS, NAME_VECTORS = "nodes", "names"
-NGRAMS, KEYS, FILTERS = "ngrams", "keys", "filters"
+NGRAMS, KEYS = "ngrams", "keys"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,13 @@ from ontology.tool import Tool
 from ontology.tool_text import tool_text
 from retrieval.index.adjacency import read_adjacency
 from retrieval.index.bm25 import read_bm25
+from retrieval.index.filters import FilterIndex
 from retrieval.index.lookup import Lookup
 from retrieval.index.records import Records, Texts
 from retrieval.index.text_fields import FIELDS, NAMES
 from retrieval.index.vectors import NodeVectors
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
-from retrieval.snapshot.layout import FILTERS, KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
+from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
 from retrieval.snapshot.manifest import FileInfo, Manifest, file_digest, read_manifest
 from retrieval.snapshot.publish import current_snapshot
 
@@ -104,7 +105,7 @@ class Snapshot:
         self.names_index = read_bm25(folder, NAMES, len(self.tools))
         self.ngrams = Lookup(folder, NGRAMS)
         self._keys = Lookup(folder, KEYS)
-        self._filters = Lookup(folder, FILTERS)
+        self.filters = FilterIndex(folder, len(self.tools), self.tool_id, self._find_tool)
 
     @property
     def tool_count(self) -> int:
@@ -144,6 +145,9 @@ class Snapshot:
                 return int(number)
         return None
 
+    def _find_tool(self, tool_id: str) -> int | None:
+        return self.find_node(f"tool:{tool_id}")
+
     def node_text(self, number: int) -> str:
         """Return the text of a node, which is embedded and shown."""
         return tool_text(self.tool(number)) if number < self.tool_count else self.nodes[number].text
@@ -151,16 +155,13 @@ class Snapshot:
     def allowed(self, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_] | None:
         """Return the mask of the nodes that pass the filters, bool [nodes]; None without filters.
 
-        A tool must have one of the values of every key; any other node must have an edge to an allowed tool.
+        A tool must match every filter (see :mod:`retrieval.index.filters`); any other node must have an edge to an allowed tool.
+
+        :raises InvalidArgumentError: for an unknown key and a value that no tool has, with the known ones.
         """
         if not filters:
             return None
-        tools = np.ones(self.tool_count, dtype=bool)
-        for key, values in sorted(filters.items()):
-            has = np.zeros(self.tool_count, dtype=bool)
-            for value in values:
-                has[self._filters[f"{key}={value}"]] = True
-            tools &= has
+        tools = self.filters.passing(filters)
         allowed = np.zeros(len(self.nodes), dtype=bool)
         allowed[: self.tool_count] = tools
         allowed = self.adjacency.with_neighbours(allowed)

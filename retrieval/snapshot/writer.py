@@ -16,13 +16,14 @@ from ontology.tool_graph import EdgeAttributes, NodeAttributes
 from retrieval.index.adjacency import write_adjacency
 from retrieval.index.analysis import name_key, terms
 from retrieval.index.bm25 import make_postings, write_postings
+from retrieval.index.filters import write_filters
 from retrieval.index.lookup import write_lookup
 from retrieval.index.name_coverage import make_coverage_postings, name_terms
 from retrieval.index.records import write_records, write_texts
-from retrieval.index.text_fields import FIELDS, NAMES, filter_terms
+from retrieval.index.text_fields import FIELDS, NAMES
 from retrieval.index.vectors import write_vectors
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
-from retrieval.snapshot.layout import FILTERS, KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
+from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
 from retrieval.snapshot.manifest import Counts, EncoderInfo, Manifest, OntologyVersion, write_manifest
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable
     edges = _write_edges(layout, content.graph, numbers, sorted(content.ontology.predicates))
     write_lookup(folder, KEYS, numbers.items())
     write_lookup(folder, NGRAMS, _ngram_entries(nodes))
-    write_lookup(folder, FILTERS, ((term, i) for i, tool in enumerate(content.tools) for term in filter_terms(tool)))
+    write_filters(folder, content.tools)
     progress("lexical indexes")
     for field, text_of in FIELDS.items():
         write_postings(folder, field, make_postings(terms(text_of(tool)) for tool in content.tools))

@@ -74,9 +74,10 @@ class TestEveryPreset:
         if preset in ("default", "semantic"):
             assert len(found) == 3, "a filtered request still gets all that it may see"
 
-    def test_a_filter_that_nothing_meets_gives_nothing(self, engine: SnapshotEngine, preset: str) -> None:
+    def test_a_filter_that_no_tool_can_meet_is_refused(self, engine: SnapshotEngine, preset: str) -> None:
         for filters in ({"line_of_business": ("Space",)}, {"no_such_key": ("x",)}, {"line_of_business": ()}):
-            assert engine.retriever(preset).retrieve(Request(query=QUERY, filters=filters)).tools == ()
+            with pytest.raises(InvalidArgumentError):
+                engine.retriever(preset).retrieve(Request(query=QUERY, filters=filters))
 
     @pytest.mark.parametrize("k", [1, 3, MAX_K])
     def test_k_bounds_the_answer(self, engine: SnapshotEngine, preset: str, k: int) -> None:

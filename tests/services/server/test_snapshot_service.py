@@ -78,6 +78,19 @@ async def test_tools_schemas_and_filters(store: Path) -> None:
             await client.get_tool("purchasing/read_Unicorn")
 
 
+async def test_an_unknown_filter_is_an_error_and_the_catalogue_lists_the_keys(store: Path) -> None:
+    async with _client(store) as client:
+        catalog = await client.catalog(page_size=0)
+        assert catalog.filter_keys["id"] == catalog.tool_count
+        assert catalog.filter_keys["namespace"] >= 1
+        with pytest.raises(InvalidRequestError, match=r"filters\.namespace.*Known values: purchasing"):
+            await client.retrieve(QUERY, filters={"namespace": ["Purchasing"]})
+        with pytest.raises(InvalidRequestError, match="Known keys: namespace"):
+            await client.retrieve(QUERY, filters={"Namespace": ["purchasing"]})
+        answer = await client.retrieve(QUERY, filters={"id": ["purchasing/*", "!purchasing/read_PurchaseOrderItem"]})
+        assert {tool.id for tool in answer.tools}.isdisjoint({"purchasing/read_PurchaseOrderItem"})
+
+
 async def test_the_graph_can_be_walked(store: Path) -> None:
     async with _client(store) as client:
         ego = await client.neighbors("business_object:purchase order item", limit=1_000)

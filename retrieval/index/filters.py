@@ -1,0 +1,161 @@
+"""Filters: which tools a request may see, by their metadata and their ids.
+
+A filter has a key and values; a tool passes when it has one of the values of every key. A value is written in one of four ways:
+
+| value | meaning |
+|---|---|
+| ``finance`` | a tool that has this value |
+| ``pay*`` | a tool that has a value that begins so; ``*`` alone: any value |
+| ``!finance`` | not a tool that has this value |
+| ``!pay*`` | not a tool that has a value that begins so |
+
+A value that a tool has in these very characters is taken as it is. The key ``id`` is the id of the tool.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ontology.errors import InvalidArgumentError
+from ontology.tool import Tool
+from retrieval.index.lookup import Lookup, write_lookup
+from retrieval.index.records import Records, write_records
+from retrieval.index.text_fields import filter_pairs
+
+__all__ = ["FILTERS", "ID_KEY", "FilterIndex", "write_filters"]
+
+FILTERS = "filters"
+ID_KEY = "id"
+_SHOWN = 20
+_VALUES = "filter_values"
+
+
+def write_filters(folder: Path, tools: Iterable[Tool]) -> None:
+    """Write the table ``key=value`` → tools, and the values of every key."""
+    values: defaultdict[str, set[str]] = defaultdict(set)
+    entries = []
+    for number, tool in enumerate(tools):
+        for key, value in filter_pairs(tool):
+            values[key].add(value)
+            entries.append((f"{key}={value}", number))
+    write_lookup(folder, FILTERS, entries)
+    write_records(folder / _VALUES, ({"key": key, "values": sorted(values[key])} for key in sorted(values)))
+
+
+class FilterIndex:
+    """The filters of a snapshot. Thread-safe.
+
+    :param tool_id: number of a tool → its id.
+    :param find_tool: id of a tool → its number, or None.
+    """
+
+    def __init__(
+        self, folder: Path, tool_count: int, tool_id: Callable[[int], str], find_tool: Callable[[str], int | None]
+    ) -> None:
+        self._tools = Lookup(folder, FILTERS)
+        self._rows = Records(folder / _VALUES, _row)
+        self._count = tool_count
+        self._tool_id = tool_id
+        self._find_tool = find_tool
+
+    @property
+    def keys(self) -> dict[str, int]:
+        """Map from every key of filters to the number of its values."""
+        counts = {key: len(values) for key, values in self._values.items()}
+        return dict(sorted({**counts, ID_KEY: self._count}.items()))
+
+    def passing(self, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
+        """Return the tools that pass every filter, bool [tools].
+
+        :raises InvalidArgumentError: for an unknown key and a value that no tool has, listing the known ones.
+        """
+        passing = np.ones(self._count, dtype=bool)
+        for key, values in sorted(filters.items()):
+            passing &= self._of_key(key, values)
+        return passing
+
+    def _of_key(self, key: str, values: Sequence[str]) -> NDArray[np.bool_]:
+        if key != ID_KEY and key not in self._values:
+            known = _listed(key, self.keys)
+            raise InvalidArgumentError(
+                f"no tool has metadata of the key {key[:200]!r}", subject="filters", remedy=f"Known keys: {known}"
+            )
+        if not values:
+            raise InvalidArgumentError(
+                "the key has no values",
+                subject=f"filters.{key}",
+                remedy="Give the allowed values, or leave the key out",
+            )
+        wanted, unwanted = np.zeros(self._count, dtype=bool), np.zeros(self._count, dtype=bool)
+        only_unwanted = True
+        for value in values:
+            negated = value.startswith("!") and not len(self._having(key, value))
+            numbers = self._matching(key, value[1:] if negated else value)
+            (unwanted if negated else wanted)[numbers] = True
+            only_unwanted &= negated
+        return ~unwanted if only_unwanted else wanted & ~unwanted
+
+    def _matching(self, key: str, value: str) -> NDArray[np.int32]:
+        """Return the tools of one value.
+
+        :raises InvalidArgumentError: when there are none.
+        """
+        numbers = self._having(key, value)
+        if not len(numbers) and value.endswith("*"):
+            numbers = self._beginning(key, value[:-1])
+        if len(numbers):
+            return numbers
+        known = _listed(value, self._ids if key == ID_KEY else self._values[key])
+        raise InvalidArgumentError(
+            f"no tool has the value {value[:200]!r}", subject=f"filters.{key}", remedy=f"Known values: {known}"
+        )
+
+    def _having(self, key: str, value: str) -> NDArray[np.int32]:
+        if key != ID_KEY:
+            return self._tools[f"{key}={value}"]
+        number = self._find_tool(value)
+        return np.asarray([] if number is None else [number], dtype=np.int32)
+
+    def _beginning(self, key: str, start: str) -> NDArray[np.int32]:
+        if key == ID_KEY:
+            return np.asarray([n for n, id_ in enumerate(self._ids) if id_.startswith(start)], dtype=np.int32)
+        found = [self._tools[f"{key}={value}"] for value in self._values[key] if value.startswith(start)]
+        return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int32)
+
+    @cached_property
+    def _values(self) -> dict[str, tuple[str, ...]]:
+        return dict(self._rows)
+
+    @cached_property
+    def _ids(self) -> tuple[str, ...]:
+        return tuple(self._tool_id(number) for number in range(self._count))
+
+
+def _row(row: Any) -> tuple[str, tuple[str, ...]]:
+    return row["key"], tuple(row["values"])
+
+
+def _listed(wanted: str, known: Iterable[str]) -> str:
+    """Return up to 20 of the known, those first that are like what is wanted."""
+    folded = wanted.casefold().strip("!*")
+
+    def unlikeness(text: str) -> tuple[bool, int, str]:
+        other = text.casefold()
+        return other != folded, -_common_start(other, folded), text
+
+    near = sorted(known, key=unlikeness)
+    shown = ", ".join(text[:100] for text in near[:_SHOWN])
+    return shown + (f" and {len(near) - _SHOWN} more" if len(near) > _SHOWN else "")
+
+
+def _common_start(one: str, other: str) -> int:
+    """Return how many characters two texts have in common at their beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (left, right) in pairs if left != right), min(len(one), len(other)))

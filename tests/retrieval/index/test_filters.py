@@ -1,0 +1,114 @@
+"""Filters: four ways to write a value, and errors that list what is known; against the plain reading of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ontology.errors import InvalidArgumentError
+from ontology.tool import Tool
+from retrieval.index.filters import FilterIndex, write_filters
+
+TOOLS = [
+    Tool(id="pay/run", name="run", metadata={"department": "finance", "tags": ["payroll", "payment"]}),
+    Tool(id="pay/stop", name="stop", metadata={"department": "finance", "deprecated": True}),
+    Tool(id="hr/get", name="get", metadata={"department": "hr", "tags": ["person", "!odd", "star*"]}),
+    Tool(id="bare", name="bare"),
+    *(Tool(id=f"many/{n:02}", name=f"{n}", metadata={"code": f"c{n:02}"}) for n in range(30)),
+]
+IDS = [tool.id for tool in TOOLS]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> FilterIndex:
+    folder = tmp_path_factory.mktemp("filters")
+    write_filters(folder, TOOLS)
+    return FilterIndex(folder, len(TOOLS), IDS.__getitem__, {id_: n for n, id_ in enumerate(IDS)}.get)
+
+
+def passing(index: FilterIndex, **filters: tuple[str, ...]) -> set[str]:
+    return {id_ for id_, passes in zip(IDS, index.passing(filters), strict=True) if passes and "many" not in id_}
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "found"),
+    [
+        ("department", ("finance",), {"pay/run", "pay/stop"}),
+        ("department", ("finance", "hr"), {"pay/run", "pay/stop", "hr/get"}),
+        ("department", ("!finance",), {"hr/get", "bare"}),
+        ("department", ("!finance", "!hr"), {"bare"}),
+        ("department", ("*",), {"pay/run", "pay/stop", "hr/get"}),
+        ("department", ("!*",), {"bare"}),
+        ("tags", ("pay*",), {"pay/run"}),
+        ("tags", ("!pay*",), {"pay/stop", "hr/get", "bare"}),
+        ("tags", ("p*", "!payroll"), {"hr/get"}),
+        ("tags", ("!odd",), {"hr/get"}),  # a tool has this very value
+        ("tags", ("star*",), {"hr/get"}),
+        ("deprecated", ("true",), {"pay/stop"}),
+        ("id", ("pay/stop", "bare"), {"pay/stop", "bare"}),
+        ("id", ("pay/*", "!pay/run"), {"pay/stop"}),
+        ("id", ("!pay/run", "!many/*"), {"pay/stop", "hr/get", "bare"}),
+    ],
+)
+def test_a_value_is_meant_as_it_is_written(
+    index: FilterIndex, key: str, values: tuple[str, ...], found: set[str]
+) -> None:
+    assert passing(index, **{key: values}) == found
+
+
+def test_every_key_must_be_met(index: FilterIndex) -> None:
+    assert passing(index, department=("finance",), tags=("pay*",)) == {"pay/run"}
+    assert passing(index, department=("hr",), id=("pay/*",)) == set()
+
+
+@pytest.mark.parametrize(
+    ("filters", "subject", "remedy"),
+    [
+        ({"Department": ("hr",)}, "filters", "Known keys: department, deprecated, code, id, tags"),
+        ({"department": ("Finance",)}, "filters.department", "Known values: finance, hr"),
+        ({"department": ("!sales",)}, "filters.department", "Known values: finance, hr"),
+        ({"tags": ("zz*",)}, "filters.tags", "Known values: !odd, payment, payroll, person, star*"),
+        ({"id": ("pay/runs",)}, "filters.id", "Known values: pay/run, pay/stop,"),
+        ({"code": ("C07",)}, "filters.code", "Known values: c07, c00, c01,"),
+        ({"tags": ()}, "filters.tags", "Give the allowed values"),
+    ],
+)
+def test_what_no_tool_has_is_an_error_that_lists_what_there_is(
+    index: FilterIndex, filters: dict[str, tuple[str, ...]], subject: str, remedy: str
+) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        index.passing(filters)
+    assert caught.value.subject == subject
+    assert caught.value.remedy.startswith(remedy)
+
+
+def test_at_most_twenty_are_listed(index: FilterIndex) -> None:
+    with pytest.raises(InvalidArgumentError, match="and 10 more") as caught:
+        index.passing({"code": ("x",)})
+    assert caught.value.remedy.count(",") == 19
+
+
+def test_the_keys_and_how_many_values_they_have(index: FilterIndex) -> None:
+    assert index.keys == {"code": 30, "department": 2, "deprecated": 1, "id": 34, "tags": 5}
+
+
+values = st.sampled_from(["payroll", "payment", "person", "!odd", "star*", "pay*", "*", "!payroll", "!p*", "!*"])
+
+
+@given(wanted=st.lists(values, min_size=1, max_size=5).map(tuple))
+def test_against_the_plain_reading(index: FilterIndex, wanted: tuple[str, ...]) -> None:
+    every = {"payroll", "payment", "person", "!odd", "star*"}
+
+    def has(tool: Tool, value: str) -> bool:
+        own = set(tool.metadata.get("tags", ()))
+        return value in own if value in every else any(tag.startswith(value[:-1]) for tag in own)
+
+    def passes(tool: Tool) -> bool:
+        negated = [value for value in wanted if value.startswith("!") and value not in every]
+        positive = [value for value in wanted if value not in negated]
+        if any(has(tool, value[1:]) for value in negated):
+            return False
+        return not positive or any(has(tool, value) for value in positive)
+
+    assert [passes(tool) for tool in TOOLS] == index.passing({"tags": wanted}).tolist()

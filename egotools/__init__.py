@@ -19,13 +19,16 @@ from egotools.client_errors import (
     ClientError,
     InternalServerError,
     InvalidRequestError,
+    MissingPackageError,
     NotFoundError,
     OverloadedError,
     PermissionDeniedError,
     PreconditionError,
     SnapshotLostError,
+    ToolRequestError,
     UnavailableError,
 )
+from egotools.tool_request import AwsCall, McpCall, PythonCall, build_request
 from egotools.values import (
     CatalogInfo,
     Dependency,
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Argument",
     "AsyncClient",
+    "AwsCall",
     "Call",
     "CatalogInfo",
     "Client",
@@ -65,6 +69,8 @@ __all__ = [
     "GraphNode",
     "InternalServerError",
     "InvalidRequestError",
+    "McpCall",
+    "MissingPackageError",
     "NotFoundError",
     "OntologyInfo",
     "OverloadedError",
@@ -73,6 +79,7 @@ __all__ = [
     "PermissionDeniedError",
     "PreconditionError",
     "Provenance",
+    "PythonCall",
     "Query",
     "RankedTool",
     "Reasons",
@@ -81,8 +88,10 @@ __all__ = [
     "SecurityScheme",
     "SnapshotLostError",
     "Tool",
+    "ToolRequestError",
     "TraversedEdge",
     "UnavailableError",
+    "build_request",
 ]
 
 _LAZY = {"AsyncClient": "egotools.async_client", "Client": "egotools.client"}

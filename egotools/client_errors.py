@@ -2,12 +2,14 @@
 
 ClientError                    any other code
 ├── InvalidRequestError        INVALID_ARGUMENT, OUT_OF_RANGE       a field is invalid; do not retry the same request
+│   └── ToolRequestError       INVALID_ARGUMENT, found here         no request can be built from a tool and these arguments
 ├── NotFoundError              NOT_FOUND                            no such tool or node
 ├── OverloadedError            RESOURCE_EXHAUSTED                   too many calls at once, or too large a request
 ├── ClientDeadlineError        DEADLINE_EXCEEDED                    ``timeout_s`` has passed
 ├── ClientCancelledError       CANCELLED                            the call was cancelled
 ├── UnavailableError           UNAVAILABLE                          no replica answered; no retries are left
 ├── PreconditionError          FAILED_PRECONDITION                  an optional part of the server is missing
+│   └── MissingPackageError    FAILED_PRECONDITION, found here      a package that calls tools is not installed
 ├── SnapshotLostError          DATA_LOSS                            its snapshot is incomplete or was altered
 ├── PermissionDeniedError      PERMISSION_DENIED, UNAUTHENTICATED   not allowed
 └── InternalServerError        INTERNAL, UNKNOWN                    a bug in the server; ``incident_id`` finds it
@@ -21,11 +23,13 @@ __all__ = [
     "ClientError",
     "InternalServerError",
     "InvalidRequestError",
+    "MissingPackageError",
     "NotFoundError",
     "OverloadedError",
     "PermissionDeniedError",
     "PreconditionError",
     "SnapshotLostError",
+    "ToolRequestError",
     "UnavailableError",
     "client_error_of",
 ]
@@ -69,6 +73,17 @@ class InvalidRequestError(ClientError):
     """A field of the request is invalid; ``subject`` names it. Do not retry the same request."""
 
 
+class ToolRequestError(InvalidRequestError):
+    """The request of a tool cannot be made: an argument, the base URL or a credential is missing or wrong.
+
+    Found before anything is sent. ``subject`` names the argument or the option. The values of arguments and credentials are
+    never part of it.
+    """
+
+    def __init__(self, message: str, *, subject: str = "", remedy: str = "") -> None:
+        super().__init__(message, code="INVALID_ARGUMENT", reason="TOOL_REQUEST", subject=subject, remedy=remedy)
+
+
 class NotFoundError(ClientError):
     """The snapshot has no such tool or node."""
 
@@ -91,6 +106,23 @@ class UnavailableError(ClientError):
 
 class PreconditionError(ClientError):
     """The server cannot answer in its present state, for example without an optional part."""
+
+
+class MissingPackageError(PreconditionError):
+    """A package that is needed to call tools of this kind is not installed.
+
+    :param package: its name, as pip takes it.
+    """
+
+    def __init__(self, package: str) -> None:
+        super().__init__(
+            "this package is not installed",
+            code="FAILED_PRECONDITION",
+            reason="MISSING_PACKAGE",
+            subject=package,
+            remedy=f"Run: pip install {package}",
+        )
+        self.package = package
 
 
 class SnapshotLostError(ClientError):

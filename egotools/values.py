@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from egotools.call import Call
+
+if TYPE_CHECKING:
+    from egotools.tool_request import Credential, ToolRequest
 
 __all__ = [
     "CatalogInfo",
@@ -149,6 +152,17 @@ class RankedTool:
         """The call schema, for a model; empty when none was requested."""
         return _json_object(self.schema_json)
 
+    def request(
+        self, arguments: Mapping[str, Any], *, server: str = "", credentials: Mapping[str, Credential] | None = None
+    ) -> ToolRequest:
+        """The request that calls this tool; needs an answer with a schema format. See :func:`egotools.build_request`.
+
+        :raises ToolRequestError: when it cannot be made.
+        """
+        from egotools.tool_request import build_request
+
+        return build_request(self.call, arguments, schema=self.schema, server=server, credentials=credentials)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
@@ -181,6 +195,23 @@ class Response:
         raise KeyError(
             f"no tool of this answer is called {name!r}; there are {[tool.call_name for tool in self.tools]}"
         )
+
+    def request(
+        self,
+        tool: RankedTool | str,
+        arguments: Mapping[str, Any],
+        *,
+        server: str = "",
+        credentials: Mapping[str, Credential] | None = None,
+    ) -> ToolRequest:
+        """The request that calls a tool of this answer. See :func:`egotools.build_request`.
+
+        :param tool: one of :attr:`tools`, or the name by which a model called it.
+        :raises KeyError: when no tool of this answer has that name.
+        :raises ToolRequestError: when the request cannot be made.
+        """
+        found = self.by_call_name(tool) if isinstance(tool, str) else tool
+        return found.request(arguments, server=server, credentials=credentials)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +302,18 @@ class Tool:
     def schema(self) -> dict[str, Any]:
         """The call schema, for a model; empty when none was requested."""
         return _json_object(self.schema_json)
+
+    def request(
+        self, arguments: Mapping[str, Any], *, server: str = "", credentials: Mapping[str, Credential] | None = None
+    ) -> ToolRequest:
+        """The request that calls this tool. See :func:`egotools.build_request`.
+
+        :raises ToolRequestError: when it cannot be made.
+        """
+        from egotools.tool_request import build_request
+
+        schema = self.input_schema or self.schema
+        return build_request(self.call, arguments, schema=schema, server=server, credentials=credentials)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,22 +5,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from egotools.legal_keys import legal_keys
 from ontology.json_types import json_type, typed_values
 from ontology.tool import Parameter
 
-__all__ = ["MAX_DESCRIPTION", "input_schema", "legal_keys", "shortened"]
+__all__ = ["MAX_DESCRIPTION", "input_schema", "shortened"]
 
 MAX_DESCRIPTION = 8_000
-_MAX_KEY = 64
-_HASH_DIGITS = 8
 _MAX_DEPTH = 24
-_ILLEGAL_IN_KEY = re.compile(r"[^a-zA-Z0-9_.-]+")
 _SEGMENT = re.compile(r"^(.*?)((?:\[\])*)\Z", re.DOTALL)
 
 
@@ -141,20 +138,3 @@ def _restrict(schema: dict[str, Any], parameter: Parameter) -> None:
             "additionalProperties",
         ):  # values contradict the declared type: the values are kept
             inner.pop(key, None)
-
-
-def legal_keys(names: Iterable[str]) -> dict[str, str]:
-    """Name → legal key: the name itself where it is legal, else made legal, with hash digits where that key is taken."""
-    names = list(names)
-    keys = {name: name for name in names if 0 < len(name) <= _MAX_KEY and not _ILLEGAL_IN_KEY.search(name)}
-    taken = set(keys)
-    for name in names:
-        if name in keys:
-            continue
-        key = _ILLEGAL_IN_KEY.sub("_", name).strip("_")[:_MAX_KEY]
-        if not key or key in taken:
-            digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:_HASH_DIGITS]
-            key = f"{key[: _MAX_KEY - _HASH_DIGITS - 1]}_{digest}" if key else f"field_{digest}"
-        taken.add(key)
-        keys[name] = key
-    return keys

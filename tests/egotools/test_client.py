@@ -6,6 +6,7 @@ import ast
 import asyncio
 import inspect
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -405,8 +406,9 @@ def test_both_clients_have_the_same_methods() -> None:
 
 
 def test_the_package_imports_grpc_protobuf_and_the_standard_library_only() -> None:
-    allowed = {"egotools", "grpc", "google", *sys.stdlib_module_names}
+    callers = {"tool_request": {"httpx"}, "http_call": {"httpx"}, "send_call": {"httpx", "mcp", "botocore"}}
     for path in sorted(PACKAGE.rglob("*.py")):
+        allowed = {"egotools", "grpc", "google", *sys.stdlib_module_names, *callers.get(path.stem, ())}
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = (
                 [alias.name for alias in node.names]
@@ -421,9 +423,15 @@ def test_the_package_imports_grpc_protobuf_and_the_standard_library_only() -> No
     assert (PACKAGE / "py.typed").is_file()
 
 
+def test_what_calls_tools_is_imported_when_it_is_used() -> None:
+    code = "import sys, egotools; print([name for name in ('httpx', 'mcp', 'botocore', 'grpc') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_what_is_public_is_declared_frozen_and_described() -> None:
     eager = {name for name, value in vars(egotools).items() if not name.startswith("_") and inspect.isclass(value)}
-    assert eager | {"AsyncClient", "Client"} == set(egotools.__all__)
+    assert eager | {"AsyncClient", "Client", "build_request"} == set(egotools.__all__)
     for name in egotools.__all__:
         kind = getattr(egotools, name)
         assert kind.__doc__

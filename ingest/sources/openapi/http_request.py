@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from egotools.call import Argument
+from egotools.input_arguments import ANY_NAME
 from ingest.sources.json_schema.references import References
 from ingest.sources.json_schema.schema_view import view_of
 from ingest.sources.json_values import as_list, as_mapping, as_text
@@ -55,6 +56,12 @@ class HttpRequest:
     inputs: tuple[Input, ...]
     media_type: str = ""
     values: Any = None
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """The place of each input; where the body takes further members, the argument ``*`` is the place of these."""
+        further = (Argument(name=ANY_NAME, location=_body_location(self.media_type)),)
+        return (*(each.argument for each in self.inputs), *(further if self.values is not None else ()))
 
 
 class MediaType(NamedTuple):
@@ -133,6 +140,8 @@ def _input(name: str, location: str, parameter: Mapping[str, Any]) -> Input:
     elif isinstance(schema, Mapping) and "example" in parameter:
         schema = {**schema, "example": parameter["example"]}
     collection = as_text(parameter.get("collectionFormat"))
+    if not collection and "schema" not in parameter and parameter.get("type") == "array":
+        collection = "csv"  # the default of Swagger 2.0
     style = "json" if content.name else as_text(parameter.get("style")) or _STYLES.get(collection, "")
     explode = parameter.get("explode")
     if collection:
@@ -164,17 +173,31 @@ def _body(
     if not view.properties or _has_alternatives(schema, references):
         return [_whole(schema, holder)], None
     required = holder.get("required") is True
-    location: str = "form" if _FORMS.match(media_type) else "body"
+    location = _body_location(media_type)
+    encoding = as_mapping(as_mapping(as_mapping(holder.get("content")).get(media_type)).get("encoding"))
     members = [
         Input(
-            argument=Argument(name=name, location=location),
+            argument=_encoded(Argument(name=name, location=location), as_mapping(encoding.get(name))),
             schema=inner,
             required=required and name in view.required,
         )
         for name, inner in view.properties.items()
         if name.strip() and not _read_only(inner, references)
     ]
-    return members, view.values
+    is_open = references.resolve(schema).get("additionalProperties") in (True, {})
+    return members, {} if view.values is None and is_open else view.values
+
+
+def _body_location(media_type: str) -> str:
+    return "form" if _FORMS.match(media_type) else "body"
+
+
+def _encoded(argument: Argument, encoding: Mapping[str, Any]) -> Argument:
+    """A field of a form in the style that the document gives it (``encoding``)."""
+    style, explode = as_text(encoding.get("style")), encoding.get("explode")
+    if not style and _JSON.search(as_text(encoding.get("contentType"))):
+        style = "json"
+    return replace(argument, style=style, explode=explode if isinstance(explode, bool) else None)
 
 
 def _whole(schema: Any, holder: Mapping[str, Any]) -> Input:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from egotools.call import Call
 from ingest.sources.document import Document
@@ -64,7 +65,7 @@ class OpenApiSource(Source):
         for operation in operations:
             depends_on = tuple(links.dependencies.get(operation.id, ()))
             try:
-                yield _tool(operation, root, references, depends_on)
+                yield _tool(operation, root, references, depends_on, _public_base(document))
             except DocumentError as error:
                 yield _rejected(f"{document.address}#{operation.id}", error)
 
@@ -114,7 +115,11 @@ def _id(body: Mapping[str, Any], method: str, path: str) -> str:
 
 
 def _tool(
-    operation: Operation, root: Mapping[str, Any], references: References, depends_on: tuple[Dependency, ...]
+    operation: Operation,
+    root: Mapping[str, Any],
+    references: References,
+    depends_on: tuple[Dependency, ...],
+    base: str,
 ) -> Tool:
     request = request_of(operation, root, references)
     inputs, outputs = inputs_of(request, references), outputs_of(operation.body, references)
@@ -140,7 +145,7 @@ def _tool(
         metadata=metadata,
         input_schema=input_schema.schema,
         output_schema=output_schema.schema if output_schema else None,
-        call=_call(operation, request, root, references),
+        call=_call(operation, request, root, references, base),
     )
 
 
@@ -148,15 +153,18 @@ def _described(holder: Mapping[str, Any]) -> str:
     return sentences(as_text(holder.get("summary")), as_text(holder.get("description")))
 
 
-def _call(operation: Operation, request: HttpRequest, root: Mapping[str, Any], references: References) -> Call:
+def _call(
+    operation: Operation, request: HttpRequest, root: Mapping[str, Any], references: References, base: str
+) -> Call:
+    """How the operation is called; a server that is only a path is on the host of the document."""
     return Call(
         protocol="http",
-        servers=tuple(_servers(operation, root)),
+        servers=tuple(urljoin(base, url) for url in _servers(operation, root)),
         method=operation.method,
         path=operation.path,
         media_type=request.media_type,
         accept=_accepted(operation, root, references),
-        arguments=tuple(each.argument for each in request.inputs),
+        arguments=request.arguments,
         security=security_of(operation.body, root, references),
     )
 
@@ -201,13 +209,31 @@ def _metadata(operation: Operation, root: Mapping[str, Any]) -> dict[str, Any]:
 
 def _servers(operation: Operation, root: Mapping[str, Any]) -> list[str]:
     for holder in (operation.body, operation.item, root):
-        urls = [as_text(as_mapping(server).get("url")) for server in as_list(holder.get("servers"))]
+        urls = [_server(as_mapping(server)) for server in as_list(holder.get("servers"))]
         if any(urls):
             return [url for url in urls if url]
     host, base = as_text(root.get("host")), as_text(root.get("basePath"))
     if not host:
         return [base] if base else []
     return [f"{scheme}://{host}{base}" for scheme in as_list(root.get("schemes")) or ["https"]]
+
+
+def _public_base(document: Document) -> str:
+    """Return the URL of the document without credentials and query; empty for a file."""
+    if not document.is_url:
+        return ""
+    parts = urlsplit(document.address)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _server(server: Mapping[str, Any]) -> str:
+    """The URL of a server; its variables have their defaults."""
+    url = as_text(server.get("url"))
+    for name, variable in as_mapping(server.get("variables")).items():
+        default = as_mapping(variable).get("default")
+        if isinstance(default, str | int) and not isinstance(default, bool):
+            url = url.replace(f"{{{name}}}", str(default))
+    return url
 
 
 def _is_plain(value: Any) -> bool:

@@ -1,0 +1,438 @@
+"""Calls of tools that were read from documents, against servers on loopback that are made from the same documents."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from email.parser import BytesParser
+from email.policy import HTTP
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import httpx
+import pytest
+import yaml
+
+from egotools import Argument, Call, build_request
+from egotools.http_call import ToolHttpRequest
+from ingest.sources import read_catalog
+from ontology.tool import Tool
+from tests.egotools.loopback import Arrived, Loopback, Reply, loopback
+
+
+def tools_of(path: Path) -> dict[str, Tool]:
+    return {tool.id.rpartition("/")[2]: tool for tool in read_catalog([str(path)]).tools}
+
+
+def send(tool: Tool, arguments: Mapping[str, Any], server: str, **options: Any) -> httpx.Response:
+    assert tool.call is not None
+    request = build_request(tool.call, arguments, schema=tool.input_schema, server=server, **options)
+    assert isinstance(request, ToolHttpRequest)
+    with httpx.Client(trust_env=False, verify=False) as client:
+        return client.send(request)
+
+
+# A server that knows the paths of a document, and says which operation it took a request for and what it read.
+
+
+def _operations(root: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+    for path, item in root["paths"].items():
+        for method, body in item.items():
+            if method in ("get", "put", "post", "delete", "patch", "head", "options"):
+                shared = [_resolved(one, root) for one in item.get("parameters", [])]
+                own = [_resolved(one, root) for one in body.get("parameters", [])]
+                yield method.upper(), path, body.get("operationId", ""), {**body, "parameters": [*shared, *own]}
+
+
+def _resolved(node: Any, root: Mapping[str, Any]) -> Any:
+    while isinstance(node, Mapping) and "$ref" in node:
+        found: Any = root
+        for word in node["$ref"].removeprefix("#/").split("/"):
+            found = found[word.replace("~1", "/").replace("~0", "~")]
+        node = found
+    return node
+
+
+class DocumentServer:
+    """Answers a request with the operation that its document has for it, and with the values that it read."""
+
+    def __init__(self, root: Mapping[str, Any], base: str) -> None:
+        self.last: dict[str, Any] = {}
+        self._routes = [
+            (method, re.compile(base + re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(path))), path, body)
+            for method, path, _, body in sorted(_operations(root), key=lambda row: row[1].count("{"))
+        ]
+
+    def __call__(self, arrived: Arrived) -> Reply:
+        read = self._read(arrived)
+        self.last = read  # the answer to HEAD has no body
+        return Reply(status=200 if "operation" in read else 404, body=json.dumps(read).encode())
+
+    def _read(self, arrived: Arrived) -> dict[str, Any]:
+        for method, pattern, path, body in self._routes:
+            match = pattern.fullmatch(arrived.path)
+            if method == arrived.method and match:
+                query = dict(arrived.query)
+                read: dict[str, Any] = {
+                    "path": {name: unquote(value) for name, value in match.groupdict().items()},
+                    "query": query,
+                    "body": json.loads(arrived.body) if arrived.body else None,
+                }
+                missing = [
+                    one["name"]
+                    for one in body["parameters"]
+                    if one.get("required") and one["in"] in ("path", "query") and one["name"] not in read[one["in"]]
+                ]
+                problems = {"missing": missing} if missing else {}
+                return {"operation": f"{method} {path}", **read, **problems}
+        return {"no_route": arrived.target}
+
+
+def sample(schema: Any, root: Any, depth: int = 0) -> Any:
+    """A value of a schema: small, with characters that must be encoded where the schema allows any text."""
+    schema = _resolved(schema, root)
+    if not isinstance(schema, Mapping) or depth > 4:
+        return "x"
+    for key in ("enum", "examples"):
+        if schema.get(key):
+            return schema[key][0]
+    for key in ("allOf", "anyOf", "oneOf"):
+        if schema.get(key):
+            return sample(schema[key][0], root, depth)
+    kind = schema.get("type", "object" if "properties" in schema else "string")
+    kind = next(one for one in kind if one != "null") if isinstance(kind, list) else kind
+    if kind == "object":
+        named = list(schema.get("properties", {}).items())[:4]
+        return {name: sample(inner, root, depth + 1) for name, inner in named}
+    if kind == "array":
+        return [sample(schema.get("items", {}), root, depth + 1)]
+    return {"integer": 7, "number": 1.5, "boolean": True}.get(kind, "a/b c&d=é?#")
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("name", "base", "count"), [("spotify", "/v1", 40), ("tmdb", "", 54), ("k8s_core_v1", "", 248)]
+)
+def test_every_operation_of_a_public_document_arrives_as_it_was_meant(
+    shared: Path, name: str, base: str, count: int
+) -> None:
+    path = shared / "specs" / f"{name}.openapi.json"
+    root = json.loads(path.read_text(encoding="utf-8"))
+    tools = read_catalog([str(path)]).tools
+    assert len(tools) == count
+    document = DocumentServer(root, base)
+    with loopback(document) as server:
+        for tool in tools:
+            call, schema = tool.call, tool.input_schema
+            assert call is not None and schema is not None
+            credentials = {one.key: "token" for each in call.security for one in each.schemes}
+            given = {one: sample(inner, schema) for one, inner in schema["properties"].items()}
+            given = {one: value for one, value in given.items() if value != {} or one in schema.get("required", ())}
+            send(tool, given, server.url + base, credentials=credentials)
+            read = document.last
+            assert read.get("operation") == f"{call.method} {call.path}", tool.id
+            assert "missing" not in read, tool.id
+            for place in call.arguments:
+                if place.name not in given:
+                    continue
+                value = given[place.name]
+                if place.location in ("path", "query") and not isinstance(value, list | dict):
+                    wire = value if isinstance(value, str) else json.dumps(value)
+                    assert read[place.location][place.wire_name or place.name] == wire, (tool.id, place.name)
+                elif place.location == "body":
+                    body = read["body"] if place.whole_body else read["body"][place.wire_name or place.name]
+                    assert body == value, (tool.id, place.name)
+            if credentials:
+                assert "token" in json.dumps([server.arrived[-1].headers, server.arrived[-1].query])
+
+
+SHOP = """
+openapi: 3.0.3
+info: {title: Shop, version: '1'}
+servers: [{url: 'https://{region}.shop.test/{version}', variables: {region: {default: eu}, version: {default: v2}}}]
+paths:
+  /orders/{id}:
+    post:
+      operationId: charge
+      parameters:
+        - {name: id, in: path, required: true, schema: {type: string}}
+        - {name: expand, in: query, style: deepObject, explode: true, schema: {type: object}}
+        - {name: X-Trace, in: header, schema: {type: array, items: {type: integer}}}
+        - {name: where, in: query, content: {application/json: {schema: {type: object}}}}
+      requestBody:
+        content:
+          application/x-www-form-urlencoded:
+            schema:
+              type: object
+              properties:
+                id: {type: integer}
+                amount: {type: integer}
+                lines: {type: array, items: {type: string}}
+                address: {type: object, properties: {city: {type: string}, zip: {type: string}}}
+                tags: {type: array, items: {type: string}}
+            encoding:
+              tags: {style: pipeDelimited, explode: false}
+  /photos:
+    put:
+      operationId: upload
+      requestBody:
+        content:
+          multipart/form-data:
+            schema:
+              type: object
+              properties:
+                title: {type: string}
+                picture: {type: string, format: binary}
+                pages: {type: array, items: {type: string, format: binary}}
+                details: {type: object}
+  /notes:
+    patch:
+      operationId: note
+      requestBody:
+        content:
+          application/json:
+            schema:
+              type: object
+              properties: {name: {type: string}, gone: {type: string}, kept: {type: string, nullable: true}}
+              additionalProperties: {type: string}
+"""
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tool]:
+    path = tmp_path_factory.mktemp("shop") / "shop.yaml"
+    path.write_text(SHOP, encoding="utf-8")
+    return tools_of(path)
+
+
+def test_variables_of_servers_have_their_defaults(shop: dict[str, Tool]) -> None:
+    call = shop["charge"].call
+    assert call is not None and call.servers == ("https://eu.shop.test/v2",)
+
+
+def test_a_form_arrives(shop: dict[str, Tool]) -> None:
+    arguments = {
+        "id": "a b/1",
+        "form_id": 9,
+        "amount": 100,
+        "lines": ["x&y", "z"],
+        "address": {"city": "Zürich", "zip": "8001"},
+        "tags": ["new", "big"],
+        "expand": {"customer": "all"},
+        "X-Trace": [1, 2],
+        "where": {"a": [1]},
+    }
+    with loopback() as server:
+        assert send(shop["charge"], arguments, server.url).status_code == 200
+    arrived = server.only
+    assert arrived.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert parse_qsl(arrived.body.decode()) == [
+        ("id", "9"), ("amount", "100"), ("lines", "x&y"), ("lines", "z"), ("address[city]", "Zürich"),
+        ("address[zip]", "8001"), ("tags", "new|big"),
+    ]  # fmt: skip
+    assert unquote(arrived.path) == "/orders/a b/1"
+    assert arrived.path.count("/") == 2
+    assert arrived.query == [("expand[customer]", "all"), ("where", '{"a":[1]}')]
+    assert arrived.headers["x-trace"] == "1,2"
+
+
+def _multipart(arrived: Arrived) -> list[Any]:
+    head = f"Content-Type: {arrived.headers['content-type']}\r\n\r\n".encode()
+    message = BytesParser(policy=HTTP).parsebytes(head + arrived.body)
+    return list(message.iter_parts())
+
+
+def test_files_arrive(shop: dict[str, Tool]) -> None:
+    arguments = {
+        "title": "Über",
+        "picture": ("me.png", b"\x89PNG\r\n\x00", "image/png"),
+        "pages": [b"one", ("two.txt", b"two", "text/plain")],
+        "details": {"a": [1]},
+    }
+    with loopback() as server:
+        assert send(shop["upload"], arguments, server.url).status_code == 200
+    parts = _multipart(server.only)
+    found = [
+        (part.get_param("name", header="content-disposition"), part.get_filename(), part.get_content_type(),
+         part.get_payload(decode=True))
+        for part in parts
+    ]  # fmt: skip
+    assert found == [
+        ("title", None, "text/plain", "Über".encode()),
+        ("picture", "me.png", "image/png", b"\x89PNG\r\n\x00"),
+        ("pages", "pages", "application/octet-stream", b"one"),
+        ("pages", "two.txt", "text/plain", b"two"),
+        ("details", None, "application/json", b'{"a":[1]}'),
+    ]
+
+
+def test_further_members_and_nulls_arrive(shop: dict[str, Tool]) -> None:
+    with loopback() as server:
+        send(shop["note"], {"name": "n", "gone": None, "kept": None, "colour": "red"}, server.url)
+    assert json.loads(server.only.body) == {"name": "n", "kept": None, "colour": "red"}
+
+
+def test_lists_of_swagger_2_are_one_field_by_default(tmp_path: Path) -> None:
+    document = {
+        "swagger": "2.0",
+        "info": {"title": "old", "version": "1"},
+        "host": "old.test",
+        "basePath": "/api",
+        "paths": {
+            "/find": {
+                "get": {
+                    "operationId": "find",
+                    "parameters": [
+                        {"name": "a", "in": "query", "type": "array", "items": {"type": "string"}},
+                        {"name": "b", "in": "query", "type": "array", "collectionFormat": "multi", "items": {"type": "string"}},
+                        {"name": "c", "in": "query", "type": "array", "collectionFormat": "tsv", "items": {"type": "string"}},
+                    ],
+                    "responses": {},
+                }
+            }
+        },
+    }  # fmt: skip
+    path = tmp_path / "old.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    tool = tools_of(path)["find"]
+    assert tool.call is not None and tool.call.servers == ("https://old.test/api",)
+    with loopback() as server:
+        send(tool, {"a": ["1", "2"], "b": ["3", "4"], "c": ["5", "6"]}, server.url)
+    assert server.only.query == [("a", "1,2"), ("b", "3"), ("b", "4"), ("c", "5\t6")]
+
+
+DISCOVERY: dict[str, Any] = {
+    "kind": "discovery#restDescription",
+    "discoveryVersion": "v1",
+    "name": "shelf",
+    "version": "v1",
+    "title": "Shelf API",
+    "rootUrl": "https://shelf.test/",
+    "servicePath": "lib/v1/",
+    "schemas": {
+        "Book": {
+            "id": "Book",
+            "type": "object",
+            "properties": {"title": {"type": "string"}, "name": {"type": "string"}, "pages": {"type": "integer"}},
+        }
+    },
+    "resources": {
+        "books": {
+            "methods": {
+                "patch": {
+                    "id": "shelf.books.patch",
+                    "httpMethod": "PATCH",
+                    "path": "{+name}:rewrite",
+                    "flatPath": "shelves/{shelvesId}/books/{booksId}:rewrite",
+                    "parameterOrder": ["name"],
+                    "parameters": {
+                        "name": {"type": "string", "location": "path", "required": True},
+                        "mask": {"type": "string", "location": "query", "repeated": True},
+                        "dry": {"type": "boolean", "location": "query"},
+                    },
+                    "request": {"$ref": "Book"},
+                    "scopes": ["https://shelf.test/auth/write"],
+                }
+            }
+        }
+    },
+}
+
+
+def test_a_method_of_a_discovery_document_arrives(tmp_path: Path) -> None:
+    path = tmp_path / "shelf.json"
+    path.write_text(json.dumps(DISCOVERY), encoding="utf-8")
+    (tool,) = read_catalog([str(path)]).tools
+    arguments = {
+        "name": "shelves/a b/books/7",
+        "mask": ["title", "pages"],
+        "dry": True,
+        "body_name": "x",
+        "pages": 3,
+        "title": None,
+    }
+    with loopback() as server:
+        send(tool, arguments, server.url + "/lib/v1", credentials={"oauth2": "token"})
+    arrived = server.only
+    assert (arrived.method, arrived.path) == ("PATCH", "/lib/v1/shelves/a%20b/books/7:rewrite")
+    assert arrived.query == [("mask", "title"), ("mask", "pages"), ("dry", "true")]
+    assert json.loads(arrived.body) == {"name": "x", "pages": 3}
+    assert arrived.headers["authorization"] == "Bearer token"
+
+
+@pytest.mark.parametrize("service", ["run.v2", "pubsub.v1", "calendar.v3"])
+def test_methods_of_real_discovery_documents_have_the_urls_of_their_templates(service: str) -> None:
+    expand = pytest.importorskip("uritemplate").expand
+    package = pytest.importorskip(
+        "googleapiclient.discovery_cache.documents", reason="the extra google is not installed"
+    )
+    path = Path(next(iter(package.__path__))) / f"{service}.json"
+    if not path.exists():
+        pytest.skip(f"this release of the client has no document {service}")
+    root = json.loads(path.read_text(encoding="utf-8"))
+    templates = dict(_templates(root))
+    checked = 0
+    for tool in read_catalog([str(path)]).tools:
+        call = tool.call
+        assert call is not None and tool.input_schema is not None
+        given = {one.name: "a/b c:d" for one in call.arguments if one.location == "path"}
+        wanted = root["rootUrl"] + root["servicePath"] + expand(templates[tool.name], **given)
+        required = {name: sample(tool.input_schema["properties"][name], tool.input_schema)
+                    for name in tool.input_schema.get("required", ()) if name not in given}  # fmt: skip
+        request = build_request(call, {**given, **required}, schema=tool.input_schema, credentials={"oauth2": "t"})
+        assert isinstance(request, ToolHttpRequest)
+        assert str(request.url).partition("?")[0] == wanted, tool.id
+        checked += 1
+    assert checked > 20
+
+
+def _templates(node: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for method in node.get("methods", {}).values():
+        yield method["id"], method["path"]
+    for inner in node.get("resources", {}).values():
+        yield from _templates(inner)
+
+
+@pytest.mark.parametrize("version", ["v2", "v4"])
+def test_an_entity_of_odata_is_asked_for(version: str) -> None:
+    places = (
+        Argument(name="Order", location="path", style="Edm.String"),
+        Argument(name="Item", location="path", style="Edm.Int32"),
+        Argument(name="Changed", location="filter", style="Edm.DateTimeOffset"),
+        Argument(name="Plant", location="filter", style="Edm.String"),
+        Argument(name="$top", location="query"),
+        Argument(name="$expand", location="query"),
+    )
+    call = Call(
+        protocol="odata",
+        service=version,
+        method="GET",
+        arguments=places,
+        path="/A_Order(Order={Order},Item={Item})/Items",
+    )
+    arguments = {"Order": "O'Neil/1", "Item": 10, "Changed": "2024-01-31T00:00:00Z", "Plant": "A&B", "$top": 3}
+    with loopback() as server:
+        request = build_request(call, {**arguments, "$expand": ["to_A", "to_B"]}, server=server.url + "/sap/odata")
+        assert isinstance(request, ToolHttpRequest)
+        with httpx.Client(trust_env=False, verify=False) as client:
+            client.send(request)
+    arrived = server.only
+    assert arrived.path.count("/") == 4
+    assert unquote(arrived.path) == "/sap/odata/A_Order(Order='O''Neil/1',Item=10)/Items"
+    moment = "datetimeoffset'2024-01-31T00:00:00Z'" if version == "v2" else "2024-01-31T00:00:00Z"
+    assert dict(arrived.query) == {
+        "$filter": f"Changed eq {moment} and Plant eq 'A&B'", "$top": "3", "$expand": "to_A,to_B",
+    }  # fmt: skip
+    assert arrived.headers["accept"] == "application/json"
+
+
+def test_the_loopback_server_is_independent_of_the_request(shop: dict[str, Tool]) -> None:
+    """The server of a document refuses what the document does not have, so that the tests above can fail."""
+    root = yaml.safe_load(SHOP)
+    with loopback(DocumentServer(root, "/v2")) as server:
+        assert httpx.get(f"{server.url}/v2/nothing", trust_env=False).status_code == 404
+        assert send(shop["note"], {}, f"{server.url}/v2").json()["operation"] == "PATCH /notes"
+    assert urlsplit(server.url).hostname == "127.0.0.1"
+    assert isinstance(server, Loopback)

@@ -1,0 +1,545 @@
+"""The request of a tool: every place of an argument, what is refused, and that no credential is shown."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from egotools import (
+    Argument,
+    AwsCall,
+    Call,
+    ClientError,
+    McpCall,
+    PythonCall,
+    RankedTool,
+    Response,
+    Security,
+    SecurityScheme,
+    Tool,
+    ToolRequestError,
+    build_request,
+)
+from egotools.http_call import ToolHttpRequest
+
+SERVER = "https://api.example.test/v1"
+
+
+def call(*arguments: Argument, **fields: Any) -> Call:
+    return Call(
+        **{"protocol": "http", "servers": (SERVER,), "method": "GET", "path": "/x", "arguments": arguments, **fields}
+    )
+
+
+def sent(made: Call, arguments: dict[str, Any], **options: Any) -> ToolHttpRequest:
+    request = build_request(made, arguments, **options)
+    assert isinstance(request, ToolHttpRequest)
+    return request
+
+
+def place(name: str, location: str = "query", **fields: Any) -> Argument:
+    return Argument(name=name, location=location, **fields)
+
+
+LIST, OBJECT = ["blue", "black"], {"R": 100, "G": 200}
+
+
+@pytest.mark.parametrize(
+    ("style", "explode", "value", "path"),
+    [
+        # the table "Style Examples" of OpenAPI
+        ("", None, "blue", "blue"),
+        ("simple", False, LIST, "blue,black"),
+        ("simple", True, LIST, "blue,black"),
+        ("simple", False, OBJECT, "R,100,G,200"),
+        ("simple", True, OBJECT, "R=100,G=200"),
+        ("label", False, "blue", ".blue"),
+        ("label", False, LIST, ".blue,black"),
+        ("label", True, LIST, ".blue.black"),
+        ("label", False, OBJECT, ".R,100,G,200"),
+        ("label", True, OBJECT, ".R=100.G=200"),
+        ("matrix", False, "blue", ";color=blue"),
+        ("matrix", False, LIST, ";color=blue,black"),
+        ("matrix", True, LIST, ";color=blue;color=black"),
+        ("matrix", False, OBJECT, ";color=R,100,G,200"),
+        ("matrix", True, OBJECT, ";R=100;G=200"),
+        ("form", True, LIST, "blue,black"),
+        ("json", None, {"a": [1]}, "%7B%22a%22%3A%5B1%5D%7D"),
+        ("", None, "a/b?c#d%2F é", "a%2Fb%3Fc%23d%252F%20%C3%A9"),
+        ("", None, 7, "7"),
+        ("", None, True, "true"),
+    ],
+)
+def test_styles_of_paths(style: str, explode: bool | None, value: Any, path: str) -> None:
+    made = call(place("color", "path", style=style, explode=explode), path="/c/{color}/end")
+    assert str(sent(made, {"color": value}).url) == f"{SERVER}/c/{path}/end"
+
+
+@pytest.mark.parametrize(
+    ("style", "explode", "value", "query"),
+    [
+        ("", None, "", "color="),
+        ("form", None, LIST, "color=blue&color=black"),
+        ("form", False, LIST, "color=blue,black"),
+        ("form", False, ["a,b", "c d"], "color=a%2Cb,c%20d"),
+        ("form", None, OBJECT, "R=100&G=200"),
+        ("form", False, OBJECT, "color=R,100,G,200"),
+        ("spaceDelimited", None, LIST, "color=blue%20black"),
+        ("spaceDelimited", None, OBJECT, "color=R%20100%20G%20200"),
+        ("pipeDelimited", None, LIST, "color=blue%7Cblack"),
+        ("tabDelimited", None, LIST, "color=blue%09black"),
+        ("deepObject", True, OBJECT, "color%5BR%5D=100&color%5BG%5D=200"),
+        ("deepObject", True, {"a": {"b": 1}}, "color%5Ba%5D%5Bb%5D=1"),
+        ("deepObject", True, {"a": [1, 2]}, "color%5Ba%5D%5B%5D=1&color%5Ba%5D%5B%5D=2"),
+        ("deepObject", True, {"a": [{"b": 1}]}, "color%5Ba%5D%5B0%5D%5Bb%5D=1"),
+        ("json", None, {"a": 1}, "color=%7B%22a%22%3A1%7D"),
+        ("", None, [], ""),
+        ("", None, 1.5, "color=1.5"),
+        ("", None, "a&b=c+d", "color=a%26b%3Dc%2Bd"),
+    ],
+)
+def test_styles_of_queries(style: str, explode: bool | None, value: Any, query: str) -> None:
+    request = sent(call(place("color", style=style, explode=explode)), {"color": value})
+    assert request.url.query.decode() == query
+
+
+@pytest.mark.parametrize(
+    ("explode", "value", "text"),
+    [(None, LIST, "blue,black"), (None, OBJECT, "R,100,G,200"), (True, OBJECT, "R=100,G=200"), (None, "a b", "a b")],
+)
+def test_headers(explode: bool | None, value: Any, text: str) -> None:
+    made = call(place("color", "header", wire_name="X-Color", explode=explode), accept="text/csv")
+    request = sent(made, {"color": value})
+    assert request.headers["X-Color"] == text
+    assert request.headers["Accept"] == "text/csv"
+
+
+def test_reserved_expansion_keeps_slashes_and_ends_no_path() -> None:
+    made = call(place("name", "path"), path="/v1/{+name}:run")
+    assert str(sent(made, {"name": "projects/p 1/x?y#z"}).url) == f"{SERVER}/v1/projects/p%201/x%3Fy%23z:run"
+
+
+@pytest.mark.parametrize("value", ["..", ".", "", "%2e%2e/x", "a/../b"])
+def test_no_value_leads_to_another_path(value: str) -> None:
+    with pytest.raises(ToolRequestError, match="name"):
+        sent(call(place("name", "path"), path="/v1/{+name}"), {"name": value})
+
+
+def test_a_dot_made_of_two_values_is_refused_too() -> None:
+    made = call(place("a", "path"), place("b", "path"), path="/v1/x{a}/{a}{b}/y")
+    with pytest.raises(ToolRequestError, match="another path"):
+        sent(made, {"a": ".", "b": "."})
+
+
+class TestBodies:
+    def test_members(self) -> None:
+        made = call(place("id", "path"), place("body_id", "body", wire_name="id"), place("note", "body"), method="PUT",
+                    path="/x/{id}", media_type="application/json")  # fmt: skip
+        request = sent(made, {"id": 1, "body_id": 2, "note": "é"})
+        assert request.content == '{"id":2,"note":"é"}'.encode()
+        assert request.headers["content-type"] == "application/json"
+
+    def test_members_that_are_all_left_out_are_an_empty_object(self) -> None:
+        made = call(place("note", "body"), method="POST", media_type="application/json")
+        assert sent(made, {}).content == b"{}"
+        assert sent(call(method="POST"), {}).content == b""
+        assert sent(call(place("note", "body"), method="DELETE"), {}).content == b""
+
+    @pytest.mark.parametrize("value", [[1, {"a": None}], "text", {"a": 1}, 0, False])
+    def test_a_whole_body_is_any_value(self, value: Any) -> None:
+        made = call(place("body", "body", whole_body=True), method="POST", media_type="application/vnd.x+json; v=2")
+        request = sent(made, {"body": value})
+        assert json.loads(request.content) == value
+        assert request.headers["content-type"] == "application/vnd.x+json; v=2"
+
+    def test_further_names_are_members(self) -> None:
+        made = call(place("name", "body"), place("*", "body"), method="POST", media_type="application/json")
+        assert json.loads(sent(made, {"name": "a", "colour": "red"}).content) == {"name": "a", "colour": "red"}
+
+    @pytest.mark.parametrize(
+        ("value", "schema", "body"),
+        [
+            (None, {"type": "string"}, {}),
+            (None, {"type": ["string", "null"]}, {"a": None}),
+            (None, {"type": "string", "nullable": True}, {"a": None}),
+            (None, {"anyOf": [{"type": "string"}, {"type": "null"}]}, {"a": None}),
+            (None, {"$ref": "#/$defs/Maybe"}, {"a": None}),
+            (None, {"enum": ["x", None]}, {"a": None}),
+            (None, {}, {"a": None}),
+            ({"b": None, "c": 1}, {"type": "object", "properties": {"b": {"type": "string"}}}, {"a": {"c": 1}}),
+            ([{"b": None}], {"type": "array", "items": {"properties": {"b": {"type": "string"}}}}, {"a": [{}]}),
+        ],
+    )
+    def test_a_null_that_the_schema_does_not_allow_is_absent(self, value: Any, schema: Any, body: Any) -> None:
+        made = call(place("a", "body"), method="POST", media_type="application/json")
+        root = {"properties": {"a": schema}, "$defs": {"Maybe": {"type": ["object", "null"]}}}
+        assert json.loads(sent(made, {"a": value}, schema=root).content) == body
+
+    def test_a_null_in_a_url_or_without_a_schema_is_absent(self) -> None:
+        assert str(sent(call(place("q")), {"q": None}).url) == f"{SERVER}/x"
+
+    def test_under_a_strict_schema_every_null_is_absent(self) -> None:
+        parameters = {"type": "object", "properties": {"a": {"type": ["string", "null"]}}, "required": ["a"]}
+        schema = {"type": "function", "function": {"name": "x", "strict": True, "parameters": parameters}}
+        made = call(place("a", "body"), method="POST", media_type="application/json")
+        assert sent(made, {"a": None}, schema=schema).content == b"{}"
+
+    def test_a_form(self) -> None:
+        made = call(place("a", "form"), place("tags", "form"), place("who", "form"), place("j", "form", style="json"),
+                    place("p", "form", style="pipeDelimited"), place("d", "form", style="deepObject"),
+                    method="POST", media_type="application/x-www-form-urlencoded")  # fmt: skip
+        arguments = {"a": "x y&z", "tags": [1, 2], "who": {"name": {"first": "J"}, "of": [{"a": 1}]}, "j": {"k": 1}}
+        request = sent(made, {**arguments, "p": ["a", "b"], "d": [3, 4]})
+        assert request.content.decode() == (
+            "a=x+y%26z&tags=1&tags=2&who%5Bname%5D%5Bfirst%5D=J&who%5Bof%5D%5B0%5D%5Ba%5D=1"
+            "&j=%7B%22k%22%3A1%7D&p=a%7Cb&d%5B%5D=3&d%5B%5D=4"
+        )
+        assert request.headers["content-type"] == "application/x-www-form-urlencoded"
+
+    def test_a_whole_form(self) -> None:
+        form = "application/x-www-form-urlencoded"
+        made = call(place("body", "body", whole_body=True), method="POST", media_type=form)
+        assert sent(made, {"body": {"a": 1, "b": {"c": "d"}}}).content == b"a=1&b%5Bc%5D=d"
+        for wrong in ([1], {"a": b"x"}):
+            with pytest.raises(ToolRequestError, match="form"):
+                sent(made, {"body": wrong})
+
+    def test_parts_of_a_form_with_files(self) -> None:
+        made = call(place("a", "form"), place("f", "form"), method="POST", media_type="multipart/form-data")
+        schema = {"properties": {"f": {"type": "string", "format": "binary"}}}
+        body = sent(made, {"a": 1, "f": "text"}, schema=schema).content
+        assert b'name="a"\r\n\r\n1\r\n' in body
+        assert b'name="f"; filename="f"\r\nContent-Type: application/octet-stream\r\n\r\ntext' in body
+        with pytest.raises(ToolRequestError, match="media type"):
+            sent(made, {"f": ("x", b"x", "image/png\r\nX: y")})
+
+    def test_text_and_bytes(self) -> None:
+        made = call(place("body", "body", whole_body=True), method="PUT", media_type="text/csv")
+        assert sent(made, {"body": "a,b\n"}).content == b"a,b\n"
+        assert sent(made, {"body": b"\xff"}).content == b"\xff"
+        request = sent(made, {"body": ("a.tsv", b"x", "text/tab-separated-values")})
+        assert (request.content, request.headers["content-type"]) == (b"x", "text/tab-separated-values")
+
+    @pytest.mark.parametrize("media_type", ["application/xml", "multipart/mixed"])
+    def test_what_cannot_be_written_is_said(self, media_type: str) -> None:
+        with pytest.raises(ToolRequestError, match=media_type):
+            sent(call(place("a", "body"), method="POST", media_type=media_type), {"a": 1})
+
+
+def renamed(name: str, key: str, inner: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"type": "object", "properties": {key: {"title": name, **(inner or {"type": "string"})}}}
+
+
+def test_names_that_were_made_legal_are_taken_back_at_every_depth() -> None:
+    made = call(place("$top"), place("filter[name]", "body"), place("plain", "body"), method="POST")
+    by_call = sent(made, {"top": 3, "filter_name": "x", "plain": 1})
+    assert by_call.url.query == b"%24top=3"
+    assert json.loads(by_call.content) == {"filter[name]": "x", "plain": 1}
+    vendor = {"properties": {"plain": renamed("@type", "type"), "top": {"title": "$top", "type": "integer"}}}
+    assert json.loads(sent(made, {"plain": {"type": "T"}}, schema=vendor).content) == {"plain": {"@type": "T"}}
+    source = {"properties": {"plain": {"properties": {"@type": {"type": "string"}}}, "$top": {"type": "integer"}}}
+    for key in ("type", "@type"):
+        assert json.loads(sent(made, {"plain": {key: "T"}}, schema=source).content) == {"plain": {"@type": "T"}}
+    with pytest.raises(ToolRequestError, match="given twice"):
+        sent(made, {"top": 1, "$top": 2})
+
+
+class TestRefused:
+    def test_an_unknown_argument(self) -> None:
+        with pytest.raises(
+            ToolRequestError, match=r"colour.*no such argument.*Did you mean color.*It takes: color, size"
+        ):
+            sent(call(place("color"), place("size")), {"colour": "red"})
+
+    def test_a_missing_argument(self) -> None:
+        made = call(place("id", "path"), place("q"), path="/x/{id}")
+        with pytest.raises(ToolRequestError, match="id: this required argument of the path is missing"):
+            sent(made, {})
+        with pytest.raises(ToolRequestError, match="q: this required argument of the query is missing"):
+            sent(made, {"id": 1}, schema={"properties": {"q": {}}, "required": ["q"]})
+
+    @pytest.mark.parametrize(
+        ("value", "schema", "said"),
+        [
+            ("x", {"type": "integer"}, "a string, not an integer"),
+            ("x", {"type": "array"}, "a string, not an array"),
+            ([1], {"type": "string"}, "an array, not a string"),
+            (1.5, {"type": "integer"}, "a number, not an integer"),
+            ({"a": 1}, {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "an object, not an integer or string"),
+            (float("nan"), {}, "not finite"),
+            ({1, 2}, {}, "the type set"),
+            ([[1]], {}, "inside another value"),
+        ],
+    )
+    def test_a_value_of_the_wrong_kind(self, value: Any, schema: dict[str, Any], said: str) -> None:
+        with pytest.raises(ToolRequestError, match=f"q: .*{said}"):
+            sent(call(place("q")), {"q": value}, schema={"properties": {"q": schema}})
+
+    @pytest.mark.parametrize(
+        ("value", "type_"), [("7", "integer"), ("1.5", "number"), ("true", "boolean"), (7, "string"), (2.0, "integer")]
+    )
+    def test_what_is_the_same_text_in_a_url_is_taken(self, value: Any, type_: str) -> None:
+        assert sent(call(place("q")), {"q": value}, schema={"properties": {"q": {"type": type_}}})
+
+    @pytest.mark.parametrize(
+        ("style", "value"), [("spaceDelimited", ["a b"]), ("pipeDelimited", ["a|b"]), ("tabDelimited", ["a\tb"])]
+    )
+    def test_an_item_that_has_the_delimiter(self, style: str, value: list[str]) -> None:
+        with pytest.raises(ToolRequestError, match="separates items"):
+            sent(call(place("q", style=style)), {"q": value})
+
+    @pytest.mark.parametrize(
+        ("servers", "server", "said"),
+        [
+            ((), "", "names no server"),
+            (("/v1",), "", "relative"),
+            (("https://{region}.x.test",), "", "variable 'region'"),
+            ((), "ftp://x.test", "no address of HTTP"),
+            ((), "https://me:secret@x.test", "user name or a password"),
+            ((), "https://x.test?a=b", "a query"),
+            ((), "https://x.test:port", "cannot be read"),
+        ],
+    )
+    def test_a_server(self, servers: tuple[str, ...], server: str, said: str) -> None:
+        with pytest.raises(ToolRequestError, match=said) as caught:
+            sent(call(servers=servers), {}, server=server)
+        assert "secret" not in str(caught.value)
+
+    @pytest.mark.parametrize("name", ["Host", "Content-Length", "a b", "X\r\nY"])
+    def test_a_header_that_is_not_the_callers(self, name: str) -> None:
+        with pytest.raises(ToolRequestError, match="not the caller's"):
+            sent(call(place("h", "header", wire_name=name)), {"h": "x"})
+
+    @pytest.mark.parametrize("value", ["a\r\nX: y", "é", "\0"])
+    def test_a_value_that_a_header_cannot_carry(self, value: str) -> None:
+        with pytest.raises(ToolRequestError, match="ASCII"):
+            sent(call(place("h", "header")), {"h": value})
+
+    def test_a_place_that_this_version_does_not_know(self) -> None:
+        with pytest.raises(ToolRequestError, match="cookie"):
+            sent(call(place("sid", "cookie")), {"sid": "x"})
+
+    def test_a_nesting_without_end(self) -> None:
+        value: Any = 1
+        for _ in range(150):
+            value = [value]
+        with pytest.raises(ToolRequestError, match="100 levels"):
+            sent(call(place("a", "body"), method="POST"), {"a": value})
+        with pytest.raises(ToolRequestError, match="not an object"):
+            sent(call(), [1])  # type: ignore[arg-type]
+
+    def test_a_schema_that_refers_to_itself_or_nowhere(self) -> None:
+        for ref in ("#/$defs/A", "#/$defs/none", "other.json#/x", "#/$defs/A/type/0"):
+            root = {"properties": {"q": {"$ref": ref}}, "$defs": {"A": {"$ref": "#/$defs/A"}}}
+            assert sent(call(place("q")), {"q": "x"}, schema=root).url.query == b"q=x"
+
+    def test_a_tool_without_a_call(self) -> None:
+        with pytest.raises(ToolRequestError, match="schema format"):
+            build_request(Call(), {})
+
+    def test_values_stand_in_no_error(self) -> None:
+        made = call(place("n"), place("h", "header"))
+        schema = {"properties": {"n": {"type": "integer"}, "h": {"type": "string"}}}
+        for arguments in ({"n": "s3cret"}, {"h": "s3cret\n"}, {"n": ["s3cret"]}, {"h": {"s3cret"}}):
+            with pytest.raises(ToolRequestError) as caught:
+                sent(made, arguments, schema=schema)
+            assert "s3cret" not in str(caught.value)
+
+    def test_it_is_an_error_of_the_client(self) -> None:
+        with pytest.raises(ClientError) as caught:
+            build_request(call(), {"x": 1})
+        assert caught.value.code == "INVALID_ARGUMENT"
+
+
+@pytest.mark.parametrize(
+    ("own", "server", "url"),
+    [
+        ("https://a.test/v1/", "", "https://a.test/v1/x"),
+        ("https://a.test/v1", "http://127.0.0.1:80/w", "http://127.0.0.1/w/x"),
+        ("/v1", "https://b.test", "https://b.test/v1/x"),
+        ("/v1", "https://b.test/v1", "https://b.test/v1/x"),
+        ("", "https://b.test/v2", "https://b.test/v2/x"),
+    ],
+)
+def test_the_server(own: str, server: str, url: str) -> None:
+    assert str(sent(call(servers=(own,) if own else ()), {}, server=server).url) == url
+
+
+def scheme(key: str, type_: str, location: str = "", name: str = "", kind: str = "", *scopes: str) -> SecurityScheme:
+    return SecurityScheme(key=key, type=type_, location=location, name=name, scheme=kind, scopes=scopes)
+
+
+def one(*schemes: SecurityScheme) -> Security:
+    return Security(schemes=schemes)
+
+
+SECRET = "s3cr3t+/="
+
+
+class TestCredentials:
+    @pytest.mark.parametrize(
+        ("wanted", "credential", "header", "value"),
+        [
+            (scheme("k", "apiKey", "header", "X-Key"), SECRET, "x-key", SECRET),
+            (scheme("k", "apiKey", "cookie", "sid"), SECRET, "cookie", "sid=s3cr3t%2B%2F%3D"),
+            (scheme("k", "http", kind="bearer"), SECRET, "authorization", f"Bearer {SECRET}"),
+            (scheme("k", "oauth2"), SECRET, "authorization", f"Bearer {SECRET}"),
+            (scheme("k", "openIdConnect"), SECRET, "authorization", f"Bearer {SECRET}"),
+            (scheme("k", "http", kind="token"), SECRET, "authorization", f"Token {SECRET}"),
+            (scheme("k", "http", kind="basic"), ("me", SECRET), "authorization",
+             "Basic " + base64.b64encode(f"me:{SECRET}".encode()).decode()),
+            (scheme("k", "http", kind="basic"), f"me:{SECRET}", "authorization",
+             "Basic " + base64.b64encode(f"me:{SECRET}".encode()).decode()),
+        ],
+    )  # fmt: skip
+    def test_where_each_goes(self, wanted: SecurityScheme, credential: Any, header: str, value: str) -> None:
+        request = sent(call(security=(one(wanted),)), {}, credentials={"k": credential})
+        assert request.headers[header] == value
+        assert dict(request.public_headers())[header] == "***"
+        assert "3cr3t" not in repr(request)
+
+    def test_a_key_in_the_query_is_not_shown(self) -> None:
+        made = call(place("q"), security=(one(scheme("k", "apiKey", "query", "key")),))
+        request = sent(made, {"q": "a"}, credentials={"k": SECRET})
+        assert request.url.params["key"] == SECRET
+        assert request.public_url == f"{SERVER}/x?q=a&key=***"
+        assert "3cr3t" not in repr(request)
+
+    def test_the_first_alternative_that_is_satisfied(self) -> None:
+        both = one(scheme("a", "apiKey", "header", "A"), scheme("b", "apiKey", "header", "B"))
+        made = call(security=(both, one(scheme("c", "http", kind="bearer"))))
+        assert sent(made, {}, credentials={"a": "1", "c": "3", "other": "9"}).headers["authorization"] == "Bearer 3"
+        request = sent(made, {}, credentials={"a": "1", "b": "2", "c": "3"})
+        assert (request.headers["a"], request.headers["b"]) == ("1", "2")
+        assert "authorization" not in request.headers
+
+    def test_none_is_needed_where_the_document_says_so(self) -> None:
+        for security in ((), (one(),), (one(scheme("a", "oauth2")), one())):
+            assert "authorization" not in sent(call(security=security), {}).headers
+
+    def test_what_is_missing_is_listed(self) -> None:
+        made = call(security=(one(scheme("a", "oauth2", "", "", "", "read", "write"), scheme("t", "mutualTLS")),
+                              one(scheme("b", "apiKey", "query", "key")), one(scheme("c", "aws4"))))  # fmt: skip
+        with pytest.raises(ToolRequestError) as caught:
+            sent(made, {}, credentials={"b2": SECRET, "c": "x"})
+        text = str(caught.value)
+        assert "'a' (oauth2, scopes read write) with 't' (mutualTLS)" in text
+        assert " or 'b' (apiKey in the query key)" in text
+        assert "'c' (aws4; egotools does not put this type into a request)" in text
+        assert "3cr3t" not in text
+
+    @pytest.mark.parametrize("credential", [f"{SECRET}\r\nX: y", "", ("me", SECRET), 7])
+    def test_a_credential_of_the_wrong_form(self, credential: Any) -> None:
+        made = call(security=(one(scheme("k", "http", kind="bearer")),))
+        with pytest.raises(ToolRequestError, match="wrong form") as caught:
+            sent(made, {}, credentials={"k": credential})
+        assert "3cr3t" not in str(caught.value)
+
+
+class TestODataUrls:
+    @pytest.mark.parametrize(
+        ("version", "type_", "value", "literal"),
+        [
+            ("v2", "Edm.String", "O'Neil/1", "'O''Neil%2F1'"),
+            ("v4", "Edm.String", "4500012345", "'4500012345'"),
+            ("v2", "Edm.Int32", 7, "7"),
+            ("v2", "Edm.Int64", "7", "7L"),
+            ("v4", "Edm.Int64", 7, "7"),
+            ("v2", "Edm.Decimal", "1.50", "1.50M"),
+            ("v4", "Edm.Decimal", "1.50", "1.50"),
+            ("v2", "Edm.Double", 1.5, "1.5d"),
+            ("v2", "Edm.Boolean", True, "true"),
+            ("v2", "Edm.Guid", "6f9619ff-8b86-d011-b42d-00c04fc964ff", "guid'6f9619ff-8b86-d011-b42d-00c04fc964ff'"),
+            ("v4", "Edm.Guid", "6f9619ff-8b86-d011-b42d-00c04fc964ff", "6f9619ff-8b86-d011-b42d-00c04fc964ff"),
+            ("v2", "Edm.DateTime", "2024-01-31", "datetime'2024-01-31T00%3A00%3A00'"),
+            ("v2", "Edm.DateTimeOffset", "2024-01-31T10:00:00Z", "datetimeoffset'2024-01-31T10%3A00%3A00Z'"),
+            ("v4", "Edm.DateTimeOffset", "2024-01-31T10:00:00Z", "2024-01-31T10%3A00%3A00Z"),
+            ("v4", "Edm.Date", "2024-01-31", "2024-01-31"),
+            ("v2", "Edm.Time", "PT10H5M", "time'PT10H5M'"),
+            ("v4", "Edm.Duration", "PT10H5M", "duration'PT10H5M'"),
+            ("v2", "Edm.Binary", b"\x01\xff", "X'01ff'"),
+            ("v4", "Edm.Binary", "Af8=", "binary'Af8%3D'"),
+            ("v4", "Sales.Color", "Red", "Sales.Color'Red'"),
+        ],
+    )
+    def test_keys(self, version: str, type_: str, value: Any, literal: str) -> None:
+        made = call(place("key", "path", style=type_), protocol="odata", service=version, path="/A_Order({key})")
+        request = sent(made, {"key": value})
+        assert str(request.url) == f"{SERVER}/A_Order({literal})"
+        assert request.headers["accept"] == "application/json"
+
+    def test_comparisons_are_one_filter(self) -> None:
+        made = call(place("Name", "filter", style="Edm.String"), place("Year", "filter", style="Edm.Int32"),
+                    place("$filter"), place("$top"), place("$select"), protocol="odata", service="v2",
+                    path="/A_Order")  # fmt: skip
+        request = sent(made, {"Name": "O'Neil & Co", "Year": [2023, 2024], "$top": 5, "$select": ["A", "B/C"],
+                              "$filter": "Open eq true or Late eq true"})  # fmt: skip
+        assert dict(request.url.params) == {
+            "$filter": "Name eq 'O''Neil & Co' and (Year eq 2023 or Year eq 2024) and (Open eq true or Late eq true)",
+            "$top": "5",
+            "$select": "A,B/C",
+        }
+
+    def test_one_of_several_values_passes_the_schema_of_one(self) -> None:
+        made = call(place("Year", "filter", style="Edm.Int32"), protocol="odata", service="v4", path="/A")
+        request = sent(made, {"Year": [1, 2]}, schema={"properties": {"Year": {"type": "integer"}}})
+        assert request.url.params["$filter"] == "(Year eq 1 or Year eq 2)"
+
+    def test_composite_keys_and_arguments_of_functions(self) -> None:
+        made = call(place("A", "path", style="Edm.String"), place("B", "path", style="Edm.Int32"),
+                    place("Reason", "query", style="Edm.String"), protocol="odata", service="v2", method="POST",
+                    path="/A_Item(A={A},B={B})/Release")  # fmt: skip
+        url = str(sent(made, {"A": "x", "B": 1, "Reason": "too late"}).url)
+        assert url == f"{SERVER}/A_Item(A='x',B=1)/Release?Reason='too%20late'"
+
+    @pytest.mark.parametrize(
+        ("type_", "value"),
+        [("Edm.Int32", "1) or (1"), ("Edm.Guid", "x' or 1 eq 1"), ("Edm.DateTime", "today"), ("Edm.Binary", "?"),
+         ("Edm.String", True), ("Edm.Boolean", 1)],
+    )  # fmt: skip
+    def test_what_is_no_value_of_the_type(self, type_: str, value: Any) -> None:
+        for location, path in (("path", "/A({k})"), ("filter", "/A")):
+            made = call(place("k", location, style=type_), protocol="odata", service="v2", path=path)
+            with pytest.raises(ToolRequestError, match=type_):
+                sent(made, {"k": value})
+
+
+def test_the_other_protocols_are_values() -> None:
+    schema = {"properties": {"Name": {"type": "string"}, "Limit": {"type": "integer"}}}
+    aws = Call(
+        protocol="aws", service="iam", operation="GetRole", arguments=(Argument(name="Name"), Argument(name="Limit"))
+    )
+    assert build_request(aws, {"Name": "x", "Limit": None}, schema=schema) == AwsCall(
+        service="iam", operation="GetRole", arguments={"Name": "x"}
+    )
+    mcp = Call(protocol="mcp", session="files", operation="read")
+    assert build_request(mcp, {"path": "/a"}) == McpCall(session="files", tool="read", arguments={"path": "/a"})
+    python = Call(protocol="python", operation="shop.orders:find", arguments=(Argument(name="q"),))
+    assert build_request(python, {"q": 1}) == PythonCall(function="shop.orders:find", arguments={"q": 1})
+    for wrong in (Call(protocol="mcp"), Call(protocol="python", operation="rm -rf")):
+        with pytest.raises(ToolRequestError):
+            build_request(wrong, {})
+    with pytest.raises(ToolRequestError, match="no such argument"):
+        build_request(aws, {"name": "x"})
+
+
+def test_a_tool_of_an_answer_makes_its_request() -> None:
+    made = call(place("$q"), place("id", "path"), path="/x/{id}")
+    schema = {"name": "find", "input_schema": {"type": "object", "properties": {"id": {"type": "integer"}, **renamed("$q", "q")["properties"]}}}  # fmt: skip
+    found = RankedTool(id="a/find", rank=1, score=1.0, call_name="find", call=made, schema_json=json.dumps(schema))
+    answer = Response(tools=(found,), snapshot_id="s", preset="p")
+    url = f"{SERVER}/x/7?%24q=a"
+    for request in (answer.request("find", {"q": "a", "id": 7}), answer.request(found, {"$q": "a", "id": 7})):
+        assert isinstance(request, httpx.Request)
+        assert str(request.url) == url
+    with pytest.raises(KeyError, match="find"):
+        answer.request("lose", {})
+    with pytest.raises(ToolRequestError, match="an integer"):
+        answer.request("find", {"id": "seven"})
+    tool = Tool(id="a/find", name="find", title="", description="", namespace="", call=made,
+                input_schema_json=json.dumps({"properties": {"$q": {}, "id": {}}}))  # fmt: skip
+    assert str(tool.request({"q": "a", "id": 7}).url) == url  # type: ignore[union-attr]

@@ -19,7 +19,8 @@ gRPC status code and one exit code of the command::
     │   └── BudgetExceededError      RESOURCE_EXHAUSTED   11   the token or money budget is used up
     ├── DeadlineError                DEADLINE_EXCEEDED    12   the deadline of the call has passed
     ├── OverloadedError              RESOURCE_EXHAUSTED   13   too many requests at once
-    └── NotReadyError                UNAVAILABLE          14   the server has no snapshot yet, or is stopping
+    ├── NotReadyError                UNAVAILABLE          14   the server has no snapshot yet, or is stopping
+    └── ToolCallError                ABORTED              16   a tool that was called answers with an error, or not at all
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ __all__ = [
     "SnapshotError",
     "SnapshotVersionError",
     "StorageError",
+    "ToolCallError",
     "UnknownFormatError",
     "error_from_status",
 ]
@@ -239,6 +241,13 @@ class NotReadyError(EgotoolsError):
     exit_code = 14
 
 
+class ToolCallError(EgotoolsError):
+    """A tool that was called answered with an error, or could not be reached; the subject is the tool or its server."""
+
+    grpc_code = "ABORTED"
+    exit_code = 16  # 15 is that of a tuning that found nothing better
+
+
 _BY_STATUS: dict[str, type[EgotoolsError]] = {
     "INVALID_ARGUMENT": InvalidArgumentError,
     "NOT_FOUND": NotFoundError,
@@ -247,6 +256,7 @@ _BY_STATUS: dict[str, type[EgotoolsError]] = {
     "UNAVAILABLE": NotReadyError,
     "FAILED_PRECONDITION": SnapshotError,
     "DATA_LOSS": SnapshotCorruptError,
+    "ABORTED": ToolCallError,
 }
 
 

@@ -14,6 +14,7 @@ from rich.markup import escape
 from ontology.errors import InvalidArgumentError
 from ontology.redaction import RedactingFormatter
 from services.cli.build import build
+from services.cli.call_tool import call
 from services.cli.console import print_json, stderr, stdout
 from services.cli.datagen import datagen
 from services.cli.evaluate import eval_app
@@ -120,6 +121,7 @@ def graph_export(
         stdout.print(f"Wrote {written['nodes']:,} nodes and {written['edges']:,} edges to {escape(str(out))}")
 
 
+command(app)(call)
 command(app)(validate)
 command(app)(datagen)
 command(app)(tune)

@@ -53,7 +53,7 @@ def search(
         typer.Option(
             "--filter",
             help="KEY=VALUE: only tools with this metadata. The same key again allows another value; another key "
-            "restricts further.",
+            "restricts further. !VALUE excludes, START* matches every value with that start; the key id is the tool's id.",
         ),
     ] = None,
     as_json: Json = False,

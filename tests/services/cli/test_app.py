@@ -51,6 +51,7 @@ def _build(run: Run, *arguments: object) -> tuple[int, str, str]:
         ["build"],
         ["serve"],
         ["search"],
+        ["call"],
         ["show"],
         ["graph"],
         ["graph", "export"],

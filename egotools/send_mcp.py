@@ -1,0 +1,81 @@
+"""Calling a tool of an MCP server, over stdio or streamable HTTP, through the official SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from egotools.client_errors import ClientError, MissingPackageError, ToolRequestError
+from egotools.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer, too_large, too_slow, unreachable
+from egotools.tool_request import McpCall
+
+__all__ = ["send_mcp"]
+
+
+async def send_mcp(
+    call: McpCall, session: str, *, timeout_s: float = TIMEOUT_S, max_bytes: int = MAX_BYTES
+) -> ToolAnswer:
+    """Call a tool of an MCP server.
+
+    :param session: ``mcp:COMMAND …`` to start a server on stdio, or ``mcp+http(s)://…``.
+    :raises ToolRequestError: when the session is none of these.
+    :raises MissingPackageError: when the SDK ``mcp`` is not installed.
+    :raises ClientDeadlineError: when the answer is not there in time.
+    :raises OverloadedError: when the answer is too large.
+    :raises UnavailableError: when the server cannot be started or reached, or fails.
+    """
+    try:
+        from mcp import Client
+    except ImportError as error:
+        raise MissingPackageError("mcp") from error
+    with open(os.devnull, "w", encoding="utf-8") as log:
+        server = _mcp_server(session, log)
+        try:
+            async with asyncio.timeout(timeout_s), Client(server, read_timeout_seconds=timeout_s) as client:
+                answer = await client.call_tool(call.tool, dict(call.arguments))
+                found = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+        except Exception as error:  # the SDK, its HTTP client and the process each raise errors of their own
+            raise _mcp_error(call.tool, error, timeout_s) from None
+    if sum(map(len, _texts(found))) > max_bytes:
+        raise too_large(call.tool, max_bytes)
+    failed = found.get("isError") is True
+    return ToolAnswer(ok=not failed, status="error" if failed else "ok", body=found)
+
+
+def _mcp_server(session: str, log: Any) -> Any:
+    """Return what the SDK's client connects to; what a server on stdio writes to its error channel goes to ``log``."""
+    if session.startswith(("mcp+http://", "mcp+https://")):
+        return session.removeprefix("mcp+")
+    from mcp import StdioServerParameters, stdio_client
+
+    remedy = "Write mcp:COMMAND ARGUMENTS or mcp+https://HOST/PATH."
+    try:
+        words = shlex.split(session.removeprefix("mcp:")) if session.startswith("mcp:") else []
+    except ValueError:
+        words = []
+    if not words:
+        raise ToolRequestError("this is no address of an MCP server", subject="session", remedy=remedy)
+    return stdio_client(StdioServerParameters(command=words[0], args=words[1:]), errlog=log)
+
+
+def _mcp_error(tool: str, error: Exception, timeout_s: float) -> ClientError:
+    cause: BaseException = error
+    while isinstance(cause, BaseExceptionGroup):
+        cause = cause.exceptions[0]
+    if isinstance(cause, ClientError):
+        return cause
+    if isinstance(cause, TimeoutError):
+        return too_slow(tool, timeout_s)
+    if isinstance(cause, FileNotFoundError):
+        return unreachable(tool, "there is no such command")
+    return unreachable(tool, type(cause).__name__)
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return [text for one in inner for text in _texts(one)]

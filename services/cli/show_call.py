@@ -1,0 +1,87 @@
+"""What ``egotools call`` shows: the request without its credentials, and the answer without control characters."""
+
+from __future__ import annotations
+
+import base64
+import json
+import unicodedata
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from egotools.send_call import ToolAnswer
+from egotools.tool_request import AwsCall, McpCall, PythonCall, ToolRequest
+
+if TYPE_CHECKING:
+    from egotools.http_call import ToolHttpRequest
+
+__all__ = ["printable", "shown_answer", "shown_request"]
+
+_MAX_SHOWN = 20_000
+_QUIET_HEADERS = ("host", "content-length")
+
+
+def shown_request(request: ToolRequest, base_url: str = "") -> dict[str, Any]:
+    """Return the request as JSON values (``request``) and as text for people (``text``); credentials are ``***``."""
+    if isinstance(request, McpCall):
+        row = {"mcp_session": request.session, "tool": request.tool, "arguments": _plain(request.arguments)}
+        return {"request": row, "text": printable(f"MCP tool {request.tool}\n\n{_pretty(row['arguments'])}")}
+    if isinstance(request, AwsCall):
+        endpoint = f" at {base_url}" if base_url else ""
+        row = {"service": request.service, "operation": request.operation, "arguments": _plain(request.arguments)}
+        title = f"AWS {request.service} {request.operation}{endpoint}"
+        return {"request": row, "text": printable(f"{title}\n\n{_pretty(row['arguments'])}")}
+    if isinstance(request, PythonCall):
+        row = {"function": request.function, "arguments": _plain(request.arguments)}
+        return {"request": row, "text": printable(f"Python {request.function}\n\n{_pretty(row['arguments'])}")}
+    return _shown_http(request)  # type: ignore[arg-type]
+
+
+def shown_answer(answer: ToolAnswer) -> dict[str, Any]:
+    """Return the answer as JSON values, with its ``text`` for people."""
+    row: dict[str, Any] = {"ok": answer.ok, "status": answer.status}
+    if not isinstance(answer.body, bytes):
+        body = _plain(answer.body)
+        return {**row, "body": body, "text": printable(_pretty(body))}
+    row["media_type"] = answer.media_type
+    try:
+        text = answer.body.decode("utf-8")
+    except UnicodeDecodeError:
+        note = f"{len(answer.body):,} bytes of {answer.media_type or 'no stated type'}"
+        return {**row, "body_base64": base64.b64encode(answer.body).decode("ascii"), "text": note}
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return {**row, "body": text, "text": printable(text)}
+    return {**row, "body": body, "text": printable(_pretty(body))}
+
+
+def printable(text: str) -> str:
+    """Return the text without characters that could command a terminal."""
+    return "".join(
+        character if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs") else "�"
+        for character in text
+    )
+
+
+def _shown_http(request: ToolHttpRequest) -> dict[str, Any]:
+    headers = [(name, value) for name, value in request.public_headers() if name.lower() not in _QUIET_HEADERS]
+    body = request.read().decode("utf-8", "replace")
+    row = {"method": request.method, "url": request.public_url, "headers": dict(headers), "body": body}
+    lines = [f"{request.method} {request.public_url}", *(f"{name}: {value}" for name, value in headers)]
+    shown = body if len(body) <= _MAX_SHOWN else f"{body[:_MAX_SHOWN]}… ({len(body):,} characters)"
+    return {"request": row, "text": printable("\n".join([*lines, "", shown] if body else lines))}
+
+
+def _pretty(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1)
+
+
+def _plain(value: Any) -> Any:
+    """Return the value as JSON: bytes in base64, dates and the like as text."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)

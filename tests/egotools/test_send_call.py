@@ -1,0 +1,313 @@
+"""Sending: HTTP with a deadline and a limit, AWS through botocore, MCP over stdio and HTTP; all on loopback."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from egotools import (
+    Argument,
+    AwsCall,
+    Call,
+    ClientDeadlineError,
+    McpCall,
+    MissingPackageError,
+    OverloadedError,
+    Security,
+    SecurityScheme,
+    ToolRequestError,
+    UnavailableError,
+    build_request,
+)
+from egotools.http_call import ToolHttpRequest
+from egotools.send_call import ToolAnswer, send_aws, send_http, send_mcp
+from tests.egotools.loopback import Arrived, Reply, loopback
+from tests.waiting import LIMIT_S, wait_until
+
+SECRET = "s3cr3tkey"
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def get(url: str) -> ToolHttpRequest:
+    key = SecurityScheme(key="k", type="apiKey", location="query", name="key")
+    call = Call(protocol="http", method="GET", path="/x", security=(Security(schemes=(key,)),))
+    request = build_request(call, {}, server=url, credentials={"k": SECRET})
+    assert isinstance(request, ToolHttpRequest)
+    return request
+
+
+class TestHttp:
+    async def test_an_answer(self) -> None:
+        with loopback(lambda arrived: Reply(body=b'{"a": 1}', media_type="application/json; charset=utf-8")) as server:
+            answer = await send_http(get(server.url))
+        assert answer == ToolAnswer(ok=True, status="200 OK", media_type="application/json", body=b'{"a": 1}')
+        assert server.only.query == [("key", SECRET)]
+
+    async def test_an_error_of_the_tool_is_an_answer(self) -> None:
+        with loopback(lambda arrived: Reply(status=422, body=b"no")) as server:
+            answer = await send_http(get(server.url))
+        assert (answer.ok, answer.status, answer.body) == (False, "422 Unprocessable Entity", b"no")
+
+    async def test_no_redirect_is_followed(self) -> None:
+        with loopback() as other:
+            moved = Reply(status=302, body=b"", headers={"Location": f"{other.url}/y"})
+            with loopback(lambda arrived: moved) as server:
+                answer = await send_http(get(server.url))
+        assert answer.status == "302 Found"
+        assert other.arrived == []
+
+    async def test_a_server_that_dribbles_is_given_up(self) -> None:
+        with loopback(lambda arrived: Reply(body=b"x" * 1_000, dribble_s=0.05)) as server:
+            with pytest.raises(ClientDeadlineError, match=r"within 0\.4 s") as caught:
+                await send_http(get(server.url), timeout_s=0.4)
+            server.stopping.set()
+        assert SECRET not in str(caught.value)
+
+    async def test_an_answer_that_is_too_large_is_cut_off(self) -> None:
+        with loopback(lambda arrived: Reply(body=b"x" * 100_000)) as server:
+            with pytest.raises(OverloadedError, match="more than 1,000 bytes"):
+                await send_http(get(server.url), max_bytes=1_000)
+            answer = await send_http(get(server.url), max_bytes=100_000)
+        assert len(answer.body) == 100_000
+
+    async def test_a_server_that_is_not_there(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        with pytest.raises(UnavailableError, match="cannot be reached") as caught:
+            await send_http(get(f"http://127.0.0.1:{port}"))
+        assert SECRET not in str(caught.value)
+
+    async def test_a_server_that_breaks_off(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+
+            def break_off() -> None:
+                connection, _ = listener.accept()
+                connection.recv(65_536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+                connection.close()
+
+            thread = threading.Thread(target=break_off)
+            thread.start()
+            with pytest.raises(UnavailableError, match="RemoteProtocolError"):
+                await send_http(get(f"http://127.0.0.1:{listener.getsockname()[1]}"))
+            thread.join()
+
+
+@pytest.fixture
+def aws() -> Any:
+    session_module = pytest.importorskip("botocore.session", reason="the extra aws is not installed")
+    session = session_module.Session()
+    session.set_credentials("AKIDEXAMPLE", SECRET)
+    session.set_config_variable("region", "eu-test-1")
+    return session
+
+
+QUEUES = Call(
+    protocol="aws",
+    service="sqs",
+    operation="ListQueues",
+    arguments=(Argument(name="QueueNamePrefix"), Argument(name="MaxResults")),
+)
+
+
+class TestAws:
+    async def test_an_operation(self, aws: Any) -> None:
+        def answer(arrived: Arrived) -> Reply:
+            return Reply(body=json.dumps({"QueueUrls": [json.loads(arrived.body)["QueueNamePrefix"]]}).encode())
+
+        request = build_request(QUEUES, {"QueueNamePrefix": "eu-", "MaxResults": None})
+        assert isinstance(request, AwsCall)
+        with loopback(answer) as server:
+            found = await send_aws(request, endpoint_url=server.url, session=aws)
+        assert found == ToolAnswer(ok=True, status="200", body={"QueueUrls": ["eu-"]})
+        assert server.only.headers["x-amz-target"] == "AmazonSQS.ListQueues"
+        assert server.only.headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
+        assert SECRET not in json.dumps(server.only.headers)
+
+    async def test_a_stream_and_its_limit(self, aws: Any) -> None:
+        call = AwsCall(service="polly", operation="SynthesizeSpeech",
+                       arguments={"OutputFormat": "mp3", "Text": "hello", "VoiceId": "Amy"})  # fmt: skip
+        with loopback(lambda arrived: Reply(body=b"\xff" * 500, media_type="audio/mpeg")) as server:
+            found = await send_aws(call, endpoint_url=server.url, session=aws)
+            assert found.body["AudioStream"] == b"\xff" * 500
+            with pytest.raises(OverloadedError, match="more than 100 bytes"):
+                await send_aws(call, endpoint_url=server.url, session=aws, max_bytes=100)
+
+    async def test_an_error_of_the_service_is_an_answer_and_nothing_is_tried_again(self, aws: Any) -> None:
+        broken = Reply(status=500, body=b'{"__type": "com.amazonaws.sqs#InternalError", "message": "broken"}')
+        with loopback(lambda arrived: broken) as server:
+            found = await send_aws(AwsCall(service="sqs", operation="ListQueues", arguments={}),
+                                   endpoint_url=server.url, session=aws)  # fmt: skip
+        assert not found.ok
+        assert found.status.startswith("500")
+        assert len(server.arrived) == 1
+
+    @pytest.mark.parametrize(
+        ("service", "operation", "arguments", "said"),
+        [
+            ("sqs", "ListQueues", {"MaxResults": "many"}, "MaxResults"),
+            ("sqs", "PaintQueues", {}, "no such operation"),
+            ("no-such-service", "ListQueues", {}, "Unknown service"),
+        ],
+    )
+    async def test_what_is_wrong_is_said(
+        self, aws: Any, service: str, operation: str, arguments: dict[str, Any], said: str
+    ) -> None:
+        call = AwsCall(service=service, operation=operation, arguments=arguments)
+        with pytest.raises(ToolRequestError, match=said):
+            await send_aws(call, endpoint_url="http://127.0.0.1:9", session=aws)
+
+    async def test_no_value_is_repeated(self, aws: Any) -> None:
+        for arguments in (
+            {"MaxResults": SECRET},
+            {"QueueNamePrefix": [SECRET]},
+            {"MaxResults": SECRET, "Other": SECRET},
+        ):
+            call = AwsCall(service="sqs", operation="ListQueues", arguments=arguments)
+            with pytest.raises(ToolRequestError, match="arameter") as caught:
+                await send_aws(call, endpoint_url="http://127.0.0.1:9", session=aws)
+            assert SECRET not in str(caught.value)
+
+    async def test_a_service_that_dribbles_is_given_up(self, aws: Any) -> None:
+        call = AwsCall(service="sqs", operation="ListQueues", arguments={})
+        with loopback(lambda arrived: Reply(body=b" " * 500, dribble_s=0.05)) as server:
+            with pytest.raises(ClientDeadlineError, match=r"within 0\.5 s"):
+                await send_aws(call, endpoint_url=server.url, session=aws, timeout_s=0.5)
+            server.stopping.set()
+
+    async def test_a_service_that_is_not_there(self, aws: Any) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        with pytest.raises(UnavailableError, match="cannot be reached"):
+            await send_aws(AwsCall(service="sqs", operation="ListQueues", arguments={}),
+                           endpoint_url=f"http://127.0.0.1:{port}", session=aws)  # fmt: skip
+
+
+SERVER = """
+import sys
+import time
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("warehouse")
+
+
+@server.tool()
+def book(material: str, quantity: int = 1) -> str:
+    if quantity < 0:
+        raise ValueError("no such quantity")
+    if quantity > 1_000:
+        time.sleep(4)
+    print("noise", file=sys.stderr)
+    return f"{material} {quantity}"
+
+
+if len(sys.argv) > 1:
+    server.run("streamable-http", port=int(sys.argv[1]))
+else:
+    server.run()
+"""
+BOOK = Call(protocol="mcp", session="warehouse", operation="book")
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("mcp.server.mcpserver", reason="the extra mcp is not installed")
+    path = tmp_path_factory.mktemp("mcp") / "server.py"
+    path.write_text(SERVER, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def over_http(script: Path) -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+
+    def listening() -> bool:
+        with socket.socket() as connection:
+            return connection.connect_ex(("127.0.0.1", port)) == 0
+
+    with subprocess.Popen(
+        [sys.executable, str(script), str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
+    ) as server:
+        try:
+            wait_until(listening, process=server)
+            yield f"mcp+http://127.0.0.1:{port}/mcp"
+        finally:
+            server.terminate()
+            server.wait(timeout=LIMIT_S)
+
+
+def stdio(script: Path) -> str:
+    return "mcp:" + shlex.join([sys.executable, str(script)])
+
+
+def booking(**arguments: Any) -> McpCall:
+    request = build_request(BOOK, arguments)
+    assert isinstance(request, McpCall)
+    return request
+
+
+class TestMcp:
+    async def test_over_stdio(self, script: Path) -> None:
+        answer = await send_mcp(booking(material="steel", quantity=2), stdio(script), timeout_s=LIMIT_S)
+        assert answer.ok
+        assert answer.body["content"][0]["text"] == "steel 2"
+
+    async def test_over_http(self, over_http: str) -> None:
+        answer = await send_mcp(booking(material="steel"), over_http, timeout_s=LIMIT_S)
+        assert answer.ok
+        assert answer.body["content"][0]["text"] == "steel 1"
+
+    async def test_an_error_of_the_tool_is_an_answer(self, over_http: str) -> None:
+        answer = await send_mcp(booking(material="steel", quantity=-1), over_http, timeout_s=LIMIT_S)
+        assert (answer.ok, answer.status) == (False, "error")
+
+    async def test_a_tool_that_takes_too_long(self, over_http: str) -> None:
+        with pytest.raises((ClientDeadlineError, UnavailableError)):
+            await send_mcp(booking(material="steel", quantity=2_000), over_http, timeout_s=1.0)
+
+    async def test_an_answer_that_is_too_large(self, over_http: str) -> None:
+        with pytest.raises(OverloadedError):
+            await send_mcp(booking(material="x" * 200), over_http, timeout_s=LIMIT_S, max_bytes=100)
+
+    @pytest.mark.parametrize(
+        ("session", "error", "said"),
+        [
+            ("mcp:", ToolRequestError, "no address"),
+            ("mcp:'half", ToolRequestError, "no address"),
+            ("warehouse", ToolRequestError, "no address"),
+            ("mcp:no-such-command-anywhere", UnavailableError, "no such command"),
+            ("mcp+http://127.0.0.1:9/mcp", UnavailableError, "cannot be reached"),
+        ],
+    )
+    @pytest.mark.usefixtures("script")
+    async def test_a_session_that_is_not_there(self, session: str, error: type[Exception], said: str) -> None:
+        with pytest.raises(error, match=said):
+            await send_mcp(booking(), session, timeout_s=LIMIT_S)
+
+
+async def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("mcp", "botocore", "botocore.exceptions"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingPackageError, match="pip install mcp"):
+        await send_mcp(booking(), "mcp:x")
+    with pytest.raises(MissingPackageError, match="pip install botocore"):
+        await send_aws(AwsCall(service="sqs", operation="ListQueues", arguments={}))
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    monkeypatch.delitem(sys.modules, "egotools.http_call")
+    with pytest.raises(MissingPackageError, match="pip install httpx"):
+        build_request(Call(protocol="http", method="GET", path="/x"), {}, server="http://h.test")

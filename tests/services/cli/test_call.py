@@ -1,0 +1,292 @@
+"""``egotools call``: what it shows, when it asks, what it sends, and its exit codes; against servers on loopback."""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from inference import HashingEncoder
+from services.jobs.build import build_snapshot
+from tests.conftest import ROOT
+from tests.egotools.loopback import Arrived, Loopback, Reply, loopback
+from tests.services.conftest import Run
+from tests.waiting import LIMIT_S, wait_until
+
+SECRET = "s3cr3tkey"
+DOCUMENT = """
+openapi: 3.0.3
+info: {title: Shop, version: '1'}
+servers: [{url: /api}]
+components:
+  securitySchemes:
+    key: {type: apiKey, in: query, name: api_key}
+    login: {type: http, scheme: basic}
+security: [{key: []}, {login: []}]
+paths:
+  /orders/{id}:
+    get:
+      operationId: getOrder
+      summary: Show an order
+      parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+    delete:
+      operationId: cancelOrder
+      summary: Cancel an order
+      parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+  /photos:
+    post:
+      operationId: addPhoto
+      summary: Add a photo
+      security: []
+      requestBody:
+        content:
+          multipart/form-data:
+            schema: {type: object, properties: {title: {type: string}, photo: {type: string, format: binary}}}
+"""
+MCP_TOOLS = {
+    "tools": [{"name": "book", "inputSchema": {"type": "object", "properties": {"material": {"type": "string"}}}}]
+}
+MCP_SERVER = """
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("warehouse")
+
+
+@server.tool()
+def book(material: str) -> str:
+    return f"booked {material}"
+
+
+server.run()
+"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("call")
+    (folder / "shop.yaml").write_text(DOCUMENT, encoding="utf-8")
+    (folder / "warehouse.json").write_text(json.dumps(MCP_TOOLS), encoding="utf-8")
+    documents = [str(folder / name) for name in ("shop.yaml", "warehouse.json")]
+    build_snapshot(documents, folder / "store", encoder=HashingEncoder())
+    return folder / "store"
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SHOP_KEY", SECRET)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))  # no terminal
+
+
+def answer(arrived: Arrived) -> Reply:
+    if arrived.target.startswith("/api/orders/404"):
+        return Reply(status=404, body=b'{"error": "no such order"}')
+    return Reply(body=json.dumps({"did": f"{arrived.method} {arrived.path}", "bell": "\x1b[31m"}).encode())
+
+
+@pytest.fixture
+def shop() -> Iterator[Loopback]:
+    with loopback(answer) as server:
+        yield server
+
+
+KEY = ("--credential", "key=${SHOP_KEY}")
+
+
+def test_a_call_that_only_reads_is_shown_and_sent(run: Run, store: Path, shop: Loopback) -> None:
+    code, out, err = run("call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url, *KEY)
+    assert (code, err) == (0, "")
+    assert f"GET {shop.url}/api/orders/7?api_key=***" in out
+    assert "200 OK" in out
+    assert '"did": "GET /api/orders/7"' in out
+    assert SECRET not in out
+    assert "\x1b" not in out
+    assert shop.only.query == [("api_key", SECRET)]
+
+
+def test_json_for_programs(run: Run, store: Path, shop: Loopback) -> None:
+    code, out, _ = run(
+        "call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url, *KEY, "--json"
+    )
+    assert code == 0
+    found = json.loads(out)
+    assert found["request"]["url"] == f"{shop.url}/api/orders/7?api_key=***"
+    assert found["answer"]["status"] == "200 OK"
+    assert found["answer"]["body"]["did"] == "GET /api/orders/7"
+
+
+def test_a_dry_run_sends_nothing(run: Run, store: Path, shop: Loopback) -> None:
+    for more in ((), ("--json",)):
+        code, out, _ = run("call", "shop/cancelOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url,
+                           *KEY, "--dry-run", *more)  # fmt: skip
+        assert code == 0
+        assert "DELETE" in out
+        assert SECRET not in out
+    assert shop.arrived == []
+
+
+def test_a_call_that_may_change_something_needs_a_yes(run: Run, store: Path, shop: Loopback) -> None:
+    command = ("call", "shop/cancelOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url, *KEY)
+    code, _, err = run(*command)
+    assert code == 2
+    assert "no terminal to confirm it" in err
+    assert shop.arrived == []
+    code, out, _ = run(*command, "--yes")
+    assert code == 0
+    assert "DELETE /api/orders/7" in out
+    assert shop.only.method == "DELETE"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("YES\n", 0), ("n\n", 2), ("\n", 2), ("", 2)])
+def test_at_a_terminal_it_asks(
+    run: Run, store: Path, shop: Loopback, monkeypatch: pytest.MonkeyPatch, typed: str, code: int
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    found, _, err = run("call", "shop/cancelOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url, *KEY)
+    assert found == code
+    assert "Send it? [y/N]" in err
+    assert len(shop.arrived) == (code == 0)
+
+
+def test_at_a_terminal_json_is_asked_for_beside_it(
+    run: Run, store: Path, shop: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    code, out, err = run(
+        "call", "shop/cancelOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url, *KEY, "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["answer"]["ok"]
+    assert f"DELETE {shop.url}/api/orders/7?api_key=***" in err
+
+
+def test_files_and_arguments_from_files(run: Run, store: Path, shop: Loopback, tmp_path: Path) -> None:
+    (tmp_path / "arguments.json").write_text('{"title": "me"}', encoding="utf-8")
+    (tmp_path / "me.png").write_bytes(b"\x89PNG\xff")
+    code, out, _ = run("call", "shop/addPhoto", "--store", store, "-a", f"@{tmp_path}/arguments.json",
+                       "--file", f"photo={tmp_path}/me.png", "--base-url", shop.url, "--yes")  # fmt: skip
+    assert code == 0, out
+    assert b'filename="me.png"\r\nContent-Type: image/png\r\n\r\n\x89PNG\xff' in shop.only.body
+
+
+def test_credentials_from_a_file_and_of_the_next_alternative(
+    run: Run, store: Path, shop: Loopback, tmp_path: Path
+) -> None:
+    (tmp_path / "login").write_text(f"me:{SECRET}\n", encoding="utf-8")
+    code, out, _ = run("call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url,
+                       "--credential", f"login=@{tmp_path}/login")  # fmt: skip
+    assert code == 0
+    assert "authorization: ***" in out.lower()
+    assert SECRET not in out
+    assert shop.only.headers["authorization"].startswith("Basic ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("-a", "{"), 2, "this is no JSON"),
+        (("-a", "[1]"), 2, "no JSON object"),
+        (("-a", "@/no/such/file"), 2, "cannot be read"),
+        (("-a", '{"id": "x"}'), 2, "id: the value is a string, not an integer"),
+        (("-a", "{}"), 2, "id: this required argument of the path is missing"),
+        (("-a", '{"id": 7, "size": 1}'), 2, "the tool takes no such argument. It takes: id"),
+        (("-a", '{"id": 7}', "--file", "photo"), 2, "is not NAME=PATH"),
+        (("-a", '{"id": 7}', "--credential", f"key={SECRET}"), 2, "not taken from the command line"),
+        (("-a", '{"id": 7}', "--credential", "key=${NO_SUCH_VARIABLE}"), 2, "no variable NO_SUCH_VARIABLE"),
+        (("-a", '{"id": 7}', "--credential", "key=@/no/such/file"), 2, "cannot be read"),
+        (("-a", '{"id": 7}', "--credential", SECRET), 2, "not KEY=REFERENCE"),
+        (("-a", '{"id": 7}'), 2, "the call needs a credential: 'key' (apiKey in the query api_key) or 'login' (basic)"),
+        (("-a", '{"id": 7}', *KEY), 2, "the server of the document is relative: /api"),
+        (("-a", '{"id": 7}', *KEY, "--base-url", f"http://me:{SECRET}@127.0.0.1"), 2, "holds a user name"),
+        (("-a", '{"id": 7}', *KEY, "--base-url", "http://127.0.0.1:9"), 16, "cannot be reached"),
+    ],
+)
+def test_what_is_wrong_is_said_and_no_secret_is_repeated(
+    run: Run, store: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    if "credential" in said and "--base-url" not in arguments:
+        arguments = (*arguments, "--base-url", "http://127.0.0.1:9")
+    found, out, err = run("call", "shop/getOrder", "--store", store, *arguments)
+    assert said in err
+    assert found == code
+    assert SECRET not in out + err
+
+
+def test_an_error_of_the_tool_has_its_own_exit_code(run: Run, store: Path, shop: Loopback) -> None:
+    code, out, err = run("call", "shop/getOrder", "--store", store, "-a", '{"id": 404}', "--base-url", shop.url, *KEY)
+    assert code == 16
+    assert "no such order" in out
+    assert "404 Not Found" in err
+
+
+def test_a_slow_tool_and_a_large_answer(run: Run, store: Path) -> None:
+    command = ("call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', *KEY, "--base-url")
+    with loopback(lambda arrived: Reply(body=b"x" * 500, dribble_s=0.05)) as server:
+        code, _, err = run(*command, server.url, "--timeout-s", 0.4)
+        assert (code, "not complete within 0.4 s" in err) == (12, True)
+        server.stopping.set()
+    with loopback(lambda arrived: Reply(body=b"x" * 500)) as server:
+        code, _, err = run(*command, server.url, "--max-bytes", 100)
+        assert (code, "more than 100 bytes" in err) == (16, True)
+
+
+def test_a_tool_that_is_not_there(run: Run, store: Path) -> None:
+    assert run("call", "shop/paintOrder", "--store", store)[0] == 7
+
+
+@pytest.fixture(scope="module")
+def served(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    ready = tmp_path_factory.mktemp("ready") / "ready.json"
+    command = [sys.executable, "-m", "services.cli", "serve", "--store", str(store), "--port", "0"]
+    server = subprocess.Popen(
+        [*command, "--ready-file", str(ready)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    wait_until(ready.exists, process=server)
+    yield json.loads(ready.read_text(encoding="utf-8"))["address"]
+    server.terminate()
+    assert server.wait(LIMIT_S) == 0
+
+
+def test_a_tool_of_a_running_server(run: Run, served: str, shop: Loopback) -> None:
+    code, out, _ = run("call", "shop/getOrder", "--server", served, "-a", '{"id": 7}', "--base-url", shop.url, *KEY)
+    assert code == 0
+    assert '"did": "GET /api/orders/7"' in out
+    assert run("call", "shop/paintOrder", "--server", served)[0] == 7
+
+
+def test_a_tool_of_an_mcp_session(run: Run, store: Path, tmp_path: Path) -> None:
+    pytest.importorskip("mcp.server.mcpserver", reason="the extra mcp is not installed")
+    script = tmp_path / "server.py"
+    script.write_text(MCP_SERVER, encoding="utf-8")
+    session = "mcp:" + shlex.join([sys.executable, str(script)])
+    command = ("call", "warehouse/book", "--store", store, "-a", '{"material": "steel"}', "--timeout-s", LIMIT_S)
+    code, _, err = run(*command, "--yes")
+    assert (code, "Give its server again" in err) == (2, True)
+    code, _, err = run(*command, "--session", session)
+    assert (code, "no terminal" in err) == (2, True)
+    code, out, err = run(*command, "--session", session, "--yes")
+    assert code == 0, err
+    assert "booked steel" in out
+
+
+def test_without_the_extra_the_error_names_it(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    code, _, err = run("call", "warehouse/book", "--store", store, "--session", "mcp:x", "--yes")
+    assert code == 9
+    assert "requirements/mcp.txt" in err

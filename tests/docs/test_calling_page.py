@@ -1,0 +1,79 @@
+"""The page on calling is true: its program runs, its command prints what is shown, its options exist."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from inference import HashingEncoder
+from services.jobs.build import build_snapshot
+from tests.conftest import ROOT
+from tests.egotools.loopback import Reply, loopback
+from tests.services.conftest import Run
+from tests.services.conftest import run as run
+from tests.waiting import LIMIT_S, wait_until
+
+PAGE = (ROOT / "docs" / "calling.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+SERVER = "https://people.larkfield.example"
+(PROGRAM,) = (body for kind, body in BLOCKS if kind == "python")
+(COMMANDS,) = (body for kind, body in BLOCKS if kind == "bash")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("calling") / "store"
+    build_snapshot([str(ROOT / "examples/enterprise/catalog/hr.yaml")], folder, encoder=HashingEncoder())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(store: Path) -> Iterator[str]:
+    ready = store.parent / "ready.json"
+    command = [sys.executable, "-m", "services.cli", "serve", "--store", str(store), "--port", "0"]
+    server = subprocess.Popen(
+        [*command, "--ready-file", str(ready)],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    wait_until(ready.exists, process=server)
+    yield json.loads(ready.read_text(encoding="utf-8"))["address"]
+    server.terminate()
+    assert server.wait(LIMIT_S) == 0
+
+
+def test_the_program_prints_what_it_says(
+    served: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with loopback(lambda arrived: Reply(status=201)) as server:
+        exec(PROGRAM.replace("127.0.0.1:50051", served).replace(SERVER, server.url), {})
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == re.findall(r"^# ((?:POST|\d).*)$", PROGRAM, re.MULTILINE)
+    assert server.only.method == "POST"
+
+
+def test_the_command_prints_what_is_shown(run: Run, store: Path) -> None:
+    words = shlex.split(COMMANDS.splitlines()[0])[1:]
+    code, out, err = run(*[str(store) if word == "store" else word for word in words])
+    assert (code, err) == (0, "")
+    shown = next(body for kind, body in BLOCKS if kind == "text" and body.startswith("POST"))
+    assert sorted(out.split("\n\n")[0].splitlines()) == sorted(shown.split("\n\n")[0].splitlines())
+    assert out.split("\n\n")[1] == shown.split("\n\n")[1]
+
+
+def test_the_options_exist(run: Run) -> None:
+    _, out, _ = run("call", "--help")
+    options = {*re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE)} - {"--filter"}
+    assert sorted(option for option in options if option not in out) == []
+    assert "--filter" in run("search", "--help")[1]

@@ -16,6 +16,11 @@ class Property:
 
     :param type: qualified, ``Edm.String``, ``Collection(NS.Address)``.
     :param required: whether creation of the entity, or the call, needs a value.
+    :param nullable: whether the value may be null; of a collection: whether its items may.
+    :param max_length: maximum number of characters or bytes; None without a limit.
+    :param precision: maximum number of decimal digits; None without a limit.
+    :param scale: maximum number of digits after the point; None without a limit.
+    :param default: the value that an absent property has, as text; None without one.
     """
 
     name: str
@@ -25,6 +30,11 @@ class Property:
     creatable: bool = True
     updatable: bool = True
     filterable: bool = True
+    nullable: bool = True
+    max_length: int | None = None
+    precision: int | None = None
+    scale: int | None = None
+    default: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +91,12 @@ class Operation:
 
     :param binding: type of the binding parameter (the first) of a bound operation, or empty.
     :param returns: return type, or empty.
+    :param qualified: the name with its namespace, by which a bound operation is called; empty for a function import of v2.
     """
 
     name: str
     method: str
+    qualified: str = ""
     parameters: tuple[Property, ...] = ()
     binding: str = ""
     returns: str = ""
@@ -99,6 +111,9 @@ class Service:
     :param enums: map from qualified enum type to its member names.
     :param aliases: map from qualified type definition to its underlying type.
     :param nameless: number of elements that are left out because they have no ``Name``.
+    :param version: ``v2`` (also of OData 1 and 3) or ``v4``.
+    :param servers: base URLs that the document names; usually none.
+    :param flags: qualified enum types whose values may be combined (``IsFlags``).
     """
 
     namespace: str
@@ -108,3 +123,6 @@ class Service:
     sets: tuple[EntitySet, ...]
     operations: tuple[Operation, ...]
     nameless: int = 0
+    version: str = "v4"
+    servers: tuple[str, ...] = ()
+    flags: frozenset[str] = frozenset()

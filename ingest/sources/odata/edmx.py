@@ -17,7 +17,9 @@ from ingest.sources.document import Document
 from ingest.sources.odata.annotations import Annotations, inline_annotations, tag_of, target_annotations, vocabularies
 from ingest.sources.odata.associations import Associations
 from ingest.sources.odata.csdl import EntitySet, Navigation, Operation, Property, Service, StructuredType
+from ingest.sources.odata.facets import facets_of
 from ingest.sources.odata.fields import is_collection, item_type
+from ingest.sources.odata.service_root import servers_of, version_of
 from ingest.sources.odata.xml_elements import (
     children_of,
     describe,
@@ -53,7 +55,7 @@ def parse_edmx(document: Document) -> Service:
         raise DocumentError(
             "no Schema element in the XML", subject=document.address, remedy="Give the $metadata of an OData service"
         )
-    return _Parser(root, schemas).service()
+    return replace(_Parser(root, schemas).service(), version=version_of(root), servers=servers_of(root, document))
 
 
 def _invalid_xml(fault: str, subject: str, remedy: str = "") -> DocumentError:
@@ -82,6 +84,7 @@ class _Parser:
     def service(self) -> Service:
         types: dict[str, StructuredType] = {}
         enums: dict[str, tuple[str, ...]] = {}
+        flags: set[str] = set()
         aliases: dict[str, str] = {}
         operations: dict[str, list[Element]] = {}
         for schema in self.schemas:
@@ -89,6 +92,8 @@ class _Parser:
                 types[full] = self._type(element, full)
             for element, full in self._qualified(schema, "EnumType"):
                 enums[full] = tuple(member for _, member in self._named(element, "Member"))
+                if flag_of(element, "IsFlags", default=False):
+                    flags.add(full)
             for element, full in self._qualified(schema, "TypeDefinition"):
                 aliases[full] = element.get("UnderlyingType", "Edm.String")
             for element, full in self._qualified(schema, "Function", "Action"):
@@ -110,6 +115,7 @@ class _Parser:
             sets=tuple(found for schema, c in containers for found in self._sets(c, schema)),
             operations=(*imports, *bound),
             nameless=self.nameless,
+            flags=frozenset(flags),
         )
 
     def _qualified(self, schema: Element, *tags: str) -> Iterator[tuple[Element, str]]:
@@ -159,6 +165,8 @@ class _Parser:
             creatable=sap_flag(element, "creatable") and not fixed,
             updatable=sap_flag(element, "updatable") and not fixed and annotations.get("Core.Immutable") is not True,
             filterable=sap_flag(element, "filterable"),
+            default=element.get("DefaultValue"),
+            **facets_of(element),
         )
 
     def _navigation(self, element: Element, target: str) -> Navigation:
@@ -206,6 +214,7 @@ class _Parser:
         function = tag_of(element) == "Function"
         return Operation(
             name=name or full.rpartition(".")[2],
+            qualified=full,
             method="GET" if function else "POST",
             parameters=tuple(
                 self._argument(p, n, required=function, target=f"{full}({types})/{n}") for p, n in parameters[bound:]
@@ -227,6 +236,7 @@ class _Parser:
             type=self.qualify(element.get("Type", "Edm.String")),
             required=required and "Core.OptionalParameter" not in annotations,
             description=describe(element, annotations) or label_of(element, annotations),
+            **facets_of(element),
         )
 
     def _imports(

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ingest.sources.odata.csdl import Operation, Property
+from ingest.sources.odata.edm_schemas import EdmSchemas
 from ingest.sources.odata.fields import ServiceTypes, is_collection, item_type, key_parameter
+from ingest.sources.odata.operation_request import operation_request, places_of
 from ingest.sources.odata.resources import Resource, key_dependencies, key_name
 from ingest.sources.prose import name_words, sentences, title_of, with_article
 from ingest.sources.source import RejectedRecord
@@ -18,16 +20,30 @@ __all__ = ["operation_tools"]
 
 
 def operation_tools(
-    types: ServiceTypes, resources: Sequence[Resource], address: str
+    schemas: EdmSchemas, types: ServiceTypes, resources: Sequence[Resource], nested: Sequence[Resource], address: str
 ) -> Iterator[Tool | RejectedRecord]:
     """Yield one tool for each operation; overloads with the same binding are one tool with the inputs of all.
 
     The id of a bound operation begins with its entity: ``message.reply``.
+
+    :param nested: resources that an operation may be called below, beside ``resources``.
     """
-    collections = _collections(resources)
+    collections, places = _collections(resources), places_of([*resources, *nested])
     for id_, overloads in _overloads(types).items():
         try:
-            yield _tool(types, id_, overloads, collections)
+            tool = _tool(types, id_, overloads, collections)
+            request = operation_request(schemas, types, overloads, _inputs(overloads), places)
+            returns = next((o.returns for o in overloads if o.returns), "")
+            given = schemas.alone(schemas.answer(returns, overloads[0].name), output=True) if returns else None
+            parts = (("input_schema", request.schema), ("output_schema", given))
+            cut = [key for key, part in parts if part is not None and part.cut]
+            yield replace(
+                tool,
+                input_schema=request.schema.schema,
+                output_schema=given.schema if given is not None else None,
+                call=request.call,
+                metadata={**tool.metadata, **({"cut": cut} if cut else {})},
+            )
         except DocumentError as error:
             yield RejectedRecord.of_error(f"{address}#{id_}", error)
 

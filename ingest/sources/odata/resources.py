@@ -1,4 +1,8 @@
-"""The resources of an OData service: entity sets, singletons, and the collections that they contain directly."""
+"""The resources of an OData service: entity sets, singletons, what they contain, and collections that they are linked with.
+
+A contained entity may contain others, up to :data:`MAX_NESTING` levels. Entities below the first level, and those behind a
+navigation property that does not contain them, are read only: these tools find and read them.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,12 @@ from ingest.sources.prose import name_words
 from ontology.errors import DocumentError
 from ontology.tool import Dependency, Parameter
 
-__all__ = ["MAX_CONTAINED", "Resource", "find_resources", "key_dependencies", "key_name"]
+__all__ = ["MAX_CONTAINED", "MAX_NESTING", "Resource", "find_resources", "key_dependencies", "key_name"]
 
-#: Maximum number of contained navigation properties with tools, in one document.
+#: Maximum number of navigation properties with tools, in one document; the deepest are left out first.
 MAX_CONTAINED = 2_000
+#: Maximum number of levels of containment below an entity set.
+MAX_NESTING = 4
 
 _NO_TYPE = StructuredType(name="")
 _GENERIC_KEYS = frozenset({"id", "key", "name", "code", "guid", "uuid", "number"})
@@ -37,6 +43,9 @@ class Resource:
     :param depends_on: dependencies on the tools that return the owner's keys.
     :param bindings: map from navigation property to its target.
     :param limits: capability annotations, the most specific first.
+    :param owner_keys: the owner's keys as properties, under the names of ``inputs``.
+    :param read_only: whether it has tools that find and read only.
+    :param linked: whether it is behind a navigation property that does not contain it: its entities have no path below it.
     """
 
     id: str
@@ -51,6 +60,9 @@ class Resource:
     depends_on: tuple[Dependency, ...] = ()
     bindings: Mapping[str, str]
     limits: tuple[Annotations, ...]
+    owner_keys: tuple[Property, ...] = ()
+    read_only: bool = False
+    linked: bool = False
 
     @property
     def noun(self) -> str:
@@ -91,27 +103,63 @@ def key_dependencies(
 
 
 class Resources(NamedTuple):
-    """The resources of a service in its order, and the ids of those left out because of :data:`MAX_CONTAINED`."""
+    """The resources of a service.
+
+    :param found: entity sets and singletons, each before what it contains directly.
+    :param nested: what is contained deeper, and linked collections.
+    :param left_out: the ids of those left out because of :data:`MAX_CONTAINED`.
+    """
 
     found: list[Resource]
+    nested: list[Resource]
     left_out: list[str]
 
 
 def find_resources(types: ServiceTypes) -> Resources:
-    """Return the resources of a service."""
+    """Return the resources of a service.
+
+    Below the first level, each navigation property of a type is followed once, where it is nearest to an entity set.
+    """
     found: list[Resource] = []
+    direct: list[Resource] = []
     left_out: list[str] = []
-    count = 0
     for set_ in types.service.sets:
         owner = _entity_set(types, set_)
         found.append(owner)
         for contained in _contained(types, owner):
-            count += 1
-            if count > MAX_CONTAINED:
-                left_out.append(contained.id)
-            else:
+            if len(direct) < MAX_CONTAINED:
+                direct.append(contained)
                 found.append(contained)
-    return Resources(found, left_out)
+            else:
+                left_out.append(contained.id)
+    nested = _nested(types, found, direct)
+    taken = {resource.id for resource in found}
+    kept = [resource for resource in nested if resource.id not in taken]
+    room = MAX_CONTAINED - len(direct)
+    return Resources(found, kept[:room], [*left_out, *(resource.id for resource in kept[room:])])
+
+
+def _nested(types: ServiceTypes, found: Sequence[Resource], level: Sequence[Resource]) -> list[Resource]:
+    """Return linked collections, then what the resources of a level contain, level by level."""
+    nested: dict[str, Resource] = {}
+    followed = {(owner.type, link.name) for owner in found if not owner.owner for link in _contained(types, owner)}
+    for owner in found:
+        for resource in _linked(types, owner):
+            step = (owner.type, resource.name)
+            if not owner.owner or step not in followed:
+                followed.add(step)
+                nested[resource.id] = resource
+    for _ in range(MAX_NESTING - 1):
+        below: list[Resource] = []
+        for owner in level:
+            for resource in _contained(types, owner):
+                step = (owner.type, resource.name)
+                if step not in followed:
+                    followed.add(step)
+                    below.append(replace(resource, read_only=True))
+        nested |= {resource.id: resource for resource in below}
+        level = below
+    return list(nested.values())
 
 
 def _entity_set(types: ServiceTypes, set_: EntitySet) -> Resource:
@@ -130,24 +178,69 @@ def _entity_set(types: ServiceTypes, set_: EntitySet) -> Resource:
 
 
 def _contained(types: ServiceTypes, owner: Resource) -> Iterator[Resource]:
+    """Yield what an entity contains; nothing where a type is not defined, which rejects the tools of the owner."""
     try:
         navigations = [n for n in types.navigations(owner.type) if n.contained]
-        keys = [] if owner.single else types.keys(owner.type)
-        inputs = tuple(key_parameter(types, key, key_name(key.name, owner.noun), owner.noun) for key in keys)
+        template = _template(types, owner)
     except DocumentError:
-        return  # the same error rejects the owner's tools
-    template = Resource(
+        return
+    yield from (_contained_resource(types, owner, template, navigation) for navigation in navigations)
+
+
+def _linked(types: ServiceTypes, owner: Resource) -> Iterator[Resource]:
+    """Yield the collections that an entity is linked with, without those that a filter on their own set finds as well."""
+    try:
+        many = [n for n in types.navigations(owner.type) if n.many and not n.contained]
+        linked = [n for n in many if n.type in types.service.types and not _found_by_filter(types, owner, n)]
+        template = _template(types, owner)
+    except DocumentError:
+        return
+    for navigation in linked:
+        resource = _contained_resource(types, owner, template, navigation)
+        yield replace(resource, read_only=True, linked=True)
+
+
+def _found_by_filter(types: ServiceTypes, owner: Resource, navigation: Navigation) -> bool:
+    """Whether the target has its own set, and a property that both types have, a key of one of them, says what belongs together."""
+    if navigation.name not in owner.bindings:
+        return False
+    keys = {key.name for type_ in (owner.type, navigation.type) for key in types.keys(type_)}
+    own = {each.name for each in types.properties(owner.type)}
+    shared = keys & own & {each.name for each in types.properties(navigation.type)}
+    return bool(navigation.pairs) or any(name.lower() not in _GENERIC_KEYS for name in shared)
+
+
+def _template(types: ServiceTypes, owner: Resource) -> Resource:
+    """The fields that all resources below an owner have in common."""
+    keys = [] if owner.single else types.keys(owner.type)
+    names = _input_names(owner, keys)
+    inputs = tuple(key_parameter(types, key, name, owner.noun) for key, name in zip(keys, names, strict=True))
+    named = tuple(replace(key, name=name, required=True) for key, name in zip(keys, names, strict=True))
+    return Resource(
         id=owner.id,
         type="",
         name="",
         path=owner.path if owner.single else f"{owner.path}({_predicate(keys, inputs)})",
         owner=name_words(owner.name) if owner.single else owner.noun,
-        inputs=inputs,
-        depends_on=key_dependencies(owner, keys, [key.name for key in inputs], f"contained in {owner.id}"),
+        inputs=(*owner.inputs, *inputs),
+        owner_keys=(*owner.owner_keys, *named),
+        depends_on=(
+            *owner.depends_on,
+            *key_dependencies(owner, keys, [key.name for key in inputs], f"contained in {owner.id}"),
+        ),
         bindings={},
         limits=(),
     )
-    yield from (_contained_resource(types, owner, template, navigation) for navigation in navigations)
+
+
+def _input_names(owner: Resource, keys: Sequence[Property]) -> list[str]:
+    """The names of the owner's keys as inputs, other than those of its own owners."""
+    taken = frozenset(parameter.name for parameter in owner.inputs)
+    names: list[str] = []
+    for key in keys:
+        name = key_name(key.name, owner.noun, taken)
+        names.append(f"{owner.name}_{key.name}" if name in taken else name)
+    return names
 
 
 def _contained_resource(types: ServiceTypes, owner: Resource, template: Resource, navigation: Navigation) -> Resource:

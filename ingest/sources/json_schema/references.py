@@ -1,5 +1,7 @@
 """Resolve a ``$ref`` in the same document or in another file, with the ``referencing`` library.
 
+In OpenAPI 3.1 a schema may also have an address of its own (``$id``, ``$anchor``).
+
 Only files inside the folder that the user gave are read. So a document cannot make egotools fetch from the network or read other
 files of the disk.
 """
@@ -14,8 +16,15 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from referencing import Registry, Resource, Specification
 from referencing.exceptions import NoSuchResource, Unresolvable, Unretrievable
+from referencing.jsonschema import DRAFT202012
 
 from ingest.sources.document import Document
+from ingest.sources.json_schema.embedded_resources import (
+    EmbeddedResources,
+    absolute_reference,
+    embedded_resources,
+    has_json_schema_addresses,
+)
 from ingest.sources.json_schema.schema_view import dangling_reference
 from ontology.errors import DocumentError
 
@@ -34,8 +43,12 @@ class References:
         self._files: dict[str, Resource[Any]] = {}
         self._found: dict[str, Mapping[str, Any]] = {}
         registry: Registry[Any] = Registry(retrieve=self._retrieve)  # type: ignore[call-arg]
-        own = Specification.OPAQUE.create_resource(document.data)
-        self._resolver = registry.with_resource(self._base, own).resolver(base_uri=self._base)
+        data = document.data
+        embedded = embedded_resources(data, self._base) if has_json_schema_addresses(data) else EmbeddedResources()
+        self._anchors = embedded.anchors
+        schemas = [(uri, DRAFT202012.create_resource(schema)) for uri, schema in embedded.resources.items()]
+        own = Specification.OPAQUE.create_resource(data)
+        self._resolver = registry.with_resources([(self._base, own), *schemas]).resolver(base_uri=self._base)
 
     def lookup(self, ref: str) -> Mapping[str, Any]:
         """Return the object that ``ref`` refers to.
@@ -43,7 +56,7 @@ class References:
         :raises DocumentError: when the target does not exist, is no object, or is outside the folder; the subject has
             the line of the reference.
         """
-        found = self._found.get(ref)
+        found = self._found.get(ref) or self._anchors.get(absolute_reference(self._base, ref))
         if found is None:
             try:
                 contents = self._resolver.lookup(ref).contents

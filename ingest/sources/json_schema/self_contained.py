@@ -172,7 +172,7 @@ class _Writer:
 
     def _name(self, ref: str) -> str:
         if ref not in self._names:
-            stem = re.sub(r"[^\w.-]+", "_", ref.rsplit("/", 1)[-1]).strip("_") or "schema"
+            stem = re.sub(r"[^\w.-]+", "_", re.split("[/#]", ref.rstrip("/#"))[-1]).strip("_") or "schema"
             name, number = stem, 2
             while name in self._defs:
                 name, number = f"{stem}_{number}", number + 1

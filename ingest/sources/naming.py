@@ -1,4 +1,4 @@
-"""Assign unique ids in the catalogue, ``namespace/id``, and update the dependencies to the new ids."""
+"""Assign unique ids in the catalogue, ``namespace/id``, and update what refers to them: dependencies and MCP sessions."""
 
 from __future__ import annotations
 
@@ -95,5 +95,8 @@ def _renamed(read: DocumentRead, ids: Sequence[str], known: set[str]) -> list[To
         metadata = dict(tool.metadata)
         metadata.setdefault("namespace", read.document.namespace)
         metadata.setdefault("format", read.format)
-        renamed.append(replace(tool, id=id_, depends_on=tuple(dependencies), metadata=metadata))
+        call = tool.call
+        if call is not None and call.protocol == "mcp":  # by name: the address of a server may have credentials in it
+            call = replace(call, session=read.document.namespace)
+        renamed.append(replace(tool, id=id_, depends_on=tuple(dependencies), metadata=metadata, call=call))
     return renamed

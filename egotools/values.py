@@ -46,7 +46,7 @@ class Query:
         ``start*`` matches every value with that start.
     :param preset: name of the retriever; empty: the server's default.
     :param explain: whether each tool has its reasons.
-    :param schema_format: ``none``, ``openai``, ``anthropic`` or ``mcp``.
+    :param schema_format: ``none``, ``openai``, ``openai_strict``, ``anthropic`` or ``mcp``.
     :param auto_k: the server chooses the number of tools, up to ``k``; none where the request is unanswerable.
     """
 
@@ -132,6 +132,7 @@ class RankedTool:
     :param probability: in [0, 1], that the request needs the tool, given that it is answerable; None where not estimated.
     :param call_name: the name by which a model calls it.
     :param call: how it is called; with an empty protocol where the source does not say or no schema was asked for.
+    :param schema_notes: why ``schema_json`` is not all that its format asks for (strict mode), one sentence each.
     """
 
     id: str
@@ -146,6 +147,7 @@ class RankedTool:
     probability: float | None = None
     call_name: str = ""
     call: Call = field(default_factory=Call)
+    schema_notes: tuple[str, ...] = ()
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -263,6 +265,7 @@ class Tool:
     :param output_schema_json: the same of a successful answer.
     :param call: how it is called; with an empty protocol where the source does not say.
     :param call_name: the name by which a model calls it.
+    :param schema_notes: why ``schema_json`` is not all that its format asks for (strict mode), one sentence each.
     :param schema_json: the call schema as JSON, in the requested format, or empty.
     :param snapshot_id: the snapshot that contains it.
     """
@@ -280,6 +283,7 @@ class Tool:
     output_schema_json: str = ""
     call: Call = field(default_factory=Call)
     call_name: str = ""
+    schema_notes: tuple[str, ...] = ()
     schema_json: str = ""
     snapshot_id: str = ""
 

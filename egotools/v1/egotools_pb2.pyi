@@ -54,6 +54,10 @@ class _SchemaFormatEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SchemaFo
     """Anthropic tool: {"name", "description", "input_schema"}."""
     SCHEMA_FORMAT_MCP: _SchemaFormat.ValueType  # 3
     """Model Context Protocol tool: {"name", "title", "description", "inputSchema", "outputSchema"}."""
+    SCHEMA_FORMAT_OPENAI_STRICT: _SchemaFormat.ValueType  # 4
+    """OpenAI function tool as SCHEMA_FORMAT_OPENAI, with "strict": true and parameters that strict mode accepts: an optional property
+    is required and takes null. Where that is not possible "strict" is false, and `schema_notes` say why.
+    """
 
 class SchemaFormat(_SchemaFormat, metaclass=_SchemaFormatEnumTypeWrapper):
     """The format of a tool's call schema in a response."""
@@ -66,6 +70,10 @@ SCHEMA_FORMAT_ANTHROPIC: SchemaFormat.ValueType  # 2
 """Anthropic tool: {"name", "description", "input_schema"}."""
 SCHEMA_FORMAT_MCP: SchemaFormat.ValueType  # 3
 """Model Context Protocol tool: {"name", "title", "description", "inputSchema", "outputSchema"}."""
+SCHEMA_FORMAT_OPENAI_STRICT: SchemaFormat.ValueType  # 4
+"""OpenAI function tool as SCHEMA_FORMAT_OPENAI, with "strict": true and parameters that strict mode accepts: an optional property
+is required and takes null. Where that is not possible "strict" is false, and `schema_notes` say why.
+"""
 Global___SchemaFormat: _TypeAlias = SchemaFormat  # noqa: Y015
 
 @_typing.final
@@ -269,6 +277,7 @@ class RankedTool(_message.Message):
     PROBABILITY_FIELD_NUMBER: _builtins.int
     CALL_NAME_FIELD_NUMBER: _builtins.int
     CALL_FIELD_NUMBER: _builtins.int
+    SCHEMA_NOTES_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Id of the tool, unique in the snapshot."""
     name: _builtins.str
@@ -299,6 +308,10 @@ class RankedTool(_message.Message):
     def call(self) -> Global___Call:
         """How it is called; absent for SCHEMA_FORMAT_NONE and where the source does not say."""
 
+    @_builtins.property
+    def schema_notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Why `schema_json` is not all that its format asks for, one sentence each; usually empty."""
+
     def __init__(
         self,
         *,
@@ -314,10 +327,11 @@ class RankedTool(_message.Message):
         probability: _builtins.float | None = ...,
         call_name: _builtins.str = ...,
         call: Global___Call | None = ...,
+        schema_notes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "call", b"call", "probability", b"probability", "reasons", b"reasons"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "call", b"call", "call_name", b"call_name", "description", b"description", "id", b"id", "name", b"name", "namespace", b"namespace", "probability", b"probability", "rank", b"rank", "reasons", b"reasons", "schema_json", b"schema_json", "score", b"score", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "call", b"call", "call_name", b"call_name", "description", b"description", "id", b"id", "name", b"name", "namespace", b"namespace", "probability", b"probability", "rank", b"rank", "reasons", b"reasons", "schema_json", b"schema_json", "schema_notes", b"schema_notes", "score", b"score", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__probability: _TypeAlias = _typing.Literal["probability"]  # noqa: Y015
     _WhichOneofArgType__probability: _TypeAlias = _typing.Literal["_probability", b"_probability"]  # noqa: Y015
@@ -874,6 +888,7 @@ class Tool(_message.Message):
     OUTPUT_SCHEMA_JSON_FIELD_NUMBER: _builtins.int
     CALL_FIELD_NUMBER: _builtins.int
     CALL_NAME_FIELD_NUMBER: _builtins.int
+    SCHEMA_NOTES_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Unique in the snapshot."""
     name: _builtins.str
@@ -908,6 +923,10 @@ class Tool(_message.Message):
     def call(self) -> Global___Call:
         """How it is called; absent where the source does not say."""
 
+    @_builtins.property
+    def schema_notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Why `GetToolResponse.schema_json` is not all that its format asks for, one sentence each; usually empty."""
+
     def __init__(
         self,
         *,
@@ -924,10 +943,11 @@ class Tool(_message.Message):
         output_schema_json: _builtins.str = ...,
         call: Global___Call | None = ...,
         call_name: _builtins.str = ...,
+        schema_notes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["call", b"call"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "call_name", b"call_name", "depends_on", b"depends_on", "description", b"description", "id", b"id", "input_schema_json", b"input_schema_json", "metadata_json", b"metadata_json", "name", b"name", "namespace", b"namespace", "output_schema_json", b"output_schema_json", "parameters", b"parameters", "returns", b"returns", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["call", b"call", "call_name", b"call_name", "depends_on", b"depends_on", "description", b"description", "id", b"id", "input_schema_json", b"input_schema_json", "metadata_json", b"metadata_json", "name", b"name", "namespace", b"namespace", "output_schema_json", b"output_schema_json", "parameters", b"parameters", "returns", b"returns", "schema_notes", b"schema_notes", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

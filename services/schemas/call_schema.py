@@ -1,32 +1,27 @@
-"""A tool as the call schema of an agent runtime: OpenAI function, Anthropic tool or MCP tool."""
+"""A tool as the call schema of an agent runtime: OpenAI function (also in strict mode), Anthropic tool or MCP tool."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ontology.errors import InvalidArgumentError
 from ontology.tool import Tool
+from services.schemas.call_name import call_name
 from services.schemas.input_schema import MAX_DESCRIPTION, input_schema, shortened
 from services.schemas.source_schema import accepted_schema
+from services.schemas.strict_schema import StrictSchema, strict_schema
 
-__all__ = ["SCHEMA_FORMATS", "call_name", "tool_schema", "tool_schema_json"]
+__all__ = ["SCHEMA_FORMATS", "CallSchema", "call_schema", "tool_schema", "tool_schema_json"]
 
-_MAX_NAME = 64
-_HASH_DIGITS = 8
 _MAX_OPENAI_DESCRIPTION = 1_024
-_LEGAL_NAME = re.compile(r"^[a-zA-Z0-9_-]+\Z")
-_ILLEGAL_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
-_SEPARATOR = "__"
 
 
 def tool_schema(tool: Tool, schema_format: str) -> dict[str, Any]:
     """The call schema of a tool.
 
-    :param schema_format: ``openai``, ``anthropic`` or ``mcp``.
+    :param schema_format: ``openai``, ``openai_strict``, ``anthropic`` or ``mcp``.
     :raises InvalidArgumentError: for another format.
     """
     make = _FORMATS.get(schema_format)
@@ -39,35 +34,33 @@ def tool_schema(tool: Tool, schema_format: str) -> dict[str, Any]:
     return make(tool)
 
 
+class CallSchema(NamedTuple):
+    """A call schema as one line of JSON, and what its reader should know: why it is not strict."""
+
+    json: str
+    notes: tuple[str, ...] = ()
+
+
+def call_schema(tool: Tool, schema_format: str) -> CallSchema:
+    """The call schema with its notes; both are empty for the format ``none``.
+
+    :raises InvalidArgumentError: for an unknown format.
+    """
+    if schema_format == "openai_strict":
+        strict = strict_schema(_arguments(tool))
+        notes = tuple(f"Strict mode is not possible. {reason}." for reason in strict.reasons)
+        return CallSchema(_line(_openai_strict(tool, strict)), notes)
+    return CallSchema("" if schema_format == "none" else _line(tool_schema(tool, schema_format)))
+
+
 def tool_schema_json(tool: Tool, schema_format: str) -> str:
     """The call schema as one line of JSON; empty for the format ``none``."""
-    if schema_format == "none":
-        return ""
-    line = json.dumps(tool_schema(tool, schema_format), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return call_schema(tool, schema_format).json
+
+
+def _line(schema: Mapping[str, Any]) -> str:
+    line = json.dumps(schema, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return line.encode("utf-8", "replace").decode("utf-8")
-
-
-def call_name(tool: Tool) -> str:
-    """The name by which a model calls the tool: 1 to 64 characters of ``a-z A-Z 0-9 _ -``, different for different ids.
-
-    It depends on the tool alone, so it is the same in every response. A legal id is its own name. ``namespace/name``
-    becomes ``namespace__name``. Otherwise the name of the tool is made legal, with eight hex digits of the hash of the
-    id.
-    """
-    parts = tool.id.split("/")
-    joined = _SEPARATOR.join(parts)
-    id_has_name = tool.id == tool.name or tool.id.endswith("/" + tool.name)
-    # Parts that contain the separator could give two ids one name: "a/b" and "a__b".
-    unambiguous = all(_is_plain(part) and part.strip("_") == part for part in parts)
-    if id_has_name and len(joined) <= _MAX_NAME and (unambiguous or (len(parts) == 1 and _is_plain(tool.id))):
-        return joined
-    digest = hashlib.sha256(tool.id.encode("utf-8", "replace")).hexdigest()[:_HASH_DIGITS]
-    stem = _ILLEGAL_IN_NAME.sub("_", tool.name).strip("_")[: _MAX_NAME - _HASH_DIGITS - 1]
-    return f"{stem or 'tool'}_{digest}"
-
-
-def _is_plain(name: str) -> bool:
-    return _LEGAL_NAME.match(name) is not None and _SEPARATOR not in name
 
 
 def _openai(tool: Tool) -> dict[str, Any]:
@@ -79,6 +72,15 @@ def _openai(tool: Tool) -> dict[str, Any]:
             "parameters": _arguments(tool),
         },
     }
+
+
+def _openai_strict(tool: Tool, strict: StrictSchema | None = None) -> dict[str, Any]:
+    """The function in strict mode; as it is, with ``strict: false``, where strict mode is not possible."""
+    strict = strict or strict_schema(_arguments(tool))
+    function = _openai(tool)["function"]
+    if strict.schema is not None:
+        function["parameters"] = strict.schema
+    return {"type": "function", "function": {**function, "strict": strict.schema is not None}}
 
 
 def _anthropic(tool: Tool) -> dict[str, Any]:
@@ -110,6 +112,11 @@ def _arguments(tool: Tool, *, rename: bool = False) -> dict[str, Any]:
     return accepted_schema(tool.input_schema, rename=rename)
 
 
-_FORMATS: Mapping[str, Callable[[Tool], dict[str, Any]]] = {"openai": _openai, "anthropic": _anthropic, "mcp": _mcp}
+_FORMATS: Mapping[str, Callable[[Tool], dict[str, Any]]] = {
+    "openai": _openai,
+    "anthropic": _anthropic,
+    "mcp": _mcp,
+    "openai_strict": _openai_strict,
+}
 SCHEMA_FORMATS = ("none", *_FORMATS)
 """The formats of call schemas; ``none`` leaves the schema out."""

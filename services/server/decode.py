@@ -38,6 +38,7 @@ _FORMATS: dict[int, str] = {
     pb.SCHEMA_FORMAT_OPENAI: "openai",
     pb.SCHEMA_FORMAT_ANTHROPIC: "anthropic",
     pb.SCHEMA_FORMAT_MCP: "mcp",
+    pb.SCHEMA_FORMAT_OPENAI_STRICT: "openai_strict",
 }
 
 

@@ -13,7 +13,8 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.values import CatalogInfo, EgoGraph, RankedTool, Reasons, Response
 from ontology.tool import Parameter, Tool
 from retrieval.engine import Engine
-from services.schemas.call_schema import call_name, tool_schema_json
+from services.schemas.call_name import call_name
+from services.schemas.call_schema import call_schema
 from services.schemas.input_schema import MAX_DESCRIPTION, shortened
 
 __all__ = ["catalog_message", "ego_graph_message", "response_message", "tool_message"]
@@ -27,7 +28,7 @@ def response_message(
 ) -> pb.RetrieveResponse:
     """Encode a response. The texts of the tools come from the engine.
 
-    :param schema_format: ``none``, ``openai``, ``anthropic`` or ``mcp``.
+    :param schema_format: one of :data:`services.schemas.call_schema.SCHEMA_FORMATS`.
     :param queued_ms: milliseconds that the request waited for a worker.
     """
     tools = tuple(_with_texts(ranked, engine.tool(ranked.id), schema_format, explain) for ranked in response.tools)
@@ -42,21 +43,23 @@ def response_message(
 
 
 def _with_texts(ranked: RankedTool, tool: Tool, schema_format: str, explain: bool) -> RankedTool:
+    schema = call_schema(tool, schema_format)
     return replace(
         ranked,
         name=tool.name,
         title=tool.title,
         description=shortened(tool.description, MAX_DESCRIPTION),
         namespace=tool.namespace,
-        schema_json=tool_schema_json(tool, schema_format),
+        schema_json=schema.json,
+        schema_notes=schema.notes,
         call_name=call_name(tool),
         call=(tool.call if schema_format != "none" else None) or _NO_CALL,
         reasons=ranked.reasons if explain else _NO_REASONS,
     )
 
 
-def tool_message(tool: Tool) -> pb.Tool:
-    """Encode all fields of a tool."""
+def tool_message(tool: Tool, schema_notes: Sequence[str] = ()) -> pb.Tool:
+    """Encode all fields of a tool, with the notes on its call schema."""
     return pb.Tool(
         id=valid_text(tool.id),
         name=valid_text(tool.name),
@@ -79,6 +82,7 @@ def tool_message(tool: Tool) -> pb.Tool:
         output_schema_json=_json_text(tool.output_schema),
         call=pb.Call(**message_fields(tool.call)) if tool.call else None,
         call_name=call_name(tool),
+        schema_notes=map(valid_text, schema_notes),
     )
 
 

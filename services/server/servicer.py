@@ -14,7 +14,7 @@ from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import DeadlineError, EgotoolsError, InvalidArgumentError, NotReadyError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
-from services.schemas.call_schema import tool_schema_json
+from services.schemas.call_schema import call_schema
 from services.server.decode import (
     decode_neighborhood,
     decode_page,
@@ -82,9 +82,10 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
 
         def work(slot: Slot) -> pb.GetToolResponse:
             tool = engine.tool(tool_id)
+            schema = call_schema(tool, schema_format)
             return pb.GetToolResponse(
-                tool=tool_message(tool),
-                schema_json=tool_schema_json(tool, schema_format),
+                tool=tool_message(tool, schema.notes),
+                schema_json=schema.json,
                 snapshot_id=engine.snapshot_id,
             )
 

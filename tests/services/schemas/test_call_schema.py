@@ -171,7 +171,7 @@ def test_mcp_has_title_and_outputs() -> None:
 
 def test_none_is_empty_and_an_unknown_format_lists_the_known() -> None:
     assert tool_schema_json(TOOL, "none") == ""
-    with pytest.raises(InvalidArgumentError, match="none, openai, anthropic, mcp"):
+    with pytest.raises(InvalidArgumentError, match="none, openai, anthropic, mcp, openai_strict"):
         tool_schema(TOOL, "soap")
 
 
@@ -181,15 +181,22 @@ def test_none_is_empty_and_an_unknown_format_lists_the_known() -> None:
         ("get_order", "get_order", "get_order"),
         ("erp/get_order", "get_order", "erp__get_order"),
         ("a/b/c", "c", "a__b__c"),
-        ("tool_17", "Get Order!", r"Get_Order_[0-9a-f]{8}"),
-        ("erp/GET /orders/{id}", "GET /orders/{id}", r"GET_orders_id_[0-9a-f]{8}"),
-        ("a__b", "a__b", r"a__b_[0-9a-f]{8}"),
-        ("注文", "注文", r"tool_[0-9a-f]{8}"),
-        ("x" * 80, "x" * 80, r"x{55}_[0-9a-f]{8}"),
+        ("drive/drive.files.list", "drive.files.list", "drive__drive--files--list"),
+        ("tool_17", "Get Order!", r"Get_Order_[0-9a-f]{6}"),
+        ("erp/GET /orders/{id}", "GET /orders/{id}", r"erp__GET_orders_id_[0-9a-f]{6}"),
+        ("a__b", "a__b", r"a__b_[0-9a-f]{6}"),
+        ("a--b", "a--b", r"a--b_[0-9a-f]{6}"),
+        ("注文", "注文", r"tool_[0-9a-f]{6}"),
+        ("x" * 80, "x" * 80, r"x{57}_[0-9a-f]{6}"),
+        (
+            "compute/compute.regionInstantSnapshotGroups.testIamPermissionsOfSnapshotGroups",
+            "compute.regionInstantSnapshotGroups.testIamPermissionsOfSnapshotGroups",
+            r"compute__regionInstantSnapshotGroups_testIamPermissionsOf_[0-9a-f]{6}",
+        ),
     ],
 )
 def test_names_to_call_by(tool_id: str, name: str, called: str) -> None:
-    assert re.fullmatch(called, call_name(Tool(id=tool_id, name=name)))
+    assert re.fullmatch(called, call_name(Tool(id=tool_id, name=name))), call_name(Tool(id=tool_id, name=name))
 
 
 words = st.one_of(

@@ -25,7 +25,8 @@ from pathlib import Path
 __all__ = ["FORMAT_VERSION", "KEYS", "NAME_VECTORS", "NGRAMS", "NODE_VECTORS", "Layout"]
 
 FORMAT_VERSION = 4
-"""4: the file ``filter_values.jsonl``. 3: the weight of clause fusion in ``ranking`` is called ``clause_fusion``."""
+"""4: tools have the JSON Schemas and the call of their source; the file ``filter_values.jsonl``. 3: ``clause_fusion`` is the name of
+the weight of clause fusion."""
 NODE_VECTORS, NAME_VECTORS = "nodes", "names"
 NGRAMS, KEYS = "ngrams", "keys"
 

@@ -15,7 +15,7 @@ from ingest.sources.json_schema.self_contained import SelfContained
 from ingest.sources.odata.csdl import Operation, Property
 from ingest.sources.odata.edm_schemas import EdmSchemas
 from ingest.sources.odata.fields import ServiceTypes, is_collection, item_type
-from ingest.sources.odata.request import (
+from ingest.sources.odata.request_inputs import (
     Input,
     body_inputs,
     call_of,

@@ -9,8 +9,8 @@ from typing import Any
 from ingest.sources.odata.csdl import Property
 from ingest.sources.odata.edm_schemas import EdmSchemas
 from ingest.sources.odata.fields import ServiceTypes
-from ingest.sources.odata.options import filters, projection_options, query_options
-from ingest.sources.odata.request import (
+from ingest.sources.odata.query_options import filters, projection_options, query_options
+from ingest.sources.odata.request_inputs import (
     Input,
     body_inputs,
     call_of,

@@ -85,16 +85,19 @@ def test_another_format_version_is_refused_by_name(tmp_path: Path, store: Path) 
         open_snapshot(folder)
 
 
-def test_a_snapshot_of_the_format_before_gets_the_version_error_with_its_remedy(tmp_path: Path, store: Path) -> None:
-    """Its manifest has weights under a name that is not used any more; the version is what is reported."""
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_snapshot_of_a_format_before_gets_the_version_error_with_its_remedy(
+    tmp_path: Path, store: Path, version: int
+) -> None:
+    """Also of an older one, whose manifest has weights under a name that is not used any more: the version is what is reported."""
     folder = tmp_path / "snapshot"
     shutil.copytree(current_snapshot(store), folder)
     manifest = json.loads(Layout(folder).manifest.read_text(encoding="utf-8"))
     assert manifest["format_version"] == FORMAT_VERSION
-    old = {**manifest, "format_version": 2, "ranking": {"ranker": "fusion.v2", "weights": {"clause_votes": 3.0}}}
+    old = {**manifest, "format_version": version, "ranking": {"ranker": "fusion.v2", "weights": {"clause_votes": 3.0}}}
     del old["snapshot_id"]
     Layout(folder).manifest.write_text(json.dumps({**old, "snapshot_id": content_id(old)}), encoding="utf-8")
-    with pytest.raises(SnapshotVersionError, match="format version 2; this egotools reads 4") as refused:
+    with pytest.raises(SnapshotVersionError, match=f"format version {version}; this egotools reads 4") as refused:
         open_snapshot(folder)
     assert refused.value.subject == str(folder)
     assert refused.value.remedy == "Build it again with this egotools, or serve it with the one that wrote it"

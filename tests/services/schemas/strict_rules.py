@@ -34,7 +34,7 @@ def broken_rules(schema: dict[str, Any]) -> list[str]:
             if set(node) - {"anyOf", "description"} or not node["anyOf"]:
                 broken.append(f"{path}: beside anyOf: {sorted(node)}")
             continue
-        types = node.get("type") if isinstance(node.get("type"), list) else [node.get("type")]
+        types: list[Any] = node["type"] if isinstance(node.get("type"), list) else [node.get("type")]
         if not types or any(each not in _SUPPORTED for each in types) or len(set(types) - {"null"}) > 1:
             broken.append(f"{path}: type {types}")
             continue

@@ -14,6 +14,7 @@ What would take away values that a call may need (a map, a value of any kind) is
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -203,8 +204,14 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_simple(pattern: Any) -> bool:
-    """Whether a regular expression has no look-around, which constrained decoding does not know."""
-    return isinstance(pattern, str) and not any(mark in pattern for mark in ("(?=", "(?!", "(?<", "\\b", "\\B"))
+    """Whether a regular expression has neither look-around nor classes of Unicode, which constrained decoding may not know."""
+    if not isinstance(pattern, str) or any(mark in pattern for mark in ("(?=", "(?!", "(?<", "\\b", "\\B")):
+        return False
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
 
 
 def _is_short(value: Any) -> bool:

@@ -112,6 +112,7 @@ class Api:
         return {
             f"body_{key}" if key in url else key: {**as_mapping(row), **({_REQUIRED: True} if key in required else {})}
             for key, row in as_mapping(schema.get("properties")).items()
+            if as_mapping(row).get("readOnly") is not True
         }
 
     def _fields(self, reference: Any, *, output: bool) -> Fields:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ingest.sources.json_values import as_list, as_mapping, as_text
+from ingest.sources.json_values import as_list, as_mapping, as_number, as_text
 from ontology.errors import DocumentError
 
 __all__ = ["BOUNDS", "Lookup", "View", "dangling_reference", "view_of"]
@@ -139,7 +139,7 @@ def _own(schema: Mapping[str, Any], refs: frozenset[str]) -> View:
         example=_example(schema),
         default=_value_text(schema["default"]) if "default" in schema else "",
         pattern=as_text(schema.get("pattern")),
-        bounds=tuple((key, schema[key]) for key in BOUNDS if _is_number(schema.get(key))),
+        bounds=tuple((key, number) for key in BOUNDS if (number := as_number(schema.get(key))) is not None),
         read_only=schema.get("readOnly") is True,
         write_only=schema.get("writeOnly") is True,
         refs=refs,
@@ -159,10 +159,6 @@ def _example(schema: Mapping[str, Any]) -> str:
 
 def _value_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _merge_all(view: View, part: View) -> None:

@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ingest.sources.json_schema.schema_view import Lookup
-from ingest.sources.json_values import as_list, as_mapping
-from ontology.json_types import json_type
+from ingest.sources.json_values import as_list, as_mapping, as_number
+from ontology.json_types import json_type, typed_values
 
 __all__ = ["MAX_SCHEMAS", "SelfContained", "self_contained"]
 
@@ -123,6 +123,7 @@ class _Writer:
         written = {
             key: source[key] for key, kind in _KEPT.items() if isinstance(source.get(key), kind) and key in source
         }
+        written.update(_numbers(source))
         _to_one_dialect(written, source)
         if isinstance(ref := source.get("$ref"), str):
             written["$ref"] = f"#/$defs/{self._name(ref)}"
@@ -199,6 +200,25 @@ def _to_one_dialect(written: dict[str, Any], source: Mapping[str, Any]) -> None:
         written.update({**json_type(type_), **written} if type_ else {})
     if not written.get("type", True):
         written.pop("type")
+    if written.get("type") in ("integer", "number", "boolean"):
+        _type_texts(written, written["type"])
+
+
+def _numbers(source: Mapping[str, Any]) -> dict[str, Any]:
+    """The bounds that a document writes as text (``"maximum": "50"``), as numbers."""
+    texts = {key: source[key] for key in source if isinstance(source[key], str) and _KEPT.get(key) in (_NUMBER, int)}
+    numbers = {key: number for key, text in texts.items() if (number := as_number(text)) is not None}
+    return {key: n for key, n in numbers.items() if _KEPT[key] is not int or (isinstance(n, int) and n >= 0)}
+
+
+def _type_texts(written: dict[str, Any], type_: str) -> None:
+    """Give a default and examples that are written as text the type of the value."""
+    if isinstance(written.get("default"), str):
+        written["default"] = typed_values((written["default"],), type_)[0]
+    if "examples" in written:
+        written["examples"] = [
+            typed_values((each,), type_)[0] if isinstance(each, str) else each for each in written["examples"]
+        ]
 
 
 def _with_null(written: dict[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from egotools.call import Argument
 from egotools.input_arguments import ANY_NAME
 from ingest.sources.json_schema.references import References
 from ingest.sources.json_schema.schema_view import view_of
-from ingest.sources.json_values import as_list, as_mapping, as_text
+from ingest.sources.json_values import as_list, as_mapping, as_text, is_true
 from ingest.sources.openapi.operation import Operation
 from ontology.errors import DocumentError
 
@@ -151,7 +151,7 @@ def _input(name: str, location: str, parameter: Mapping[str, Any]) -> Input:
             name=name, location=location, style=style, explode=explode if isinstance(explode, bool) else None
         ),
         schema=schema,
-        required=parameter.get("required") is True or location == "path",
+        required=is_true(parameter.get("required")) or location == "path",
         description=as_text(parameter.get("description")),
     )
 
@@ -172,7 +172,7 @@ def _body(
     view = view_of(schema, references.lookup)
     if not view.properties or _has_alternatives(schema, references):
         return [_whole(schema, holder)], None
-    required = holder.get("required") is True
+    required = is_true(holder.get("required"))
     location = _body_location(media_type)
     encoding = as_mapping(as_mapping(as_mapping(holder.get("content")).get(media_type)).get("encoding"))
     members = [
@@ -204,7 +204,7 @@ def _whole(schema: Any, holder: Mapping[str, Any]) -> Input:
     return Input(
         argument=Argument(name=_WHOLE, location="body", whole_body=True),
         schema=schema,
-        required=holder.get("required") is True,
+        required=is_true(holder.get("required")),
         description=as_text(holder.get("description")),
     )
 

@@ -348,3 +348,16 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "mcp", None)
     with pytest.raises(MissingExtraError, match=r"requirements/mcp.txt"):
         list(McpSource().read(Document("mcp:server")))
+
+
+def test_the_call_names_the_session_by_the_namespace_of_its_source(tmp_path: Path) -> None:
+    from ingest.sources import read_catalog
+
+    for name in ("tickets", "wiki"):
+        row = {"name": "search", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
+        (tmp_path / f"{name}.mcp.json").write_text(json.dumps({"tools": [row]}), encoding="utf-8")
+    calls = {tool.id: tool.call for tool in read_catalog([str(tmp_path)]).tools}
+    assert {id_: (call.session, call.operation) for id_, call in calls.items() if call is not None} == {
+        "tickets/search": ("tickets", "search"),
+        "wiki/search": ("wiki", "search"),
+    }

@@ -1,0 +1,199 @@
+"""What OpenAPI 3.1 and real documents add: schemas with addresses, path-level descriptions, cookies, callbacks, media types, security."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from egotools.call import Security, SecurityScheme
+from ingest.sources import read_catalog
+from ontology.tool import Tool
+
+
+def read(folder: Path, document: dict[str, Any]) -> dict[str, Tool]:
+    path = folder / "api.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return {tool.name: tool for tool in read_catalog([str(path)], strict=True).tools}
+
+
+def body(schema: dict[str, Any], media_type: str = "application/json") -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": {media_type: {"schema": schema}}}}
+
+
+ADDRESSED = {
+    "openapi": "3.1.0",
+    "paths": {
+        "/a": {
+            "post": {
+                "operationId": "a",
+                **body(
+                    {
+                        "properties": {
+                            "by_id": {"$ref": "https://example.com/a.json"},
+                            "inside": {"$ref": "https://example.com/a.json#/$defs/X"},
+                            "anchor": {"$ref": "#here"},
+                            "anchor_of_id": {"$ref": "https://example.com/a.json#xx"},
+                            "relative": {"$ref": "c.json"},
+                            "dynamic": {"$dynamicRef": "#once"},
+                            "dynamic_twice": {"$dynamicRef": "#twice"},
+                        }
+                    }
+                ),
+            }
+        }
+    },
+    "components": {
+        "schemas": {
+            "A": {
+                "$id": "https://example.com/a.json",
+                "properties": {"x": {"$ref": "#/$defs/X"}, "b": {"$ref": "b.json"}, "again": {"$ref": "#xx"}},
+                "$defs": {"X": {"$anchor": "xx", "type": "string"}},
+            },
+            "B": {"$id": "https://example.com/b.json", "type": "integer"},
+            "C": {"$id": "c.json", "type": "number"},
+            "D": {"$anchor": "here", "type": "boolean"},
+            "E": {"$dynamicAnchor": "once", "type": "null"},
+            "F": {"$dynamicAnchor": "twice", "type": "null"},
+            "G": {"$id": "https://example.com/g.json", "$dynamicAnchor": "twice", "type": "string"},
+            "Data": {
+                "type": "object",
+                "example": {"$ref": "#/nowhere", "$id": 3},
+                "properties": {"$id": {"type": "string"}},
+            },
+        }
+    },
+}
+
+
+def test_schemas_are_found_by_id_anchor_and_dynamic_anchor(tmp_path: Path) -> None:
+    schema = read(tmp_path, ADDRESSED)["a"].input_schema
+    assert schema is not None
+
+    def target(name: str, holder: dict[str, Any]) -> Any:
+        return schema["$defs"][holder["properties"][name]["$ref"].removeprefix("#/$defs/")]
+
+    assert target("inside", schema) == target("anchor_of_id", schema) == {"type": "string"}
+    assert target("anchor", schema) == {"type": "boolean"}
+    assert target("relative", schema) == {"type": "number"}
+    assert target("dynamic", schema) == {"type": "null"}
+    assert schema["properties"]["dynamic_twice"] == {}, "its target depends on the path of the evaluation"
+    by_id = target("by_id", schema)
+    assert target("x", by_id) == target("again", by_id) == {"type": "string"}
+    assert target("b", by_id) == {"type": "integer"}
+
+
+def test_addresses_mean_nothing_in_openapi_30(tmp_path: Path) -> None:
+    paths = {**ADDRESSED["paths"], "/b": {"get": {"operationId": "b"}}}  # type: ignore[dict-item]
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps({**ADDRESSED, "paths": paths, "openapi": "3.0.3"}), encoding="utf-8")
+    catalog = read_catalog([str(path)])
+    assert [tool.name for tool in catalog.tools] == ["b"]
+    assert [record.reason for record in catalog.rejected] == ["dangling-ref"]
+
+
+def test_what_others_call_is_no_tool_and_cookies_are_left_out(tmp_path: Path) -> None:
+    called = {"post": {"operationId": "called", "responses": {}}}
+    operation = {
+        "operationId": "subscribe",
+        "callbacks": {"event": {"{$request.body#/url}": called}},
+        "parameters": [
+            {"name": "session", "in": "cookie", "schema": {"type": "string"}},
+            {"name": "Accept", "in": "header", "schema": {"type": "string"}},
+            {"name": "X-Trace", "in": "header", "schema": {"type": "string"}},
+        ],
+    }
+    document = {"openapi": "3.1.0", "paths": {"/s": {"post": operation}}, "webhooks": {"hook": called}}
+    tools = read(tmp_path, document)
+    assert list(tools) == ["subscribe"]
+    assert list((tools["subscribe"].input_schema or {})["properties"]) == ["X-Trace"]
+
+
+def test_an_operation_without_a_description_has_that_of_its_path(tmp_path: Path) -> None:
+    item = {
+        "summary": "Orders",
+        "description": "Orders of one plant.",
+        "get": {"operationId": "a"},
+        "post": {"operationId": "b", "summary": "Create an order"},
+    }
+    tools = read(tmp_path, {"openapi": "3.0.0", "paths": {"/orders": item}})
+    assert tools["a"].description == "Orders of one plant."
+    assert tools["b"].description == "Create an order"
+
+
+def test_inputs_of_one_name_in_path_and_body_both_stay(tmp_path: Path) -> None:
+    operation = {
+        "operationId": "move",
+        "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}],
+        **body({"type": "object", "properties": {"id": {"type": "string"}, "to": {"type": "string"}}}),
+    }
+    tool = read(tmp_path, {"openapi": "3.0.0", "paths": {"/x/{id}": {"put": operation}}})["move"]
+    assert tool.call is not None and tool.input_schema is not None
+    places = {each.name: (each.location, each.wire_name) for each in tool.call.arguments}
+    assert places == {"id": ("path", ""), "body_id": ("body", "id"), "to": ("body", "")}
+    assert tool.input_schema["properties"]["id"] == {"type": "integer"}
+    assert tool.input_schema["properties"]["body_id"] == {"type": "string"}
+    assert {each.name for each in tool.parameters} == set(places)
+
+
+def test_null_alternatives_lists_and_maps_are_kept(tmp_path: Path) -> None:
+    fields = {
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "labels": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "until": {"type": "string", "format": "date", "nullable": True},
+        "who": {"oneOf": [{"type": "string"}, {"type": "object", "properties": {"id": {"type": "integer"}}}]},
+    }
+    tool = read(
+        tmp_path, {"openapi": "3.0.0", "paths": {"/x": {"post": {"operationId": "x", **body({"properties": fields})}}}}
+    )
+    kept = (tool["x"].input_schema or {})["properties"]
+    assert kept["tags"] == fields["tags"] and kept["labels"] == fields["labels"] and kept["who"] == fields["who"]
+    assert kept["until"] == {"type": ["string", "null"], "format": "date"}
+
+
+def test_media_types_and_security_with_scopes(tmp_path: Path) -> None:
+    form = {
+        "operationId": "form",
+        "security": [],
+        **body({"properties": {"a": {"type": "string"}}}, "application/x-www-form-urlencoded"),
+    }
+    signed = {"operationId": "signed", "security": [{"login": ["write", "read"], "key": []}, {"basic": []}]}
+    schemes = {
+        "login": {"type": "oauth2", "flows": {}},
+        "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+        "basic": {"type": "http", "scheme": "Basic"},
+    }
+    document = {
+        "openapi": "3.0.0",
+        "security": [{"basic": []}],
+        "paths": {"/f": {"post": form, "get": {"operationId": "plain"}}, "/s": {"get": signed}},
+        "components": {"securitySchemes": schemes},
+    }
+    calls = {name: tool.call for name, tool in read(tmp_path, document).items()}
+    basic = Security(schemes=(SecurityScheme(key="basic", type="http", scheme="basic"),))
+    assert calls["form"] is not None and calls["plain"] is not None and calls["signed"] is not None
+    assert (calls["form"].media_type, calls["form"].security) == ("application/x-www-form-urlencoded", ())
+    assert [each.location for each in calls["form"].arguments] == ["form"]
+    assert calls["plain"].security == (basic,)
+    oauth = SecurityScheme(key="login", type="oauth2", scopes=("write", "read"))
+    key = SecurityScheme(key="key", type="apiKey", location="header", name="X-Key")
+    assert calls["signed"].security == (Security(schemes=(oauth, key)), basic)
+
+
+def test_numbers_and_flags_that_a_document_writes_as_text(tmp_path: Path) -> None:
+    parameters = [
+        {"name": "limit", "in": "query", "required": "true", "schema": {"type": "integer", "maximum": "50", "default": "20", "example": "5"}},
+        {"name": "name", "in": "query", "required": "false", "schema": {"type": "string", "maxLength": "-1", "default": "20"}},
+    ]  # fmt: skip
+    tool = read(
+        tmp_path, {"openapi": "3.0.0", "paths": {"/x": {"get": {"operationId": "x", "parameters": parameters}}}}
+    )["x"]
+    assert tool.input_schema == {
+        "type": "object",
+        "properties": {
+            "limit": {"type": "integer", "maximum": 50, "default": 20, "examples": [5]},
+            "name": {"type": "string", "default": "20"},
+        },
+        "required": ["limit"],
+    }
+    assert tool.parameters[0].bounds == (("maximum", 50),)

@@ -1,0 +1,209 @@
+"""Schemas as the sources wrote them, over real documents: nothing that a document says about its inputs is lost."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator, FormatChecker
+
+from ingest.sources import read_catalog
+from ontology.tool import Tool
+from tests.ingest.sources.random_instances import instances, original_validator
+from tests.ingest.sources.source_keywords import keywords_of, openapi_inputs, schema_keywords
+
+OPENAPI = ("k8s_core_v1", "spotify", "tmdb")
+ODATA = (
+    "API_BUSINESS_PARTNER.edmx",
+    "API_PURCHASEORDER_PROCESS_SRV.edmx",
+    "API_SALES_ORDER_SRV.edmx",
+    "msgraph_v1.csdl",
+)
+LIVE = ("aws:iam", "aws:sqs", "google-discovery:compute", "google-discovery:drive", "google-discovery:pubsub")
+_PLACE = re.compile(r"\{\+?([^{}]+)\}")
+
+
+@cache
+def catalogue(address: str) -> dict[str, Tool]:
+    if address.startswith("google"):
+        pytest.importorskip("googleapiclient", reason="the extra google is not installed")
+    if address.startswith("aws"):
+        pytest.importorskip("botocore", reason="the extra aws is not installed")
+    return {tool.name: tool for tool in read_catalog([address]).tools}
+
+
+def document(shared: Path, name: str) -> tuple[dict[str, Any], dict[str, Tool]]:
+    path = shared / "specs" / f"{name}.openapi.json"
+    if not path.is_file():
+        pytest.skip(f"no {path.name} among the public specifications")
+    return json.loads(path.read_text(encoding="utf-8")), catalogue(str(path))
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", OPENAPI)
+def test_every_default_pattern_bound_and_allowed_value_arrives(shared: Path, name: str) -> None:
+    data, tools = document(shared, name)
+    counted: Counter[str] = Counter()
+    for operation, schemas in openapi_inputs(data):
+        stated = keywords_of(schemas, data)
+        assert schema_keywords(tools[operation].input_schema or {}) == stated, operation
+        counted.update(each.partition("=")[0] for each in stated.elements())
+    assert counted["default"] >= 20
+
+
+@pytest.mark.parametrize("address", LIVE[2:])
+def test_every_default_and_pattern_of_a_discovery_document_arrives(address: str) -> None:
+    from googleapiclient import discovery_cache
+
+    tools = catalogue(address)
+    folder = Path(str(discovery_cache.__file__)).parent / "documents"
+    version = next(tool.metadata["version"] for tool in tools.values())
+    data = json.loads((folder / f"{address.partition(':')[2]}.{version}.json").read_text(encoding="utf-8"))
+    seen = 0
+    for method in methods(data):
+        tool = tools[method["id"]]
+        parameters = (tool.input_schema or {})["properties"]
+        for name, row in method.get("parameters", {}).items():
+            own = parameters[name]["items"] if row.get("repeated") else parameters[name]
+            seen += "default" in row
+            assert str(own.get("default")).lower() == str(row.get("default")).lower()
+            assert own.get("pattern") == row.get("pattern")
+            assert row.get("enum") == own.get("enum")
+    assert seen > 5 or address.endswith("pubsub")
+
+
+@pytest.mark.parametrize("address", LIVE[2:])
+def test_a_discovery_call_has_the_server_of_the_document_and_its_scopes(address: str) -> None:
+    for tool in catalogue(address).values():
+        assert tool.call is not None
+        assert tool.call.servers[0].startswith("https://") and ".googleapis.com" in tool.call.servers[0]
+        assert tool.call.path.startswith("/")
+        scopes = [scheme.scopes for each in tool.call.security for scheme in each.schemes]
+        assert scopes and all(scope[0].startswith("https://") for scope in scopes), tool.id
+    if address.endswith("compute"):
+        listed = catalogue(address)["compute.instances.list"].call
+        assert listed is not None and listed.servers == ("https://compute.googleapis.com/compute/v1",)
+        assert listed.path == "/projects/{project}/zones/{zone}/instances"
+
+
+@pytest.mark.parametrize("address", LIVE[:2])
+def test_an_aws_call_names_service_and_operation(address: str) -> None:
+    for tool in catalogue(address).values():
+        assert tool.call is not None
+        assert (tool.call.protocol, f"aws:{tool.call.service}", tool.call.operation) == ("aws", address, tool.name)
+
+
+def methods(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield from node.get("methods", {}).values()
+    for inner in node.get("resources", {}).values():
+        yield from methods(inner)
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+@pytest.mark.parametrize("name", (*(f"{each}.openapi.json" for each in OPENAPI), *ODATA))
+def test_files_have_whole_schemas_and_calls(shared: Path, name: str) -> None:
+    check_catalogue(catalogue(str(shared / "specs" / name)))
+
+
+@pytest.mark.parametrize("address", LIVE)
+def test_installed_documents_have_whole_schemas_and_calls(address: str) -> None:
+    check_catalogue(catalogue(address))
+
+
+def check_catalogue(tools: dict[str, Tool]) -> None:
+    """Every schema is valid and every property has a place; each placeholder is an argument; no map is a property ``*``."""
+    for number, tool in enumerate(tools.values()):
+        assert tool.input_schema is not None
+        for schema in (tool.input_schema, tool.output_schema or {}):
+            if number % 20 == 0:
+                Draft202012Validator.check_schema(schema, FormatChecker(()))  # \\p{L} is no pattern of Python's
+            for node in nodes(schema):
+                assert "*" not in node.get("properties", {}), tool.id
+                assert node.get("items") != {} or "cut" in tool.metadata, (
+                    f"{tool.id}: a list lost the type of its items"
+                )
+        if tool.call is None:
+            continue
+        names = [argument.name for argument in tool.call.arguments]
+        assert sorted(names) == sorted(tool.input_schema.get("properties", {})), tool.id
+        in_path = {argument.name for argument in tool.call.arguments if argument.location == "path"}
+        if tool.call.protocol in ("http", "odata"):
+            assert set(_PLACE.findall(tool.call.path)) == in_path, tool.id
+            assert in_path <= set(tool.input_schema.get("required", ())), tool.id
+
+
+def nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield a schema and the schemas inside it, not its data."""
+    if isinstance(schema, list):
+        for inner in schema:
+            yield from nodes(inner)
+    elif isinstance(schema, dict):
+        yield schema
+        for key in ("properties", "$defs"):
+            yield from nodes(list(schema.get(key, {}).values()))
+        for key in ("items", "additionalProperties", "anyOf", "oneOf", "allOf"):
+            yield from nodes(schema.get(key))
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", OPENAPI)
+def test_the_same_values_are_valid_as_in_the_document(shared: Path, name: str) -> None:
+    """Random values, right and wrong ones: our schema and that of the document have the same verdict."""
+    data, tools = document(shared, name)
+    validator = original_validator(data)
+    randomness = random.Random(12)
+    verdicts: Counter[bool] = Counter()
+    done: set[str] = set()
+    for operation, schemas in openapi_inputs(data):
+        tool = tools[operation]
+        ours = tool.input_schema or {}
+        for theirs in schemas:
+            key = json.dumps(theirs, sort_keys=True)
+            property_ = property_of(data, operation, tool, theirs)
+            if key in done or property_ is None or len(done) > 60:
+                continue
+            done.add(key)
+            own = Draft202012Validator({**property_, "$defs": ours.get("$defs", {})})
+            for value in instances(theirs, data, randomness, count=12):
+                verdict = validator.evolve(schema=absolute(theirs)).is_valid(value)
+                assert own.is_valid(value) is verdict, (operation, theirs, value)
+                verdicts[verdict] += 1
+    assert verdicts[True] > 20 and verdicts[False] > 20
+
+
+def property_of(data: dict[str, Any], operation: str, tool: Tool, schema: Any) -> dict[str, Any] | None:
+    """What our schema says instead: of the body's members an object, of a parameter its property."""
+    assert tool.call is not None and tool.input_schema is not None
+    properties = tool.input_schema["properties"]
+    whole = [each.name for each in tool.call.arguments if each.whole_body]
+    members = [each for each in tool.call.arguments if each.location in ("body", "form") and not each.whole_body]
+    for _, item in data["paths"].items():
+        for body in item.values():
+            if not isinstance(body, dict) or body.get("operationId") != operation:
+                continue
+            media = next(iter(body.get("requestBody", {}).get("content", {}).values()), {})
+            if schema == media.get("schema"):
+                if whole:
+                    return {key: value for key, value in properties[whole[0]].items() if key != "description"}
+                required = [each for each in tool.input_schema.get("required", ()) if each in {m.name for m in members}]
+                if not body["requestBody"].get("required"):  # a body that may be absent, so may its members
+                    required = schema.get("required", [])
+                fields = {each.wire_name or each.name: properties[each.name] for each in members}
+                return {"type": "object", "properties": fields, "required": required} if fields else None
+            for parameter in [*item.get("parameters", ()), *body.get("parameters", ())]:
+                if parameter.get("schema") == schema and parameter["in"] != "cookie":
+                    found: dict[str, Any] | None = properties.get(parameter["name"])
+                    return found
+    return None
+
+
+def absolute(schema: Any) -> Any:
+    return json.loads(json.dumps(schema).replace('"#/', '"urn:document#/'))

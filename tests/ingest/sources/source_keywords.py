@@ -38,7 +38,7 @@ def openapi_inputs(document: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]
             }
             schemas = [each.get("schema", {}) for each in parameters.values() if each["in"] != "cookie"]
             content = _at(document, body.get("requestBody", {})).get("content", {})
-            media = next((content[name] for name in content if "json" in name), next(iter(content.values()), {}))
+            media: Any = next((content[name] for name in content if "json" in name), next(iter(content.values()), {}))
             yield body.get("operationId", f"{method} {path}"), [*schemas, media.get("schema", {})]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def test_schemas_are_found_by_id_anchor_and_dynamic_anchor(tmp_path: Path) -> No
     schema = read(tmp_path, ADDRESSED)["a"].input_schema
     assert schema is not None
 
-    def target(name: str, holder: dict[str, Any]) -> Any:
+    def target(name: str, holder: Mapping[str, Any]) -> Any:
         return schema["$defs"][holder["properties"][name]["$ref"].removeprefix("#/$defs/")]
 
     assert target("inside", schema) == target("anchor_of_id", schema) == {"type": "string"}

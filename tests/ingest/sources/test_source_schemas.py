@@ -189,7 +189,7 @@ def property_of(data: dict[str, Any], operation: str, tool: Tool, schema: Any) -
         for body in item.values():
             if not isinstance(body, dict) or body.get("operationId") != operation:
                 continue
-            media = next(iter(body.get("requestBody", {}).get("content", {}).values()), {})
+            media: Any = next(iter(body.get("requestBody", {}).get("content", {}).values()), {})
             if schema == media.get("schema"):
                 if whole:
                     return {key: value for key, value in properties[whole[0]].items() if key != "description"}

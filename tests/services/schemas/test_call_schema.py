@@ -14,7 +14,8 @@ from jsonschema import Draft202012Validator
 from ontology.errors import InvalidArgumentError
 from ontology.json_types import json_type
 from ontology.tool import Parameter, Tool
-from services.schemas.call_schema import SCHEMA_FORMATS, call_name, tool_schema, tool_schema_json
+from services.schemas.call_name import call_name
+from services.schemas.call_schema import SCHEMA_FORMATS, tool_schema, tool_schema_json
 from services.schemas.input_schema import input_schema
 
 

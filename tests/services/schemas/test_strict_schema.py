@@ -12,8 +12,7 @@ from jsonschema import Draft202012Validator
 
 from ingest.sources import read_catalog
 from ontology.tool import Tool
-from services.schemas import tool_schema
-from services.schemas.call_schema import call_schema
+from services.schemas.call_schema import call_schema, tool_schema
 from services.schemas.strict_schema import strict_schema
 from tests.services.schemas.strict_rules import broken_rules
 from tests.services.schemas.test_call_schema import tools

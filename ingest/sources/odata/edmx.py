@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from xml.etree.ElementTree import Element, ParseError
-
-from defusedxml import DefusedXmlException
-from defusedxml.ElementTree import fromstring
+from xml.etree.ElementTree import Element
 
 from ingest.sources.document import Document
 from ingest.sources.odata.annotations import Annotations, inline_annotations, tag_of, target_annotations, vocabularies
@@ -19,7 +16,7 @@ from ingest.sources.odata.associations import Associations
 from ingest.sources.odata.csdl import EntitySet, Navigation, Operation, Property, Service, StructuredType
 from ingest.sources.odata.facets import facets_of
 from ingest.sources.odata.fields import is_collection, item_type
-from ingest.sources.odata.service_root import servers_of, version_of
+from ingest.sources.odata.service_root import parse_xml, servers_of, version_of
 from ingest.sources.odata.xml_elements import (
     children_of,
     describe,
@@ -39,27 +36,13 @@ def parse_edmx(document: Document) -> Service:
 
     :raises DocumentError: for invalid XML (with its line), a DOCTYPE or entity declaration, or a document without a schema.
     """
-    if not document.content.strip():
-        raise DocumentError("the file is empty", subject=document.address, reason="empty")
-    try:
-        root = fromstring(document.content)
-    except ParseError as error:
-        raise _invalid_xml(str(error), f"{document.address}:{error.position[0]}", "Correct the XML") from error
-    except DefusedXmlException as error:
-        fault = "it declares a document type or entities, which are not expanded"
-        raise _invalid_xml(fault, document.address, "Remove its DOCTYPE and entities") from error
-    except (ValueError, LookupError, RecursionError) as error:
-        raise _invalid_xml(str(error), document.address) from error
+    root = parse_xml(document)
     schemas = [element for element in root.iter() if tag_of(element) == "Schema"]
     if not schemas:
         raise DocumentError(
             "no Schema element in the XML", subject=document.address, remedy="Give the $metadata of an OData service"
         )
     return replace(_Parser(root, schemas).service(), version=version_of(root), servers=servers_of(root, document))
-
-
-def _invalid_xml(fault: str, subject: str, remedy: str = "") -> DocumentError:
-    return DocumentError(f"invalid XML: {fault}", subject=subject, remedy=remedy, reason="invalid-xml")
 
 
 class _Parser:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ingest.sources.odata.csdl import Navigation
 from ingest.sources.odata.fields import ServiceTypes
-from ingest.sources.odata.resources import Resource
+from ingest.sources.odata.resource import Resource
 from ontology.errors import DocumentError
 from ontology.tool import Dependency, Tool
 

@@ -24,7 +24,7 @@ from ingest.sources.odata.request_inputs import (
     key_inputs,
     parameter_inputs,
 )
-from ingest.sources.odata.resources import Resource, key_name
+from ingest.sources.odata.resource import Resource, key_name
 from ingest.sources.prose import name_words
 
 __all__ = ["OperationRequest", "operation_request", "places_of"]

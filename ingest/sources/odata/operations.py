@@ -10,7 +10,7 @@ from ingest.sources.odata.csdl import Operation, Property
 from ingest.sources.odata.edm_schemas import EdmSchemas
 from ingest.sources.odata.fields import ServiceTypes, is_collection, item_type, key_parameter
 from ingest.sources.odata.operation_request import operation_request, places_of
-from ingest.sources.odata.resources import Resource, key_dependencies, key_name
+from ingest.sources.odata.resource import Resource, key_dependencies, key_name
 from ingest.sources.prose import name_words, sentences, title_of, with_article
 from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError

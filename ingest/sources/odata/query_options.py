@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ingest.sources.odata.csdl import Property
 from ingest.sources.odata.fields import ServiceTypes, is_collection
-from ingest.sources.odata.resources import Resource
+from ingest.sources.odata.resource import Resource
 from ontology.tool import Parameter
 
 __all__ = ["MAX_FILTERS", "filters", "projection_options", "query_options"]

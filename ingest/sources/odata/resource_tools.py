@@ -20,7 +20,7 @@ from ingest.sources.odata.request_inputs import (
     key_inputs,
     option_inputs,
 )
-from ingest.sources.odata.resources import Resource
+from ingest.sources.odata.resource import Resource
 from ingest.sources.prose import name_words, sentences, with_article
 from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError

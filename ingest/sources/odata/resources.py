@@ -7,18 +7,19 @@ navigation property that does not contain them, are read only: these tools find 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 from ingest.sources.json_values import as_list
 from ingest.sources.odata.annotations import Annotations
 from ingest.sources.odata.csdl import EntitySet, Navigation, Property, StructuredType
 from ingest.sources.odata.fields import ServiceTypes, key_parameter
+from ingest.sources.odata.resource import GENERIC_KEYS, Resource, key_dependencies, key_name
 from ingest.sources.prose import name_words
 from ontology.errors import DocumentError
-from ontology.tool import Dependency, Parameter
+from ontology.tool import Parameter
 
-__all__ = ["MAX_CONTAINED", "MAX_NESTING", "Resource", "find_resources", "key_dependencies", "key_name"]
+__all__ = ["MAX_CONTAINED", "MAX_NESTING", "find_resources"]
 
 #: Maximum number of navigation properties with tools, in one document; the deepest are left out first.
 MAX_CONTAINED = 2_000
@@ -26,80 +27,6 @@ MAX_CONTAINED = 2_000
 MAX_NESTING = 4
 
 _NO_TYPE = StructuredType(name="")
-_GENERIC_KEYS = frozenset({"id", "key", "name", "code", "guid", "uuid", "number"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
-    """A collection of entities, or a single entity, with its own path.
-
-    :param id: unique in the service: ``users``, ``users_messages``.
-    :param type: qualified type of the entities.
-    :param single: whether it is a single entity, without a key.
-    :param name: last part of the path.
-    :param label: its label in the document, or empty.
-    :param owner: name of the entity that contains it (``user``), or empty.
-    :param inputs: the owner's keys.
-    :param depends_on: dependencies on the tools that return the owner's keys.
-    :param bindings: map from navigation property to its target.
-    :param limits: capability annotations, the most specific first.
-    :param owner_keys: the owner's keys as properties, under the names of ``inputs``.
-    :param read_only: whether it has tools that find and read only.
-    :param linked: whether it is behind a navigation property that does not contain it: its entities have no path below it.
-    """
-
-    id: str
-    type: str
-    name: str
-    path: str
-    single: bool = False
-    label: str = ""
-    description: str = ""
-    owner: str = ""
-    inputs: tuple[Parameter, ...] = ()
-    depends_on: tuple[Dependency, ...] = ()
-    bindings: Mapping[str, str]
-    limits: tuple[Annotations, ...]
-    owner_keys: tuple[Property, ...] = ()
-    read_only: bool = False
-    linked: bool = False
-
-    @property
-    def noun(self) -> str:
-        """The name of one entity in words: *purchase order item*."""
-        short = self.type.rpartition(".")[2]
-        return name_words(self.name if short.removesuffix("Type") == self.name else short)
-
-    def allows(self, restrictions: str, key: str) -> bool:
-        """Whether no annotation forbids a capability: ``allows("InsertRestrictions", "Insertable")``."""
-        return self.capability(restrictions, key) in (None, True)
-
-    def capability(self, term: str, key: str = "") -> Any:
-        """Return the most specific value of a capability term, or of one of its properties; None without an annotation."""
-        for terms in self.limits:
-            value = terms.get(f"Capabilities.{term}")
-            if key:
-                value = value.get(key) if isinstance(value, Mapping) else None
-            if value is not None:
-                return value
-        return None
-
-
-def key_name(key: str, noun: str, taken: frozenset[str] = frozenset()) -> str:
-    """Return the input name for an entity's key; a generic key (``id``) gets the entity's name as prefix."""
-    if key.lower() in _GENERIC_KEYS or key in taken:
-        return f"{noun.replace(' ', '_')}_{key}"
-    return key
-
-
-def key_dependencies(
-    resource: Resource, keys: Sequence[Property], inputs: Sequence[str], reason: str
-) -> tuple[Dependency, ...]:
-    """Return one dependency for each key: the query tool of a resource returns the value of an input."""
-    return tuple(
-        Dependency(tool=f"query_{resource.id}", parameter=name, output=f"value[].{key.name}", reason=reason)
-        for key, name in zip(keys, inputs, strict=True)
-    )
 
 
 class Resources(NamedTuple):
@@ -207,7 +134,7 @@ def _found_by_filter(types: ServiceTypes, owner: Resource, navigation: Navigatio
     keys = {key.name for type_ in (owner.type, navigation.type) for key in types.keys(type_)}
     own = {each.name for each in types.properties(owner.type)}
     shared = keys & own & {each.name for each in types.properties(navigation.type)}
-    return bool(navigation.pairs) or any(name.lower() not in _GENERIC_KEYS for name in shared)
+    return bool(navigation.pairs) or any(name.lower() not in GENERIC_KEYS for name in shared)
 
 
 def _template(types: ServiceTypes, owner: Resource) -> Resource:

@@ -1,17 +1,40 @@
-"""The version of an OData service and its base URL, as far as the document states them."""
+"""The root element of an OData service description, and the version and the base URL that it states."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from urllib.parse import urlsplit
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import fromstring
 
 from ingest.sources.document import Document
 from ingest.sources.odata.annotations import tag_of
+from ontology.errors import DocumentError
 
-__all__ = ["servers_of", "version_of"]
+__all__ = ["parse_xml", "servers_of", "version_of"]
 
 _METADATA = "/$metadata"
+
+
+def parse_xml(document: Document) -> Element:
+    """Parse the XML of a document.
+
+    :raises DocumentError: for invalid XML (with its line), and for a DOCTYPE or an entity declaration.
+    """
+    if not document.content.strip():
+        raise DocumentError("the file is empty", subject=document.address, reason="empty")
+    try:
+        root: Element = fromstring(document.content)
+    except ParseError as error:
+        raise _invalid_xml(str(error), f"{document.address}:{error.position[0]}", "Correct the XML") from error
+    except DefusedXmlException as error:
+        fault = "it declares a document type or entities, which are not expanded"
+        raise _invalid_xml(fault, document.address, "Remove its DOCTYPE and entities") from error
+    except (ValueError, LookupError, RecursionError) as error:
+        raise _invalid_xml(str(error), document.address) from error
+    return root
 
 
 def version_of(root: Element) -> str:
@@ -38,3 +61,7 @@ def _base_urls(addresses: list[str]) -> Iterator[str]:
             continue
         if metadata and known and not (parts.username or parts.password):
             yield base
+
+
+def _invalid_xml(fault: str, subject: str, remedy: str = "") -> DocumentError:
+    return DocumentError(f"invalid XML: {fault}", subject=subject, remedy=remedy, reason="invalid-xml")

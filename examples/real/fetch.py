@@ -1,0 +1,89 @@
+"""Fetch the real documents of this folder's list into one folder: OUT/documents. The archives are kept in OUT/archives.
+
+    python -m examples.real.fetch out/real
+    egotools validate out/real/documents
+
+It needs pip, npm and node, and the extra `mcp`. What is there already is not fetched again. The documents belong to their
+vendors: see the datasheet for the licences.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from examples.real.archives import Run, member, obtain, run
+from examples.real.listed import LIST, Archive, ListedServer, read_list
+from ingest.sources.mcp.live import list_tools
+from ontology.errors import EgotoolsError
+from ontology.files import write_file
+
+__all__ = ["fetch", "main"]
+
+ListTools = Callable[[str], list[dict[str, Any]]]
+"""The tools of the MCP server at an address ``mcp:COMMAND``."""
+
+
+def fetch(
+    out: Path,
+    *,
+    source: Path = LIST,
+    runner: Run = run,
+    tools_of: ListTools | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Path:
+    """Fetch what is missing, and return the folder of the documents.
+
+    :param runner: runs the package clients.
+    :param tools_of: asks a server for its tools.
+    :param progress: called with each thing that is done.
+    :raises EgotoolsError: when a package, a member or a server cannot be had.
+    """
+    documents = out / "documents"
+    ask = tools_of or (lambda address: list_tools(address).tools)
+    for archive in read_list(source):
+        missing = [listed for listed in archive.listed if not (documents / listed.file).is_file()]
+        if not missing:
+            progress(f"{archive.title}: already there")
+            continue
+        progress(f"{archive.title}: fetching {', '.join(listed.name for listed in missing)}")
+        file = obtain(archive, out / "archives", runner)
+        for listed in missing:
+            if isinstance(listed, ListedServer):
+                content: str | bytes = _listing(archive, listed, file, out / "servers", runner, ask)
+            else:
+                content = member(file, listed.path)
+            write_file(documents / listed.file, content)
+    return documents
+
+
+def _listing(archive: Archive, server: ListedServer, file: Path, folder: Path, runner: Run, ask: ListTools) -> str:
+    """Install a server without running its install scripts, start it, and return its answer to ``tools/list``."""
+    home = folder / archive.title
+    write_file(home / "package.json", '{"private": true}\n')
+    runner(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--silent", str(file.resolve())], home)
+    installed = home.resolve() / "node_modules" / archive.package
+    words = [word.replace("{server}", str(installed)) for word in server.command]
+    return json.dumps({"tools": ask(f"mcp:{shlex.join(words)}")}, indent=1, ensure_ascii=False) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; the exit code is that of the error."""
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print(__doc__)
+        return 0 if arguments[:1] in (["-h"], ["--help"]) else 2
+    try:
+        documents = fetch(Path(arguments[0]), progress=lambda line: print(line, flush=True))
+    except EgotoolsError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    print(f"The documents are in {documents}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from examples.real.labelled import DEPENDENCIES, REQUESTS, RealRequest, TrueDependency, half_of, read_labelled
 from examples.real.listed import read_list
 from ingest.sources import Catalog, read_catalog
+from ingest.sources.json_schema.schema import MAX_FIELDS
+from ontology.tool import Parameter
 from tests.conftest import ROOT
 
 PER_CLASS = 60
@@ -63,7 +66,7 @@ def test_gold_sets_use_every_document_and_no_other(requests: tuple[RealRequest, 
 
 def test_a_hash_decides_the_half_and_the_halves_are_alike(requests: tuple[RealRequest, ...]) -> None:
     assert all(request.half == half_of(request.id) for request in requests)
-    groups = [request.request_class for request in requests]
+    groups: list[str] = [request.request_class for request in requests]
     groups += [formats()[request.tools[0][0].split("/")[0]] for request in requests if request.tools]
     halves = [request.half for request in requests] + [request.half for request in requests if request.tools]
     counts = Counter(zip(groups, halves, strict=True))
@@ -110,6 +113,13 @@ def test_every_input_and_output_of_a_dependency_exists(
     tools = {tool.id: tool for tool in fetched.tools}
     for dependency in dependencies:
         consumer, producer = tools[dependency.consumer], tools[dependency.producer]
-        assert dependency.input in {parameter.name for parameter in consumer.parameters}, dependency.id
-        outputs = {output.name for output in producer.returns}
-        assert dependency.output in outputs if outputs else not dependency.output, dependency.id
+        assert known_or_cut(dependency.input, consumer.parameters), dependency.id
+        if producer.returns:
+            assert known_or_cut(dependency.output, producer.returns), dependency.id
+        else:
+            assert not dependency.output, dependency.id
+
+
+def known_or_cut(path: str, fields: Sequence[Parameter]) -> bool:
+    """Whether the reader has the field, or had to leave out some fields of this tool."""
+    return path in {field.name for field in fields} or len(fields) >= MAX_FIELDS

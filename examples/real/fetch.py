@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from examples.real.archives import Run, member, obtain, run
-from examples.real.listed import LIST, Archive, ListedServer, read_list
+from examples.real.archives import Run, members, obtain, run
+from examples.real.listed import LIST, Archive, ListedDocument, ListedServer, read_list
 from ingest.sources.mcp.live import list_tools
 from ontology.errors import EgotoolsError
 from ontology.files import write_file
@@ -52,12 +52,13 @@ def fetch(
             continue
         progress(f"{archive.title}: fetching {', '.join(listed.name for listed in missing)}")
         file = obtain(archive, out / "archives", runner)
+        by_path = {listed.path: listed for listed in missing if isinstance(listed, ListedDocument)}
+        for path, content in members(file, list(by_path)).items():
+            write_file(documents / by_path[path].file, content)
         for listed in missing:
             if isinstance(listed, ListedServer):
-                content: str | bytes = _listing(archive, listed, file, out / "servers", runner, ask)
-            else:
-                content = member(file, listed.path)
-            write_file(documents / listed.file, content)
+                listing = _listing(archive, listed, file, out / "servers", runner, ask)
+                write_file(documents / listed.file, listing)
     return documents
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from examples.real.archives import member, obtain, run
+from examples.real.archives import members, obtain, run
 from examples.real.fetch import fetch
 from examples.real.listed import read_list
 from ontology.errors import DocumentError, NotFoundError
@@ -115,7 +115,7 @@ def test_a_path_that_leaves_the_archive_is_refused(tmp_path: Path, registry: Reg
 def test_a_member_that_is_no_plain_file_is_named(tmp_path: Path, registry: Registry, path: str) -> None:
     archive = read_list(listed(tmp_path, registry.rows()))[1]
     with pytest.raises(DocumentError, match=path):
-        member(obtain(archive, tmp_path / "archives", registry), path)
+        members(obtain(archive, tmp_path / "archives", registry), [path])
 
 
 def test_a_client_that_fails_is_quoted(tmp_path: Path) -> None:

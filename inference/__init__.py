@@ -10,6 +10,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from inference.allowed_models import (
+    ALLOWED_MODELS_VARIABLE,
+    EMBEDDED_MODELS,
+    allowed_by_environment,
+    require_allowed_model,
+)
 from inference.arrays import Floats1d, Floats2d
 from inference.chat import ChatModel, Completion, Message
 from inference.concurrent_map import concurrent_map
@@ -41,7 +47,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "ALLOWED_MODELS_VARIABLE",
     "DEFAULT_ENCODER",
+    "EMBEDDED_MODELS",
     "ENCODER_NAMES",
     "RERANKER_NAMES",
     "Budget",
@@ -72,9 +80,11 @@ __all__ = [
     "StructuredChat",
     "StructuredRequest",
     "UnusableAnswerError",
+    "allowed_by_environment",
     "concurrent_map",
     "load_encoder",
     "load_reranker",
+    "require_allowed_model",
 ]
 
 _LAZY = {

@@ -11,7 +11,8 @@ gRPC status code and one exit code of the command::
     ├── OntologyError                INVALID_ARGUMENT     5    an ontology file with faults
     ├── SnapshotError                FAILED_PRECONDITION  6    a snapshot that cannot be used
     │   ├── SnapshotCorruptError     DATA_LOSS            6    incomplete, truncated or altered
-    │   └── SnapshotVersionError     FAILED_PRECONDITION  6    written in another format version
+    │   ├── SnapshotVersionError     FAILED_PRECONDITION  6    written in another format version
+    │   └── ModelNotAllowedError     FAILED_PRECONDITION  6    names a model that the operator has not allowed
     ├── NotFoundError                NOT_FOUND            7    no such tool, node or snapshot
     ├── StorageError                 RESOURCE_EXHAUSTED   8    a file cannot be written: disk full, not permitted
     ├── MissingExtraError            FAILED_PRECONDITION  9    an optional dependency is not installed
@@ -38,6 +39,7 @@ __all__ = [
     "InvalidArgumentError",
     "MissingExtraError",
     "ModelError",
+    "ModelNotAllowedError",
     "NotFoundError",
     "NotReadyError",
     "OntologyError",
@@ -171,6 +173,10 @@ class SnapshotCorruptError(SnapshotError):
 
 class SnapshotVersionError(SnapshotError):
     """A snapshot in a format version that this release does not read."""
+
+
+class ModelNotAllowedError(SnapshotError):
+    """A snapshot that names a model which the operator has not allowed; nothing was loaded or contacted for it."""
 
 
 class NotFoundError(EgotoolsError):

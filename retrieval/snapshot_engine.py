@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from egotools.values import CatalogInfo, EgoGraph, GraphEdge, GraphNode, OntologyInfo
-from inference import load_encoder, load_reranker
+from inference import allowed_by_environment, load_encoder, load_reranker, require_allowed_model
 from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
@@ -19,16 +19,29 @@ from retrieval.snapshot.reader import Snapshot, open_snapshot
 __all__ = ["SnapshotEngine", "open_engine", "open_reranker"]
 
 
-def open_engine(store: Path, *, reranker: Reranker | None = None, encoder: Encoder | None = None) -> SnapshotEngine:
+def open_engine(
+    store: Path,
+    *,
+    reranker: Reranker | None = None,
+    encoder: Encoder | None = None,
+    allowed_models: Sequence[str] = (),
+) -> SnapshotEngine:
     """Open the published snapshot of a store with the encoder that made it.
 
     :param encoder: must be the encoder that the manifest names; None loads it by that name.
+    :param allowed_models: names of encoders that the snapshot may name, beside the embedded ones and those of the
+        environment variable ``EGOTOOLS_ALLOWED_MODELS``. They do not matter where ``encoder`` is given.
+    :raises ModelNotAllowedError: when it names another encoder; nothing is imported or contacted then.
     :raises SnapshotError: when the snapshot cannot be used.
     :raises MissingExtraError: when its encoder needs an extra that is not installed.
     """
     snapshot = open_snapshot(store)
     made_with = snapshot.manifest.encoder
-    encoder = encoder or load_encoder(made_with.name)
+    if encoder is None:
+        require_allowed_model(
+            made_with.name, (*allowed_models, *allowed_by_environment()), subject=str(snapshot.folder)
+        )
+        encoder = load_encoder(made_with.name)
     if (encoder.name, encoder.digest) != (made_with.name, made_with.sha256):
         raise InvalidArgumentError(
             f"the snapshot was made with the encoder {made_with.name!r} (weights {made_with.sha256[:12] or 'unknown'}), "

@@ -1,8 +1,8 @@
 """Memory and loading time of a local system, measured in its own process, so that memory of other systems does not
 count.
 
-As a program, ``python -m eval.systems.footprint STORE SYSTEM RERANKER`` reads a request from standard input and prints
-the measures as JSON.
+As a program, ``python -m eval.systems.footprint STORE SYSTEM RERANKER [ALLOWED_MODEL …]`` reads a request from
+standard input and prints the measures as JSON.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import logging
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from retrieval.ranking.weights import FUSION
@@ -24,17 +25,20 @@ _STATUS = Path("/proc/self/status")
 _LIMIT_S = 600.0
 
 
-def measure_footprint(store: Path, system: str, query: str, *, reranker: str = FUSION) -> dict[str, float]:
+def measure_footprint(
+    store: Path, system: str, query: str, *, reranker: str = FUSION, allowed_models: Sequence[str] = ()
+) -> dict[str, float]:
     """Load a system in a new process and send it one request.
 
     :param store: folder of the published snapshot.
     :param reranker: name of the reranker to load.
+    :param allowed_models: see :func:`retrieval.snapshot_engine.open_engine`.
     :returns: ``load_s``: seconds from the imported code to the first answer, including the verification of the snapshot,
         the encoder, and every index that is built at first use; ``resident_bytes``: peak growth of the process's resident
         memory in that time, including mapped pages of the snapshot. Empty, with a logged warning, when the measurement
         failed.
     """
-    command = [sys.executable, "-m", "eval.systems.footprint", str(store), system, reranker]
+    command = [sys.executable, "-m", "eval.systems.footprint", str(store), system, reranker, *allowed_models]
     try:
         done = subprocess.run(command, input=query, capture_output=True, encoding="utf-8", timeout=_LIMIT_S, check=True)
         measured: dict[str, float] = json.loads(done.stdout)
@@ -47,13 +51,13 @@ def measure_footprint(store: Path, system: str, query: str, *, reranker: str = F
     return measured
 
 
-def _main(store: str, system: str, reranker: str) -> None:
+def _main(store: str, system: str, reranker: str, *allowed_models: str) -> None:
     from eval.systems import make_systems
     from retrieval.snapshot_engine import open_engine, open_reranker
 
     query = sys.stdin.read()
     before, started = _resident("VmRSS"), time.perf_counter()
-    engine = open_engine(Path(store))
+    engine = open_engine(Path(store), allowed_models=allowed_models)
     loaded = open_reranker(reranker)
     (measured_system,) = make_systems([system], engine.snapshot, engine.encoder, reranker=loaded)
     measured_system.ask(query, k=10, timeout_s=_LIMIT_S)

@@ -79,6 +79,8 @@ def current_snapshot(store: Path) -> Path:
     if Layout(store).manifest.is_file():
         return store
     try:
+        if not (store / _CURRENT).is_file():  # a pipe or a device could be read without end
+            raise FileNotFoundError
         snapshot_id = (store / _CURRENT).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise NotFoundError(

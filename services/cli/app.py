@@ -23,7 +23,7 @@ from services.cli.search import search
 from services.cli.show import show
 from services.cli.tune import tune
 from services.cli.validate import validate
-from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, Reranker
+from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, Reranker
 from services.threads import pin_threads
 
 __all__ = ["app", "main"]
@@ -70,6 +70,7 @@ def serve(
         int | None, typer.Option(help="Port to listen on; 0: any free port. Default: EGOTOOLS_PORT, or 50051.")
     ] = None,
     reranker: Reranker = DEFAULT_RERANKER,
+    allowed_models: AllowedModels = (),
     ready_file: Annotated[
         Path | None, typer.Option(help="Write the address to this file (JSON) when the server is ready.")
     ] = None,
@@ -80,7 +81,7 @@ def serve(
     from services.server.settings import ServerSettings
 
     settings = ServerSettings.from_env(host=host, port=port, ready_file=ready_file)
-    serve_snapshot(store, settings, reranker=reranker)
+    serve_snapshot(store, settings, reranker=reranker, allowed_models=allowed_models)
 
 
 command(app)(search)

@@ -17,7 +17,7 @@ from ontology.redaction import redacted_url
 from services.cli.console import print_json, stdout, table
 from services.cli.format_reasons import format_reasons
 from services.cli.options import Json, Store
-from services.jobs.plans import DEFAULT_STORE
+from services.jobs.plans import DEFAULT_STORE, AllowedModels
 
 __all__ = ["search"]
 
@@ -56,26 +56,27 @@ def search(
             "restricts further. !VALUE excludes, START* matches every value with that start; the key id is the tool's id.",
         ),
     ] = None,
+    allowed_models: AllowedModels = (),
     as_json: Json = False,
 ) -> None:
     """Find the tools that a request needs, with reasons."""
     allowed = _read_filters(filters or [])
     most, auto_k = _read_k(k)
     asked = Query(query, k=most, preset=preset, filters=allowed, auto_k=auto_k)
-    response = _search_server(address, asked) if address else _search_store(store, asked)
+    response = _search_server(address, asked) if address else _search_store(store, asked, allowed_models)
     if as_json:
         print_json(_to_json(response))
     else:
         _show(response)
 
 
-def _search_store(store: Path, query: Query) -> Response:
+def _search_store(store: Path, query: Query, allowed_models: Sequence[str]) -> Response:
     """Search the published snapshot of a store in this process."""
     from retrieval.query.request import Request
     from retrieval.snapshot_engine import open_engine
 
     request = Request(**asdict(query))
-    return open_engine(store).retriever(query.preset).retrieve(request)
+    return open_engine(store, allowed_models=allowed_models).retriever(query.preset).retrieve(request)
 
 
 def _search_server(address: str, query: Query) -> Response:

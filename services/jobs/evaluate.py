@@ -69,7 +69,8 @@ def evaluate(plan: EvaluationPlan, progress: Progress) -> Evaluation:
     queries = read_queries(plan.queries, name=plan.name, split=plan.split)
     if plan.limit:
         queries = sample_queries(queries, plan.limit)
-    engine = open_engine(plan.store, reranker=(reranker := open_reranker(plan.reranker)))
+    reranker = open_reranker(plan.reranker)
+    engine = open_engine(plan.store, reranker=reranker, allowed_models=plan.allowed_models)
     snapshot = engine.snapshot
     known = frozenset(map(snapshot.tool_id, range(snapshot.tool_count)))
     missing = missing_gold(queries, known)
@@ -133,7 +134,9 @@ def _run(
     measurable = plan.footprint and isinstance(system, LocalSystem)
     if not measurable or "load_s" in run.resources or run.failure:
         return run
-    cost = measure_footprint(plan.store, system.name, queries.queries[0].text, reranker=plan.reranker)
+    cost = measure_footprint(
+        plan.store, system.name, queries.queries[0].text, reranker=plan.reranker, allowed_models=plan.allowed_models
+    )
     return keep_resources(plan.out, run, cost)
 
 

@@ -14,7 +14,7 @@ from datagen.report.result_files import write_result
 from datagen.run.class_mix import equal_mix, read_mix
 from datagen.run.make_requests import Steps, make_requests
 from datagen.validation.rules_validator import rules_validators
-from inference import load_encoder
+from inference import allowed_by_environment, load_encoder, require_allowed_model
 from inference.cached_encoder import CachedEncoder
 from inference.chat import ChatModel
 from inference.encoder import Encoder
@@ -63,10 +63,13 @@ def generate_requests(plan: DatagenPlan, progress: Progress) -> Generation:
         )
     model = open_chat(plan.endpoint, needed_by="the generator llm") if plan.generator == "llm" else None
     snapshot = open_snapshot(plan.store)
+    encoder_name = snapshot.manifest.encoder.name
+    allowed = (*plan.allowed_models, *allowed_by_environment())
+    require_allowed_model(encoder_name, allowed, subject=str(snapshot.folder))
     catalogue = ProfiledCatalogue.of(snapshot, load_ontology(plan.ontology))
     # Answers of a model are cached on the disk. The rules are faster than reading a cache.
     with only_writer(plan.out), ResultCache(plan.out / "cache.sqlite" if model else None) as cache:
-        encoder = CachedEncoder(load_encoder(snapshot.manifest.encoder.name), cache)
+        encoder = CachedEncoder(load_encoder(encoder_name), cache)
         steps = (
             _steps(catalogue, encoder)
             if model is None

@@ -14,6 +14,7 @@ from typer import Argument, Option
 __all__ = [
     "DEFAULT_RERANKER",
     "DEFAULT_STORE",
+    "AllowedModels",
     "BuildPlan",
     "ChatEndpoint",
     "DatagenPlan",
@@ -38,6 +39,16 @@ Reranker: TypeAlias = Annotated[
         "--reranker",
         help="Second ranking stage: fusion.v2 (no reranker), egotools-reranker-int8.v1 (embedded "
         "cross-encoder), cross-encoder:FOLDER (extra torch), http:URL or http:MODEL@URL.",
+    ),
+]
+
+AllowedModels: TypeAlias = Annotated[
+    tuple[str, ...],
+    Option(
+        "--allow-model",
+        metavar="NAME",
+        help="Encoder that the snapshot may name beside the embedded ones, for example openai:MODEL@BASE_URL. It is "
+        "loaded or contacted, with your key. Repeat for several. Also: EGOTOOLS_ALLOWED_MODELS, separated by commas.",
     ),
 ]
 
@@ -151,6 +162,7 @@ class DatagenPlan:
     ] = None
     seed: Annotated[int, Option(help="Seed of the sampling: the same seed gives the same requests.")] = 0
     ontology: OntologyFile = None
+    allowed_models: AllowedModels = ()
     endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
 
 
@@ -230,6 +242,7 @@ class EvaluationPlan:
         ),
     ] = ()
     reranker: Reranker = DEFAULT_RERANKER
+    allowed_models: AllowedModels = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,3 +277,4 @@ class TuningPlan:
             help="Fit although gold tools are not in the snapshot; they count as not found. Default: fail.",
         ),
     ] = False
+    allowed_models: AllowedModels = ()

@@ -88,7 +88,7 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
     replaces = published_id(store)
     seconds: dict[str, float] = {}
     labels = read_labels(plan.labels)
-    engine = open_engine(plan.snapshot, encoder=encoder)
+    engine = open_engine(plan.snapshot, encoder=encoder, allowed_models=plan.allowed_models)
     snapshot = engine.snapshot
     if not plan.allow_missing:
         known = frozenset(map(snapshot.tool_id, range(snapshot.tool_count)))

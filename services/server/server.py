@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -178,12 +178,13 @@ def run(load: Callable[[], Engine], settings: ServerSettings) -> None:
     asyncio.run(serve(load, settings))
 
 
-def serve_snapshot(store: Path, settings: ServerSettings, *, reranker: str) -> None:
+def serve_snapshot(store: Path, settings: ServerSettings, *, reranker: str, allowed_models: Sequence[str] = ()) -> None:
     """Serve the published snapshot of a store until SIGTERM or SIGINT.
 
+    :param allowed_models: see :func:`retrieval.snapshot_engine.open_engine`.
     :raises EgotoolsError: when the snapshot or a model cannot be used.
     """
-    run(lambda: open_engine(store, reranker=open_reranker(reranker)), settings)
+    run(lambda: open_engine(store, reranker=open_reranker(reranker), allowed_models=allowed_models), settings)
 
 
 @asynccontextmanager

@@ -1,0 +1,126 @@
+"""A snapshot may not choose what is imported or contacted: only models that the operator allows are used."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from inference import (
+    EMBEDDED_MODELS,
+    ENCODER_NAMES,
+    RERANKER_NAMES,
+    HashingEncoder,
+    allowed_by_environment,
+    require_allowed_model,
+)
+from ontology.errors import ModelNotAllowedError, NotFoundError, SnapshotError
+from retrieval.snapshot.manifest import content_id
+from retrieval.snapshot.publish import current_snapshot
+from retrieval.snapshot_engine import open_engine
+from services.jobs.build import build_snapshot
+from services.server.server import serve_snapshot
+from services.server.settings import ServerSettings
+from tests.inference.loopback import Asked, Loopback, Reply
+from tests.services.conftest import Run
+
+KEY = "sk-operator-S3CRET-key"
+TOOLS = [{"id": "a/find", "name": "find", "description": "Find a thing by name.", "parameters": [{"name": "name"}]}]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("store")
+    (folder / "tools.jsonl").write_text("\n".join(map(json.dumps, TOOLS)), encoding="utf-8")
+    build_snapshot([str(folder / "tools.jsonl")], folder / "made", encoder=HashingEncoder(), cached=False)
+    return folder / "made"
+
+
+@pytest.fixture
+def catcher() -> Loopback:
+    """Keeps every request; with its address in a crafted manifest, it must stay silent."""
+
+    def answer(asked: Asked) -> Reply:
+        return Reply(status=500)
+
+    return Loopback(answer)
+
+
+def crafted(store: Path, copy: Path, encoder: str) -> Path:
+    """A copy of the snapshot whose manifest names another encoder, with the id that belongs to it."""
+    shutil.copytree(current_snapshot(store), copy)
+    content = json.loads((copy / "manifest.json").read_text(encoding="utf-8"))
+    content["encoder"]["name"] = encoder
+    content["snapshot_id"] = content_id({key: value for key, value in content.items() if key != "snapshot_id"})
+    (copy / "manifest.json").write_text(json.dumps(content), encoding="utf-8")
+    return copy
+
+
+def test_a_crafted_manifest_makes_nobody_contact_or_import_anything(
+    store: Path, tmp_path: Path, catcher: Loopback, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    weights = tmp_path / "weights"
+    weights.mkdir()
+    rows = [{"id": str(number), "query": f"find {number}", "tools": [f"a/find{number}"]} for number in range(30)]
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    for number, name in enumerate((f"openai:m@{catcher.url}/v1", f"sentence-transformers:{weights}")):
+        snapshot = crafted(store, tmp_path / f"crafted-{number}", name)
+        with pytest.raises(ModelNotAllowedError, match="neither embedded nor allowed") as caught:
+            serve_snapshot(snapshot, ServerSettings(port=0), reranker="fusion.v2")
+        assert (caught.value.grpc_code, caught.value.exit_code) == ("FAILED_PRECONDITION", SnapshotError.exit_code)
+        queries, out = tmp_path / "queries.jsonl", tmp_path / f"out-{number}"
+        for command in (
+            ["search", "find a thing", "--store", snapshot],
+            ["datagen", snapshot, "--out", out / "d"],
+            ["eval", snapshot, "--queries", queries, "--out", out / "e"],
+            ["tune", snapshot, "--on", queries, "--out", out / "t"],
+        ):
+            code, _, error = run(*command)
+            assert (code, "--allow-model" in error) == (SnapshotError.exit_code, True), error
+    assert catcher.asked == []
+    assert "sentence_transformers" not in sys.modules
+    catcher.stop()
+
+
+def test_a_model_that_the_operator_names_is_used(
+    store: Path, tmp_path: Path, catcher: Loopback, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"openai:m@{catcher.url}/v1"
+    snapshot = crafted(store, tmp_path / "crafted", name)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert run("search", "find", "--store", snapshot, "--allow-model", "openai:m")[0] == SnapshotError.exit_code
+    assert catcher.asked == []
+    assert run("search", "find", "--store", snapshot, "--allow-model", name)[0] != SnapshotError.exit_code
+    asked = len(catcher.asked)
+    assert asked > 0
+    monkeypatch.setenv("EGOTOOLS_ALLOWED_MODELS", f"other, {name}")
+    assert run("search", "find", "--store", snapshot)[0] != SnapshotError.exit_code
+    assert len(catcher.asked) > asked
+    catcher.stop()
+
+
+def test_an_encoder_that_the_caller_hands_over_needs_no_permission(store: Path) -> None:
+    assert open_engine(store, encoder=HashingEncoder()).encoder.name == "hashing.v1"
+
+
+@pytest.mark.parametrize("name", sorted(EMBEDDED_MODELS))
+def test_the_embedded_models_are_allowed_and_hold_no_address(name: str) -> None:
+    require_allowed_model(name, (), subject="snapshot")
+    assert name in {*ENCODER_NAMES, *RERANKER_NAMES, "fusion.v2"}
+    assert ":" not in name
+
+
+def test_the_variable_is_a_list_with_commas() -> None:
+    assert allowed_by_environment({"EGOTOOLS_ALLOWED_MODELS": " a:b@c ,,d"}) == ("a:b@c", "d")
+    assert allowed_by_environment({}) == ()
+
+
+def test_a_store_whose_current_is_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "CURRENT")
+    with pytest.raises(NotFoundError, match="no snapshot is published here"):
+        current_snapshot(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,12 +13,13 @@ from ingest.sources.document import Document
 from ingest.sources.naming import DocumentRead, assign_ids
 from ingest.sources.sanitize import printable, sanitize_tool
 from ingest.sources.source import RejectedRecord
-from ontology.errors import CatalogError, DocumentError
+from ontology.errors import CatalogError, DocumentError, MissingExtraError
 from ontology.redaction import redact, redacted_address
 from ontology.tool import Tool
 
 __all__ = ["Catalog", "DocumentReport", "read_catalog"]
 
+_LOG = logging.getLogger(__name__)
 _MAX_LISTED = 20
 
 
@@ -114,6 +116,12 @@ def _read(document: Document) -> DocumentRead:
         read.rejected.append(RejectedRecord(error.subject or document.address, error.reason, detail))
     except RecursionError:
         read.rejected.append(RejectedRecord(document.address, "too-deep", "The document is nested too deeply."))
+    except MissingExtraError:
+        raise
+    except Exception as error:  # whatever one document makes a reader do, the others are read
+        _LOG.warning("the reader of %s failed", document.address, exc_info=True)
+        detail = f"The reader failed ({type(error).__name__}); this is a fault of egotools."
+        read.rejected.append(RejectedRecord(document.address, "unreadable", detail))
     return read
 
 

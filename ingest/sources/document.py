@@ -16,7 +16,7 @@ from ontology.redaction import redacted_address
 
 __all__ = ["MAX_BYTES", "Document"]
 
-#: Maximum size of a document after unpacking, in bytes. JSONL is streamed and has no limit.
+#: Maximum size of a document after unpacking, in bytes. JSONL is streamed: the limit is that of each line.
 MAX_BYTES = 512 * 2**20
 
 _HEAD_BYTES = 4096
@@ -83,25 +83,23 @@ class Document:
         except (OSError, EOFError, ZlibError) as error:
             raise self._unreadable(error) from error
         if len(content) > MAX_BYTES:
-            raise DocumentError(
-                f"the file is larger than {MAX_BYTES} bytes",
-                subject=self.address,
-                remedy="Split it, or write it as JSONL",
-                reason="too-large",
-            )
+            raise self._too_large(f"the file is larger than {MAX_BYTES} bytes")
         return content
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield ``(number, line)``, numbers from 1, streamed from the file; a byte order mark is removed.
 
-        :raises DocumentError: when the file is missing, unreadable, or a damaged gzip.
+        :raises DocumentError: when the file is missing, unreadable, or a damaged gzip; for a line larger than
+            :data:`MAX_BYTES`.
         """
         if self.is_url:
             yield from enumerate(self.content.removeprefix(_UTF8_MARK).splitlines(), 1)
             return
         try:
             with self._open() as handle:
-                for number, line in enumerate(handle, 1):
+                for number, line in enumerate(iter(lambda: handle.readline(MAX_BYTES + 1), b""), 1):
+                    if len(line) > MAX_BYTES:
+                        raise self._too_large(f"a line is larger than {MAX_BYTES} bytes", number)
                     yield number, line.removeprefix(_UTF8_MARK) if number == 1 else line
         except (OSError, EOFError, ZlibError) as error:
             raise self._unreadable(error) from error
@@ -183,6 +181,14 @@ class Document:
             return raw
         raw.close()
         return cast(IO[bytes], gzip.open(self.path, "rb"))
+
+    def _too_large(self, problem: str, line: int = 0) -> DocumentError:
+        return DocumentError(
+            problem,
+            subject=f"{self.address}:{line}" if line else self.address,
+            remedy="Split it, or write it as JSONL",
+            reason="too-large",
+        )
 
     def _unreadable(self, error: Exception) -> DocumentError:
         fault = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

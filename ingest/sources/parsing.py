@@ -1,7 +1,9 @@
 """Parse JSON and YAML; syntax errors become DocumentErrors with the line.
 
-YAML is parsed as OpenAPI requires (the JSON schema of YAML 1.2): ``no`` and ``2026-01-01`` are text, and keys are text. A document
-whose aliases expand to more than :data:`MAX_EXPANDED_NODES` nodes is rejected.
+YAML is parsed as OpenAPI requires (the JSON schema of YAML 1.2): ``no`` and ``2026-01-01`` are text, and keys are text.
+
+The limits are checked before memory is used: the values of a JSON text, the nodes of a YAML text, the entries that merge keys
+(``<<``) copy, and the nodes that aliases expand to.
 """
 
 from __future__ import annotations
@@ -14,10 +16,12 @@ from typing import Any
 
 import yaml
 
+from ingest.sources.parse_limits import MAX_NODES, check_json_size, check_merges
 from ontology.errors import DocumentError
 
 __all__ = ["MAX_EXPANDED_NODES", "parse_json", "parse_yaml"]
 
+#: Maximum number of values after every YAML alias is expanded.
 MAX_EXPANDED_NODES = 5_000_000
 
 _MAX_YAML_DEPTH = 400
@@ -30,8 +34,9 @@ def parse_json(text: str | bytes, *, subject: str, line: int = 1, whole: bool = 
 
     :param line: number of the text's first line in the document.
     :param whole: whether this is a whole document; a repeated path or method is then an error, because it hides operations.
-    :raises DocumentError: with the line of the fault.
+    :raises DocumentError: with the line of the fault; also for more than :data:`MAX_NODES` values.
     """
+    check_json_size(text, f"{subject}:{line}")
     try:
         return json.loads(text, parse_constant=_null, object_pairs_hook=_object if whole else None)
     except json.JSONDecodeError as error:
@@ -55,7 +60,7 @@ def parse_yaml(text: str, *, subject: str) -> Any:
     :raises DocumentError: with the line of the fault; also for aliases that contain themselves or expand beyond the limit.
     """
     try:
-        data = yaml.load(text, Loader=_Loader)
+        data = _load(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise _invalid_yaml(str(error.problem), f"{subject}:{mark.line + 1}" if mark else subject) from error
@@ -64,6 +69,15 @@ def parse_yaml(text: str, *, subject: str) -> Any:
     if "&" in text:
         _check_expansion(data, subject)
     return data
+
+
+def _load(text: str) -> Any:
+    loader = _Loader(text)
+    loader.merged_sizes = {}  # of this document alone: it is keyed by the identity of its nodes
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
 
 
 def _invalid_yaml(fault: str, subject: str, remedy: str = "Correct the YAML") -> DocumentError:
@@ -128,6 +142,7 @@ def _expanded_size(node: Any, sizes: dict[int, int], open_: set[int]) -> int | N
 
 def _construct_mapping(loader: Any, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
     _check_repeats([key for key, _ in node.value if isinstance(key, yaml.ScalarNode)])
+    check_merges(loader, node)
     loader.flatten_mapping(node)
     mapping: dict[Hashable, Any] = {}
     for key_node, value_node in node.value:
@@ -149,7 +164,10 @@ def _check_repeats(keys: list[yaml.ScalarNode]) -> None:
 
 
 def _descend(loader: Any, _current: Any, _index: Any) -> None:
-    """Count the depth at the start of each node. Without a limit, deep nesting overflows the C stack of the composer."""
+    """Count the nodes and the depth at the start of each node. Deep nesting would overflow the C stack of the composer."""
+    loader.nodes += 1
+    if loader.nodes > MAX_NODES:
+        raise yaml.YAMLError(f"it has more than {MAX_NODES:,} values")
     loader.depth += 1
     if loader.depth > _MAX_YAML_DEPTH:
         raise yaml.YAMLError(_TOO_DEEP)
@@ -166,6 +184,8 @@ def _make_loader() -> Any:
         "descend_resolver": _descend,
         "ascend_resolver": _ascend,
         "depth": 0,
+        "nodes": 0,
+        "merged": 0,
         "yaml_implicit_resolvers": {},
     }
     loader: Any = type("_Loader", (base,), members)

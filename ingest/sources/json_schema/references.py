@@ -108,6 +108,8 @@ class References:
             raise DocumentError(
                 f"it is outside the folder {root.name}", subject=uri, remedy="Name the folder that holds both"
             )
+        if path.exists() and not path.is_file():  # a pipe or a device could be read without end
+            raise DocumentError("it is no regular file", subject=uri, remedy="Refer to a file")
         return path
 
 

@@ -17,13 +17,14 @@ from egotools.call import Argument, Call
 from ingest.sources.document import Document
 from ingest.sources.json_schema.schema import flatten, local_lookup
 from ingest.sources.json_schema.self_contained import self_contained
+from ingest.sources.python.child import read_module
 from ingest.sources.python.docstrings import Docstring, parse_docstring
 from ingest.sources.python.type_hints import schema_of, with_top_level_definitions
 from ingest.sources.source import RejectedRecord, Source
 from ontology.errors import DocumentError
 from ontology.tool import Parameter, Tool
 
-__all__ = ["PythonSource"]
+__all__ = ["PythonSource", "describe_module"]
 
 _SCHEME = "python:"
 _NOTHING = (None, type(None), inspect.Signature.empty)
@@ -42,26 +43,34 @@ class PythonSource(Source):
         return not document.has_content and document.address.startswith(self.live_prefixes)
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
-        """Yield one tool for the named callable, or for each public function of the module.
+        """Yield one tool for the named callable, or for each public function of the module, read in a process of its own.
 
-        :raises DocumentError: when the module cannot be imported, or has no callable of this name.
+        :raises DocumentError: as :func:`ingest.sources.python.child.read_module`.
         """
-        module_name, _, name = document.address.removeprefix(_SCHEME).partition(":")
-        module = _import(module_name.strip(), document.address)
-        found = _named(module, name.strip(), document.address) if name.strip() else _public(module)
-        for id_, function in found:
-            try:
-                yield _tool(id_, function, module)
-            except (TypeError, ValueError) as error:
-                detail = f"Its signature cannot be read: {error}."
-                yield RejectedRecord(f"{document.address}#{id_}", "no-signature", detail)
+        yield from read_module(document.address)
+
+
+def describe_module(document: Document) -> Iterator[Tool | RejectedRecord]:
+    """Import the module in this process and yield its tools.
+
+    :raises DocumentError: when the module cannot be imported, or has no callable of this name.
+    """
+    module_name, _, name = document.address.removeprefix(_SCHEME).partition(":")
+    module = _import(module_name.strip(), document.address)
+    found = _named(module, name.strip(), document.address) if name.strip() else _public(module)
+    for id_, function in found:
+        try:
+            yield _tool(id_, function, module)
+        except (TypeError, ValueError) as error:
+            detail = f"Its signature cannot be read: {error}."
+            yield RejectedRecord(f"{document.address}#{id_}", "no-signature", detail)
 
 
 def _import(name: str, address: str) -> ModuleType:
     try:
         with _current_folder_importable():
             return importlib.import_module(name)
-    except (Exception, SystemExit) as error:  # the imported code may raise any error
+    except BaseException as error:  # the imported code may raise any error
         raise DocumentError(
             f"the module cannot be imported: {type(error).__name__}: {' '.join(str(error).split())}",
             subject=address,

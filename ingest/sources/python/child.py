@@ -1,0 +1,141 @@
+"""Read a Python module in a process of its own, so that whatever its code does ends that process and not the build.
+
+The code of a module runs when it is imported: it may print, never end, end its process, or raise from any attribute. The
+process has a deadline, sends its tools as JSON Lines, and is killed with all processes that it started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ingest.sources.source import RejectedRecord
+from ontology.errors import DocumentError
+from ontology.tool import Tool
+
+__all__ = ["MAX_ANSWER_BYTES", "TIMEOUT_S", "main", "read_module"]
+
+#: Seconds to import the module and to describe its functions.
+TIMEOUT_S = 60.0
+#: Maximum size of all its tools as JSON.
+MAX_ANSWER_BYTES = 64 * 2**20
+
+_MAX_MEMORY_BYTES = 8 * 2**30
+_CHUNK = 2**16
+# The path of modules comes from this process, also where a program changed it.
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); from ingest.sources.python import child; child.main()"
+)
+
+
+def read_module(
+    address: str, *, timeout_s: float = TIMEOUT_S, env: Mapping[str, str] | None = None
+) -> Iterator[Tool | RejectedRecord]:
+    """Yield the tools of ``python:module`` or ``python:module:name``, read in a process of its own.
+
+    :param timeout_s: seconds for the whole process.
+    :param env: further environment variables of the process.
+    :raises DocumentError: when the module cannot be imported, has no callable of the name, ends its process, takes longer
+        or says more than :data:`MAX_ANSWER_BYTES`.
+    """
+    answer = _run(address, timeout_s, env or {})
+    rows = [json.loads(line) for line in answer.splitlines() if line]
+    if not rows or rows[-1].get("end") is not True:
+        raise _failure(address, "the module ended the process that read it")
+    for row in rows[:-1]:
+        if "error" in row:
+            raise DocumentError(**row["error"])
+        yield RejectedRecord(*row["rejected"]) if "rejected" in row else Tool.from_json(row["tool"])
+
+
+def _run(address: str, timeout_s: float, env: Mapping[str, str]) -> bytes:
+    """Return what the process writes.
+
+    :raises DocumentError: when it writes too much or takes too long.
+    """
+    pipe, written = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-c", _START, address, json.dumps(sys.path)],
+        stdin=subprocess.DEVNULL,
+        stdout=written,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **env},
+        start_new_session=True,
+    )
+    os.close(written)
+    answer, deadline = bytearray(), time.monotonic() + timeout_s
+    try:
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([pipe], [], [], left)[0]:
+                raise _failure(address, f"the module was not read within {timeout_s:g} s")
+            chunk = os.read(pipe, _CHUNK)
+            if not chunk:
+                return bytes(answer)
+            answer += chunk
+            if len(answer) > MAX_ANSWER_BYTES:
+                raise _failure(address, f"its tools are larger than {MAX_ANSWER_BYTES} bytes")
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        os.close(pipe)
+
+
+def _failure(address: str, problem: str) -> DocumentError:
+    return DocumentError(
+        problem, subject=address, remedy="Import it by hand and see what its code does", reason="not-importable"
+    )
+
+
+def main() -> None:
+    """Write the tools of the module at the address in the arguments, one JSON value a line; the last line says that it is all."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what the module prints is not part of the answer
+    _limit_memory()
+    for row in _rows(sys.argv[1]):
+        out.write(json.dumps(row) + "\n")
+    out.write(json.dumps({"end": True}) + "\n")
+    out.flush()
+    os._exit(0)  # threads and exit handlers of the module do not matter any more
+
+
+def _rows(address: str) -> Iterator[dict[str, Any]]:
+    from ingest.sources.document import Document
+    from ingest.sources.python.source import describe_module
+    from ingest.sources.sanitize import sanitize_tool
+
+    try:
+        for item in describe_module(Document(address)):
+            if isinstance(item, RejectedRecord):
+                yield {"rejected": [item.subject, item.reason, item.detail]}
+            else:
+                yield {"tool": sanitize_tool(item).to_json()}
+    except DocumentError as error:
+        yield {
+            "error": {
+                "problem": error.problem,
+                "subject": error.subject,
+                "remedy": error.remedy,
+                "reason": error.reason,
+            }
+        }
+    except BaseException as error:  # the module's code may raise anything, at any attribute
+        problem = f"its code raises {type(error).__name__}"
+        remedy = "Import it by hand and see what its code does"
+        yield {"error": {"problem": problem, "subject": address, "remedy": remedy, "reason": "not-importable"}}
+
+
+def _limit_memory() -> None:
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))

@@ -1,0 +1,101 @@
+"""A document that would use up time or memory is one rejected record, and the build goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from ingest.sources import parse_limits, read_catalog
+from ingest.sources.document import Document
+from ingest.sources.parsing import parse_json, parse_yaml
+from ontology.errors import DocumentError
+
+TOOL = {"name": "find", "description": "Find.", "inputSchema": {"type": "object"}}
+
+
+def merge_bomb(levels: int = 9, copies: int = 9) -> str:
+    """Each level merges the level above it several times: 9 levels of 9 copies are 387 million entries."""
+    rows = ["a0: &a0 {k0: 1}"]
+    for level in range(1, levels + 1):
+        names = ", ".join([f"*a{level - 1}"] * copies)
+        rows.append(f"a{level}: &a{level} {{<<: [{names}], k{level}: 1}}")
+    return "\n".join(rows) + "\n"
+
+
+def test_a_merge_bomb_ends_at_once() -> None:
+    assert len(merge_bomb()) < 700
+    started = time.process_time()
+    with pytest.raises(DocumentError, match="merge keys copy more than 100,000 entries") as caught:
+        parse_yaml(merge_bomb(), subject="bomb.yaml")
+    assert time.process_time() - started < 1
+    assert caught.value.subject.startswith("bomb.yaml:")
+    assert caught.value.reason == "invalid-yaml"
+
+
+def test_a_merge_of_itself_is_an_error() -> None:
+    with pytest.raises(DocumentError, match="contains itself"):
+        parse_yaml("a: &a {<<: *a, b: 1}\n", subject="loop.yaml")
+
+
+def test_merge_keys_of_usual_size_still_work() -> None:
+    text = "base: &base {a: 1, b: 2}\nmore: &more {<<: *base, b: 3}\nall: {<<: [*more, *base], c: 4}\n"
+    assert parse_yaml(text, subject="x")["all"] == {"a": 1, "b": 3, "c": 4}
+
+
+def test_many_small_values_are_refused_before_they_take_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (parse_limits, __import__("ingest.sources.parsing", fromlist=["x"])):
+        monkeypatch.setattr(module, "MAX_NODES", 1_000)
+    with pytest.raises(DocumentError, match="more than 1,000 values") as caught:
+        parse_json("[" + "[]," * 2_000 + "0]", subject="a.json", whole=True)
+    assert (caught.value.reason, caught.value.remedy) == ("too-large", "Split the document")
+    assert parse_json(json.dumps({"text": 'a, {[\\" ' * 5_000}), subject="a.json")["text"]
+    with pytest.raises(DocumentError, match="more than 1,000 values"):
+        parse_yaml("- []\n" * 2_000, subject="a.yaml")
+
+
+def test_a_reference_to_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    operation = {
+        "operationId": "getThing",
+        "parameters": [{"$ref": "pipe.yaml#/x"}],
+        "responses": {"200": {"description": "ok"}},
+    }
+    document = {"openapi": "3.0.0", "info": {"title": "t", "version": "1"}, "paths": {"/thing": {"get": operation}}}
+    (tmp_path / "api.json").write_text(json.dumps(document), encoding="utf-8")
+    (tmp_path / "mcp.json").write_text(json.dumps([TOOL]), encoding="utf-8")
+    catalog = read_catalog([str(tmp_path)])
+    assert "mcp/find" in [tool.id for tool in catalog.tools]
+    assert "it is no regular file" in " ".join(record.detail for record in catalog.rejected)
+
+
+def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.sources.document.MAX_BYTES", 1_000)
+    (tmp_path / "rows.jsonl").write_bytes(b"{}\n" + b"x" * 5_000)
+    with pytest.raises(DocumentError, match="a line is larger than 1000 bytes") as caught:
+        list(Document("rows.jsonl", path=tmp_path / "rows.jsonl").lines())
+    assert caught.value.subject == "rows.jsonl:2"
+
+
+def test_a_fault_of_a_reader_is_one_rejected_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.json").write_text(json.dumps([TOOL]), encoding="utf-8")
+    (tmp_path / "b.json").write_text(json.dumps([TOOL]), encoding="utf-8")
+    from ingest.sources import catalog as module
+
+    sanitize, seen = module.sanitize_tool, []
+
+    def broken(tool: object) -> object:
+        seen.append(tool)
+        if len(seen) == 1:
+            raise KeyError("surprise")
+        return sanitize(tool)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "sanitize_tool", broken)
+    found = read_catalog([str(tmp_path)])
+    assert [tool.id for tool in found.tools] == ["b/find"]
+    assert [(record.reason, record.subject) for record in found.rejected] == [
+        ("unreadable", (tmp_path / "a.json").as_posix())
+    ]

@@ -100,6 +100,7 @@ RejectionReason: TypeAlias = Literal[
     "no-name",
     "no-operations",
     "no-signature",
+    "no-value",
     "not-importable",
     "not-utf8",
     "rpc-error",

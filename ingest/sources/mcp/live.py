@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import shlex
-import tempfile
-from typing import IO, Any, NamedTuple, TextIO, cast
+from typing import Any, NamedTuple
 
+from ingest.sources.access import NO_ACCESS, Access
+from ingest.sources.mcp.stdio_server import MAX_ANSWER_BYTES, ServerOutput, stdio_server
 from ingest.sources.run_async import run_async
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.redaction import redact, redacted_address, secrets_in
@@ -27,34 +28,38 @@ class ListedTools(NamedTuple):
     tools: list[dict[str, Any]]
 
 
-def list_tools(address: str, *, timeout_s: float = TIMEOUT_S) -> ListedTools:
+def list_tools(address: str, *, timeout_s: float = TIMEOUT_S, access: Access = NO_ACCESS) -> ListedTools:
     """Return the tools of the server at ``mcp:COMMAND …`` or ``mcp+http(s)://…``.
 
     :param timeout_s: seconds for the whole exchange.
-    :raises DocumentError: when the server cannot be started or reached, fails, is too slow, or gives no valid answer.
+    :param access: environment variables, headers and references in the address.
+    :raises DocumentError: when the server cannot be started or reached, fails, is too slow, gives no valid answer, or
+        writes more than :data:`ingest.sources.mcp.stdio_server.MAX_ANSWER_BYTES`.
     :raises MissingExtraError: when the SDK is not installed, or is older than the high-level client.
     """
     try:
         from mcp import Client  # noqa: F401 - to check that it is installed
     except ImportError as error:
         raise MissingExtraError(redacted_address(address), extra="mcp") from error
-    logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO it logs each address with its credentials
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
-        try:
-            return run_async(_list(address, log, timeout_s))
-        except DocumentError:
-            raise
-        except Exception as error:  # the SDK, its HTTP client and the process raise errors of different classes
-            raise _failure(address, error, log, timeout_s) from error
+    for library in ("httpx", "httpx2"):
+        logging.getLogger(library).setLevel(logging.WARNING)  # at INFO it logs each address with its credentials
+    output = ServerOutput()
+    try:
+        return run_async(_list(address, output, timeout_s, access))
+    except DocumentError:
+        raise
+    except Exception as error:  # the SDK, its HTTP client and the process raise errors of different classes
+        raise _failure(address, error, output, timeout_s, access) from error
 
 
-async def _list(address: str, log: IO[str], timeout_s: float) -> ListedTools:
+async def _list(address: str, output: ServerOutput, timeout_s: float, access: Access) -> ListedTools:
     from mcp import Client
 
     tools: list[dict[str, Any]] = []
     seen: set[str] = set()
     cursor: str | None = None
-    async with asyncio.timeout(timeout_s), Client(_server(address, log), read_timeout_seconds=timeout_s) as client:
+    server = _server(address, output, access)
+    async with asyncio.timeout(timeout_s), Client(server, read_timeout_seconds=timeout_s) as client:
         for _ in range(MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
             tools += (tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools)
@@ -71,12 +76,12 @@ async def _list(address: str, log: IO[str], timeout_s: float) -> ListedTools:
     )
 
 
-def _server(address: str, log: IO[str]) -> Any:
-    """Return the connection argument of the SDK's client; a stdio server writes its standard error to ``log``."""
+def _server(address: str, output: ServerOutput, access: Access) -> Any:
+    """Return the connection argument of the SDK's client."""
     if address.startswith(("mcp+http://", "mcp+https://")):
-        return address.removeprefix("mcp+")
-    from mcp import StdioServerParameters, stdio_client
+        from ingest.sources.mcp.http_server import http_server
 
+        return http_server(access.expand(address.removeprefix("mcp+")), access.resolved_headers(), output)
     try:
         words = shlex.split(address.removeprefix("mcp:"))
     except ValueError as error:
@@ -87,26 +92,29 @@ def _server(address: str, log: IO[str]) -> Any:
         ) from error
     if not words:
         raise DocumentError("no command is named", subject=address, remedy="Write mcp:COMMAND ARGUMENTS")
-    return stdio_client(StdioServerParameters(command=words[0], args=words[1:]), errlog=cast("TextIO", log))
+    return stdio_server([access.expand(word) for word in words], access.resolved_env(), output)
 
 
-def _failure(address: str, error: Exception, log: IO[str], timeout_s: float) -> DocumentError:
+def _failure(address: str, error: Exception, output: ServerOutput, timeout_s: float, access: Access) -> DocumentError:
     cause: BaseException = error
     while isinstance(cause, BaseExceptionGroup):
         cause = cause.exceptions[0]
-    log.seek(0)
-    lines = [line.strip() for line in log if line.strip()]
-    server_output = f"; it wrote: {lines[-1][:300]}" if lines else ""
-    if isinstance(cause, TimeoutError):
+    server_output = f"; it wrote: {output.last_line[:300]}" if output.last_line else ""
+    if isinstance(cause, DocumentError):
+        problem = cause.problem
+    elif output.too_large:
+        problem = f"the MCP server wrote more than {MAX_ANSWER_BYTES} bytes"
+    elif isinstance(cause, TimeoutError):
         problem = f"the MCP server did not list its tools within {timeout_s:g} s{server_output}"
     elif isinstance(cause, FileNotFoundError):
         problem = "the MCP server cannot be started: there is no such command"
     else:
         problem = f"the MCP server cannot list its tools: {_one_line(cause)}{server_output}"
     return DocumentError(
-        redact(problem, secrets_in(address)),
+        redact(problem, (*secrets_in(address), *access.secrets())),
         subject=redacted_address(address),
         remedy="Start it by hand and read its output",
+        reason=cause.reason if isinstance(cause, DocumentError) else None,
     )
 
 

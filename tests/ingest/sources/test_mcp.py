@@ -20,6 +20,7 @@ from ingest.sources.addresses import find_documents
 from ingest.sources.document import Document
 from ingest.sources.mcp.live import list_tools
 from ingest.sources.mcp.source import McpSource
+from ingest.sources.mcp.stdio_server import MAX_ERROR_BYTES, ServerOutput
 from ingest.sources.source import RejectedRecord
 from ontology.errors import CatalogError, DocumentError, MissingExtraError
 from ontology.tool import Tool
@@ -361,3 +362,38 @@ def test_the_call_names_the_session_by_the_namespace_of_its_source(tmp_path: Pat
         "tickets/search": ("tickets", "search"),
         "wiki/search": ("wiki", "search"),
     }
+
+
+FLOODS = """
+import pathlib, subprocess, sys
+held = subprocess.Popen(["sleep", "600"])
+pathlib.Path("pid").write_text(str(held.pid))
+for _ in range(400):
+    sys.stderr.write("x" * 100_000 + "\\n")
+sys.stderr.write("the last words\\n")
+sys.stderr.flush()
+"""
+
+
+@pytest.mark.usefixtures("sdk")
+def test_the_error_output_of_a_server_is_bounded_and_its_processes_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    output = ServerOutput()
+    for _ in range(10):
+        output.add_errors(b"x" * 60_000)
+    assert len(output._errors) == MAX_ERROR_BYTES
+    with pytest.raises(DocumentError, match="it wrote: the last words"):
+        list_tools(command(tmp_path / "floods.py", FLOODS))
+    pid = int((tmp_path / "pid").read_text(encoding="utf-8"))
+    stat = Path(f"/proc/{pid}/stat")
+    wait_until(lambda: not stat.exists() or stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z")
+
+
+@pytest.mark.usefixtures("sdk")
+def test_a_server_that_answers_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.sources.mcp.stdio_server.MAX_ANSWER_BYTES", 1_000_000)
+    script = "import sys\nwhile True: sys.stdout.write('x' * 100_000)\n"
+    with pytest.raises(DocumentError, match="the MCP server wrote more than"):
+        list_tools(command(tmp_path / "endless.py", script))

@@ -1,0 +1,62 @@
+"""The connection to an MCP server over HTTP, with headers and a limit of the bytes that it answers. Needs the extra ``mcp``."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from ingest.sources.mcp.stdio_server import MAX_ANSWER_BYTES, ServerOutput
+
+__all__ = ["http_server"]
+
+
+@contextlib.asynccontextmanager
+async def http_server(url: str, headers: Mapping[str, str], output: ServerOutput) -> AsyncIterator[tuple[Any, Any]]:
+    """Connect to a server and yield the streams of its messages, as the SDK's client expects them.
+
+    :param headers: sent with each request; the SDK follows redirects within the origin only, so no other host gets them.
+    """
+    size = _Size(output)
+
+    async def bound(response: Any) -> None:
+        response.stream = _CountedStream(response.stream, size)
+
+    async with create_mcp_http_client(headers=dict(headers)) as client:
+        client.event_hooks = {"response": [bound]}
+        async with streamable_http_client(url, http_client=client) as streams:
+            yield streams
+
+
+class _Size:
+    """The number of bytes of all answers of a server."""
+
+    def __init__(self, output: ServerOutput) -> None:
+        self._output = output
+        self._bytes = 0
+
+    def add(self, part: bytes) -> None:
+        self._bytes += len(part)
+        if self._bytes > MAX_ANSWER_BYTES:
+            self._output.too_large = True
+            raise httpx2.ReadError(f"the answers are larger than {MAX_ANSWER_BYTES} bytes")
+
+
+class _CountedStream(httpx2.AsyncByteStream):
+    """The body of one answer."""
+
+    def __init__(self, stream: Any, size: _Size) -> None:
+        self._stream = stream
+        self._size = size
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for part in self._stream:
+            self._size.add(part)
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()

@@ -14,6 +14,7 @@ from ontology.errors import (
     InvalidArgumentError,
     MissingExtraError,
     ModelError,
+    ModelNotAllowedError,
     NotFoundError,
     NotReadyError,
     OntologyError,
@@ -22,6 +23,7 @@ from ontology.errors import (
     SnapshotCorruptError,
     SnapshotError,
     SnapshotVersionError,
+    SourcesFileError,
     StorageError,
     UnknownFormatError,
 )
@@ -31,7 +33,16 @@ from ontology.names import canonical_name, identified_entity, noun_lemma, verb_l
 from ontology.ontology import EntityType, Ontology, Predicate
 from ontology.ontology_file import Fault, check_ontology, load_ontology
 from ontology.progress import Progress, no_progress
-from ontology.redaction import RedactingFormatter, command_words, redact, redacted_address, redacted_url, secrets_in
+from ontology.redaction import (
+    RedactingFormatter,
+    command_words,
+    names_secret,
+    redact,
+    redact_document_text,
+    redacted_address,
+    redacted_url,
+    secrets_in,
+)
 from ontology.tool import Dependency, Parameter, Tool
 from ontology.triple import Provenance, Triple
 from ontology.urls import check_http_url
@@ -48,6 +59,7 @@ __all__ = [
     "InvalidArgumentError",
     "MissingExtraError",
     "ModelError",
+    "ModelNotAllowedError",
     "NotFoundError",
     "NotReadyError",
     "Ontology",
@@ -62,6 +74,7 @@ __all__ = [
     "SnapshotCorruptError",
     "SnapshotError",
     "SnapshotVersionError",
+    "SourcesFileError",
     "StorageError",
     "Tool",
     "Triple",
@@ -76,10 +89,12 @@ __all__ = [
     "first_error",
     "identified_entity",
     "load_ontology",
+    "names_secret",
     "no_progress",
     "noun_lemma",
     "only_writer",
     "redact",
+    "redact_document_text",
     "redacted_address",
     "redacted_url",
     "replacing",

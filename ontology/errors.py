@@ -9,6 +9,7 @@ gRPC status code and one exit code of the command::
     │   └── UnknownFormatError       INVALID_ARGUMENT     3    no reader knows the format
     ├── CatalogError                 FAILED_PRECONDITION  4    no catalogue can be built: empty, or --strict
     ├── OntologyError                INVALID_ARGUMENT     5    an ontology file with faults
+    ├── SourcesFileError             INVALID_ARGUMENT     5    a sources file with faults
     ├── SnapshotError                FAILED_PRECONDITION  6    a snapshot that cannot be used
     │   ├── SnapshotCorruptError     DATA_LOSS            6    incomplete, truncated or altered
     │   ├── SnapshotVersionError     FAILED_PRECONDITION  6    written in another format version
@@ -48,6 +49,7 @@ __all__ = [
     "SnapshotCorruptError",
     "SnapshotError",
     "SnapshotVersionError",
+    "SourcesFileError",
     "StorageError",
     "ToolCallError",
     "UnknownFormatError",
@@ -99,6 +101,7 @@ RejectionReason: TypeAlias = Literal[
     "missing-page",
     "no-name",
     "no-operations",
+    "no-match",
     "no-signature",
     "no-value",
     "not-importable",
@@ -154,6 +157,13 @@ class CatalogError(EgotoolsError):
 
 class OntologyError(EgotoolsError):
     """An ontology file with faults; the problem lists each with its line."""
+
+    grpc_code = "INVALID_ARGUMENT"
+    exit_code = 5
+
+
+class SourcesFileError(EgotoolsError):
+    """A sources file with faults; the problem lists each with its line, without values."""
 
     grpc_code = "INVALID_ARGUMENT"
     exit_code = 5

@@ -11,7 +11,16 @@ import re
 import shlex
 from urllib.parse import parse_qsl, unquote
 
-__all__ = ["RedactingFormatter", "command_words", "redact", "redacted_address", "redacted_url", "secrets_in"]
+__all__ = [
+    "RedactingFormatter",
+    "command_words",
+    "names_secret",
+    "redact",
+    "redact_document_text",
+    "redacted_address",
+    "redacted_url",
+    "secrets_in",
+]
 
 _HIDDEN = "***"
 _COMMAND = "mcp:"
@@ -35,6 +44,13 @@ _OPTION = re.compile(
 _VARIABLE = re.compile(
     r"\b((?:[A-Z][A-Z0-9]*_)*(?:[A-Z0-9]+_KEY|APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD|CREDENTIALS?)=)\S+"
 )
+# In documents: a user with a password before a host, and a password of letters and digits after its name.
+_PASSWORD_OF_URL = re.compile(r"(?<=://)(?!user:password@)[^\s/:@'\"<>{}]{1,100}:[^\s/@'\"<>{}]{1,200}(?=@)")
+_WRITTEN_PASSWORD = re.compile(
+    r"((?:passw(?:or)?d|pwd|secret|api[_-]?key|access[_-]?token|private[_-]?key)[\"']?\s{0,3}[:=]\s{0,3}[\"']?)"
+    r"(?=[^\s\"',;&<>{}()]*[0-9])(?=[^\s\"',;&<>{}()]*[A-Za-z])[^\s\"',;&<>{}()]{8,200}",
+    re.IGNORECASE,
+)
 _BEARER = re.compile(r"\b((?:Bearer|Basic)\s+)[\w+/=.~-]{8,}", re.IGNORECASE)
 
 
@@ -53,6 +69,24 @@ def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
     if "=" in text:
         text = _VARIABLE.sub(rf"\g<1>{_HIDDEN}", text)
     return _BEARER.sub(rf"\g<1>{_HIDDEN}", text)
+
+
+def redact_document_text(text: str, secrets: tuple[str, ...] = ()) -> str:
+    """A text of a document without keys and passwords. Its addresses and examples stay: only what is surely secret goes.
+
+    :param secrets: as for :func:`redact`.
+    """
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, _HIDDEN)
+    text = _SHAPES.sub(_HIDDEN, text)
+    if "://" in text:
+        text = _PASSWORD_OF_URL.sub(_HIDDEN, text)
+    return _WRITTEN_PASSWORD.sub(rf"\g<1>{_HIDDEN}", text)
+
+
+def names_secret(name: str) -> bool:
+    """Whether the name of an option, variable, header or parameter says that its value is secret."""
+    return _SECRET_NAME.search(name) is not None or "cookie" in name.lower()
 
 
 def redacted_address(address: str) -> str:

@@ -13,16 +13,16 @@ from pathlib import Path
 
 from ontology.errors import DocumentError
 
-__all__ = ["NO_ACCESS", "Access", "Value", "referenced_variables"]
+__all__ = ["NO_ACCESS", "Access", "Value", "without_references"]
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _MAX_FILE_BYTES = 2**16
 _SHORTEST = 6  # a shorter value is part of too many words to be looked for
 
 
-def referenced_variables(text: str) -> list[str]:
-    """Return the names of the variables that a text refers to, ``${NAME}``."""
-    return _REFERENCE.findall(text)
+def without_references(text: str) -> str:
+    """Return a text without the references ``${NAME}`` in it."""
+    return _REFERENCE.sub("", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Value:
                 yield _content(self.file)
             except DocumentError:
                 return
-        yield from (os.environ[name] for name in referenced_variables(self.text) if name in os.environ)
+        yield from (os.environ[name] for name in _REFERENCE.findall(self.text) if name in os.environ)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,62 +1,111 @@
-"""Find the documents of the addresses that the user gives: files, folders, globs and live addresses."""
+"""Find the documents of the addresses that the user gives: files, folders, globs, live addresses and sources files."""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from ingest.sources.detect import LIVE_PREFIXES
 from ingest.sources.document import Document
+from ingest.sources.namespaces import assign_namespaces
 from ingest.sources.source import RejectedRecord
-from ontology.errors import RejectionReason
-from ontology.redaction import command_words
+from ingest.sources.source_entry import SourceEntry
+from ingest.sources.sources_file import is_sources_file, load_sources
+from ontology.errors import InvalidArgumentError, RejectionReason
+from ontology.redaction import redacted_address
 
-__all__ = ["find_documents"]
+__all__ = ["Found", "find_documents"]
 
-# Second file endings, removed from the namespace: ``orders.openapi.yaml`` has the namespace ``orders``.
-_KINDS = (".openapi", ".swagger", ".odata", ".mcp", ".tools", ".functions")
+# ``NAME=ADDRESS``: a name has no character that an address has before its first "=".
+_NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.-]{0,99})=(.+)", re.DOTALL)
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
-_MAX_COMMAND_CHARS = 60
 
 
 class Found(NamedTuple):
     """The documents of some addresses.
 
-    :param documents: each file once, sorted by address, with unique namespaces.
+    :param documents: each file once a source, sorted by address; live documents without a name have no namespace yet.
     :param rejected: a record for each address that cannot be opened: a missing path, an unreadable folder, a pattern
         without a match.
+    :param sources: the named sources, sorted by name.
+    :param shown: the addresses as they may be shown, in the order given.
     """
 
     documents: list[Document]
     rejected: list[RejectedRecord]
+    sources: tuple[SourceEntry, ...] = ()
+    shown: tuple[str, ...] = ()
 
 
 def find_documents(addresses: Sequence[str]) -> Found:
-    """Return the documents of the addresses: files, folders, glob patterns or live addresses."""
-    by_identity: dict[str, Document] = {}
+    """Return the documents of the addresses: files, folders, patterns, live addresses, ``NAME=ADDRESS`` and sources files.
+
+    A sources file is read only when it is named itself, not when it is found in a folder: it can start commands.
+
+    :raises SourcesFileError: for a sources file with faults.
+    :raises InvalidArgumentError: when two sources have one name.
+    """
+    unnamed, entries = _split_named(addresses)
+    by_identity: dict[tuple[str, str], Document] = {}
     rejected: list[RejectedRecord] = []
-    for address in sorted(set(addresses)):
-        for item in _expand(address):
+    places = [(address, None) for address in unnamed] + [(entry.location, entry) for entry in entries]
+    for address, entry in places:
+        for item in _expand(address, entry):
             if isinstance(item, RejectedRecord):
                 rejected.append(item)
             else:
                 identity = os.path.realpath(item.path) if item.path is not None else item.target
-                by_identity.setdefault(identity, item)
-    documents = sorted(by_identity.values(), key=lambda document: document.address)
-    _assign_namespaces(documents)
-    return Found(documents, rejected)
+                by_identity.setdefault((entry.name if entry else "", identity), item)
+    documents = sorted(by_identity.values(), key=_order)
+    assign_namespaces(documents)
+    shown = (
+        *map(redacted_address, unnamed),
+        *(f"{entry.name}={redacted_address(entry.location)}" for entry in entries),
+    )
+    return Found(documents, rejected, entries, shown)
 
 
-def _expand(address: str) -> Iterator[Document | RejectedRecord]:
+def _order(document: Document) -> tuple[str, str]:
+    return document.address, document.source.name if document.source is not None else ""
+
+
+def _split_named(addresses: Sequence[str]) -> tuple[list[str], tuple[SourceEntry, ...]]:
+    """Return the addresses without a name, and the sources: those of sources files and those of ``NAME=ADDRESS``."""
+    unnamed: list[str] = []
+    entries: list[SourceEntry] = []
+    for address in sorted(set(addresses)):
+        named = _NAMED.fullmatch(address) if not os.path.lexists(address) else None
+        if named is not None:
+            entries.append(SourceEntry(name=named[1], location=named[2], namespace=named[1]))
+        elif is_sources_file(Path(address)):
+            entries += load_sources(Path(address))
+        else:
+            unnamed.append(address)
+    seen: set[str] = set()
+    for name in (text for entry in entries for text in {entry.name, entry.namespace}):
+        if name in seen:
+            raise InvalidArgumentError(
+                f"two sources have the name or namespace {name!r}", subject=name, remedy="Give each a name of its own"
+            )
+        seen.add(name)
+    return unnamed, tuple(sorted(entries, key=lambda entry: entry.name))
+
+
+def _expand(address: str, source: SourceEntry | None) -> Iterator[Document | RejectedRecord]:
     if address.startswith(LIVE_PREFIXES):
-        yield Document(address)
+        yield Document(address, source=source)
         return
+    for item in _expand_files(address):
+        if isinstance(item, Document):
+            item.source = source
+        yield item
+
+
+def _expand_files(address: str) -> Iterator[Document | RejectedRecord]:
     path = Path(address)
     if os.path.lexists(path):
         yield from _expand_path(path, set(), root=path if path.is_dir() else path.parent)
@@ -107,57 +156,3 @@ def _expand_folder(path: Path, seen: set[str], *, root: Path) -> Iterator[Docume
     for name in names:
         if not name.startswith(".") and name not in _SKIPPED_FOLDERS:
             yield from _expand_path(path / name, seen, root=root)
-
-
-def _assign_namespaces(documents: Sequence[Document]) -> None:
-    """Use the file's stem; where several files share it, add the parent folder, then the ending, then a number."""
-    forms = [_namespace_forms(document) for document in documents]
-    chosen = [form[0] for form in forms]
-    for depth in (1, 2):
-        counts = Counter(chosen)
-        chosen = [form[depth] if counts[name] > 1 else name for form, name in zip(forms, chosen, strict=True)]
-    taken: set[str] = set()
-    for document, name in zip(documents, chosen, strict=True):
-        unique, number = name, 2
-        shared = document.address.startswith("python:")  # all functions of one module have one namespace
-        while unique in taken and not shared:
-            unique, number = f"{name}-{number}", number + 1
-        taken.add(unique)
-        document.namespace = unique
-
-
-def _namespace_forms(document: Document) -> tuple[str, str, str]:
-    if document.path is None:
-        name = _live_namespace(document.address)
-        return name, name, name
-    file = Path(document.path.name.removesuffix(".gz"))
-    stem, suffix = file.stem, file.suffix.lstrip(".")
-    stem = next((stem.removesuffix(kind) for kind in _KINDS if stem.lower().endswith(kind) and stem != kind), stem)
-    parent = Path(os.path.abspath(document.path)).parent.name
-    return _slug(stem), _slug(f"{parent}-{stem}"), _slug(f"{parent}-{stem}-{suffix}")
-
-
-def _live_namespace(address: str) -> str:
-    scheme, _, rest = address.partition(":")
-    if rest.startswith("//"):
-        try:
-            parts = urlsplit(address)
-        except ValueError:  # it is fetched in vain, and rejected then
-            return _slug(scheme)
-        stem = Path(parts.path).stem if scheme.startswith("http") else ""
-        return _slug(stem or parts.hostname or scheme)
-    if scheme == "mcp":
-        return _slug(_program(address))[:_MAX_COMMAND_CHARS].strip("-.")
-    return _slug(scheme if rest == "*" else rest.partition(":")[0])
-
-
-def _program(address: str) -> str:
-    """The name of the program that ``mcp:COMMAND`` starts; its arguments may be secret."""
-    words = command_words(address)
-    names = [word for word in words if not word.startswith("-") and "=" not in word and Path(word).name != "env"]
-    return Path(names[0]).stem if names else "mcp"
-
-
-def _slug(text: str) -> str:
-    """Return the text in lower case; other characters than letters, digits, ``_`` and ``.`` become a hyphen."""
-    return re.sub(r"[^\w.]+", "-", text.strip().lower()).strip("-.") or "document"

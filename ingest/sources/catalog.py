@@ -10,11 +10,14 @@ from dataclasses import dataclass, replace
 from ingest.sources.addresses import find_documents
 from ingest.sources.detect import source_for
 from ingest.sources.document import Document
+from ingest.sources.namespaces import name_live_documents
 from ingest.sources.naming import DocumentRead, assign_ids
 from ingest.sources.sanitize import printable, sanitize_tool
 from ingest.sources.source import RejectedRecord
+from ingest.sources.source_entry import SourceEntry, select_tools
+from ingest.sources.tool_secrets import without_secrets
 from ontology.errors import CatalogError, DocumentError, MissingExtraError
-from ontology.redaction import redact, redacted_address
+from ontology.redaction import redact
 from ontology.tool import Tool
 
 __all__ = ["Catalog", "DocumentReport", "read_catalog"]
@@ -30,12 +33,16 @@ class DocumentReport:
     :param format: name of the reader (``openapi.v1``), or empty for an unknown format.
     :param tools: number of tools read.
     :param rejected: number of rejected records.
+    :param source: the name of its source in a sources file or on the command line, or empty.
+    :param left_out: number of tools that its source leaves out.
     """
 
     address: str
     format: str
     tools: int
     rejected: int
+    source: str = ""
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +50,14 @@ class Catalog:
     """All tools, in document order.
 
     :param renamed: ``(original id, id in the catalogue)`` of each tool whose id several documents have.
+    :param sources: the named sources, sorted by name.
     """
 
     tools: tuple[Tool, ...]
     rejected: tuple[RejectedRecord, ...] = ()
     documents: tuple[DocumentReport, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
+    sources: tuple[SourceEntry, ...] = ()
 
     def rejected_by_reason(self) -> dict[str, int]:
         """Return the number of rejected records of each reason, by reason."""
@@ -61,12 +70,14 @@ def read_catalog(
     """Read tools from files, folders, globs and live addresses into one catalogue.
 
     :param addresses: paths, patterns, ``python:module:name``, ``mcp:COMMAND``, ``mcp+http(s)://…``, ``http(s)://…``,
-        ``aws:SERVICE``, ``google-discovery:NAME``.
+        ``aws:SERVICE``, ``google-discovery:NAME``; each also as ``NAME=ADDRESS``; a sources file (``sources.yaml``).
     :param strict: whether a rejected record is an error.
     :param progress: called with each document's address before it is read.
     :raises CatalogError: when no tool could be read, or when ``strict`` is true and a record was rejected.
+    :raises SourcesFileError: for a sources file with faults.
+    :raises InvalidArgumentError: when two sources have one name.
     """
-    documents, missing = find_documents(addresses)
+    documents, missing, sources, shown = find_documents(addresses)
     reads: list[DocumentRead] = []
     for document in documents:
         if progress is not None:
@@ -74,6 +85,7 @@ def read_catalog(
         reads.append(_read(document))
         document.release()  # keep at most one document in memory
     _drop_referenced(reads)
+    name_live_documents(reads)
     renamed = assign_ids(reads)
     catalog = Catalog(
         tools=tuple(tool for read in reads for tool in read.tools),
@@ -84,13 +96,16 @@ def read_catalog(
                 format=read.format,
                 tools=len(read.tools),
                 rejected=len(read.rejected),
+                source=read.document.source.name if read.document.source is not None else "",
+                left_out=read.left_out,
             )
             for read in reads
             if read.counted
         ),
         renamed=tuple(renamed),
+        sources=sources,
     )
-    _check(catalog, addresses, strict=strict)
+    _check(catalog, shown, strict=strict)
     return catalog
 
 
@@ -102,6 +117,23 @@ def _shown(record: RejectedRecord) -> RejectedRecord:
 def _read(document: Document) -> DocumentRead:
     """Read all tools of a document; a document that cannot be read gives a rejected record."""
     read = DocumentRead(document=document)
+    _read_tools(document, read)
+    secrets = document.secrets()
+    read.tools = [without_secrets(tool, secrets) for tool in read.tools]
+    if document.source is not None:
+        read.left_out = len(read.tools)
+        read.tools, unused = select_tools(document.source, read.tools)
+        read.left_out -= len(read.tools)
+        read.rejected += unused
+    read.rejected = [
+        replace(record, subject=redact(record.subject, secrets), detail=redact(record.detail, secrets))
+        for record in read.rejected
+    ]
+    return read
+
+
+def _read_tools(document: Document, read: DocumentRead) -> None:
+    """Add the tools and the rejected records of a document."""
     try:
         source = source_for(document)
         read.format, read.keeps_ids = source.name, source.keeps_ids
@@ -119,10 +151,9 @@ def _read(document: Document) -> DocumentRead:
     except MissingExtraError:
         raise
     except Exception as error:  # whatever one document makes a reader do, the others are read
-        _LOG.warning("the reader of %s failed", document.address, exc_info=True)
+        _LOG.warning("the reader of %s failed: %s", document.address, type(error).__name__)
         detail = f"The reader failed ({type(error).__name__}); this is a fault of egotools."
         read.rejected.append(RejectedRecord(document.address, "unreadable", detail))
-    return read
 
 
 def _drop_referenced(reads: Sequence[DocumentRead]) -> None:
@@ -136,9 +167,9 @@ def _drop_referenced(reads: Sequence[DocumentRead]) -> None:
             read.counted = False
 
 
-def _check(catalog: Catalog, addresses: Sequence[str], *, strict: bool) -> None:
+def _check(catalog: Catalog, shown: Sequence[str], *, strict: bool) -> None:
     found = _listed([f"{record.subject}: {record.detail.rstrip('.')}" for record in catalog.rejected], "; ")
-    tried = _listed(list(map(redacted_address, addresses)), ", ")
+    tried = _listed(shown, ", ")
     if not catalog.tools:
         raise CatalogError(
             f"no tool was found ({found})" if found else "no tool was found",

@@ -6,13 +6,17 @@ import gzip
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 from zlib import error as ZlibError
 
+from ingest.sources.access import NO_ACCESS, Access
 from ingest.sources.fetch import fetch
 from ingest.sources.parsing import parse_json, parse_yaml
 from ontology.errors import DocumentError
-from ontology.redaction import redacted_address
+from ontology.redaction import redacted_address, secrets_in
+
+if TYPE_CHECKING:
+    from ingest.sources.source_entry import SourceEntry
 
 __all__ = ["MAX_BYTES", "Document"]
 
@@ -32,10 +36,17 @@ class Document:
     :param path: the file, or None for a live address.
     :param namespace: the first part of the ids of its tools.
     :param root: references to files outside this folder are rejected; the user's folder, else the file's own folder.
+    :param source: the named source that it belongs to, or None.
     """
 
     def __init__(
-        self, address: str, *, path: Path | None = None, namespace: str = "", root: Path | None = None
+        self,
+        address: str,
+        *,
+        path: Path | None = None,
+        namespace: str = "",
+        root: Path | None = None,
+        source: SourceEntry | None = None,
     ) -> None:
         #: The URL of the content; it may contain credentials and must not be shown.
         self.url = address if address.startswith(("http://", "https://")) else ""
@@ -45,6 +56,7 @@ class Document:
         self.path = path
         self.root = root if root is not None or path is None else path.parent
         self.namespace = namespace
+        self.source = source
         #: Resolved paths of other files that the reader of this document has read (``$ref`` to another file).
         self.references: set[Path] = set()
 
@@ -62,6 +74,15 @@ class Document:
         return self.path is not None or self.is_url
 
     @property
+    def access(self) -> Access:
+        """How it is reached: environment variables, headers and references, resolved at the moment of use."""
+        return self.source.access if self.source is not None else NO_ACCESS
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the values that are known to be secret: those of its address, and the referenced ones."""
+        return (*secrets_in(self.target), *self.access.secrets()) if self.path is None else ()
+
+    @property
     def suffix(self) -> str:
         """The file's ending in lower case without ``.gz`` (``.json``), or empty."""
         if not self.has_content:
@@ -76,7 +97,8 @@ class Document:
         :raises DocumentError: when the file is missing, unreadable, larger than :data:`MAX_BYTES`, or a damaged gzip.
         """
         if self.is_url:
-            return fetch(self.url)
+            url, headers = self.access.expand(self.url), self.access.resolved_headers()
+            return fetch(url, headers=headers, shown=self.address)
         try:
             with self._open() as handle:
                 content = handle.read(MAX_BYTES + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+from collections.abc import Mapping
 from io import BytesIO
 from zlib import error as ZlibError
 
@@ -25,20 +26,29 @@ _HEADERS = {
 }
 
 
-def fetch(url: str, *, limit: int = MAX_FETCH_BYTES, timeout_s: float = _TIMEOUT_S) -> bytes:
+def fetch(
+    url: str,
+    *,
+    limit: int = MAX_FETCH_BYTES,
+    timeout_s: float = _TIMEOUT_S,
+    headers: Mapping[str, str] | None = None,
+    shown: str = "",
+) -> bytes:
     """Return the body of a GET request, unpacked when gzipped.
 
     :param limit: maximum number of bytes, before and after unpacking.
     :param timeout_s: seconds for the whole request, including redirects.
+    :param headers: further headers, sent to the host of the address alone.
+    :param shown: the address for errors; default: the address without credentials and query.
     :raises DocumentError: when the server cannot be reached, is too slow, answers with another status than 2xx,
         redirects to another protocol, or sends more than ``limit``.
     """
     import httpx
 
     logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO it logs each address with its credentials
-    shown = redacted_url(url)
+    shown = shown or redacted_url(url)
     try:
-        body = run_async(_get(url, limit, timeout_s))
+        body = run_async(_get(url, limit, timeout_s, headers or {}))
         if body[:2] == b"\x1f\x8b" and len(body) <= limit:
             with gzip.open(BytesIO(body)) as packed:
                 body = packed.read(limit + 1)
@@ -56,19 +66,20 @@ def fetch(url: str, *, limit: int = MAX_FETCH_BYTES, timeout_s: float = _TIMEOUT
     return body
 
 
-async def _get(url: str, limit: int, timeout_s: float) -> bytes:
+async def _get(url: str, limit: int, timeout_s: float, headers: Mapping[str, str]) -> bytes:
     """Return the body; reading stops after the first chunk that exceeds ``limit`` bytes."""
     import asyncio
 
     import httpx
 
     from ingest.sources.http_routes import HttpRoutes
+    from ingest.sources.origin_headers import OriginHeaders
 
     body = bytearray()
     async with (
         asyncio.timeout(timeout_s),
         httpx.AsyncClient(
-            transport=HttpRoutes(),
+            transport=OriginHeaders(HttpRoutes(), url, headers),
             trust_env=False,  # the routes know the proxies and the certificates
             follow_redirects=True,
             max_redirects=_MAX_REDIRECTS,

@@ -20,12 +20,14 @@ class DocumentRead:
     :param format: name of the reader, or empty for an unknown format.
     :param keeps_ids: whether the tools' ids are final; else they get the document's namespace.
     :param counted: whether the report lists the document; False for a part of another document.
+    :param left_out: number of tools that its source leaves out.
     """
 
     document: Document
     format: str = ""
     keeps_ids: bool = False
     counted: bool = True
+    left_out: int = 0
     tools: list[Tool] = field(default_factory=list)
     rejected: list[RejectedRecord] = field(default_factory=list)
 

@@ -76,7 +76,7 @@ def _pages(document: Document) -> tuple[str, Iterable[Row]]:
     if not document.has_content:
         from ingest.sources.mcp.live import list_tools
 
-        service, listed = list_tools(document.target)
+        service, listed = list_tools(document.target, access=document.access)
         return service, [Row(document.address, {"tools": listed})]
     if document.suffix in LINE_SUFFIXES:
         return "", json_lines(document)

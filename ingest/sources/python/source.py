@@ -47,7 +47,7 @@ class PythonSource(Source):
 
         :raises DocumentError: as :func:`ingest.sources.python.child.read_module`.
         """
-        yield from read_module(document.address)
+        yield from read_module(document.address, env=document.access.resolved_env())
 
 
 def describe_module(document: Document) -> Iterator[Tool | RejectedRecord]:

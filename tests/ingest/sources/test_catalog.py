@@ -86,7 +86,7 @@ def test_one_id_twice_in_a_document_is_refused(tmp_path: Path) -> None:
 def test_namespaces_of_files_with_one_stem(tmp_path: Path) -> None:
     for name in ("hr/openapi.json", "sales/openapi.json", "sales/openapi.jsonl", "Über Uns.openapi.json"):
         write(tmp_path / name, OPENAPI if name.endswith("json") else [{"name": "x"}])
-    documents, _ = find_documents([str(tmp_path)])
+    documents = find_documents([str(tmp_path)]).documents
     assert {Path(d.address).relative_to(tmp_path).as_posix(): d.namespace for d in documents} == {
         "hr/openapi.json": "hr-openapi",
         "sales/openapi.json": "sales-openapi-json",

@@ -331,18 +331,20 @@ def test_the_secrets_of_a_live_address_are_shown_and_kept_nowhere(
     assert SECRET not in str(caught.value)
 
 
+@pytest.mark.usefixtures("sdk")
+def test_the_namespace_of_a_live_server_is_the_name_that_it_gives_itself(tmp_path: Path) -> None:
+    paged = PAGED.replace("NEXT", "None")
+    first, second = (f"{command(tmp_path / f'{name}.py', paged)} S3CRET-{name}" for name in ("a", "b"))
+    catalog = read_catalog([first, second, f"named={first}"])
+    assert [tool.id for tool in catalog.tools] == ["pages/tool_0", "named/tool_0", "pages-2/tool_0"]
+    assert [tool.metadata.get("source") for tool in catalog.tools] == [None, "named", None]
+
+
 @pytest.mark.parametrize(
-    ("address", "namespace"),
-    [
-        ("mcp:/opt/bin/server.py a --x b", "server"),
-        ("mcp:env TOKEN=S3CRET stock-server S3CRET", "stock-server"),
-        ("mcp+https://u:S3CRET@tools.example/mcp?key=S3CRET", "tools.example"),
-        ("mcp:'half", "mcp"),
-        ("mcp+http://[S3CRET/x", "mcp-http"),
-    ],
+    "address", ["mcp:server --key S3CRET", "mcp+https://u:S3CRET@h/S3CRET", "http://S3CRET/S3CRET.json"]
 )
-def test_the_namespace_of_a_live_server_is_its_program_or_host(address: str, namespace: str) -> None:
-    assert [document.namespace for document in find_documents([address]).documents] == [namespace]
+def test_no_namespace_is_made_of_a_live_address(address: str) -> None:
+    assert [document.namespace for document in find_documents([address]).documents] == [""]
 
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,201 @@
+"""The sources file (``sources.yaml``): the sources of a catalogue, with references instead of secrets.
+
+All faults of a file are reported at once, each with its line and its remedy, and never with a value.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from ingest.sources.access import Access, Value
+from ingest.sources.source_entry import SourceEntry
+from ingest.sources.source_values import is_literal_secret, location_holds_secret, malformed_reference
+from ingest.sources.yaml_nodes import YamlNodes, compose
+from ontology.errors import SourcesFileError
+from ontology.ontology_file import Fault
+
+__all__ = ["CheckedSources", "check_sources", "is_sources_file", "load_sources"]
+
+_TOP_KEY = "sources"
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
+_REFRESH = re.compile(r"([1-9][0-9]{0,6})\s*(s|m|h|d)")
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_LISTS = ("include", "exclude", "include_tags", "exclude_tags", "aliases")
+_KEYS = frozenset(("name", "location", "env", "headers", "namespace", "refresh", "owner", "description", *_LISTS))
+_HTTP = ("http://", "https://", "mcp+http://", "mcp+https://")
+_PROCESS = ("mcp:", "python:")
+_OTHER_PREFIXES = ("aws:", "google-discovery:")
+_REFERENCE = "write ${VARIABLE}, or {file: PATH}"
+_MAX_BYTES = 2**20
+
+
+class CheckedSources(NamedTuple):
+    """The sources of a file without faults, or none and the faults, sorted by line."""
+
+    sources: tuple[SourceEntry, ...]
+    faults: list[Fault]
+
+
+def is_sources_file(path: Path) -> bool:
+    """Whether a file is YAML with the top-level key ``sources``; False for what is no regular file."""
+    if path.suffix.lower() not in {".yaml", ".yml"} or not path.is_file():
+        return False
+    try:
+        with path.open("rb") as handle:
+            text = handle.read(_MAX_BYTES)
+    except OSError:
+        return False
+    return re.search(rb"^(?:\xef\xbb\xbf)?[\"']?sources[\"']?\s*:", text, re.MULTILINE) is not None
+
+
+def load_sources(path: Path) -> tuple[SourceEntry, ...]:
+    """Read a sources file.
+
+    :raises SourcesFileError: when it has faults; the problem lists each with its line.
+    """
+    sources, faults = check_sources(path)
+    if faults:
+        listed = "; ".join(map(str, faults))
+        raise SourcesFileError(f"{len(faults)} fault(s): {listed}", subject=str(path), remedy="Correct these lines")
+    return sources
+
+
+def check_sources(path: Path) -> CheckedSources:
+    """Read a sources file, and report all its faults."""
+    try:
+        if not path.is_file():
+            return CheckedSources((), [Fault(1, "there is no such file")])
+        if path.stat().st_size > _MAX_BYTES:
+            return CheckedSources((), [Fault(1, f"the file is larger than {_MAX_BYTES} bytes")])
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        return CheckedSources((), [Fault(1, f"the file cannot be read: {type(error).__name__}", "Save it as UTF-8")])
+    root = compose(text)
+    if isinstance(root, Fault):
+        return CheckedSources((), [root])
+    reader = _Reader(path.parent)
+    sources = reader.sources(root)
+    return CheckedSources(() if reader.faults else sources, sorted(reader.faults))
+
+
+class _Reader(YamlNodes):
+    """Reader of the sources of one file; relative paths are those of its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def sources(self, root: yaml.Node) -> tuple[SourceEntry, ...]:
+        """Return the sources; those with faults too."""
+        top = self.mapping(root, "the file", frozenset((_TOP_KEY,)))
+        if _TOP_KEY not in top:
+            return ()
+        nodes = list(self.items(top[_TOP_KEY], "sources"))
+        if not nodes and not self.faults:
+            self.fault(top[_TOP_KEY], "there are no sources", "add `- name: …` and `location: …`")
+        entries = [self._entry(node) for node in nodes]
+        for key in ("name", "namespace"):
+            seen: set[str] = set()
+            for entry, node in zip(entries, nodes, strict=True):
+                value = getattr(entry, key)
+                if value and value in seen:
+                    self.fault(node, f"two sources have the {key} {value!r}", f"give each a {key} of its own")
+                seen.add(value)
+        return tuple(entries)
+
+    def _entry(self, node: yaml.Node) -> SourceEntry:
+        values = self.mapping(node, "a source", _KEYS)
+        for key in ("name", "location"):
+            if key not in values and isinstance(node, yaml.MappingNode):
+                self.fault(node, f"a source has no {key}", f"add `{key}: …`")
+        name = self._name(values.get("name"), "name")
+        location = self._location(values.get("location"), name)
+        include, exclude, include_tags, exclude_tags, aliases = (self.texts(values.get(key), key) for key in _LISTS)
+        return SourceEntry(
+            name=name,
+            location=location,
+            namespace=self._name(values.get("namespace"), "namespace") or name,
+            access=Access(
+                env=self._values(values.get("env"), "env", location, _PROCESS),
+                headers=self._values(values.get("headers"), "headers", location, _HTTP),
+                target=Value(location) if "${" in location else None,
+            ),
+            refresh_s=self._refresh(values.get("refresh")),
+            owner=self._public(values.get("owner"), "owner"),
+            description=self._public(values.get("description"), "description"),
+            include=include,
+            exclude=exclude,
+            include_tags=include_tags,
+            exclude_tags=exclude_tags,
+            aliases=aliases,
+        )
+
+    def _name(self, node: Any, key: str) -> str:
+        text = self.text(node, key)
+        if text and not _NAME.fullmatch(text):
+            self.fault(node, f"the {key} has other characters than letters, digits, `_`, `.` and `-`", "correct it")
+            return ""
+        return text
+
+    def _public(self, node: Any, key: str) -> str:
+        text = self.text(node, key)
+        if is_literal_secret("", text):
+            self.fault(node, f"the {key} looks like a secret", "leave it out: it is shown and kept")
+            return ""
+        return text
+
+    def _location(self, node: Any, name: str) -> str:
+        if isinstance(node, yaml.MappingNode):
+            words = self.texts(self.mapping(node, "location", frozenset(("mcp",))).get("mcp"), "mcp")
+            if not words:
+                self.fault(node, "the location names no command", "write {mcp: [COMMAND, ARGUMENT]}")
+                return ""
+            location = f"mcp:{shlex.join(words)}"
+        else:
+            location = self.text(node, "location")
+            if location.startswith("mcp:"):
+                self.fault(node, "a command must be a list", "write `location: {mcp: [COMMAND, ARGUMENT]}`")
+                return ""
+        if not location:
+            return ""
+        if malformed_reference(location):
+            self.fault(node, "the location has a malformed reference", "write ${VARIABLE}")
+        if location_holds_secret(location):
+            self.fault(node, "the location holds a secret", "write ${VARIABLE} in its place, or use env or headers")
+            return ""
+        if location.startswith((*_HTTP, *_PROCESS, *_OTHER_PREFIXES)):
+            return location
+        if "${" in location:
+            self.fault(node, "a path has no references", "write the path out")
+        return str(self._folder / location)
+
+    def _values(self, node: Any, key: str, location: str, prefixes: tuple[str, ...]) -> dict[str, Value]:
+        if node is None:
+            return {}
+        if location and not location.startswith(prefixes):
+            self.fault(node, f"{key} has no use at this location", f"it is for {', '.join(prefixes)}")
+        found: dict[str, Value] = {}
+        for name, value in self.mapping(node, key).items():
+            if isinstance(value, yaml.MappingNode):
+                path = self.text(self.mapping(value, f"{key}.{name}", frozenset(("file",))).get("file"), "file")
+                found[name] = Value(file=self._folder / path)
+                continue
+            text = self.text(value, f"{key}.{name}")
+            if malformed_reference(text):
+                self.fault(value, f"{key}.{name} has a malformed reference", _REFERENCE)
+            if is_literal_secret(name, text):
+                self.fault(value, f"{key}.{name} looks like a secret", _REFERENCE)
+            found[name] = Value(text)
+        return found
+
+    def _refresh(self, node: Any) -> int | None:
+        text = self.text(node, "refresh")
+        found = _REFRESH.fullmatch(text)
+        if text and not found:
+            self.fault(node, "refresh is no duration", "write 30m, 6h or 1d")
+        return int(found[1]) * _SECONDS[found[2]] if found else None

@@ -1,0 +1,71 @@
+"""Take secrets out of tools: those that egotools knows, and those that a document has written into its own texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ontology.redaction import redact_document_text
+from ontology.tool import Tool
+
+__all__ = ["without_secrets"]
+
+# A tool without one of these has no key and no password: searching for them is fast.
+_MARKS = (
+    "PRIVATE KEY-----",
+    "sk-",
+    "gh",
+    "glpat-",
+    "AKIA",
+    "ASIA",
+    "xox",
+    "eyJ",
+    "assw",
+    "pwd",
+    "ecret",
+    "oken",
+    "://",
+)
+_EXAMPLES = ("example", "default", "examples", "const")
+_PASSWORD_NAMES = frozenset(
+    ("password", "passwd", "pwd", "secret", "clientsecret", "apikey", "accesstoken", "privatekey")
+)
+
+
+def without_secrets(tool: Tool, secrets: tuple[str, ...] = ()) -> Tool:
+    """Return the tool without secrets in any of its texts; ``***`` stands in their place.
+
+    Examples and defaults of passwords (by format or by name) are removed.
+
+    :param secrets: the values that are known to be secret, such as those of its source's environment.
+    """
+    row = tool.to_json()
+    text = json.dumps(row, ensure_ascii=False)
+    known = any(json.dumps(secret, ensure_ascii=False)[1:-1] in text for secret in secrets)
+    if not known and not any(mark in text for mark in _MARKS):
+        return tool
+    cleaned = _cleaned(row, secrets)
+    return Tool.from_json(cleaned) if cleaned != row else tool
+
+
+def _cleaned(value: Any, secrets: tuple[str, ...], name: str = "") -> Any:
+    """Return a JSON value without secrets; ``name`` is that of the property that it describes."""
+    if isinstance(value, str):
+        return redact_document_text(value, secrets)
+    if isinstance(value, list):
+        return [_cleaned(item, secrets) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    own = value.get("name")
+    hidden = value.get("format") == "password" or _is_password(own if isinstance(own, str) else name)
+    cleaned: dict[str, Any] = {}
+    for key, inner in value.items():
+        if hidden and key in _EXAMPLES and not isinstance(inner, Mapping):
+            continue
+        cleaned[redact_document_text(key, secrets)] = _cleaned(inner, secrets, key)
+    return cleaned
+
+
+def _is_password(name: str) -> bool:
+    return "".join(filter(str.isalnum, name.rpartition(".")[2].lower())) in _PASSWORD_NAMES

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from ingest.pipeline import GraphBuild
 from ingest.sources import Catalog
 from ingest.sources.catalog import DocumentReport
+from ingest.sources.named_sources import NamedSource, named_sources
 from ingest.stores import Counts
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file
@@ -83,6 +84,7 @@ class BuildReport:
     store.
 
     :param folder: of the published snapshot.
+    :param sources: the named sources, as in the manifest of the snapshot.
     :param tools: number of tools.
     :param renamed: (id in its document, id in the catalogue) of tools whose ids clash between documents.
     :param stored: name and counts of the graph database that was also written; empty where none was.
@@ -92,6 +94,7 @@ class BuildReport:
     snapshot_id: str
     folder: Path
     documents: tuple[DocumentReport, ...]
+    sources: tuple[NamedSource, ...] = ()
     tools: int
     renamed: tuple[tuple[str, str], ...]
     rejected_tools: RejectedTools
@@ -173,6 +176,7 @@ def make_report(
         snapshot_id=snapshot_id,
         folder=folder,
         documents=catalog.documents,
+        sources=named_sources(catalog),
         tools=len(catalog.tools),
         renamed=catalog.renamed,
         rejected_tools=RejectedTools(

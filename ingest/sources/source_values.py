@@ -6,7 +6,7 @@ import re
 from urllib.parse import parse_qsl, urlsplit
 
 from ingest.sources.access import without_references
-from ontology.redaction import command_words, names_secret, redact, secrets_in
+from ontology.redaction import command_words, names_secret, redact, redact_document_text, secrets_in
 
 __all__ = ["is_literal_secret", "location_holds_secret", "malformed_reference"]
 
@@ -26,7 +26,7 @@ def is_literal_secret(name: str, text: str) -> bool:
         return False
     if names_secret(name) and re.search(r"\w", _SCHEME_WORDS.sub("", rest)):
         return True
-    return redact(rest) != rest or any(map(_seems_random, _RANDOM.findall(rest)))
+    return redact(rest) != rest or redact_document_text(rest) != rest or any(map(_seems_random, _RANDOM.findall(rest)))
 
 
 def location_holds_secret(location: str) -> bool:

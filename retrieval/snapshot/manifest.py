@@ -21,6 +21,7 @@ __all__ = [
     "Manifest",
     "OntologyVersion",
     "RankingSection",
+    "SourceInfo",
     "content_id",
     "file_digest",
     "read_manifest",
@@ -63,6 +64,25 @@ class RankingSection(_Section):
     weights: dict[str, float]
 
 
+class SourceInfo(_Section):
+    """A named source of the catalogue, without anything secret.
+
+    :param location: address, path or pattern, as it may be shown.
+    :param namespaces: the namespaces of its tools.
+    :param refresh_s: seconds after which it should be read again, or None.
+    :param aliases: other names of the system.
+    """
+
+    name: str
+    location: str
+    namespaces: tuple[str, ...]
+    owner: str = ""
+    description: str = ""
+    aliases: tuple[str, ...] = ()
+    refresh_s: int | None = None
+    tools: int
+
+
 class FileInfo(_Section):
     """Size and SHA-256 of a file."""
 
@@ -78,6 +98,7 @@ class Manifest(_Section):
     :param abbreviations: map from each abbreviation to its long form, as used in canonicalisation.
     :param created_by: name and version of the program.
     :param ranking: None for the shipped weights.
+    :param sources: the named sources, sorted by name; None where no source has a name.
     :param files: map from the name of every other file of the folder to its size and hash.
     """
 
@@ -91,6 +112,7 @@ class Manifest(_Section):
     abbreviations: dict[str, str]
     counts: Counts
     ranking: RankingSection | None = None
+    sources: tuple[SourceInfo, ...] | None = None
     files: dict[str, FileInfo] = {}
 
     def content(self) -> dict[str, Any]:

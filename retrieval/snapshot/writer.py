@@ -24,7 +24,7 @@ from retrieval.index.text_fields import FIELDS, NAMES
 from retrieval.index.vectors import write_vectors
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
 from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
-from retrieval.snapshot.manifest import Counts, EncoderInfo, Manifest, OntologyVersion, write_manifest
+from retrieval.snapshot.manifest import Counts, EncoderInfo, Manifest, OntologyVersion, SourceInfo, write_manifest
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -41,6 +41,7 @@ class SnapshotContent:
     :param extractor: versioned name of the extractor of the triples.
     :param abbreviations: map from each abbreviation to its long form, as used in canonicalisation.
     :param created_by: name and version of the program.
+    :param sources: the named sources, sorted by name.
     """
 
     tools: Sequence[Tool]
@@ -50,6 +51,7 @@ class SnapshotContent:
     extractor: str
     abbreviations: Mapping[str, str]
     created_by: str
+    sources: tuple[SourceInfo, ...] = ()
 
 
 def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable[[str], None] = lambda _: None) -> str:
@@ -121,4 +123,5 @@ def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:
         extractor=content.extractor,
         abbreviations=dict(sorted(content.abbreviations.items())),
         counts=Counts(tools=len(content.tools), nodes=dict(sorted(nodes.items())), edges=dict(sorted(edges.items()))),
+        sources=content.sources or None,
     )

@@ -19,7 +19,10 @@ _SHOWN = 12
 
 
 def build(plan: BuildPlan, as_json: Json = False) -> None:
-    """Read tool documents, build the tool graph and publish a snapshot."""
+    """Read tool documents, build the tool graph and publish a snapshot.
+
+    Give credentials by reference, in a sources file: see docs/sources.md. Arguments of a command can be read by others.
+    """
     from services.jobs.build import build as run
 
     with progress_bars(hidden=as_json or not stderr.is_terminal) as progress:

@@ -1,4 +1,4 @@
-"""The command ``egotools validate``: check an ontology, tool documents or a snapshot without building."""
+"""The command ``egotools validate``: check an ontology, sources files, tool documents or a snapshot without building."""
 
 from __future__ import annotations
 
@@ -36,7 +36,11 @@ class _CheckedDocuments(NamedTuple):
 
 def validate(
     paths: Annotated[
-        list[str] | None, typer.Argument(help="Tool documents to read without building: addresses as for build.")
+        list[str] | None,
+        typer.Argument(
+            help="Tool documents to read without building: addresses as for build. Of a sources file, the file itself "
+            "is checked, and nothing that it names is read."
+        ),
     ] = None,
     ontology: Annotated[Path | None, typer.Option(help="Ontology file to check.")] = None,
     store: Annotated[
@@ -45,9 +49,9 @@ def validate(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check an ontology, tool documents or a snapshot, and list every fault.
+    """Check an ontology, sources files, tool documents or a snapshot, and list every fault.
 
-    The exit code is 5 for faults of an ontology, 4 for rejected records of documents, 6 for a damaged snapshot.
+    The exit code is 5 for faults of an ontology or a sources file, 4 for rejected records of documents, 6 for a damaged snapshot.
     """
     if not (paths or ontology or store):
         raise InvalidArgumentError(
@@ -57,6 +61,11 @@ def validate(
     faults = [] if ontology is None else _ontology_faults(ontology)
     if ontology is not None:
         summaries["ontology"] = {"file": str(ontology), "faults": len(faults)}
+    sources_files, paths = _split_sources_files(paths or [])
+    if sources_files:
+        found = [finding for file in sources_files for finding in _sources_faults(file)]
+        summaries["sources"] = {"files": len(sources_files), "faults": len(found)}
+        faults += found
     rejected: list[_Finding] = []
     for path in paths or ():
         if (Path(path) / "CURRENT").is_file():
@@ -77,6 +86,21 @@ def _ontology_faults(path: Path) -> list[_Finding]:
     from ontology.ontology_file import check_ontology
 
     _, faults = check_ontology(path)
+    return [_Finding(f"{path}:{fault.line}", f"{fault.problem}. {fault.remedy}".strip(" .")) for fault in faults]
+
+
+def _split_sources_files(paths: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """The sources files, and the other addresses."""
+    from ingest.sources.sources_file import is_sources_file
+
+    files = [Path(path) for path in paths if is_sources_file(Path(path))]
+    return files, [path for path in paths if not is_sources_file(Path(path))]
+
+
+def _sources_faults(path: Path) -> list[_Finding]:
+    from ingest.sources.sources_file import check_sources
+
+    _, faults = check_sources(path)
     return [_Finding(f"{path}:{fault.line}", f"{fault.problem}. {fault.remedy}".strip(" .")) for fault in faults]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,14 @@ from inference.result_cache import ResultCache
 from ingest.build_report import BuildReport, keep_build_report, make_report
 from ingest.extract.extractor import Extractor
 from ingest.pipeline import GraphBuild, build_tool_graph
-from ingest.sources import read_catalog
+from ingest.sources import Catalog, read_catalog
+from ingest.sources.named_sources import named_sources
 from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
 from ontology.progress import Progress, no_progress, timed
 from ontology.tool import Tool
+from retrieval.snapshot.manifest import SourceInfo
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from services.jobs.model_factory import llm_extractor
@@ -90,7 +93,7 @@ def build_snapshot(
 ) -> BuildReport:
     """Read the documents, build the tool graph, write the snapshot and publish it in ``store``.
 
-    :param addresses: files, folders, glob patterns and live addresses.
+    :param addresses: files, folders, glob patterns, live addresses, ``NAME=ADDRESS`` and sources files.
     :param extractor: makes the triples; ``rules.v1`` where None.
     :param graph_store: also written with the graph; its counts must be those of the graph.
     :param strict: fail when a document or record is rejected.
@@ -115,7 +118,7 @@ def build_snapshot(
             with timed(seconds, "write"):
                 snapshot_id = write_snapshot(
                     folder,
-                    _content(tools, graph, ontology, cached_encoder, extractor),
+                    _content(tools, graph, ontology, cached_encoder, extractor, catalog),
                     progress=lambda stage: progress(f"write {stage}", 0, 0),
                 )
             seconds["write"] -= cached_encoder.seconds - encoding
@@ -152,7 +155,12 @@ def _check_extractions(graph: GraphBuild, *, strict: bool) -> None:
 
 
 def _content(
-    tools: Sequence[Tool], graph: GraphBuild, ontology: Ontology, encoder: Encoder, extractor: Extractor
+    tools: Sequence[Tool],
+    graph: GraphBuild,
+    ontology: Ontology,
+    encoder: Encoder,
+    extractor: Extractor,
+    catalog: Catalog,
 ) -> SnapshotContent:
     return SnapshotContent(
         tools=tools,
@@ -162,6 +170,7 @@ def _content(
         extractor=extractor.name,
         abbreviations=graph.canonical.abbreviations,
         created_by=f"egotools {version('egotools')}",
+        sources=tuple(SourceInfo(**asdict(source)) for source in named_sources(catalog)),
     )
 
 

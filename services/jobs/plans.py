@@ -95,7 +95,9 @@ class BuildPlan:
         Argument(
             metavar="ADDRESS",
             help="Tool documents: files, folders, glob patterns, http(s):// addresses of documents, or live sources "
-            "(python:MODULE, mcp:COMMAND, mcp+http://…, aws:SERVICE, google-discovery:API).",
+            "(python:MODULE, mcp:COMMAND, mcp+http://…, aws:SERVICE, google-discovery:API); each also as NAME=ADDRESS, "
+            "which names its tools NAME/…. Or a sources file (sources.yaml): names, locations, owners, filters, and "
+            "credentials by reference.",
         ),
     ]
     store: Annotated[

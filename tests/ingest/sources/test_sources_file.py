@@ -1,0 +1,232 @@
+"""The sources file: every fault with its line, values by reference, and what is kept of each source."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from ingest.sources import read_catalog
+from ingest.sources.addresses import find_documents
+from ingest.sources.sources_file import check_sources, is_sources_file, load_sources
+from ontology.errors import CatalogError, InvalidArgumentError, SourcesFileError
+
+API = {
+    "openapi": "3.0.0",
+    "info": {"title": "Billing API", "version": "1"},
+    "paths": {
+        f"/{noun}": {
+            "get": {"operationId": f"list{noun.title()}", "tags": [tag], "responses": {"200": {"description": "ok"}}}
+        }
+        for noun, tag in (("invoices", "read"), ("payments", "read"), ("internals", "admin"))
+    },
+}
+FAULTY = """\
+sources:
+  - name: billing
+    location: https://user:S3CRETpass@host/openapi.json
+    owner: [finance]
+    colour: red
+    refresh: soon
+  - name: billing
+    location: {mcp: [server, --api-key, sk-S3CRETS3CRET]}
+    env:
+      GITLAB_TOKEN: glpat-S3CRETS3CRET
+      LEVEL: debug
+      LEVEL: info
+      HALF: ${HALF
+  - name: "no good"
+    location: mcp:server --x
+  - location: catalog/*.yaml
+    headers: {Authorization: Bearer S3CRETS3CRET}
+    include: orders
+    namespace:
+  - name: keys
+    location: https://host/openapi.json?api_key=S3CRETS3CRET1
+    headers:
+      X-Trace: aB3dE5gH7jK9mN1pQ3sT5
+    description: "ask with password=S3CRETS3CRET1"
+    aliases: [ok, [bad]]
+extra: 1
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "sources.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_all_faults_of_a_file_are_reported_at_once_with_line_and_remedy(tmp_path: Path) -> None:
+    path = write(tmp_path, FAULTY)
+    sources, faults = check_sources(path)
+    assert sources == ()
+    said = [(fault.line, fault.problem) for fault in faults]
+    for line, words in (
+        (3, "the location holds a secret"),
+        (4, "owner must be a text"),
+        (5, "unknown key 'colour'"),
+        (6, "refresh is no duration"),
+        (7, "two sources have the name 'billing'"),
+        (8, "the location holds a secret"),
+        (10, "env.GITLAB_TOKEN looks like a secret"),
+        (12, "env has the key 'LEVEL' twice"),
+        (13, "env.HALF has a malformed reference"),
+        (14, "the name has other characters"),
+        (15, "a command must be a list"),
+        (16, "a source has no name"),
+        (17, "headers.Authorization looks like a secret"),
+        (17, "headers has no use at this location"),
+        (18, "include must be a list"),
+        (19, "namespace is empty"),
+        (21, "the location holds a secret"),
+        (23, "headers.X-Trace looks like a secret"),
+        (24, "the description looks like a secret"),
+        (25, "an item of aliases must be a text"),
+        (26, "unknown key 'extra'"),
+    ):
+        assert any(at == line and words in problem for at, problem in said), (line, words, said)
+    assert "S3CRET" not in str(faults)
+    with pytest.raises(SourcesFileError, match="line 5") as caught:
+        load_sources(path)
+    assert "S3CRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sources:\n",
+        "sources: []\n",
+        "sources: {}\n",
+        "sources: [a]\n",
+        "sources: [&a [*a]]\n",
+        "sources:\n  - <<: {name: a}\n",
+    ],
+)
+def test_an_odd_file_has_faults(tmp_path: Path, text: str) -> None:
+    assert check_sources(write(tmp_path, text)).faults
+
+
+def test_a_file_is_known_by_its_top_level_key_and_only_when_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "api.json").write_text(json.dumps(API), encoding="utf-8")
+    path = write(tmp_path, "# ours\nsources:\n  - {name: billing, location: api.json}\n")
+    assert is_sources_file(path)
+    assert not is_sources_file(tmp_path / "api.json")
+    assert [source.name for source in find_documents([str(path)]).sources] == ["billing"]
+    in_folder = read_catalog([str(tmp_path)])
+    assert in_folder.sources == ()
+    assert [record.reason for record in in_folder.rejected] == ["unknown-format"]
+
+
+def test_tools_are_selected_and_know_their_source(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "api.json").write_text(json.dumps(API), encoding="utf-8")
+    path = write(
+        tmp_path,
+        """\
+sources:
+  - name: billing
+    location: docs/*.json
+    namespace: money
+    owner: finance
+    description: Invoices and payments.
+    aliases: [acme billing, acme]
+    refresh: 6h
+    include: ["list*", "get*"]
+    exclude: ["*Payments"]
+    exclude_tags: [adm*]
+""",
+    )
+    catalog = read_catalog([str(path)])
+    assert [tool.id for tool in catalog.tools] == ["money/listInvoices"]
+    metadata = catalog.tools[0].metadata
+    assert (metadata["source"], metadata["owner"]) == ("billing", "finance")
+    assert [(report.source, report.left_out) for report in catalog.documents] == [("billing", 2)]
+    assert [(record.subject, record.reason) for record in catalog.rejected] == [("source billing", "no-match")]
+    (entry,) = catalog.sources
+    assert (entry.refresh_s, entry.aliases) == (21_600, ("acme billing", "acme"))
+
+
+def test_several_documents_of_one_source_share_the_first_part_of_their_namespace(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(API), encoding="utf-8")
+    catalog = read_catalog([f"billing={tmp_path}/*.json"])
+    assert sorted({tool.namespace for tool in catalog.tools}) == ["billing.one", "billing.two"]
+
+
+def test_two_sources_of_one_name_are_an_error(tmp_path: Path) -> None:
+    path = write(tmp_path, "sources:\n  - {name: billing, location: api.json}\n")
+    with pytest.raises(InvalidArgumentError, match="two sources have the name or namespace 'billing'"):
+        find_documents([str(path), "billing=https://host/x"])
+
+
+def test_headers_go_to_the_origin_alone_and_a_file_may_hold_the_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, str | None]] = []
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    from threading import Thread
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append((self.path, self.headers.get("X-Api-Key")))
+            if self.path == "/moved":
+                self.send_response(302)
+                self.send_header("Location", f"http://127.0.0.1:{servers[1].server_address[1]}/openapi.json")
+                self.end_headers()
+                return
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(API).encode())
+
+        def log_message(self, *_: object) -> None: ...
+
+    servers = [ThreadingHTTPServer(("127.0.0.1", 0), Handler) for _ in range(2)]
+    threads = [Thread(target=server.serve_forever, daemon=True) for server in servers]
+    for thread in threads:
+        thread.start()
+    (tmp_path / "key").write_text("S3CRET-in-file\n", encoding="utf-8")
+    base = f"http://127.0.0.1:{servers[0].server_address[1]}"
+    path = write(
+        tmp_path,
+        f"sources:\n  - name: moved\n    location: {base}/moved\n    headers: {{X-Api-Key: {{file: key}}}}\n"
+        f"  - name: direct\n    location: '{base}/direct?token=${{DIRECT_TOKEN}}'\n    headers: {{X-Api-Key: {{file: key}}}}\n"
+        f"  - name: unset\n    location: {base}/unset\n    headers: {{X-Api-Key: '${{NO_SUCH_VARIABLE}}'}}\n"
+        f"  - name: nofile\n    location: {base}/nofile\n    headers: {{X-Api-Key: {{file: nowhere}}}}\n",
+    )
+    monkeypatch.setenv("DIRECT_TOKEN", "S3CRET-token")
+    catalog = read_catalog([str(path)])
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+    assert ("/moved", "S3CRET-in-file") in asked
+    assert ("/direct?token=S3CRET-token", "S3CRET-in-file") in asked
+    assert ("/openapi.json", None) in asked
+    assert {tool.namespace for tool in catalog.tools} == {"moved", "direct"}
+    assert {(record.subject.rpartition("/")[2], record.reason) for record in catalog.rejected} == {
+        ("unset", "no-value"),
+        ("nofile", "no-value"),
+    }
+    assert "S3CRET" not in repr(catalog)
+
+
+def test_the_environment_of_a_module_is_that_of_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import os\ndef find(name: str) -> str: ...\nfind.__doc__ = 'Find with ' + os.environ['SOURCE_KEY'] + '.'\n"
+    (tmp_path / "keyed_for_source_test.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("OUR_KEY", "S3CRET-of-ours")
+    path = write(
+        tmp_path,
+        "sources:\n  - name: ours\n    location: python:keyed_for_source_test\n    env: {SOURCE_KEY: '${OUR_KEY}'}\n",
+    )
+    catalog = read_catalog([str(path)])
+    assert [(tool.id, tool.description) for tool in catalog.tools] == [("ours/find", "Find with ***.")]
+
+
+def test_an_error_shows_names_and_no_secrets() -> None:
+    with pytest.raises(CatalogError) as caught:
+        read_catalog([f"tickets=mcp:{sys.executable} --api-key sk-S3CRETS3CRET -c 'raise SystemExit(1)'"])
+    assert "tickets=mcp:" in str(caught.value)
+    assert "S3CRET" not in str(caught.value)

@@ -36,7 +36,8 @@ def location_holds_secret(location: str) -> bool:
             parts = urlsplit(without_references(location))
         except ValueError:
             return True
-        if re.search(r"\w", parts.netloc.rpartition("@")[0]) or parts.fragment:
+        user, colon, password = parts.netloc.rpartition("@")[0].partition(":")
+        if (password if colon else user) or parts.fragment:
             return True
         return any(is_literal_secret(key, value) for key, value in parse_qsl(parts.query)) or any(
             is_literal_secret("", part) for part in parts.path.split("/")

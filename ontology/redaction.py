@@ -71,17 +71,18 @@ def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
     return _BEARER.sub(rf"\g<1>{_HIDDEN}", text)
 
 
-def redact_document_text(text: str, secrets: tuple[str, ...] = ()) -> str:
+def redact_document_text(text: str, secrets: tuple[str, ...] = (), *, is_name: bool = False) -> str:
     """A text of a document without keys and passwords. Its addresses and examples stay: only what is surely secret goes.
 
     :param secrets: as for :func:`redact`.
+    :param is_name: whether the text is an id or a name: then what only follows the word "password" stays.
     """
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, _HIDDEN)
     text = _SHAPES.sub(_HIDDEN, text)
     if "://" in text:
         text = _PASSWORD_OF_URL.sub(_HIDDEN, text)
-    return _WRITTEN_PASSWORD.sub(rf"\g<1>{_HIDDEN}", text)
+    return text if is_name else _WRITTEN_PASSWORD.sub(rf"\g<1>{_HIDDEN}", text)
 
 
 def names_secret(name: str) -> bool:

@@ -27,6 +27,7 @@ _MARKS = (
     "oken",
     "://",
 )
+_NAMES = frozenset(("id", "name", "tool", "operation", "path"))
 _EXAMPLES = ("example", "default", "examples", "const")
 _PASSWORD_NAMES = frozenset(
     ("password", "passwd", "pwd", "secret", "clientsecret", "apikey", "accesstoken", "privatekey")
@@ -52,7 +53,7 @@ def without_secrets(tool: Tool, secrets: tuple[str, ...] = ()) -> Tool:
 def _cleaned(value: Any, secrets: tuple[str, ...], name: str = "") -> Any:
     """Return a JSON value without secrets; ``name`` is that of the property that it describes."""
     if isinstance(value, str):
-        return redact_document_text(value, secrets)
+        return redact_document_text(value, secrets, is_name=name in _NAMES)
     if isinstance(value, list):
         return [_cleaned(item, secrets) for item in value]
     if not isinstance(value, Mapping):
@@ -63,7 +64,7 @@ def _cleaned(value: Any, secrets: tuple[str, ...], name: str = "") -> Any:
     for key, inner in value.items():
         if hidden and key in _EXAMPLES and not isinstance(inner, Mapping):
             continue
-        cleaned[redact_document_text(key, secrets)] = _cleaned(inner, secrets, key)
+        cleaned[redact_document_text(key, secrets, is_name=True)] = _cleaned(inner, secrets, key)
     return cleaned
 
 

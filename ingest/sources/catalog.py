@@ -14,8 +14,9 @@ from ingest.sources.namespaces import name_live_documents
 from ingest.sources.naming import DocumentRead, assign_ids
 from ingest.sources.sanitize import printable, sanitize_tool
 from ingest.sources.source import RejectedRecord
-from ingest.sources.source_entry import SourceEntry, select_tools
+from ingest.sources.source_entry import SourceEntry
 from ingest.sources.tool_secrets import without_secrets
+from ingest.sources.tool_selection import select_tools
 from ontology.errors import CatalogError, DocumentError, MissingExtraError
 from ontology.redaction import redact
 from ontology.tool import Tool

@@ -110,7 +110,7 @@ def main() -> None:
 
 def _rows(address: str) -> Iterator[dict[str, Any]]:
     from ingest.sources.document import Document
-    from ingest.sources.python.source import describe_module
+    from ingest.sources.python.callables import describe_module
     from ingest.sources.sanitize import sanitize_tool
 
     try:

@@ -11,22 +11,12 @@ from ontology.tool import Tool
 
 __all__ = ["without_secrets"]
 
-# A tool without one of these has no key and no password: searching for them is fast.
+# A text without one of these has no key and no password: searching for them is fast.
 _MARKS = (
-    "PRIVATE KEY-----",
-    "sk-",
-    "gh",
-    "glpat-",
-    "AKIA",
-    "ASIA",
-    "xox",
-    "eyJ",
-    "assw",
-    "pwd",
-    "ecret",
-    "oken",
-    "://",
+    *("PRIVATE KEY-----", "sk-", "gh", "glpat-", "AKIA", "ASIA", "xox", "eyJ", "://"),
+    *("assw", "ASSW", "pwd", "PWD", "ecret", "ECRET", "oken", "OKEN", "key", "Key", "KEY"),
 )
+_SHORTEST = 8  # no key and no password with its name is shorter
 _NAMES = frozenset(("id", "name", "tool", "operation", "path"))
 _EXAMPLES = ("example", "default", "examples", "const")
 _PASSWORD_NAMES = frozenset(
@@ -53,6 +43,8 @@ def without_secrets(tool: Tool, secrets: tuple[str, ...] = ()) -> Tool:
 def _cleaned(value: Any, secrets: tuple[str, ...], name: str = "") -> Any:
     """Return a JSON value without secrets; ``name`` is that of the property that it describes."""
     if isinstance(value, str):
+        if not secrets and (len(value) < _SHORTEST or not any(mark in value for mark in _MARKS)):
+            return value
         return redact_document_text(value, secrets, is_name=name in _NAMES)
     if isinstance(value, list):
         return [_cleaned(item, secrets) for item in value]
@@ -64,7 +56,7 @@ def _cleaned(value: Any, secrets: tuple[str, ...], name: str = "") -> Any:
     for key, inner in value.items():
         if hidden and key in _EXAMPLES and not isinstance(inner, Mapping):
             continue
-        cleaned[redact_document_text(key, secrets, is_name=True)] = _cleaned(inner, secrets, key)
+        cleaned[_cleaned(key, secrets, "name")] = _cleaned(inner, secrets, key)
     return cleaned
 
 

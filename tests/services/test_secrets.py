@@ -235,7 +235,7 @@ def test_no_secret_is_written_printed_logged_or_served(
     code, out, error = run("build", *planted, "--out", tmp_path / "strict", "--encoder", "hashing.v1", "--strict")
     assert code == 4
     assert_no_secret(out + error, "the error of a strict build")
-    for command in (
+    commands: tuple[list[Any], ...] = (
         ["validate", *planted],
         ["validate", *planted[1:], "--json"],
         ["build", planted[3], planted[5], "--out", tmp_path / "none"],
@@ -243,7 +243,8 @@ def test_no_secret_is_written_printed_logged_or_served(
         ["search", "find a ticket", "--store", store],
         ["show", "find_ticket", "--store", store],
         *(["graph", "export", tmp_path / f"graph.{ending}", "--store", store] for ending in ("json", "graphml", "ttl")),
-    ):
+    )
+    for command in commands:
         _, out, error = run(*command)
         assert_no_secret(out + error, f"what {command[0]} prints")
     assert_no_secret(caplog.text, "the log")

@@ -85,13 +85,13 @@ def test_a_fault_of_a_reader_is_one_rejected_record(tmp_path: Path, monkeypatch:
     (tmp_path / "b.json").write_text(json.dumps([TOOL]), encoding="utf-8")
     from ingest.sources import catalog as module
 
-    sanitize, seen = module.sanitize_tool, []
+    seen: list[Tool] = []
 
-    def broken(tool: object) -> object:
+    def broken(tool: Tool) -> Tool:
         seen.append(tool)
         if len(seen) == 1:
             raise KeyError("surprise")
-        return sanitize(tool)  # type: ignore[arg-type]
+        return sanitize_tool(tool)
 
     monkeypatch.setattr(module, "sanitize_tool", broken)
     found = read_catalog([str(tmp_path)])

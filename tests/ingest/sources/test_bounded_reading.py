@@ -12,7 +12,9 @@ import pytest
 from ingest.sources import parse_limits, read_catalog
 from ingest.sources.document import Document
 from ingest.sources.parsing import parse_json, parse_yaml
+from ingest.sources.sanitize import sanitize_tool
 from ontology.errors import DocumentError
+from ontology.tool import Tool
 
 TOOL = {"name": "find", "description": "Find.", "inputSchema": {"type": "object"}}
 

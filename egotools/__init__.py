@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from egotools.call import Argument, Call, Security, SecurityScheme
+from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, build_request
 from egotools.client_errors import (
     ClientCancelledError,
     ClientDeadlineError,
@@ -28,7 +29,6 @@ from egotools.client_errors import (
     ToolRequestError,
     UnavailableError,
 )
-from egotools.tool_request import AwsCall, McpCall, PythonCall, build_request
 from egotools.values import (
     CatalogInfo,
     Dependency,

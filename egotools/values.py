@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from egotools.call import Call
 
 if TYPE_CHECKING:
-    from egotools.tool_request import Credential, ToolRequest
+    from egotools.calling.tool_request import Credential, ToolRequest
 
 __all__ = [
     "CatalogInfo",
@@ -161,7 +161,7 @@ class RankedTool:
 
         :raises ToolRequestError: when it cannot be made.
         """
-        from egotools.tool_request import build_request
+        from egotools.calling.tool_request import build_request
 
         return build_request(self.call, arguments, schema=self.schema, server=server, credentials=credentials)
 
@@ -314,7 +314,7 @@ class Tool:
 
         :raises ToolRequestError: when it cannot be made.
         """
-        from egotools.tool_request import build_request
+        from egotools.calling.tool_request import build_request
 
         schema = self.input_schema or self.schema
         return build_request(self.call, arguments, schema=schema, server=server, credentials=credentials)

@@ -13,9 +13,9 @@ import typer
 from rich.markup import escape
 
 from egotools.call import Call
+from egotools.calling.send_call import MAX_BYTES, TIMEOUT_S, ToolAnswer, send_aws, send_http, send_mcp
+from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, ToolRequest, build_request
 from egotools.client_errors import ClientError, MissingPackageError, ToolRequestError
-from egotools.send_call import MAX_BYTES, TIMEOUT_S, ToolAnswer, send_aws, send_http, send_mcp
-from egotools.tool_request import AwsCall, McpCall, PythonCall, ToolRequest, build_request
 from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, ToolCallError, error_from_status
 from services.cli.console import print_json, stderr, stdout
 from services.cli.credentials import read_credentials

@@ -8,11 +8,11 @@ import unicodedata
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from egotools.send_call import ToolAnswer
-from egotools.tool_request import AwsCall, McpCall, PythonCall, ToolRequest
+from egotools.calling.send_call import ToolAnswer
+from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, ToolRequest
 
 if TYPE_CHECKING:
-    from egotools.http_call import ToolHttpRequest
+    from egotools.calling.http_call import ToolHttpRequest
 
 __all__ = ["printable", "shown_answer", "shown_request"]
 

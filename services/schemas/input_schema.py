@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from egotools.legal_keys import legal_keys
+from egotools.calling.legal_keys import legal_keys
 from ontology.json_types import json_type, typed_values
 from ontology.tool import Parameter
 

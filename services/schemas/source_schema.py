@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from egotools.legal_keys import legal_keys
+from egotools.calling.legal_keys import legal_keys
 from services.schemas.input_schema import MAX_DESCRIPTION, shortened
 
 __all__ = ["accepted_schema"]

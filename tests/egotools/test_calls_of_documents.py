@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from egotools import Argument, Call, build_request
-from egotools.http_call import ToolHttpRequest
+from egotools.calling.http_call import ToolHttpRequest
 from ingest.sources import read_catalog
 from ontology.tool import Tool
 from tests.egotools.loopback import Arrived, Loopback, Reply, loopback

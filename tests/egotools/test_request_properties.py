@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from egotools import Argument, Call, build_request
-from egotools.http_call import ToolHttpRequest
-from egotools.odata_literals import odata_literal
+from egotools.calling.http_call import ToolHttpRequest
+from egotools.calling.odata_literals import odata_literal
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
 values = texts.filter(lambda text: text not in ("", ".", ".."))

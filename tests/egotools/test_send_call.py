@@ -28,8 +28,8 @@ from egotools import (
     UnavailableError,
     build_request,
 )
-from egotools.http_call import ToolHttpRequest
-from egotools.send_call import ToolAnswer, send_aws, send_http, send_mcp
+from egotools.calling.http_call import ToolHttpRequest
+from egotools.calling.send_call import ToolAnswer, send_aws, send_http, send_mcp
 from tests.egotools.loopback import Arrived, Reply, loopback
 from tests.waiting import LIMIT_S, wait_until
 
@@ -308,6 +308,6 @@ async def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(MissingPackageError, match="pip install botocore"):
         await send_aws(AwsCall(service="sqs", operation="ListQueues", arguments={}))
     monkeypatch.setitem(sys.modules, "httpx", None)
-    monkeypatch.delitem(sys.modules, "egotools.http_call")
+    monkeypatch.delitem(sys.modules, "egotools.calling.http_call")
     with pytest.raises(MissingPackageError, match="pip install httpx"):
         build_request(Call(protocol="http", method="GET", path="/x"), {}, server="http://h.test")

@@ -24,7 +24,7 @@ from egotools import (
     ToolRequestError,
     build_request,
 )
-from egotools.http_call import ToolHttpRequest
+from egotools.calling.http_call import ToolHttpRequest
 
 SERVER = "https://api.example.test/v1"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from egotools.call import Argument
-from egotools.input_arguments import ANY_NAME
+from egotools.calling.input_arguments import ANY_NAME
 from ingest.sources.json_schema.references import References
 from ingest.sources.json_schema.schema_view import view_of
 from ingest.sources.json_values import as_list, as_mapping, as_text, is_true

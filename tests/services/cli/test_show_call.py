@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from egotools import AwsCall, McpCall, PythonCall
-from egotools.send_call import ToolAnswer
+from egotools.calling.send_call import ToolAnswer
 from services.cli.show_call import printable, shown_answer, shown_request
 
 

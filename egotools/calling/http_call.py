@@ -9,12 +9,12 @@ from urllib.parse import quote
 import httpx
 
 from egotools.call import Call
-from egotools.call_credentials import Credential, Injected, inject_credentials
-from egotools.call_url import call_url
+from egotools.calling.call_credentials import Credential, Injected, inject_credentials
+from egotools.calling.call_url import call_url
+from egotools.calling.input_arguments import PlacedArgument
+from egotools.calling.parameter_styles import header_text
+from egotools.calling.request_body import make_body
 from egotools.client_errors import ToolRequestError
-from egotools.input_arguments import PlacedArgument
-from egotools.parameter_styles import header_text
-from egotools.request_body import make_body
 
 __all__ = ["HIDDEN", "ToolHttpRequest", "http_request"]
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from egotools.call import Argument, Call
+from egotools.calling.legal_keys import source_names
+from egotools.calling.schema_kinds import items_of, kind_of, kinds, properties_of
 from egotools.client_errors import ToolRequestError
-from egotools.legal_keys import source_names
-from egotools.schema_kinds import items_of, kind_of, kinds, properties_of
 
 __all__ = ["ANY_NAME", "PlacedArgument", "place_arguments"]
 

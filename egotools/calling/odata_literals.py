@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from egotools.calling.input_arguments import PlacedArgument
+from egotools.calling.schema_kinds import kind_of
 from egotools.client_errors import ToolRequestError
-from egotools.input_arguments import PlacedArgument
-from egotools.schema_kinds import kind_of
 
 __all__ = ["filter_expression", "is_edm_type", "odata_literal"]
 

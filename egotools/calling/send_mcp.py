@@ -8,9 +8,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer, too_large, too_slow, unreachable
+from egotools.calling.tool_request import McpCall
 from egotools.client_errors import ClientError, MissingPackageError, ToolRequestError
-from egotools.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer, too_large, too_slow, unreachable
-from egotools.tool_request import McpCall
 
 __all__ = ["send_mcp"]
 

@@ -9,9 +9,9 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer, too_large, too_slow, unreachable
+from egotools.calling.tool_request import AwsCall
 from egotools.client_errors import MissingPackageError, ToolRequestError
-from egotools.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer, too_large, too_slow, unreachable
-from egotools.tool_request import AwsCall
 
 __all__ = ["send_aws"]
 

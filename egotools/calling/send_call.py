@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from egotools.send_aws import send_aws
-from egotools.send_mcp import send_mcp
-from egotools.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer, too_large, too_slow, unreachable
+from egotools.calling.send_aws import send_aws
+from egotools.calling.send_mcp import send_mcp
+from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer, too_large, too_slow, unreachable
 
 if TYPE_CHECKING:
     import httpx

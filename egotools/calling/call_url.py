@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import quote, urljoin, urlsplit
 
 from egotools.call import Call
+from egotools.calling.input_arguments import PlacedArgument
+from egotools.calling.odata_literals import filter_expression, is_edm_type, odata_literal
+from egotools.calling.parameter_styles import check_path, path_text, query_fields
 from egotools.client_errors import ToolRequestError
-from egotools.input_arguments import PlacedArgument
-from egotools.odata_literals import filter_expression, is_edm_type, odata_literal
-from egotools.parameter_styles import check_path, path_text, query_fields
 
 __all__ = ["base_url", "call_url"]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
+from egotools.calling.input_arguments import PlacedArgument
+from egotools.calling.parameter_styles import json_text, nested_fields, plain_text, query_fields
+from egotools.calling.schema_kinds import kind_of, resolved
 from egotools.client_errors import ToolRequestError
-from egotools.input_arguments import PlacedArgument
-from egotools.parameter_styles import json_text, nested_fields, plain_text, query_fields
-from egotools.schema_kinds import kind_of, resolved
 
 __all__ = ["Body", "Part", "make_body"]
 

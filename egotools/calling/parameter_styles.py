@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote
 
+from egotools.calling.input_arguments import PlacedArgument
+from egotools.calling.schema_kinds import kind_of
 from egotools.client_errors import ToolRequestError
-from egotools.input_arguments import PlacedArgument
-from egotools.schema_kinds import kind_of
 
 __all__ = ["check_path", "header_text", "json_text", "nested_fields", "path_text", "plain_text", "query_fields"]
 

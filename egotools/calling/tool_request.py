@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from egotools.call import PROTOCOLS, Call
-from egotools.call_credentials import Credential
+from egotools.calling.call_credentials import Credential
+from egotools.calling.input_arguments import PlacedArgument, place_arguments
 from egotools.client_errors import MissingPackageError, ToolRequestError
-from egotools.input_arguments import PlacedArgument, place_arguments
 
 if TYPE_CHECKING:
     import httpx
@@ -136,7 +136,7 @@ def _http(
     credentials: Mapping[str, Credential],
 ) -> httpx.Request:
     try:
-        from egotools.http_call import http_request
+        from egotools.calling.http_call import http_request
     except ImportError as error:
         if error.name != "httpx":
             raise

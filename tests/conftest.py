@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,18 @@ settings.register_profile(
     derandomize="CI" in os.environ,
 )
 settings.load_profile("egotools")
+
+
+@pytest.fixture(autouse=True)
+def _log_handlers() -> Iterator[None]:
+    """Take away the handlers that a command or a server of a test put on the root logger: their streams are closed after it."""
+    root = logging.getLogger()
+    level = root.level
+    yield
+    for handler in list(root.handlers):
+        if not type(handler).__module__.startswith("_pytest"):
+            root.removeHandler(handler)
+    root.setLevel(level)
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,7 @@ async def until(reached: Callable[[], object]) -> None:
 
 
 @contextmanager
-def bounded_work() -> Iterator[None]:
+def bounded_work(most_cpu_s: float = _MOST_CPU_S) -> Iterator[None]:
     """Fails when the block uses processor time out of all proportion: work that grows with the square of its input.
 
     The bound is in processor time of this process, which other programs do not use up. It is several times what the
@@ -44,4 +44,4 @@ def bounded_work() -> Iterator[None]:
     """
     started = time.process_time()
     yield
-    assert time.process_time() - started < _MOST_CPU_S
+    assert time.process_time() - started < most_cpu_s

@@ -76,6 +76,8 @@ def _definitions(data: Any) -> list[Any]:
 
 def _is_definition(row: Mapping[str, Any]) -> bool:
     body = _body(row)
+    if isinstance(body.get("parameters"), list):  # a row of egotools' own tables, which may have schemas beside them
+        return False
     if any(isinstance(body.get(key), Mapping) for key in _INPUTS if key != "inputSchema" or "toolSpec" in row):
         return True
     return isinstance(body.get("args"), Mapping) or (row.get("type") == "function" and "name" in body)

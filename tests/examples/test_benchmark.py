@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from datagen.synthetic_request import CLASSES, SyntheticRequest
 from eval.queries import read_queries
 from ingest.sources import Catalog
+from ontology.tool import Tool
 from research.enterprise_benchmark import FOLDER, HALVES, NOTHING, SOURCES, half_of, read_rows
 
 Rows = list[dict[str, Any]]
@@ -98,8 +100,15 @@ def tools() -> dict[str, dict[str, Any]]:
     return {row["id"]: row for row in read_rows(FOLDER / "tools.jsonl")}
 
 
+def _without_calls(tool: Tool) -> Tool:
+    """What retrieval is measured on: neither the schemas of a call nor what a schema states of single values."""
+    plain = {"example": "", "default": "", "pattern": "", "bounds": ()}
+    flat = {side: tuple(replace(each, **plain) for each in getattr(tool, side)) for side in ("parameters", "returns")}
+    return replace(tool, input_schema=None, output_schema=None, call=None, **flat)
+
+
 def test_the_tools_are_those_of_the_shipped_catalogue(catalog: Catalog, tools: dict[str, dict[str, Any]]) -> None:
-    read = {tool.id: json.loads(tool.canonical_json()) for tool in catalog.tools}
+    read = {tool.id: json.loads(_without_calls(tool).canonical_json()) for tool in catalog.tools}
     assert len(read) >= 300
     assert tools == read
 

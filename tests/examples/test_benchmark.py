@@ -12,7 +12,7 @@ import pytest
 from datagen.synthetic_request import CLASSES, SyntheticRequest
 from eval.queries import read_queries
 from ingest.sources import Catalog
-from ontology.tool import Tool
+from ontology.tool import Parameter, Tool
 from research.enterprise_benchmark import FOLDER, HALVES, NOTHING, SOURCES, half_of, read_rows
 
 Rows = list[dict[str, Any]]
@@ -102,9 +102,18 @@ def tools() -> dict[str, dict[str, Any]]:
 
 def _without_calls(tool: Tool) -> Tool:
     """What retrieval is measured on: neither the schemas of a call nor what a schema states of single values."""
-    plain = {"example": "", "default": "", "pattern": "", "bounds": ()}
-    flat = {side: tuple(replace(each, **plain) for each in getattr(tool, side)) for side in ("parameters", "returns")}
-    return replace(tool, input_schema=None, output_schema=None, call=None, **flat)
+    return replace(
+        tool,
+        input_schema=None,
+        output_schema=None,
+        call=None,
+        parameters=tuple(map(_without_values, tool.parameters)),
+        returns=tuple(map(_without_values, tool.returns)),
+    )
+
+
+def _without_values(parameter: Parameter) -> Parameter:
+    return replace(parameter, example="", default="", pattern="", bounds=())
 
 
 def test_the_tools_are_those_of_the_shipped_catalogue(catalog: Catalog, tools: dict[str, dict[str, Any]]) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,11 +11,11 @@ import pytest
 
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
+from services.server.server_process import server_process
 from tests.conftest import ROOT
 from tests.egotools.loopback import Reply, loopback
 from tests.services.conftest import Run
 from tests.services.conftest import run as run
-from tests.waiting import LIMIT_S, wait_until
 
 PAGE = (ROOT / "docs" / "calling.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -36,19 +33,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def served(store: Path) -> Iterator[str]:
-    ready = store.parent / "ready.json"
-    command = [sys.executable, "-m", "services.cli", "serve", "--store", str(store), "--port", "0"]
-    server = subprocess.Popen(
-        [*command, "--ready-file", str(ready)],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    wait_until(ready.exists, process=server)
-    yield json.loads(ready.read_text(encoding="utf-8"))["address"]
-    server.terminate()
-    assert server.wait(LIMIT_S) == 0
+    with server_process(store) as server:
+        yield server["address"]
 
 
 def test_the_program_prints_what_it_says(

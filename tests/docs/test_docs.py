@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import subprocess
@@ -21,8 +20,8 @@ from datagen.validation.rules_validator import validate
 from inference import HashingEncoder
 from ontology import check_ontology, load_ontology
 from services.jobs.build import build_snapshot
+from services.server.server_process import server_process
 from tests.conftest import ROOT
-from tests.waiting import LIMIT_S, wait_until
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXTENDING = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -85,19 +84,8 @@ def test_every_folder_at_the_top_is_in_the_readme() -> None:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("docs")
     build_snapshot([str(ROOT / "examples/enterprise/catalog/hr.yaml")], folder / "store", encoder=HashingEncoder())
-    ready = folder / "ready.json"
-    command = [sys.executable, "-m", "services.cli", "serve", "--store", str(folder / "store"), "--port", "0"]
-    server = subprocess.Popen(
-        [*command, "--ready-file", str(ready)],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    wait_until(ready.exists, process=server)
-    yield json.loads(ready.read_text(encoding="utf-8"))["address"]
-    server.terminate()
-    assert server.wait(LIMIT_S) == 0
+    with server_process(folder / "store") as server:
+        yield server["address"]
 
 
 def test_the_client_example_of_the_readme_runs(served: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,10 +13,10 @@ import pytest
 
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
-from tests.conftest import ROOT
+from services.server.server_process import server_process
 from tests.egotools.loopback import Arrived, Loopback, Reply, loopback
 from tests.services.conftest import Run
-from tests.waiting import LIMIT_S, wait_until
+from tests.waiting import LIMIT_S
 
 SECRET = "s3cr3tkey"
 DOCUMENT = """
@@ -247,20 +246,9 @@ def test_a_tool_that_is_not_there(run: Run, store: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def served(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    ready = tmp_path_factory.mktemp("ready") / "ready.json"
-    command = [sys.executable, "-m", "services.cli", "serve", "--store", str(store), "--port", "0"]
-    server = subprocess.Popen(
-        [*command, "--ready-file", str(ready)],
-        cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    wait_until(ready.exists, process=server)
-    yield json.loads(ready.read_text(encoding="utf-8"))["address"]
-    server.terminate()
-    assert server.wait(LIMIT_S) == 0
+def served(store: Path) -> Iterator[str]:
+    with server_process(store) as server:
+        yield server["address"]
 
 
 def test_a_tool_of_a_running_server(run: Run, served: str, shop: Loopback) -> None:

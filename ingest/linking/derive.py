@@ -1,4 +1,4 @@
-"""Derive all edges between the tools of a catalogue: R-P edges, resolver edges, preconditions of devices, logins."""
+"""Derive all edges between the tools of a catalogue: R-P edges, resolver edges, stated preconditions, logins."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from ingest.linking.auth_dependencies import derive_auth_edges
 from ingest.linking.derived_edge import DerivedEdge
-from ingest.linking.device_preconditions import derive_preconditions
 from ingest.linking.output_index import OutputIndex
 from ingest.linking.profiles import profile_tools
 from ingest.linking.resolver_edges import derive_resolver_edges
@@ -27,7 +26,4 @@ def derive_edges(tools: Sequence[Tool], ontology: Ontology) -> Iterator[DerivedE
     supplied = list(derive_rp_edges(profiles, index))
     yield from supplied
     yield from derive_resolver_edges(profiles, index)
-    preconditions = list(derive_preconditions(tools))
-    yield from preconditions
-    known = {(edge.source, edge.target) for edge in preconditions}
-    yield from (edge for edge in derive_auth_edges(tools, supplied) if (edge.source, edge.target) not in known)
+    yield from derive_auth_edges(tools, supplied)

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from ingest.linking.resource_names import RESOURCE_NAME, named_collection
 from ingest.linking.tool_subjects import CanonicalNames, PathStep, Subject, canonical_names, path_steps, subject_of
 from ingest.linking.type_families import type_family
 from ingest.word_lists import word_groups, word_list
@@ -24,7 +25,7 @@ class Identifier:
     """The entity that a parameter identifies.
 
     :param entity: canonical name of the entity.
-    :param field: which of its identifiers: ``id``, ``code``, ``number``, ``key``, ``slug``, ``reference`` or ``name``.
+    :param field: which of its identifiers: ``id``, ``arn``, ``resource name`` (a path), ``code``, ``number``, ``key``, ``slug``, ``reference`` or ``name``.
     :param confidence: in [0, 1].
     :param evidence: its sources: ``name``, ``parent``, ``path``, ``format``, ``description``, ``tool``, or ``echo`` where
         a response repeats the ``id`` of the request.
@@ -37,7 +38,8 @@ class Identifier:
 
 
 _FIELD_OF = {word: field for field, words_ in word_groups("linking", "identifier_fields").items() for word in words_}
-_NAME_CONFIDENCE = {"id": 0.9, "code": 0.6, "number": 0.6, "key": 0.5, "reference": 0.5, "slug": 0.7}
+_NAME_CONFIDENCE = {"id": 0.9, "arn": 0.9, "code": 0.6, "number": 0.6, "key": 0.5, "reference": 0.5, "slug": 0.7}
+_BARE = ("id", "arn")
 _ROLES = word_list("linking", "roles")
 _KEY_LIKE = word_list("linking", "key_like")
 _NOT_KEYS = word_list("linking", "not_keys")
@@ -72,6 +74,8 @@ class IdentifierReader:
         tokens = words(parameter.name.rsplit(".", 1)[-1])
         if not tokens or (type_family(parameter.type) == "number" and _FIELD_OF.get(tokens[-1]) != "id"):
             return None
+        if collection := named_collection(parameter.pattern, parameter.description):
+            return Identifier(self.names.canonical(collection), RESOURCE_NAME, 0.9, ("path",))
         if _is_bare(tokens):
             found = self._bare(parameter, _FIELD_OF.get(tokens[-1], "name"))
         else:
@@ -201,7 +205,7 @@ def _split_word(word: str) -> list[str]:
 
 def _is_bare(tokens: list[str]) -> bool:
     return (
-        all(_FIELD_OF.get(token) == "id" or token in _ROLES for token in tokens) and _FIELD_OF.get(tokens[-1]) == "id"
+        all(_FIELD_OF.get(token) in _BARE or token in _ROLES for token in tokens) and _FIELD_OF.get(tokens[-1]) in _BARE
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ingest.linking.profiles import ToolProfile
-from ingest.linking.tool_values import PLAIN_VALUE, ConsumedValue, Key, ProducedValue
+from ingest.linking.supplier_rules import kind_fit, needs_value
 from ingest.linking.type_families import type_fit
 
 __all__ = ["OutputIndex", "ProducerMatch"]
@@ -126,8 +126,11 @@ class OutputIndex:
         for position, number in values:
             profile = self._profiles[position]
             produced = profile.produces[number]
+            if position == consumer.position or profile.vendor != consumer.vendor:
+                continue
             types = type_fit(produced.type, consumed.type, identifier=consumed.identifier)
-            if position == consumer.position or types == 0.0:
+            types *= kind_fit(produced, consumed)
+            if types == 0.0 or needs_value(profile, consumed, produced):
                 continue
             same = profile.system == consumer.system
             fit = factor * types * _ACTION_WEIGHT[profile.action] * produced.relevance

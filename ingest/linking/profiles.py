@@ -4,20 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from ingest.linking.context_parameters import ContextParameters
 from ingest.linking.object_shapes import ObjectShapes
 from ingest.linking.tool_draft import KnownEntities, ToolDraft, draft_tool
 from ingest.linking.tool_inputs import consumed_values, free_text_score
 from ingest.linking.tool_outputs import ConsumedKeys, learn_shapes, produced_values
 from ingest.linking.tool_subjects import action_of, local_name, systems_of
-from ingest.linking.tool_values import ConsumedValue, ProducedValue
+from ingest.linking.tool_values import ConsumedValue, Key, ProducedValue
+from ingest.linking.vendors import Vendors
+from ingest.word_lists import word_list
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 
-__all__ = ["ToolProfile", "profile_tools"]
+__all__ = ["Needs", "ToolProfile", "profile_tools"]
 
+_SELF = word_list("linking", "self_words")
+_NO_NAMES = frozenset(("id", "name", "key", "code", "number", "type"))  # the same name does not mean the same value
 _GROUPED_BY = frozenset(("has_line_of_business", "has_department", "has_topic", "has_process"))
+
+
+class Needs(NamedTuple):
+    """What a tool must be given.
+
+    :param keys: the keys of its required identifiers.
+    :param names: the names of its required inputs in lower case.
+    """
+
+    keys: frozenset[Key] = frozenset()
+    names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +45,12 @@ class ToolProfile:
     :param free_text: how well its inputs accept free text, in [0, 1].
     :param words: the words of its name without the verb, to compare names of tools.
     :param groups: its topics, departments, processes and lines of business in the metadata.
+    :param entities: all entities in its path or name.
+    :param needs: what it must be given, context parameters left out.
+    :param scope: the entities of its required identifiers, without its own and without context.
+    :param vendor: the vendor of its document; empty in a catalogue of one vendor.
+    :param is_self: whether it returns the caller's own record and takes no input that is required.
+    :param context: names of its context parameters.
     """
 
     position: int
@@ -40,6 +63,12 @@ class ToolProfile:
     free_text: float
     words: tuple[str, ...]
     groups: frozenset[str] = frozenset()
+    entities: tuple[str, ...] = ()
+    needs: Needs = Needs()
+    scope: frozenset[str] = frozenset()
+    vendor: str = ""
+    is_self: bool = False
+    context: tuple[str, ...] = ()
 
 
 def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[ToolProfile]:
@@ -50,6 +79,9 @@ def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[ToolProfile
     shapes = ObjectShapes()
     for draft in drafts:
         draft.entity = _entity(draft, known)
+    context, vendors = ContextParameters(drafts), Vendors(tools)
+    for draft in drafts:
+        draft.context = tuple(context.of(draft))
         draft.consumes = consumed_values(draft, known)
         learn_shapes(shapes, draft, known)
     consumed = ConsumedKeys(value for draft in drafts for value in draft.consumes)
@@ -65,6 +97,12 @@ def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[ToolProfile
             free_text=free_text_score(draft),
             words=tuple(dict.fromkeys(_name_words(draft.tool))),
             groups=frozenset(_groups(draft.tool, ontology)),
+            entities=draft.reader.subject.entities,
+            needs=_needs(draft),
+            scope=_scope(draft),
+            vendor=vendors.of(draft.tool),
+            is_self=_is_self(draft.tool),
+            context=draft.context,
         )
         for position, draft in enumerate(drafts)
     ]
@@ -73,12 +111,33 @@ def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[ToolProfile
 def _entity(draft: ToolDraft, known: KnownEntities) -> str:
     """Return the tool's entity: of those in its path and name, the first that the catalogue has identifiers of.
 
-    The segment after a placeholder in a path is always a collection (``/tv/{tv_id}/keywords``), also of an unknown entity.
+    The segment beside a placeholder in a path is always a collection (``/tv/{tv_id}/keywords``), also of an unknown entity.
     """
-    subject, steps = draft.reader.subject, draft.reader.steps
-    if len(steps) > 1 and not steps[-1].placeholder and steps[-2].placeholder:
+    subject, steps = draft.reader.subject, [step for step in draft.reader.steps if not step.verb]
+    if len(steps) > 1 and (steps[-1].placeholder or steps[-2].placeholder):
         return subject.entity
     return next((entity for entity in subject.entities if entity in known.entities), subject.entity)
+
+
+def _needs(draft: ToolDraft) -> Needs:
+    required = [value for value in draft.consumes if value.required and not value.context]
+    names = (parameter.name for parameter in draft.tool.parameters if parameter.required)
+    return Needs(
+        keys=frozenset(value.key for value in required if value.identifier),
+        names=frozenset(name.rsplit(".", 1)[-1].lower() for name in names) - _NO_NAMES,
+    )
+
+
+def _scope(draft: ToolDraft) -> frozenset[str]:
+    values = (value for value in draft.consumes if value.required and value.identifier and not value.context)
+    return frozenset(value.key[0] for value in values) - {draft.entity}
+
+
+def _is_self(tool: Tool) -> bool:
+    if any(parameter.required for parameter in tool.parameters):
+        return False
+    path = str(tool.metadata.get("path", ""))
+    return not _SELF.isdisjoint((*words(local_name(tool)), *words(path)[-1:]))
 
 
 def _name_words(tool: Tool) -> Iterator[str]:

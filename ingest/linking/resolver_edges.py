@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 
 from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.output_index import OutputIndex, ProducerMatch
-from ingest.linking.producer_choice import best_producers
+from ingest.linking.producer_choice import best_producers, nearest
 from ingest.linking.profiles import ToolProfile
+from ingest.linking.tool_inputs import ANY_PERSON, PEOPLE
 from ingest.linking.tool_values import ConsumedValue, Key
 
 __all__ = ["MAX_RESOLVERS", "derive_resolver_edges"]
@@ -20,6 +21,7 @@ MAX_RESOLVERS = 3
 MIN_CONFIDENCE = 0.12
 _OPTIONAL_FROM = 0.8
 _WITHOUT_TEXT = 0.45
+_OF_CALLER = 0.55
 
 
 def derive_resolver_edges(profiles: Sequence[ToolProfile], index: OutputIndex) -> Iterator[DerivedEdge]:
@@ -28,7 +30,7 @@ def derive_resolver_edges(profiles: Sequence[ToolProfile], index: OutputIndex) -
         for consumed in profile.consumes:
             # A request rarely refers to an optional nested field (lastModifiedBy.user.id).
             optional = consumed.confidence >= _OPTIONAL_FROM and "." not in consumed.parameter
-            if consumed.identifier and (consumed.required or optional):
+            if consumed.identifier and not consumed.context and (consumed.required or optional):
                 yield from _resolvers(consumed, profile, index)
 
 
@@ -38,7 +40,8 @@ def _resolvers(consumed: ConsumedValue, consumer: ToolProfile, index: OutputInde
         strength = _strength(match.profile, consumed.key, listed="[]" in produced.output) * produced.relevance
         return consumed.confidence * produced.confidence * match.fit * strength * (0.85 + 0.15 * match.name_overlap)
 
-    best = best_producers(consumed, consumer, index, confidence, MIN_CONFIDENCE)
+    found = best_producers(consumed, consumer, index, confidence, MIN_CONFIDENCE)
+    best = nearest(found, consumed, consumer)
     for choice in sorted(best, key=lambda each: (-each.confidence, each.match.profile.id))[:MAX_RESOLVERS]:
         produced = choice.match.produced
         yield DerivedEdge(
@@ -65,6 +68,8 @@ def _strength(profile: ToolProfile, key: Key, *, listed: bool) -> float:
     reach = 0.5 ** min(len(identifiers), 2)
     if profile.action == "search":
         return reach * (0.7 + 0.3 * profile.free_text if profile.free_text else _WITHOUT_TEXT)
+    if profile.is_self:  # "get my profile" knows who the caller is
+        return _OF_CALLER if key[0].rsplit(" ", 1)[-1] in PEOPLE or key[0] == ANY_PERSON else 0.0
     if profile.action in ("list", "get"):
         if profile.free_text:
             return reach * (0.55 + 0.3 * profile.free_text)

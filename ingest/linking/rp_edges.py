@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.output_index import OutputIndex, ProducerMatch
-from ingest.linking.producer_choice import Choice, best_producers
+from ingest.linking.producer_choice import Choice, best_producers, nearest
 from ingest.linking.profiles import ToolProfile
 from ingest.linking.tool_values import AUTH_KEY, TYPED_RESOURCE, ConsumedValue
 
@@ -28,6 +28,7 @@ class LinkLimits:
     :param optional_values: whether optional inputs that are no identifiers are linked too.
     :param nearest_login: whether, of several logins, only those with the names most similar to the consumer's are linked.
     :param resources_across_groups: whether a bare type (``image``) links tools that have groups, but none in common.
+    :param nearest_only: whether only the nearest producers of an identifier are linked, by entity and scope.
     """
 
     max_providers: int = 8
@@ -37,6 +38,7 @@ class LinkLimits:
     optional_values: bool = False
     nearest_login: bool = False
     resources_across_groups: bool = True
+    nearest_only: bool = True
 
 
 _DEFAULT_LIMITS = LinkLimits()
@@ -52,7 +54,7 @@ def derive_rp_edges(
     for profile in profiles:
         for consumed in profile.consumes:
             optional = (consumed.identifier or limits.optional_values) and "." not in consumed.parameter
-            if consumed.required or optional:
+            if not consumed.context and (consumed.required or optional):
                 yield from _suppliers(consumed, profile, index, limits)
 
 
@@ -69,7 +71,8 @@ def _suppliers(
         overlap = _overlap_factor(consumed, match, index)
         return consumed.confidence * match.produced.confidence * match.fit * specificity * overlap
 
-    best = best_producers(consumed, consumer, index, confidence, limits.min_confidence)
+    found = best_producers(consumed, consumer, index, confidence, limits.min_confidence)
+    best = nearest(found, consumed, consumer) if limits.nearest_only else found
     kept = _nearest(best) if limits.nearest_login and consumed.key == AUTH_KEY else best
     ranked = sorted(kept, key=lambda each: (not each.match.same_system, -each.confidence, each.match.profile.id))
     for choice in ranked[: limits.max_providers]:

@@ -44,6 +44,7 @@ AUTH_NAMES = frozenset(
 BARE_IDENTIFIERS = frozenset(("id", "uuid", "guid", "identifier"))
 """Canonical names of identifiers without an entity."""
 ID_FIELDS = frozenset(("id", "uuid", "_id", "Id", "ID"))
+_READS = frozenset(("search", "list", "get"))
 _GENERIC_SLOT = re.compile(r"^(?:input|output|in|out|result|arg|data|value|file|source|return)?[_ ]?\d*$")
 
 
@@ -59,6 +60,7 @@ class ToolDraft:
     """The draft of a tool's profile.
 
     :param entity: the tool's entity; empty until the entities of the catalogue are known.
+    :param context: names of its context parameters; empty until those of the namespace are known.
     """
 
     reader: IdentifierReader
@@ -66,6 +68,7 @@ class ToolDraft:
     inputs: list[Slot]
     outputs: list[Slot]
     entity: str = ""
+    context: tuple[str, ...] = ()
     consumes: tuple[ConsumedValue, ...] = ()
 
     @property
@@ -80,19 +83,26 @@ class KnownEntities:
 
     :param entities: map from entity to the number of tools with an input that identifies it.
     :param keys: map from system to the entities whose key has the entity's name (``PurchaseOrder`` of a purchase order).
+    :param subjects: map from system to the entities that its tools find, list or get.
     """
 
     entities: Counter[str]
     keys: Mapping[str, frozenset[str]]
+    subjects: Mapping[str, frozenset[str]]
 
     @classmethod
     def of(cls, drafts: Sequence[ToolDraft]) -> KnownEntities:
         """Return the entities that the inputs of all tools identify."""
         entities: Counter[str] = Counter()
         named: dict[str, Counter[str]] = defaultdict(Counter)
+        subjects: dict[str, set[str]] = defaultdict(set)
         for draft in drafts:
             found = [slot.identifier for slot in draft.inputs if slot.identifier and slot.identifier.confidence >= 0.5]
             entities.update({one.entity for one in found if one.evidence != ("tool",)})
+            # The bare id that a tool about one entity must be given is that entity's: update-order(id).
+            entities.update(_own_keys(draft))
+            if draft.reader.subject.action in _READS:
+                subjects[draft.system].update(draft.reader.subject.entities)
             named[draft.system].update({one.entity for one in found if one.evidence == ("tool",)} - GENERIC_NAMES)
         keys = {
             system: frozenset(entity for entity, count in counts.items() if count > 1)
@@ -100,11 +110,23 @@ class KnownEntities:
         }
         for own in keys.values():
             entities.update(own)
-        return cls(entities, keys)
+        return cls(entities, keys, {system: frozenset(found) for system, found in subjects.items()})
 
     def is_key(self, system: str, name: str) -> bool:
         """Whether a parameter of this name is the key of the entity with the same name."""
         return name in self.keys.get(system, ())
+
+
+def _own_keys(draft: ToolDraft) -> set[str]:
+    subject = draft.reader.subject
+    if subject.action not in ("get", "update", "delete") or not subject.entity:
+        return set()
+    bare = any(
+        slot.parameter.required and slot.identifier is not None and slot.identifier.evidence == ("tool",)
+        for slot in draft.inputs
+        if slot.parameter.name.lower() in BARE_IDENTIFIERS
+    )
+    return {subject.entity} if bare else set()
 
 
 def draft_tool(tool: Tool, system: str, ontology: Ontology) -> ToolDraft:

@@ -6,17 +6,35 @@ from ingest.linking.identifiers import GENERIC_NAMES
 from ingest.linking.tool_draft import AUTH_NAMES, BARE_IDENTIFIERS, KnownEntities, Slot, ToolDraft, is_resource
 from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue
 from ingest.linking.type_families import type_family
+from ingest.linking.value_kinds import Kinds, kinds_of
+from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, Key
 from ingest.word_lists import word_list
 from ontology.names import words
 from ontology.tool import Parameter
 
-__all__ = ["QUALIFIERS", "consumed_values", "free_text_score"]
+__all__ = [
+    "ANY_PERSON",
+    "KIND_WORDS",
+    "PEOPLE",
+    "PERSON_KINDS",
+    "QUALIFIERS",
+    "consumed_values",
+    "free_text_score",
+    "naming_field",
+]
 
 QUALIFIERS = word_list("linking", "qualifiers")
 """Modifiers that do not change the meaning of a value's name: ``current_location`` is a location."""
 _QUERY = word_list("linking", "query_inputs")
 _NOT_TEXT = word_list("linking", "not_text")
 _NAMING = word_list("linking", "naming_inputs")
+_NAMING_FIELDS = word_list("linking", "naming_fields")
+PEOPLE = word_list("linking", "people")
+PERSON_KINDS = ("email", "phone")
+"""Kinds of value by which a person is reached."""
+KIND_WORDS = frozenset(("email", "mail", "address", "phone", "telephone", "mobile", "number", "emailaddress"))
+ANY_PERSON = "person in a role"
+"""The entity in the key of an address of a person in a role (participant), who may be of any entity (user, contact)."""
 
 
 def consumed_values(draft: ToolDraft, known: KnownEntities) -> tuple[ConsumedValue, ...]:
@@ -44,6 +62,7 @@ def _consumed(draft: ToolDraft, slot: Slot, known: KnownEntities) -> ConsumedVal
         tokens = tokens[1:]
     name = " ".join(tokens)
     family = type_family(parameter.type)
+    kinds = kinds_of(parameter)
     key, confidence, identifier = (PLAIN_VALUE, name), 0.7, False
     if name in AUTH_NAMES:
         key, confidence = AUTH_KEY, 0.8
@@ -56,6 +75,10 @@ def _consumed(draft: ToolDraft, slot: Slot, known: KnownEntities) -> ConsumedVal
     elif parameter.required and family in ("string", "integer") and known.is_key(draft.system, name):
         # "SalesOrder" as an input of an item's tools is the key of another object, with the object's name.
         key, confidence, identifier = (name, "id"), 0.65, True
+    elif person_key := _person_key(parameter, tokens, kinds, known, draft):
+        key, confidence, identifier = person_key, 0.6, True
+    elif named := _named_entity(parameter, tokens, known, draft):
+        key, confidence, identifier = named, 0.7, True
     elif not name or name in GENERIC_NAMES or parameter.enum or family == "boolean":
         return None
     return ConsumedValue(
@@ -65,7 +88,41 @@ def _consumed(draft: ToolDraft, slot: Slot, known: KnownEntities) -> ConsumedVal
         confidence=confidence,
         required=parameter.required,
         identifier=identifier,
+        location=parameter.location,
+        kinds=kinds,
+        context=parameter.name in draft.context,
     )
+
+
+def _named_entity(parameter: Parameter, tokens: list[str], known: KnownEntities, draft: ToolDraft) -> Key | None:
+    """Return the entity that a required input names: user, name for ``UserName`` where the catalogue lists users; else None."""
+    if not parameter.required or len(tokens) < 2 or tokens[-1] not in _NAMING_FIELDS or parameter.enum:
+        return None
+    entity = " ".join(tokens[:-1])
+    return (entity, naming_field(tokens[-1])) if entity in known.subjects.get(draft.system, ()) else None
+
+
+def _person_key(
+    parameter: Parameter, tokens: list[str], kinds: Kinds, known: KnownEntities, draft: ToolDraft
+) -> Key | None:
+    """Return the e-mail address or phone number of a person in a role: ``participant_email``, ``recipient``; else None."""
+    kind = next((kind for kind in PERSON_KINDS if kind in kinds), "")
+    if not kind or not parameter.required or parameter.enum:
+        return None
+    role = tokens
+    while len(role) and role[-1] in KIND_WORDS:
+        role = role[:-1]
+    if draft.reader.subject.action == "create" and (not role or role[-1] in PEOPLE):
+        return None  # the address of the person who is new
+    if not role and "address of" not in parameter.description.lower():
+        return None
+    entity = role[-1] if role and role[-1] in known.subjects.get(draft.system, ()) else ANY_PERSON
+    return entity, kind
+
+
+def naming_field(word: str) -> str:
+    """Return the field that a last word of ``naming_fields`` stands for: ``name`` for username and login."""
+    return "name" if word in ("username", "login") else word
 
 
 def _text_score(parameter: Parameter) -> float:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from ingest.linking.identifiers import CONTAINER_NAMES, GENERIC_NAMES, Identifier, split_identifier
+from ingest.linking.object_keys import other_values, primary_values, relevance_of
 from ingest.linking.object_shapes import ObjectShapes, Owner
 from ingest.linking.tool_draft import AUTH_NAMES, ID_FIELDS, KnownEntities, ToolDraft, is_resource
 from ingest.linking.tool_inputs import QUALIFIERS, free_text_score
 from ingest.linking.tool_subjects import local_name
 from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, Key, ProducedValue
 from ingest.linking.type_families import type_family
+from ingest.linking.value_kinds import kinds_of
+from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, Key, ProducedValue
 from ingest.word_lists import word_list
 from ontology.names import words
 from ontology.tool import Parameter
@@ -21,8 +25,6 @@ __all__ = ["ConsumedKeys", "learn_shapes", "produced_values"]
 _LOGIN = word_list("linking", "login_words")
 _TYPE_NOISE = word_list("linking", "type_noise")
 _TYPE_WORDS = re.compile(r"[A-Z][A-Za-z0-9]+|[a-z_]+")
-_A_KIND_OF = 0.92
-_REFERS_TO = 0.75
 _INFERRED_CONFIDENCE = {"search": 0.6, "list": 0.55, "get": 0.45, "create": 0.4}
 
 
@@ -62,8 +64,9 @@ def produced_values(
     draft: ToolDraft, known: KnownEntities, shapes: ObjectShapes, consumed: ConsumedKeys
 ) -> tuple[ProducedValue, ...]:
     """Return the produced values that some tool consumes, for each output and key the one with the highest confidence."""
-    own = {value.key for value in draft.consumes if value.identifier}
-    documented = [value for value in _documented(draft, known, shapes, own) if value.key in consumed]
+    own = {value.key for value in draft.consumes if value.identifier and (value.required or value.location == "path")}
+    found = [*_documented(draft, known, shapes, own), *primary_values(draft, known)]
+    documented = [value for value in found if value.key in consumed]
     has_own_entity = any(value.key[0] == draft.entity for value in documented)
     best: dict[tuple[Key, str], ProducedValue] = {}
     for value in (*documented, *_inferred(draft, known, consumed, own, entity_missing=not has_own_entity)):
@@ -92,6 +95,7 @@ def _documented(
         if is_resource(output):
             yield _produced(output, (TYPED_RESOURCE, output.type.lower()), 0.8)
         prefix, _, last = output.name.rpartition(".")
+        yield from other_values(draft, output, known)
         if found is None:
             yield from _plain(draft, output, known, own)
             continue
@@ -103,7 +107,9 @@ def _documented(
         # A value that the request contains is an echo, unless it is in a list.
         key = (owner.entity, found.field)
         if owner.entity and ("[]" in prefix or key not in own):
-            yield _produced(output, key, owner.confidence, relevance=_relevance(draft, owner.entity))
+            bare = last in ID_FIELDS and "name" not in found.evidence
+            value = _produced(output, key, owner.confidence, relevance=relevance_of(draft, owner.entity))
+            yield replace(value, is_object=True) if bare else value
 
 
 def _plain(draft: ToolDraft, output: Parameter, known: KnownEntities, own: Collection[Key]) -> Iterator[ProducedValue]:
@@ -113,14 +119,14 @@ def _plain(draft: ToolDraft, output: Parameter, known: KnownEntities, own: Colle
         return
     for entity in _type_entities(draft, output, known):
         if (entity, "id") not in own:
-            yield _produced(output, (entity, "id"), 0.65, relevance=_relevance(draft, entity))
+            yield _produced(output, (entity, "id"), 0.65, relevance=relevance_of(draft, entity))
     name = draft.reader.names.canonical(output.name.rsplit(".", 1)[-1])
     listed = "[]" in output.name
     if name in AUTH_NAMES:
         yield _produced(output, AUTH_KEY, 0.9)
     elif known.is_key(draft.system, name) and family in ("string", "integer"):
         if listed or (name, "id") not in own:
-            yield _produced(output, (name, "id"), 0.65, relevance=_relevance(draft, name))
+            yield _produced(output, (name, "id"), 0.65, relevance=relevance_of(draft, name))
     elif name and name not in GENERIC_NAMES and name not in CONTAINER_NAMES:
         yield _produced(output, (PLAIN_VALUE, name), 0.8)
     elif name and draft.entity:
@@ -132,14 +138,6 @@ def _owner(draft: ToolDraft, prefix: str, found: Identifier, known: KnownEntitie
     named = draft.entity if "tool" in found.evidence else found.entity
     similar = None if named in known.entities else shapes.match(draft.system, _fields(draft, prefix))
     return similar or Owner(named, found.confidence)
-
-
-def _relevance(draft: ToolDraft, entity: str) -> float:
-    """Return the relevance of the entity for the tool, in [0, 1]; 1 for every result of a search without an own entity."""
-    subject = draft.reader.subject
-    if subject.entity == entity or (subject.action == "search" and not draft.entity):
-        return 1.0
-    return _A_KIND_OF if draft.entity == entity else _REFERS_TO
 
 
 def _type_entities(draft: ToolDraft, output: Parameter, known: KnownEntities) -> Iterator[str]:
@@ -178,7 +176,7 @@ def _inferred(
             if (draft.entity, field) not in own:
                 key = (draft.entity, field)
                 yield ProducedValue(
-                    output="", type="", key=key, confidence=confidence, relevance=_relevance(draft, draft.entity)
+                    output="", type="", key=key, confidence=confidence, relevance=relevance_of(draft, draft.entity)
                 )
     if subject.action == "get" and not tool.returns and name:
         value = [token for token in name.split() if token not in QUALIFIERS]
@@ -195,4 +193,11 @@ def _is_incomplete(draft: ToolDraft) -> bool:
 
 
 def _produced(output: Parameter, key: Key, confidence: float, *, relevance: float = 1.0) -> ProducedValue:
-    return ProducedValue(output=output.name, type=output.type, key=key, confidence=confidence, relevance=relevance)
+    return ProducedValue(
+        output=output.name,
+        type=output.type,
+        key=key,
+        confidence=confidence,
+        relevance=relevance,
+        kinds=kinds_of(output),
+    )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ingest.word_lists import word_groups, word_list
-from ontology.names import expand, noun_lemma, verb_lemma, words
+from ontology.names import expand, is_verb, noun_lemma, verb_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 
@@ -34,6 +34,10 @@ _NOT_OBJECTS = _FILLERS | word_list("linking", "not_objects")
 _PREPOSITIONS = word_list("linking", "prepositions")
 _PATH_NOISE = re.compile(r"^(?:api|apis|rest|odata|v\d+(?:\.\d+)?(?:(?:alpha|beta|p)\d*)*|me|search|watch)$")
 _PLACEHOLDER = re.compile(r"^(?:\{(?P<brace>[^}]*)\}|:(?P<colon>\w+)|<(?P<angle>[^>]*)>|\((?P<paren>\w*)\))$")
+_KEYED = re.compile(r"^(?P<collection>[\w.]+)\((?P<keys>[^()]*\{[^()]*)\)$")  # OData: groups({id})
+_SET_PREFIX = re.compile(r"^[A-Z]_(?=[A-Z])")  # A_BusinessPartner, as SAP's services name their entity sets
+_KEY = re.compile(r"\{([^{}]+)\}")
+_METHOD = re.compile(r"(?<=[\w}]):(?P<verb>[A-Za-z]\w*)$")  # a method of a resource: /v1/{name}:seek
 _MAX_DISTINCT = 0.5
 _MAX_CACHED = 500_000
 
@@ -72,11 +76,15 @@ def _names(digest: str, abbreviations: tuple[tuple[str, str], ...]) -> Canonical
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathStep:
-    """One segment of an HTTP path: a collection, or a placeholder with the collection before it."""
+    """One segment of an HTTP path: a collection, or a placeholder with the collection before it.
+
+    :param verb: whether it is no collection but a verb after a placeholder: ``/suppliers/{supplierId}/block``.
+    """
 
     text: str
     placeholder: bool
     collection: str = ""
+    verb: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,14 +109,28 @@ def path_steps(tool: Tool, names: CanonicalNames) -> tuple[PathStep, ...]:
     steps: list[PathStep] = []
     collection = ""
     for segment in path.split("?", 1)[0].strip("/").split("/"):
-        segment, _, _ = segment.partition(".json")
+        segment = _METHOD.sub("", segment.partition(".json")[0])
+        keyed = _KEYED.match(segment)
         if match := _PLACEHOLDER.match(segment):
-            inner = next((group for group in match.groups() if group), "")
+            inner = next((group for group in match.groups() if group), "").lstrip("+")
             steps.append(PathStep(text=inner, placeholder=True, collection=collection))
         elif segment and not _PATH_NOISE.match(segment.lower()):
-            collection = names.canonical(segment)
-            steps.append(PathStep(text=collection, placeholder=False))
+            verb = bool(steps) and steps[-1].placeholder and _is_action(segment, tool)
+            text = names.canonical(_SET_PREFIX.sub("", keyed["collection"] if keyed else segment))
+            collection = collection if verb else text
+            steps.append(PathStep(text=text, placeholder=False, verb=verb))
+            keys = _KEY.findall(keyed["keys"]) if keyed else []
+            # Of a key with several parts only the last is the collection's own.
+            steps.extend(PathStep(text=key, placeholder=True, collection=collection) for key in keys)
     return tuple(steps)
+
+
+def _is_action(segment: str, tool: Tool) -> bool:
+    """Whether the last word of a path is what is done (``resize``); found on Compute Engine and examples/enterprise/catalog."""
+    if str(tool.metadata.get("method", "")).lower() not in ("post", "put") or segment.lower().endswith("s"):
+        return False
+    path = str(tool.metadata.get("path")).rstrip("/")
+    return path.endswith(f"/{segment}") and is_verb(words(segment)[0] if words(segment) else segment)
 
 
 def subject_of(tool: Tool, ontology: Ontology) -> Subject:
@@ -121,7 +143,7 @@ def subject_of(tool: Tool, ontology: Ontology) -> Subject:
         action = _path_action(str(tool.metadata.get("path")), steps, action, method)
     elif action == "act" and method:
         action = method
-    collections = [step.text for step in reversed(steps) if not step.placeholder]
+    collections = [step.text for step in reversed(steps) if not step.placeholder and not step.verb]
     entities = tuple(dict.fromkeys(entity for entity in (*collections, *objects) if entity))
     return Subject(action=action, entity=entities[0] if entities else "", entities=entities)
 

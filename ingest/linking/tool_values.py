@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ingest.linking.value_kinds import Kinds
+
 __all__ = ["AUTH_KEY", "PLAIN_VALUE", "TYPED_RESOURCE", "ConsumedValue", "Key", "ProducedValue"]
 
 Key: TypeAlias = tuple[str, str]
@@ -23,6 +25,9 @@ class ConsumedValue:
 
     :param confidence: that the key is correct, in [0, 1].
     :param identifier: whether it identifies the entity.
+    :param location: where an HTTP request has it, as :attr:`~ontology.tool.Parameter.location`.
+    :param kinds: the kinds of value that the input takes; empty where unknown.
+    :param context: whether it is a context parameter, which the request or the caller's configuration fills.
     """
 
     parameter: str
@@ -31,6 +36,9 @@ class ConsumedValue:
     confidence: float
     required: bool
     identifier: bool
+    location: str = ""
+    kinds: Kinds = frozenset()
+    context: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +48,8 @@ class ProducedValue:
     :param output: name of the output; empty for a value inferred from the tool's name.
     :param relevance: relevance of the entity for the tool, in [0, 1]: 1 for its subject, less for a kind of it (popular
         movies), least where the tool only refers to it.
+    :param kinds: the kinds of value that the output holds; empty where unknown.
+    :param is_object: whether the output is the key of an object of the entity, and not a reference to one.
     """
 
     output: str
@@ -47,3 +57,5 @@ class ProducedValue:
     key: Key
     confidence: float
     relevance: float = 1.0
+    kinds: Kinds = frozenset()
+    is_object: bool = False

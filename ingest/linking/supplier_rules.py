@@ -1,0 +1,61 @@
+"""Which producers cannot supply a value, and which of the others are nearest to the consumer.
+
+The rules were found by reading edges over EC2, IAM and Lambda (AWS), Compute Engine and Classroom (Google), Microsoft Graph, SAP's business
+partner and Airflow.
+"""
+
+from __future__ import annotations
+
+from ingest.linking.profiles import ToolProfile
+from ingest.linking.value_kinds import agreement
+from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, ProducedValue
+
+__all__ = ["is_own_new_value", "is_owner", "kind_fit", "missing_scope", "needs_value", "shared_scope"]
+
+_MAKES_NEW = frozenset(("create",))
+_READS_MANY = frozenset(("list", "search", "create"))
+
+
+def needs_value(producer: ToolProfile, consumed: ConsumedValue, produced: ProducedValue) -> bool:
+    """Whether a producer must be given the very value that it would supply: no ``RoleName`` from ``GetRolePolicy(RoleName)``."""
+    if consumed.key[0] == TYPED_RESOURCE or consumed.key == AUTH_KEY:
+        return False
+    output = produced.output.rsplit(".", 1)[-1].replace("[]", "").lower()
+    needed = producer.needs
+    if produced.key in needed.keys or consumed.key in needed.keys:
+        return True
+    return bool({output, consumed.parameter.rsplit(".", 1)[-1].lower()} & needed.names) and produced.key[0] != PLAIN_VALUE
+
+
+def is_own_new_value(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
+    """Whether an input is the consumer's own: the key of what it creates, or a filter of a list by the key of its items."""
+    if not consumed.identifier or consumed.location == "path" or consumed.key[0] != consumer.entity:
+        return False
+    return consumer.action in _MAKES_NEW or (consumer.action in _READS_MANY and not consumed.required)
+
+
+def is_owner(producer: ToolProfile, entity: str) -> bool:
+    """Whether a tool is about an entity: about it or about a kind of it, as its name or path says."""
+    if not producer.entity or not entity:
+        return False
+    if producer.entity == entity:
+        return True
+    return entity.endswith(f" {producer.entity}") or producer.entity.endswith(f" {entity}")
+
+
+def kind_fit(produced: ProducedValue, consumed: ConsumedValue) -> float:
+    """Return how well the kinds of two values agree, in [0, 1]."""
+    if consumed.key[0] == TYPED_RESOURCE or consumed.key == AUTH_KEY:
+        return 1.0
+    return agreement(produced.kinds, consumed.kinds)
+
+
+def shared_scope(producer: ToolProfile, consumer: ToolProfile) -> int:
+    """Return the number of identifiers that both tools need: a repository's list for a repository's item."""
+    return len(producer.scope & consumer.scope)
+
+
+def missing_scope(producer: ToolProfile, consumer: ToolProfile, consumed: ConsumedValue) -> int:
+    """Return the number of identifiers that the producer needs and the consumer does not."""
+    return len(producer.scope - consumer.scope - {consumed.key[0]})
+

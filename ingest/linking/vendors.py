@@ -1,0 +1,47 @@
+"""The vendor of each document: edges between documents join those of one vendor only.
+
+The vendor is told by the host of the server (``calendar.googleapis.com`` and ``pubsub.googleapis.com``), by the protocol of AWS, or by the
+first word of the service's title. Found on the discovery documents of Google, the AWS models and examples/enterprise/catalog. A
+catalogue in which at most one vendor is known is taken for one company's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ontology.tool import Tool
+
+__all__ = ["Vendors"]
+
+_HOST = re.compile(r"^[a-z]+://(?:[^/@]*@)?(?P<host>[^/:]+)", re.IGNORECASE)
+_LABELS = 2
+
+
+class Vendors:
+    """The vendors of a catalogue's tools."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        by_namespace: dict[str, str] = {}
+        for tool in tools:
+            if tool.namespace not in by_namespace or not by_namespace[tool.namespace]:
+                by_namespace[tool.namespace] = _vendor(tool)
+        self._one = len(set(filter(None, by_namespace.values()))) <= 1
+        self._by_namespace = {} if self._one else by_namespace
+
+    def of(self, tool: Tool) -> str:
+        """Return the vendor of a tool; its namespace where the vendor is unknown; empty in a catalogue of one vendor."""
+        return "" if self._one else self._by_namespace[tool.namespace] or f"namespace {tool.namespace}"
+
+
+def _vendor(tool: Tool) -> str:
+    call = tool.call
+    if call is None:
+        return ""
+    if call.protocol == "aws":
+        return "aws"
+    for server in call.servers:
+        match = _HOST.match(server)
+        if match and "." in match["host"]:
+            return ".".join(match["host"].lower().split(".")[-_LABELS:])
+    return ""

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from ingest.linking.resource_names import RESOURCE_NAME
-from ingest.linking.tool_draft import Slot, ToolDraft
+from ingest.linking.tool_draft import Slot, ToolDraft, is_resource
 from ingest.word_lists import word_list
 
 __all__ = ["ContextParameters"]
@@ -81,7 +81,10 @@ def _is_context(name: str, count: int, tools: int, own: int, places: Sequence[in
 
 
 def _is_candidate(slot: Slot) -> bool:
-    return (slot.parameter.required or slot.parameter.location == "path") and "." not in slot.parameter.name
+    parameter = slot.parameter
+    if "." in parameter.name or is_resource(parameter):
+        return False
+    return parameter.required or parameter.location == "path"
 
 
 def _name(draft: ToolDraft, slot: Slot) -> str:

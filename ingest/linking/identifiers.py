@@ -90,6 +90,8 @@ class IdentifierReader:
         confidence, evidence = _NAME_CONFIDENCE[field], ["name"]
         step = self._step(parameter)
         if step is not None:
+            if entity.startswith(f"{step.collection} "):  # /subscriptions/{subscription_exposed_id}
+                entity = step.collection
             agrees = step.collection == entity or entity in step.collection.split()
             confidence = _combined(confidence, 0.7 if agrees else 0.3)
             evidence.append("path")
@@ -134,7 +136,9 @@ class IdentifierReader:
     def _by_document(self, parameter: Parameter, tokens: list[str]) -> Identifier | None:
         """Identify by the description, the format or the tool's subject, when the name is no name of an identifier."""
         name = self.names.join(tokens)
-        if tokens[-1] in _NOT_KEYS or name in GENERIC_NAMES or name in CONTAINER_NAMES or "." in parameter.name:
+        if tokens[-1] in _NOT_KEYS or name in GENERIC_NAMES or name in CONTAINER_NAMES:
+            return None
+        if "." in parameter.name and len(tokens) < 2:
             return None
         if _IS_ID.match(_without_links(parameter.description[:120])):
             return Identifier(name, "id", 0.6, ("description",))
@@ -169,6 +173,8 @@ class IdentifierReader:
 def split_identifier(name: str, names: CanonicalNames) -> tuple[str, str]:
     """Return entity and field of an identifier's name: account, id for ``from_account_id``; both empty for another name."""
     tokens = [token for token in words(name.rsplit(".", 1)[-1]) if token not in ("in", "eq", "ne")]
+    if "or" in tokens[2:]:  # issueIdOrKey
+        tokens = tokens[: tokens.index("or", 2)]
     if len(tokens) == 1:
         tokens = _split_word(tokens[0])
     if len(tokens) < 2 or tokens[-1] not in _FIELD_OF:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ingest.linking.profiles import ToolProfile
+from ingest.linking.resource_names import RESOURCE_NAME
 from ingest.linking.supplier_rules import kind_fit, needs_value
 from ingest.linking.type_families import type_fit
 
@@ -27,6 +28,9 @@ MANY_SYSTEMS = 50
 _ACTION_WEIGHT = {"search": 1.0, "list": 0.95, "get": 0.9, "act": 0.7, "create": 0.55, "update": 0.3, "delete": 0.1}
 _MAX_HEADS = 4
 _HEAD_ONLY = 0.6
+_OTHER_FIELDS = {"id": ("arn", RESOURCE_NAME, "name"), "name": ("id", "arn"), "arn": ("id",)}
+"""Fields that may identify the entity too, where the kinds of the two values agree and nothing has the very field."""
+_OTHER_FIELD = 0.8
 _OTHER_SYSTEM = 0.75
 _NO_COMMON_GROUP = 0.85
 
@@ -100,6 +104,10 @@ class OutputIndex:
     def producers(self, consumed: ConsumedValue, consumer: ToolProfile) -> Iterator[ProducerMatch]:
         """Yield the values of other tools that can fill a consumed value, in no particular order."""
         exact = list(self._values_of_key(consumed.key, consumer))
+        if not exact and consumed.identifier and consumed.key[1] in _OTHER_FIELDS:
+            for field in _OTHER_FIELDS[consumed.key[1]]:
+                other = self._values_of_key((consumed.key[0], field), consumer)
+                yield from self._matches(other, consumed, consumer, _OTHER_FIELD)
         yield from self._matches(exact, consumed, consumer, 1.0)
         if exact or not consumed.identifier:
             return

@@ -57,9 +57,9 @@ def nearest(choices: Sequence[Choice], consumed: ConsumedValue, consumer: ToolPr
     usable = [one for one in choices if one.match.profile.action not in _CHANGES]
     owners = [one for one in usable if _gives(one, entity)]
     pool = owners or usable
-    shared = max((shared_scope(one.match.profile, consumer) for one in pool), default=0)
+    shared = max((shared_scope(one.match.profile, consumer, consumed) for one in pool), default=0)
     if shared:
-        return [one for one in pool if shared_scope(one.match.profile, consumer) == shared]
+        return [one for one in pool if shared_scope(one.match.profile, consumer, consumed) == shared]
     least = min((missing_scope(one.match.profile, consumer, consumed) for one in pool), default=0)
     return [one for one in pool if missing_scope(one.match.profile, consumer, consumed) <= max(least, 1)]
 

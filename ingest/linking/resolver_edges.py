@@ -11,6 +11,7 @@ from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.output_index import OutputIndex, ProducerMatch
 from ingest.linking.producer_choice import best_producers, nearest
 from ingest.linking.profiles import ToolProfile
+from ingest.linking.supplier_rules import is_nested
 from ingest.linking.tool_inputs import ANY_PERSON, PEOPLE
 from ingest.linking.tool_values import ConsumedValue, Key
 
@@ -29,7 +30,7 @@ def derive_resolver_edges(profiles: Sequence[ToolProfile], index: OutputIndex) -
     for profile in profiles:
         for consumed in profile.consumes:
             # A request rarely refers to an optional nested field (lastModifiedBy.user.id).
-            optional = consumed.confidence >= _OPTIONAL_FROM and "." not in consumed.parameter
+            optional = consumed.confidence >= _OPTIONAL_FROM and not is_nested(consumed, profile)
             if consumed.identifier and not consumed.context and (consumed.required or optional):
                 yield from _resolvers(consumed, profile, index)
 

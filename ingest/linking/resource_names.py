@@ -16,6 +16,7 @@ RESOURCE_NAME = "resource name"
 
 _PLACE = r"(?:\[\^/\]\+|\{[^{}/]*\}|\[[A-Za-z_-]+\]|<[a-z_-]+>|\.\*|\*\*?)"
 _IN_PATTERN = re.compile(rf"(?P<collection>[A-Za-z]\w*)/{_PLACE}\$?$")
+_AFTER_FORMAT = re.compile(rf"[Ff]ormat(?: is)?(?: of)?:? *`?(?P<collection>[A-Za-z]\w*)/{_PLACE}(?![/\w])")
 _IN_TEXT = re.compile(rf"(?<![\w/])(?:[A-Za-z]\w*/{_PLACE}/)+(?P<collection>[A-Za-z]\w*)/{_PLACE}(?!/?\w)")
 
 
@@ -25,5 +26,7 @@ def named_collection(pattern: str, description: str) -> str:
     if "/" in pattern:
         match = _IN_PATTERN.search(pattern)
         return match["collection"] if match else ""
-    found = {match["collection"] for match in _IN_TEXT.finditer(description)} if "/" in description else set()
+    if "/" not in description:
+        return ""
+    found = {match["collection"] for rule in (_IN_TEXT, _AFTER_FORMAT) for match in rule.finditer(description)}
     return found.pop() if len(found) == 1 else ""

@@ -9,6 +9,7 @@ from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.output_index import OutputIndex, ProducerMatch
 from ingest.linking.producer_choice import Choice, best_producers, nearest
 from ingest.linking.profiles import ToolProfile
+from ingest.linking.supplier_rules import is_nested
 from ingest.linking.tool_values import AUTH_KEY, TYPED_RESOURCE, ConsumedValue
 
 __all__ = ["LinkLimits", "derive_rp_edges"]
@@ -53,7 +54,7 @@ def derive_rp_edges(
     """
     for profile in profiles:
         for consumed in profile.consumes:
-            optional = (consumed.identifier or limits.optional_values) and "." not in consumed.parameter
+            optional = (consumed.identifier or limits.optional_values) and not is_nested(consumed, profile)
             if not consumed.context and (consumed.required or optional):
                 yield from _suppliers(consumed, profile, index, limits)
 

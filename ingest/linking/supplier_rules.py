@@ -7,10 +7,12 @@ partner and Airflow.
 from __future__ import annotations
 
 from ingest.linking.profiles import ToolProfile
+from ingest.linking.resource_names import RESOURCE_NAME
 from ingest.linking.value_kinds import agreement
 from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, ProducedValue
+from ontology.names import noun_lemma, words
 
-__all__ = ["is_own_new_value", "is_owner", "kind_fit", "missing_scope", "needs_value", "shared_scope"]
+__all__ = ["is_nested", "is_own_new_value", "is_owner", "kind_fit", "missing_scope", "needs_value", "shared_scope"]
 
 _MAKES_NEW = frozenset(("create",))
 _READS_MANY = frozenset(("list", "search", "create"))
@@ -29,7 +31,8 @@ def needs_value(producer: ToolProfile, consumed: ConsumedValue, produced: Produc
 
 def is_own_new_value(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
     """Whether an input is the consumer's own: the key of what it creates, or a filter of a list by the key of its items."""
-    if not consumed.identifier or consumed.location == "path" or consumed.key[0] != consumer.entity:
+    own = consumer.entities[0] if consumer.entities else consumer.entity
+    if not consumed.identifier or consumed.location == "path" or consumed.key[0] != own:
         return False
     return consumer.action in _MAKES_NEW or (consumer.action in _READS_MANY and not consumed.required)
 
@@ -50,9 +53,21 @@ def kind_fit(produced: ProducedValue, consumed: ConsumedValue) -> float:
     return agreement(produced.kinds, consumed.kinds)
 
 
-def shared_scope(producer: ToolProfile, consumer: ToolProfile) -> int:
-    """Return the number of identifiers that both tools need: a repository's list for a repository's item."""
-    return len(producer.scope & consumer.scope)
+def is_nested(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
+    """Whether an input is a field of an object that the request rarely speaks of: ``lastModifiedBy.user.id``.
+
+    The fields of an object that has the name of the consumer's own entity are not nested, nor are names of resources.
+    """
+    if consumed.key[1] == RESOURCE_NAME:
+        return consumed.parameter.count(".") > 1
+    own = {words(name)[-1] for name in (*consumer.entities, consumer.entity) if name}
+    parents = [words(part)[-1:] for part in consumed.parameter.replace("[]", "").split(".")[:-1]]
+    return any(not parent or (parent[0] not in own and noun_lemma(parent[0]) not in own) for parent in parents)
+
+
+def shared_scope(producer: ToolProfile, consumer: ToolProfile, consumed: ConsumedValue) -> int:
+    """Return the number of other identifiers that both tools need: the events of a group's list for an event of a group."""
+    return len((producer.scope & consumer.scope) - {consumed.key[0]})
 
 
 def missing_scope(producer: ToolProfile, consumer: ToolProfile, consumed: ConsumedValue) -> int:

@@ -79,6 +79,8 @@ def _consumed(draft: ToolDraft, slot: Slot, known: KnownEntities) -> ConsumedVal
         key, confidence, identifier = person_key, 0.6, True
     elif named := _named_entity(parameter, tokens, known, draft):
         key, confidence, identifier = named, 0.7, True
+    elif _is_entity(parameter, name, kinds, known, draft):
+        key, confidence, identifier = (name, "id"), 0.6, True
     elif not name or name in GENERIC_NAMES or parameter.enum or family == "boolean":
         return None
     return ConsumedValue(
@@ -100,6 +102,19 @@ def _named_entity(parameter: Parameter, tokens: list[str], known: KnownEntities,
         return None
     entity = " ".join(tokens[:-1])
     return (entity, naming_field(tokens[-1])) if entity in known.subjects.get(draft.system, ()) else None
+
+
+def _is_entity(parameter: Parameter, name: str, kinds: Kinds, known: KnownEntities, draft: ToolDraft) -> bool:
+    """Whether an input has the name of an entity that the system lists: ``charge`` of a refund, ``tasks``.
+
+    Found on the development half of the true dependencies of examples/real.
+    """
+    if not name or name in GENERIC_NAMES or parameter.enum or "." in parameter.name:
+        return False
+    if type_family(parameter.type) not in ("string", "integer", "array") or kinds & {"date", "url", "email", "phone"}:
+        return False
+    http = isinstance(draft.tool.metadata.get("path"), str)
+    return http and name in known.subjects.get(draft.system, ()) and parameter.location in ("path", "body", "")
 
 
 def _person_key(

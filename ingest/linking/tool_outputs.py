@@ -25,7 +25,7 @@ __all__ = ["ConsumedKeys", "learn_shapes", "produced_values"]
 _LOGIN = word_list("linking", "login_words")
 _TYPE_NOISE = word_list("linking", "type_noise")
 _TYPE_WORDS = re.compile(r"[A-Z][A-Za-z0-9]+|[a-z_]+")
-_INFERRED_CONFIDENCE = {"search": 0.6, "list": 0.55, "get": 0.45, "create": 0.4}
+_INFERRED_CONFIDENCE = {"search": 0.6, "list": 0.55, "get": 0.45, "create": 0.55}
 
 
 class ConsumedKeys:
@@ -42,7 +42,7 @@ class ConsumedKeys:
                 self._heads.add((_head(entity), field))
 
     def __contains__(self, key: Key) -> bool:
-        return key in self._keys or key in self._heads or (_head(key[0]), key[1]) in self._keys
+        return key in self._keys or key in self._heads or (_head(key[0]), key[1]) in self._keys or key[0] in self._fields
 
     def fields(self, entity: str) -> Sequence[str]:
         """Return the identifier fields of the entity that tools consume; ``id`` where there are none."""
@@ -129,6 +129,8 @@ def _plain(draft: ToolDraft, output: Parameter, known: KnownEntities, own: Colle
             yield _produced(output, (name, "id"), 0.65, relevance=relevance_of(draft, name))
     elif name and name not in GENERIC_NAMES and name not in CONTAINER_NAMES:
         yield _produced(output, (PLAIN_VALUE, name), 0.8)
+        if name in known.entities and family in ("string", "integer") and (listed or (name, "id") not in own):
+            yield _produced(output, (name, "id"), 0.6, relevance=relevance_of(draft, name))
     elif name and draft.entity:
         yield _produced(output, (PLAIN_VALUE, f"{draft.entity} {name}"), 0.7)
 

@@ -140,7 +140,8 @@ def subject_of(tool: Tool, ontology: Ontology) -> Subject:
     action, objects = _from_name(local_name(tool), names)
     method = _METHODS.get(str(tool.metadata.get("method", "")).lower(), "")
     if steps or isinstance(tool.metadata.get("path"), str):
-        action = _path_action(str(tool.metadata.get("path")), steps, action, method)
+        does = action == "act" and method == "create" and is_verb((words(local_name(tool)) or [""])[0])
+        action = "act" if does else _path_action(str(tool.metadata.get("path")), steps, action, method)
     elif action == "act" and method:
         action = method
     collections = [step.text for step in reversed(steps) if not step.placeholder and not step.verb]
@@ -180,8 +181,8 @@ def _path_action(path: str, steps: tuple[PathStep, ...], named: str, method: str
         if named in ("search", "list"):
             return named
         return "get" if not steps or steps[-1].placeholder else "list"
-    # A POST that reads has the verb of its action in its name.
-    return named if method == "create" and named != "act" else method
+    # A POST that reads has the verb of its action in its name, and the path of a remote procedure says nothing.
+    return named if method == "create" and (named != "act" or not steps) else method
 
 
 def local_name(tool: Tool) -> str:
@@ -207,7 +208,15 @@ def _from_name(name: str, names: CanonicalNames) -> tuple[str, list[str]]:
         return "act", [*_objects(tokens, names), *_objects(tokens[1:], names), *_objects(parent, names)]
     after = _objects(tokens[index + 1 :], names)
     objects = after or _objects(tokens[:index], names)
-    return action_of(tokens[index]), objects + _objects(parent, names)
+    return _many(action_of(tokens[index]), tokens[index + 1 :]), objects + _objects(parent, names)
+
+
+def _many(action: str, objects: Sequence[str]) -> str:
+    """Return ``list`` for a *get* of many (``get orders``); found on examples/enterprise/catalog and an MCP server of examples/real."""
+    cut = next((i for i, token in enumerate(objects) if token in _PREPOSITIONS), len(objects))
+    last = objects[cut - 1] if cut else ""
+    plural = last.endswith("s") and noun_lemma(last) != last and last not in _FILLERS
+    return "list" if action == "get" and plural else action
 
 
 def _objects(tokens: list[str], names: CanonicalNames) -> list[str]:

@@ -95,7 +95,10 @@ class IdentifierReader:
             agrees = step.collection == entity or entity in step.collection.split()
             confidence = _combined(confidence, 0.7 if agrees else 0.3)
             evidence.append("path")
-        if described(parameter.description, self.names) == entity:
+        named = described(parameter.description, self.names)
+        longer = next((one for one in (named, self._parent(parameter.name)) if _is_kind_of(one, entity)), "")
+        entity = longer or entity  # GroupId: "the ID of the security group", SecurityGroups[].GroupId
+        if named == entity:
             confidence = _combined(confidence, 0.5)
             evidence.append("description")
         return Identifier(entity, field, confidence, tuple(evidence))
@@ -141,7 +144,7 @@ class IdentifierReader:
         if "." in parameter.name and len(tokens) < 2:
             return None
         if _IS_ID.match(_without_links(parameter.description[:120])):
-            return Identifier(name, "id", 0.6, ("description",))
+            return Identifier(name, "id", 0.7, ("description",))
         if parameter.format in ("uuid", "guid") or parameter.type.lower() in ("uuid", "guid", "edm.guid"):
             return Identifier(name, "id", 0.6, ("format",))
         if name == self.subject.entity and type_family(parameter.type) in ("string", "integer"):
@@ -170,11 +173,19 @@ class IdentifierReader:
         return before.collection if before.placeholder and not last.placeholder else ""
 
 
+def _is_kind_of(name: str, entity: str) -> bool:
+    """Whether a name is that of a kind of an entity: security group of a group, but not attached policy of a policy."""
+    first = name.split(" ", 1)[0]
+    return name.endswith(f" {entity}") and first not in _ROLES and not first.endswith("ed")
+
+
 def split_identifier(name: str, names: CanonicalNames) -> tuple[str, str]:
     """Return entity and field of an identifier's name: account, id for ``from_account_id``; both empty for another name."""
     tokens = [token for token in words(name.rsplit(".", 1)[-1]) if token not in ("in", "eq", "ne")]
     if "or" in tokens[2:]:  # issueIdOrKey
         tokens = tokens[: tokens.index("or", 2)]
+    if "to" in tokens[1:-2]:  # MoveToVersionId
+        tokens = tokens[tokens.index("to", 1) + 1 :]
     if len(tokens) == 1:
         tokens = _split_word(tokens[0])
     if len(tokens) < 2 or tokens[-1] not in _FIELD_OF:

@@ -16,10 +16,10 @@ from ingest.linking.tool_inputs import ANY_PERSON, KIND_WORDS, PEOPLE, PERSON_KI
 from ingest.linking.type_families import type_family
 from ingest.linking.value_kinds import kinds_of
 from ingest.linking.tool_values import Key, ProducedValue
-from ingest.word_lists import word_list
+from ingest.word_lists import word_list, word_sets
 from ontology.tool import Parameter
 
-__all__ = ["object_entity", "other_values", "primary_values", "relevance_of"]
+__all__ = ["is_operation", "is_outer", "object_entity", "other_values", "primary_values", "relevance_of"]
 
 _A_KIND_OF = 0.92
 _REFERS_TO = 0.75
@@ -28,6 +28,8 @@ _PRIMARY = {"name": 0.5, "title": 0.35}
 _PRIMARY_CONFIDENCE = 0.65
 _NAMING_FIELDS = word_list("linking", "naming_fields")
 _PATH_NAMES = frozenset(("name", "resource name"))
+_OPERATION = tuple(word_sets("linking", "operation_fields"))
+_MANY = frozenset(("value", "result", "*"))
 _READS = frozenset(("search", "list", "get"))
 
 
@@ -45,7 +47,19 @@ def object_entity(draft: ToolDraft, prefix: str) -> str:
         name = draft.reader.names.canonical(segment)
         if name and name not in CONTAINER_NAMES:
             return name
-    return draft.entity
+    return "" if is_operation(draft) else draft.entity
+
+
+def is_outer(draft: ToolDraft, prefix: str) -> bool:
+    """Whether the object at a prefix stands in no other object but containers: not the user in ``value[].createdBy.user``."""
+    names = [draft.reader.names.canonical(segment) for segment in prefix.replace("[]", "").split(".") if segment]
+    return sum(name not in CONTAINER_NAMES and name not in _MANY for name in names) <= 1
+
+
+def is_operation(draft: ToolDraft) -> bool:
+    """Whether a tool returns not its entity but an operation that is still running; found on Compute Engine and IAM (Google)."""
+    names = {output.name.lower() for output, _ in draft.outputs}
+    return any(fields <= names for fields in _OPERATION)
 
 
 def other_values(draft: ToolDraft, output: Parameter, known: KnownEntities) -> Iterator[ProducedValue]:

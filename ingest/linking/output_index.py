@@ -25,11 +25,12 @@ MAX_SYSTEMS = 6
 MANY_SYSTEMS = 50
 """Above this number of systems, edges between systems lose confidence: with thousands of providers, equal names are chance."""
 
-_ACTION_WEIGHT = {"search": 1.0, "list": 0.95, "get": 0.9, "act": 0.7, "create": 0.55, "update": 0.3, "delete": 0.1}
+_ACTION_WEIGHT = {"search": 1.0, "list": 0.95, "get": 0.9, "act": 0.7, "create": 0.65, "update": 0.3, "delete": 0.1}
 _MAX_HEADS = 4
 _HEAD_ONLY = 0.6
 _OTHER_FIELDS = {"id": ("arn", RESOURCE_NAME, "name"), "name": ("id", "arn"), "arn": ("id",)}
 """Fields that may identify the entity too, where the kinds of the two values agree and nothing has the very field."""
+_KIND_OF = {"id": "id", "arn": "arn", RESOURCE_NAME: "name", "name": "name"}
 _OTHER_FIELD = 0.8
 _OTHER_SYSTEM = 0.75
 _NO_COMMON_GROUP = 0.85
@@ -104,12 +105,13 @@ class OutputIndex:
     def producers(self, consumed: ConsumedValue, consumer: ToolProfile) -> Iterator[ProducerMatch]:
         """Yield the values of other tools that can fill a consumed value, in no particular order."""
         exact = list(self._values_of_key(consumed.key, consumer))
-        if not exact and consumed.identifier and consumed.key[1] in _OTHER_FIELDS:
-            for field in _OTHER_FIELDS[consumed.key[1]]:
+        if consumed.identifier and consumed.key[1] in _OTHER_FIELDS:
+            fields = _OTHER_FIELDS[consumed.key[1]]
+            for field in fields if not self._is_listed(exact, consumed) else [one for one in fields if _KIND_OF[one] in consumed.kinds]:
                 other = self._values_of_key((consumed.key[0], field), consumer)
                 yield from self._matches(other, consumed, consumer, _OTHER_FIELD)
         yield from self._matches(exact, consumed, consumer, 1.0)
-        if exact or not consumed.identifier:
+        if not consumed.identifier or self._is_listed(exact, consumed):
             return
         # No match of the whole name: try its head noun ("customer order" is an order; "order" may be a sales order).
         entity, field = consumed.key
@@ -117,6 +119,13 @@ class OutputIndex:
         near = sorted(self._heads.get((head, field, consumer.system), ())) if head == entity else [(head, field)]
         for key in near[:_MAX_HEADS]:
             yield from self._matches(self._values_of_key(key, consumer), consumed, consumer, _HEAD_ONLY)
+
+    def _is_listed(self, values: Iterable[_ValueIndex], consumed: ConsumedValue) -> bool:
+        """Whether a tool about the entity itself produces it."""
+        found = [self._profiles[value.profile] for value in values]
+        if not consumed.location:
+            return bool(found)
+        return any(one.entity == consumed.key[0] and one.action in ("list", "search") for one in found)
 
     def _values_of_key(self, key: Key, consumer: ToolProfile) -> Iterable[_ValueIndex]:
         system = consumer.system

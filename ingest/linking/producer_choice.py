@@ -7,12 +7,22 @@ from typing import NamedTuple
 
 from ingest.linking.output_index import OutputIndex, ProducerMatch
 from ingest.linking.profiles import ToolProfile
-from ingest.linking.supplier_rules import is_own_new_value, is_owner, missing_scope, shared_scope
+from ingest.linking.supplier_rules import (
+    is_own_new_value,
+    is_owner,
+    is_sibling_reference,
+    missing_scope,
+    shared_scope,
+)
 from ingest.linking.tool_values import AUTH_KEY, ConsumedValue
+from ontology.names import words
 
 __all__ = ["Choice", "best_producers", "nearest"]
 
 _CHANGES = frozenset(("update", "delete"))
+_READS_MANY = frozenset(("list", "search"))
+_REFERENCE_OVERLAP = 0.5
+_MOST_REFERENCES = 2
 
 
 class Choice(NamedTuple):
@@ -48,22 +58,54 @@ def best_producers(
 def nearest(choices: Sequence[Choice], consumed: ConsumedValue, consumer: ToolProfile) -> list[Choice]:
     """Return the choices that are nearest to the consumer; values that are no identifiers are all kept.
 
-    Tools about the entity come before tools that only refer to it, and tools that need the same identifiers as the consumer before
-    those that need others: a group's events come from the list of a group's events.
+    Tools about the entity come before tools that only refer to it. Of an item of a path, the tool of its collection comes first, then
+    tools that need the same identifiers as the consumer: a group's events come from the list of a group's events.
     """
     if not consumed.identifier or consumed.key == AUTH_KEY:
         return list(choices)
-    entity = consumed.key[0]
-    usable = [one for one in choices if one.match.profile.action not in _CHANGES]
-    owners = [one for one in usable if _gives(one, entity)]
-    pool = owners or usable
+    usable = [one for one in choices if _may_supply(one, consumed, consumer)]
+    pool = [one for one in usable if _gives(one, consumed.key[0])]
+    if not pool:
+        # A function says nothing of collections: what only refers to the entity is all there is.
+        return _references(usable, consumed, consumer) if consumed.location else usable
+    home = [one for one in pool if consumed.collection and one.match.profile.path == consumed.collection]
+    if home and "{}" in consumed.collection:
+        return home
     shared = max((shared_scope(one.match.profile, consumer, consumed) for one in pool), default=0)
     if shared:
         return [one for one in pool if shared_scope(one.match.profile, consumer, consumed) == shared]
-    least = min((missing_scope(one.match.profile, consumer, consumed) for one in pool), default=0)
-    return [one for one in pool if missing_scope(one.match.profile, consumer, consumed) <= max(least, 1)]
+    missing = {one.match.profile.id: missing_scope(one.match.profile, consumer, consumed) for one in pool}
+    least = min(missing.values(), default=0)
+    return [
+        one
+        for one in pool
+        if missing[one.match.profile.id] == least
+        or one in home
+        or (missing[one.match.profile.id] <= 1 and one.match.profile.action in _READS_MANY)
+    ]
+
+
+def _may_supply(choice: Choice, consumed: ConsumedValue, consumer: ToolProfile) -> bool:
+    producer = choice.match.profile
+    return producer.action not in _CHANGES and not is_sibling_reference(producer, consumed, consumer)
 
 
 def _gives(choice: Choice, entity: str) -> bool:
     """Whether the tool is about the entity, or its output has objects of it."""
     return is_owner(choice.match.profile, entity) or choice.match.produced.is_object
+
+
+def _references(choices: Sequence[Choice], consumed: ConsumedValue, consumer: ToolProfile) -> list[Choice]:
+    """Return the best of the tools that only refer to an entity that no tool is about.
+
+    They must share words of their names with the consumer or the input: ``TaskHandle`` from ``ListMessageMoveTasks``.
+    """
+    if not consumed.required:
+        return []
+    own = set(words(consumed.parameter.rsplit(".", 1)[-1])[:-1])
+    near = [
+        one
+        for one in choices
+        if one.match.name_overlap >= _REFERENCE_OVERLAP or not own.isdisjoint(one.match.profile.words)
+    ]
+    return sorted(near, key=lambda one: (-one.confidence, one.match.profile.id))[:_MOST_REFERENCES]

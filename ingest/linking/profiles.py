@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ingest.linking.collection_paths import normal_path
 from ingest.linking.context_parameters import ContextParameters
 from ingest.linking.object_shapes import ObjectShapes
 from ingest.linking.tool_draft import KnownEntities, ToolDraft, draft_tool
@@ -51,6 +52,7 @@ class ToolProfile:
     :param vendor: the vendor of its document; empty in a catalogue of one vendor.
     :param is_self: whether it returns the caller's own record and takes no input that is required.
     :param context: names of its context parameters.
+    :param path: its normal path, or empty.
     """
 
     position: int
@@ -69,6 +71,7 @@ class ToolProfile:
     vendor: str = ""
     is_self: bool = False
     context: tuple[str, ...] = ()
+    path: str = ""
 
 
 def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[ToolProfile]:
@@ -103,6 +106,7 @@ def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[ToolProfile
             vendor=vendors.of(draft.tool),
             is_self=_is_self(draft.tool),
             context=draft.context,
+            path=normal_path(draft.tool),
         )
         for position, draft in enumerate(drafts)
     ]
@@ -116,7 +120,11 @@ def _entity(draft: ToolDraft, known: KnownEntities) -> str:
     subject, steps = draft.reader.subject, [step for step in draft.reader.steps if not step.verb]
     if len(steps) > 1 and (steps[-1].placeholder or steps[-2].placeholder):
         return subject.entity
-    return next((entity for entity in subject.entities if entity in known.entities), subject.entity)
+    # Another document's entity says less: "calendar list" is an entity of some document.
+    for entities in (known.of_system.get(draft.system, frozenset()), known.entities):
+        if found := next((entity for entity in subject.entities if entity in entities), ""):
+            return found
+    return subject.entity
 
 
 def _needs(draft: ToolDraft) -> Needs:

@@ -10,12 +10,15 @@ from ingest.linking.output_index import OutputIndex, ProducerMatch
 from ingest.linking.producer_choice import Choice, best_producers, nearest
 from ingest.linking.profiles import ToolProfile
 from ingest.linking.supplier_rules import is_nested
-from ingest.linking.tool_values import AUTH_KEY, TYPED_RESOURCE, ConsumedValue
+from ingest.linking.type_families import type_family
+from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue
+from ingest.word_lists import word_list
 
 __all__ = ["LinkLimits", "derive_rp_edges"]
 
 _COMMON_SHARE = 0.3
 _MIN_TOOLS = 20
+_PICKS = word_list("linking", "naming_fields") | {"identifier", "ids", "key", "code", "number", "reference"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +103,8 @@ def _nearest(found: Collection[Choice]) -> list[Choice]:
 def _specificity(consumed: ConsumedValue, index: OutputIndex, limits: LinkLimits) -> float:
     """Return a factor in [0, 1], higher for a key with fewer producers; 0 for too many producers, where an edge would be arbitrary."""
     count, total = index.count.get(consumed.key, 0), index.tools
+    if consumed.key[0] == PLAIN_VALUE and consumed.location and not _says_which(consumed):
+        return 0.0
     if consumed.identifier:
         # The entity is known, so many producers do not lower the factor, unless a large share of the tools are producers.
         return 0.8 if total >= _MIN_TOOLS and count > _COMMON_SHARE * total else 1.0
@@ -111,6 +116,18 @@ def _specificity(consumed: ConsumedValue, index: OutputIndex, limits: LinkLimits
     if count > max(limits.min_value_providers, share):
         return 0.0
     return 0.4 + 0.6 * index.specificity(consumed.key)
+
+
+def _says_which(consumed: ConsumedValue) -> bool:
+    """Whether a plain value of an HTTP request picks something out (a handle), and is no measure, time or part of a record.
+
+    Found on Microsoft Graph and EC2, where records of one kind share most of their fields.
+    """
+    return consumed.required and type_family(consumed.type) in ("string", "array") and _last(consumed) in _PICKS
+
+
+def _last(consumed: ConsumedValue) -> str:
+    return consumed.key[1].rsplit(" ", 1)[-1]
 
 
 def _overlap_factor(consumed: ConsumedValue, match: ProducerMatch, index: OutputIndex) -> float:

@@ -12,10 +12,10 @@ from ingest.linking.value_kinds import agreement
 from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, ProducedValue
 from ontology.names import noun_lemma, words
 
-__all__ = ["is_nested", "is_own_new_value", "is_owner", "kind_fit", "missing_scope", "needs_value", "shared_scope"]
+__all__ = ["is_nested", "is_own_new_value", "is_owner", "is_sibling_reference", "kind_fit", "missing_scope", "needs_value", "shared_scope"]
 
+_LISTS = frozenset(("update", "list", "search"))
 _MAKES_NEW = frozenset(("create",))
-_READS_MANY = frozenset(("list", "search", "create"))
 
 
 def needs_value(producer: ToolProfile, consumed: ConsumedValue, produced: ProducedValue) -> bool:
@@ -34,7 +34,22 @@ def is_own_new_value(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
     own = consumer.entities[0] if consumer.entities else consumer.entity
     if not consumed.identifier or consumed.location == "path" or consumed.key[0] != own:
         return False
-    return consumer.action in _MAKES_NEW or (consumer.action in _READS_MANY and not consumed.required)
+    return consumer.action in _MAKES_NEW or (consumer.action in _LISTS and not consumed.required)
+
+
+def is_sibling_reference(producer: ToolProfile, consumed: ConsumedValue, consumer: ToolProfile) -> bool:
+    """Whether a value would be copied from an object of the very kind that the consumer makes or changes.
+
+    The network of a new gateway is not that of the gateways there are.
+    """
+    own = consumer.entities[0] if consumer.entities else consumer.entity
+    return (
+        consumer.action in ("create", "update")
+        and consumed.location != "path"
+        and consumed.key[0] != own
+        and bool(own)
+        and own in (producer.entity, *producer.entities[:1])
+    )
 
 
 def is_owner(producer: ToolProfile, entity: str) -> bool:

@@ -84,11 +84,13 @@ class KnownEntities:
     :param entities: map from entity to the number of tools with an input that identifies it.
     :param keys: map from system to the entities whose key has the entity's name (``PurchaseOrder`` of a purchase order).
     :param subjects: map from system to the entities that its tools find, list or get.
+    :param of_system: map from system to the entities that its own tools identify.
     """
 
     entities: Counter[str]
     keys: Mapping[str, frozenset[str]]
     subjects: Mapping[str, frozenset[str]]
+    of_system: Mapping[str, frozenset[str]]
 
     @classmethod
     def of(cls, drafts: Sequence[ToolDraft]) -> KnownEntities:
@@ -96,11 +98,13 @@ class KnownEntities:
         entities: Counter[str] = Counter()
         named: dict[str, Counter[str]] = defaultdict(Counter)
         subjects: dict[str, set[str]] = defaultdict(set)
+        of_system: dict[str, set[str]] = defaultdict(set)
         for draft in drafts:
             found = [slot.identifier for slot in draft.inputs if slot.identifier and slot.identifier.confidence >= 0.5]
-            entities.update({one.entity for one in found if one.evidence != ("tool",)})
             # The bare id that a tool about one entity must be given is that entity's: update-order(id).
-            entities.update(_own_keys(draft))
+            identified = {one.entity for one in found if one.evidence != ("tool",)} | _own_keys(draft)
+            entities.update(identified)
+            of_system[draft.system].update(identified)
             if draft.reader.subject.action in _READS:
                 subjects[draft.system].update(draft.reader.subject.entities)
             named[draft.system].update({one.entity for one in found if one.evidence == ("tool",)} - GENERIC_NAMES)
@@ -108,13 +112,18 @@ class KnownEntities:
             system: frozenset(entity for entity, count in counts.items() if count > 1)
             for system, counts in named.items()
         }
-        for own in keys.values():
+        for system, own in keys.items():
             entities.update(own)
-        return cls(entities, keys, {system: frozenset(found) for system, found in subjects.items()})
+            of_system[system].update(own)
+        return cls(entities, keys, _frozen(subjects), _frozen(of_system))
 
     def is_key(self, system: str, name: str) -> bool:
         """Whether a parameter of this name is the key of the entity with the same name."""
         return name in self.keys.get(system, ())
+
+
+def _frozen(sets: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
+    return {system: frozenset(names) for system, names in sets.items()}
 
 
 def _own_keys(draft: ToolDraft) -> set[str]:

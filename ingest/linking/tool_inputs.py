@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ingest.linking.collection_paths import collection_path
 from ingest.linking.identifiers import GENERIC_NAMES
 from ingest.linking.tool_draft import AUTH_NAMES, BARE_IDENTIFIERS, KnownEntities, Slot, ToolDraft, is_resource
 from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue
@@ -88,12 +89,18 @@ def _consumed(draft: ToolDraft, slot: Slot, known: KnownEntities) -> ConsumedVal
         type=parameter.type,
         key=key,
         confidence=confidence,
-        required=parameter.required,
+        required=is_required(parameter),
         identifier=identifier,
         location=parameter.location,
         kinds=kinds,
         context=parameter.name in draft.context,
+        collection=collection_path(draft.tool, parameter) if identifier else "",
     )
+
+
+def is_required(parameter: Parameter) -> bool:
+    """Whether an input is required, by the schema or, as in Google's discovery documents, by its description."""
+    return parameter.required or parameter.description.startswith(("Required.", "Required:"))
 
 
 def _named_entity(parameter: Parameter, tokens: list[str], known: KnownEntities, draft: ToolDraft) -> Key | None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ingest.linking.identifiers import CONTAINER_NAMES, GENERIC_NAMES, Identifier, split_identifier
-from ingest.linking.object_keys import other_values, primary_values, relevance_of
+from ingest.linking.object_keys import is_operation, is_outer, other_values, primary_values, relevance_of
 from ingest.linking.object_shapes import ObjectShapes, Owner
 from ingest.linking.tool_draft import AUTH_NAMES, ID_FIELDS, KnownEntities, ToolDraft, is_resource
 from ingest.linking.tool_inputs import QUALIFIERS, free_text_score
@@ -65,11 +65,11 @@ def produced_values(
 ) -> tuple[ProducedValue, ...]:
     """Return the produced values that some tool consumes, for each output and key the one with the highest confidence."""
     own = {value.key for value in draft.consumes if value.identifier and (value.required or value.location == "path")}
-    found = [*_documented(draft, known, shapes, own), *primary_values(draft, known)]
-    documented = [value for value in found if value.key in consumed]
+    documented = [value for value in _documented(draft, known, shapes, own) if value.key in consumed]
     has_own_entity = any(value.key[0] == draft.entity for value in documented)
     best: dict[tuple[Key, str], ProducedValue] = {}
-    for value in (*documented, *_inferred(draft, known, consumed, own, entity_missing=not has_own_entity)):
+    primary = primary_values(draft, known)
+    for value in (*documented, *primary, *_inferred(draft, known, consumed, own, entity_missing=not has_own_entity)):
         previous = best.get((value.key, value.output))
         if value.key in consumed and (previous is None or previous.confidence < value.confidence):
             best[value.key, value.output] = value
@@ -99,7 +99,11 @@ def _documented(
         if found is None:
             yield from _plain(draft, output, known, own)
             continue
+        if found.evidence == ("description",):
+            yield from _plain(draft, output, known, own)
         owner = Owner(found.entity, found.confidence)
+        if not prefix and is_operation(draft) and "name" not in found.evidence:
+            continue
         if last in ID_FIELDS and "name" not in found.evidence:
             if prefix not in owners:
                 owners[prefix] = _owner(draft, prefix, found, known, shapes)
@@ -107,7 +111,7 @@ def _documented(
         # A value that the request contains is an echo, unless it is in a list.
         key = (owner.entity, found.field)
         if owner.entity and ("[]" in prefix or key not in own):
-            bare = last in ID_FIELDS and "name" not in found.evidence
+            bare = last in ID_FIELDS and "name" not in found.evidence and is_outer(draft, prefix)
             value = _produced(output, key, owner.confidence, relevance=relevance_of(draft, owner.entity))
             yield replace(value, is_object=True) if bare else value
 
@@ -170,7 +174,7 @@ def _inferred(
     if identified and (identified, field) not in own and subject.action != "create":
         yield ProducedValue(output="", type="string", key=(identified, field), confidence=0.85)
         return
-    if entity_missing and _is_incomplete(draft) and draft.entity in known.entities:
+    if entity_missing and not is_operation(draft) and _is_incomplete(draft) and draft.entity in known.entities:
         confidence = _INFERRED_CONFIDENCE[subject.action]
         if subject.action == "get" and free_text_score(draft):
             confidence = 0.6  # "get customer by phone": the input is text, the output is the customer
@@ -186,9 +190,9 @@ def _inferred(
 
 
 def _is_incomplete(draft: ToolDraft) -> bool:
-    """Whether the documented outputs may be incomplete: at most two, or an object or list without its fields."""
+    """Whether the documented outputs may be incomplete: none, cut, or an object or list without its fields."""
     names = [output.name for output, _ in draft.outputs]
-    if len(names) <= 2:
+    if not names or "cut" in draft.tool.metadata:
         return True
     opaque = [output for output, _ in draft.outputs if type_family(output.type) in ("array", "object")]
     return any(not any(name.startswith((f"{o.name}.", f"{o.name}[")) for name in names) for o in opaque)

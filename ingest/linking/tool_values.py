@@ -28,6 +28,7 @@ class ConsumedValue:
     :param location: where an HTTP request has it, as :attr:`~ontology.tool.Parameter.location`.
     :param kinds: the kinds of value that the input takes; empty where unknown.
     :param context: whether it is a context parameter, which the request or the caller's configuration fills.
+    :param collection: the normal path of the collection that it is an item of; empty where the path does not tell.
     """
 
     parameter: str
@@ -39,6 +40,7 @@ class ConsumedValue:
     location: str = ""
     kinds: Kinds = frozenset()
     context: bool = False
+    collection: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ontology.yaml_data import read_yaml
 
-__all__ = ["word_groups", "word_list", "word_sets"]
+__all__ = ["word_groups", "word_list", "word_patterns", "word_sets"]
 
 _ROOT = Path(__file__).parent
 
@@ -20,6 +20,11 @@ def word_list(folder: str, name: str) -> frozenset[str]:
 def word_groups(folder: str, name: str) -> dict[str, frozenset[str]]:
     """Return a map from group name to the words of the group; raise KeyError for an unknown list."""
     return {group: frozenset(words.split()) for group, words in _lists(folder)[name].items()}
+
+
+def word_patterns(folder: str, name: str) -> list[str]:
+    """Return the regular expressions of a list; raise KeyError for an unknown list."""
+    return list(_lists(folder)[name])
 
 
 def word_sets(folder: str, name: str) -> list[frozenset[str]]:

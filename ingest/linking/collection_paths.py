@@ -21,7 +21,7 @@ _PLACEHOLDER = re.compile(r"\{[^{}]*\}|\[\^/\]\+|(?<=/):\w+|<[^<>/]+>")
 
 def normal_path(tool: Tool) -> str:
     """Return the path of a tool without version and names of placeholders; empty without one."""
-    path = tool.metadata.get("path")
+    path = tool.metadata.get("path") if tool.metadata.get("format") != "aws.v1" else None
     return _normal(path) if isinstance(path, str) and path.strip("/") else ""
 
 
@@ -31,7 +31,7 @@ def collection_path(tool: Tool, parameter: Parameter) -> str:
         steps = _normal(parameter.pattern.strip("^$")).rsplit("/", 1)
         return steps[0] if steps[-1] == "{}" else ""
     path = tool.metadata.get("path")
-    if parameter.location != "path" or not isinstance(path, str):
+    if parameter.location != "path" or not isinstance(path, str) or tool.metadata.get("format") == "aws.v1":
         return ""
     start = min((at for at in (path.find(form) for form in _forms(parameter.name)) if at >= 0), default=-1)
     return _normal(path[:start].rstrip("(/")) if start > 0 else ""

@@ -21,7 +21,8 @@ class DerivedEdge:
     :param output: the output that fills it, or empty where the supplier's outputs are not documented.
     :param entity: canonical name of the entity of input and output.
     :param field: the field of that entity (``id``, ``email``).
-    :param confidence: in [0, 1].
+    :param confidence: in [0, 1]; of the edges of one confidence about that share is true.
+    :param score: the evidence before calibration, in [0, 1].
     """
 
     source: str
@@ -32,6 +33,7 @@ class DerivedEdge:
     entity: str
     field: str
     confidence: float
+    score: float = 0.0
 
     @property
     def key(self) -> str:

@@ -71,6 +71,8 @@ def other_values(draft: ToolDraft, output: Parameter, known: KnownEntities) -> I
     entity = object_entity(draft, prefix)
     if entity and name in _PATH_NAMES:
         yield _value(draft, output, (entity, RESOURCE_NAME), 0.8, entity)
+        if entity.endswith(f" {draft.entity}") and prefix.count(".") == 0:  # workforcePoolProviderKeys[].name of keys.list
+            yield _value(draft, output, (draft.entity, RESOURCE_NAME), 0.8, draft.entity)
     tokens = name.split()
     if tokens and tokens[-1] in _NAMING_FIELDS:
         owner = " ".join(tokens[:-1]) or entity

@@ -105,13 +105,14 @@ class OutputIndex:
     def producers(self, consumed: ConsumedValue, consumer: ToolProfile) -> Iterator[ProducerMatch]:
         """Yield the values of other tools that can fill a consumed value, in no particular order."""
         exact = list(self._values_of_key(consumed.key, consumer))
+        listed = self._is_listed(exact, consumed, consumer)
         if consumed.identifier and consumed.key[1] in _OTHER_FIELDS:
             fields = _OTHER_FIELDS[consumed.key[1]]
-            for field in fields if not self._is_listed(exact, consumed) else [one for one in fields if _KIND_OF[one] in consumed.kinds]:
+            for field in fields if not listed else [one for one in fields if _KIND_OF[one] in consumed.kinds]:
                 other = self._values_of_key((consumed.key[0], field), consumer)
                 yield from self._matches(other, consumed, consumer, _OTHER_FIELD)
         yield from self._matches(exact, consumed, consumer, 1.0)
-        if not consumed.identifier or self._is_listed(exact, consumed):
+        if not consumed.identifier or listed:
             return
         # No match of the whole name: try its head noun ("customer order" is an order; "order" may be a sales order).
         entity, field = consumed.key
@@ -120,9 +121,9 @@ class OutputIndex:
         for key in near[:_MAX_HEADS]:
             yield from self._matches(self._values_of_key(key, consumer), consumed, consumer, _HEAD_ONLY)
 
-    def _is_listed(self, values: Iterable[_ValueIndex], consumed: ConsumedValue) -> bool:
+    def _is_listed(self, values: Iterable[_ValueIndex], consumed: ConsumedValue, consumer: ToolProfile) -> bool:
         """Whether a tool about the entity itself produces it."""
-        found = [self._profiles[value.profile] for value in values]
+        found = [self._profiles[value.profile] for value in values if value.profile != consumer.position]
         if not consumed.location:
             return bool(found)
         return any(one.entity == consumed.key[0] and one.action in ("list", "search") for one in found)

@@ -12,6 +12,7 @@ from ingest.linking.supplier_rules import (
     is_owner,
     is_sibling_reference,
     missing_scope,
+    own_entities,
     shared_scope,
 )
 from ingest.linking.tool_values import AUTH_KEY, ConsumedValue
@@ -47,12 +48,19 @@ def best_producers(
     best: dict[str, Choice] = {}
     if is_own_new_value(consumed, consumer):
         return []
+    name = consumed.parameter.rsplit(".", 1)[-1].lower()
     for match in index.producers(consumed, consumer):
         choice = Choice(round(confidence(match), 4), match)
         known = best.get(match.profile.id)
-        if choice.confidence >= min_confidence and (known is None or choice.confidence > known.confidence):
+        if choice.confidence >= min_confidence and (known is None or _rank(choice, name) > _rank(known, name)):
             best[match.profile.id] = choice
     return list(best.values())
+
+
+def _rank(choice: Choice, name: str) -> tuple[bool, bool, float]:
+    """Of a tool's outputs those that stand in no other object come first, then the one with the input's own name."""
+    output = choice.match.produced.output
+    return choice.match.produced.is_outer, output.rsplit(".", 1)[-1].lower() == name, choice.confidence
 
 
 def nearest(choices: Sequence[Choice], consumed: ConsumedValue, consumer: ToolProfile) -> list[Choice]:
@@ -68,6 +76,7 @@ def nearest(choices: Sequence[Choice], consumed: ConsumedValue, consumer: ToolPr
     if not pool:
         # A function says nothing of collections: what only refers to the entity is all there is.
         return _references(usable, consumed, consumer) if consumed.location else usable
+    pool = _of_same_kind(pool, consumed, consumer)
     home = [one for one in pool if consumed.collection and one.match.profile.path == consumed.collection]
     if home and "{}" in consumed.collection:
         return home
@@ -92,7 +101,19 @@ def _may_supply(choice: Choice, consumed: ConsumedValue, consumer: ToolProfile) 
 
 def _gives(choice: Choice, entity: str) -> bool:
     """Whether the tool is about the entity, or its output has objects of it."""
-    return is_owner(choice.match.profile, entity) or choice.match.produced.is_object
+    produced = choice.match.produced
+    return produced.is_object or (produced.is_outer and is_owner(choice.match.profile, entity))
+
+
+def _of_same_kind(pool: list[Choice], consumed: ConsumedValue, consumer: ToolProfile) -> list[Choice]:
+    """Keep the tools about exactly the consumer's own entity, where the input identifies it and is not in a path.
+
+    ``DeleteTransitGatewayVpcAttachment`` takes an attachment from ``DescribeTransitGatewayVpcAttachments``, not of a peering.
+    """
+    own = own_entities(consumer)[:1]
+    if not own or consumed.location == "" or consumer.path or own[0].rsplit(" ", 1)[-1] != consumed.key[0].rsplit(" ", 1)[-1]:
+        return pool
+    return [one for one in pool if own_entities(one.match.profile)[:1] == own] or pool
 
 
 def _references(choices: Sequence[Choice], consumed: ConsumedValue, consumer: ToolProfile) -> list[Choice]:
@@ -106,6 +127,8 @@ def _references(choices: Sequence[Choice], consumed: ConsumedValue, consumer: To
     near = [
         one
         for one in choices
-        if one.match.name_overlap >= _REFERENCE_OVERLAP or not own.isdisjoint(one.match.profile.words)
+        if one.match.name_overlap >= _REFERENCE_OVERLAP
+        or not own.isdisjoint(one.match.profile.words)
+        or own_entities(one.match.profile)[:1] == own_entities(consumer)[:1]
     ]
     return sorted(near, key=lambda one: (-one.confidence, one.match.profile.id))[:_MOST_REFERENCES]

@@ -16,7 +16,7 @@ from ingest.linking.tool_subjects import action_of, local_name, systems_of
 from ingest.linking.tool_values import ConsumedValue, Key, ProducedValue
 from ingest.linking.vendors import Vendors
 from ingest.word_lists import word_list
-from ontology.names import words
+from ontology.names import noun_lemma, words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 
@@ -120,11 +120,19 @@ def _entity(draft: ToolDraft, known: KnownEntities) -> str:
     subject, steps = draft.reader.subject, [step for step in draft.reader.steps if not step.verb]
     if len(steps) > 1 and (steps[-1].placeholder or steps[-2].placeholder):
         return subject.entity
+    if len(steps) > 1 and not steps[-1].placeholder and _is_plural(draft.tool):
+        return subject.entity
     # Another document's entity says less: "calendar list" is an entity of some document.
     for entities in (known.of_system.get(draft.system, frozenset()), known.entities):
         if found := next((entity for entity in subject.entities if entity in entities), ""):
             return found
     return subject.entity
+
+
+def _is_plural(tool: Tool) -> bool:
+    """Whether the last word of a path is a plural: ``/deviceManagement/exchangeConnectors``, not ``/movie/popular``."""
+    last = (words(str(tool.metadata.get("path")).rsplit("/", 1)[-1]) or [""])[-1]
+    return last.endswith("s") and noun_lemma(last) != last
 
 
 def _needs(draft: ToolDraft) -> Needs:

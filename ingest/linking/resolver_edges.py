@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ingest.linking.calibration import calibrated
 from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.output_index import OutputIndex, ProducerMatch
 from ingest.linking.producer_choice import best_producers, nearest
@@ -38,7 +39,7 @@ def derive_resolver_edges(profiles: Sequence[ToolProfile], index: OutputIndex) -
 def _resolvers(consumed: ConsumedValue, consumer: ToolProfile, index: OutputIndex) -> Iterator[DerivedEdge]:
     def confidence(match: ProducerMatch) -> float:
         produced = match.produced
-        strength = _strength(match.profile, consumed.key, listed="[]" in produced.output) * produced.relevance
+        strength = _strength(match.profile, consumed.key, consumer, listed="[]" in produced.output) * produced.relevance
         return consumed.confidence * produced.confidence * match.fit * strength * (0.85 + 0.15 * match.name_overlap)
 
     found = best_producers(consumed, consumer, index, confidence, MIN_CONFIDENCE)
@@ -53,20 +54,22 @@ def _resolvers(consumed: ConsumedValue, consumer: ToolProfile, index: OutputInde
             output=produced.output,
             entity=produced.key[0],
             field=produced.key[1],
-            confidence=choice.confidence,
+            confidence=calibrated("resolved_by", choice.confidence),
+            score=choice.confidence,
         )
 
 
-def _strength(profile: ToolProfile, key: Key, *, listed: bool) -> float:
+def _strength(profile: ToolProfile, key: Key, consumer: ToolProfile, *, listed: bool) -> float:
     """Return how well a tool resolves words to an entity, in [0, 1]: high for a search, lower for a text filter, low for a list.
 
     :param listed: whether it returns the entity in a list; such a "get" counts as a list.
     """
-    identifiers = [consumed for consumed in profile.consumes if consumed.identifier and consumed.required]
-    if any(consumed.key == key for consumed in identifiers):
+    required = [value for value in profile.consumes if value.identifier and value.required and not value.context]
+    if any(consumed.key == key for consumed in required):
         return 0.0
-    # A resolver that needs other identifiers first cannot be called with words alone.
-    reach = 0.5 ** min(len(identifiers), 2)
+    identifiers = [value for value in required if value.key[0] not in consumer.scope]
+    # A resolver that needs other identifiers first cannot be called with words alone; a name is words.
+    reach = 0.5 ** min(sum(consumed.key[1] != "name" for consumed in identifiers), 2)
     if profile.action == "search":
         return reach * (0.7 + 0.3 * profile.free_text if profile.free_text else _WITHOUT_TEXT)
     if profile.is_self:  # "get my profile" knows who the caller is

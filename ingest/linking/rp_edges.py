@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from ingest.linking.calibration import calibrated
 from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.output_index import OutputIndex, ProducerMatch
 from ingest.linking.producer_choice import Choice, best_producers, nearest
@@ -89,7 +90,8 @@ def _suppliers(
             output=choice.match.produced.output,
             entity="" if entity == TYPED_RESOURCE else entity,
             field=field,
-            confidence=choice.confidence,
+            confidence=calibrated("supplies", choice.confidence),
+            score=choice.confidence,
         )
 
 

@@ -12,7 +12,7 @@ from ingest.linking.value_kinds import agreement
 from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, ProducedValue
 from ontology.names import noun_lemma, words
 
-__all__ = ["is_nested", "is_own_new_value", "is_owner", "is_sibling_reference", "kind_fit", "missing_scope", "needs_value", "shared_scope"]
+__all__ = ["is_nested", "is_own_new_value", "is_owner", "is_sibling_reference", "own_entities", "kind_fit", "missing_scope", "needs_value", "shared_scope"]
 
 _LISTS = frozenset(("update", "list", "search"))
 _MAKES_NEW = frozenset(("create",))
@@ -31,8 +31,11 @@ def needs_value(producer: ToolProfile, consumed: ConsumedValue, produced: Produc
 
 def is_own_new_value(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
     """Whether an input is the consumer's own: the key of what it creates, or a filter of a list by the key of its items."""
-    own = consumer.entities[0] if consumer.entities else consumer.entity
-    if not consumed.identifier or consumed.location == "path" or consumed.key[0] != own:
+    if not consumed.identifier or consumed.location == "path":
+        return False
+    if consumed.is_new or (not consumed.required and consumed.key in consumer.needs.keys):
+        return True
+    if not any(_same_head(name, consumed.key[0]) for name in own_entities(consumer)):
         return False
     return consumer.action in _MAKES_NEW or (consumer.action in _LISTS and not consumed.required)
 
@@ -54,11 +57,23 @@ def is_sibling_reference(producer: ToolProfile, consumed: ConsumedValue, consume
 
 def is_owner(producer: ToolProfile, entity: str) -> bool:
     """Whether a tool is about an entity: about it or about a kind of it, as its name or path says."""
-    if not producer.entity or not entity:
+    if not entity:
         return False
-    if producer.entity == entity:
-        return True
-    return entity.endswith(f" {producer.entity}") or producer.entity.endswith(f" {entity}")
+    return any(_same_head(name, entity) for name in own_entities(producer))
+
+
+def own_entities(profile: ToolProfile) -> list[str]:
+    """Return what a tool is about: the longest name, and a shorter one with the same head noun.
+
+    ``DescribeDBClusterParameters`` is about parameters, not about clusters.
+    """
+    longest = profile.entities[0] if profile.entities else ""
+    names = [longest, profile.entity] if _same_head(longest, profile.entity) else [longest or profile.entity]
+    return [name.removesuffix(" id").removesuffix(" name") for name in names if name]
+
+
+def _same_head(name: str, entity: str) -> bool:
+    return name == entity or name.endswith(f" {entity}") or entity.endswith(f" {name}")
 
 
 def kind_fit(produced: ProducedValue, consumed: ConsumedValue) -> float:
@@ -75,9 +90,9 @@ def is_nested(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
     """
     if consumed.key[1] == RESOURCE_NAME:
         return consumed.parameter.count(".") > 1
-    own = {words(name)[-1] for name in (*consumer.entities, consumer.entity) if name}
-    parents = [words(part)[-1:] for part in consumed.parameter.replace("[]", "").split(".")[:-1]]
-    return any(not parent or (parent[0] not in own and noun_lemma(parent[0]) not in own) for parent in parents)
+    own = {*consumer.entities, consumer.entity}
+    parents = [words(part) for part in consumed.parameter.replace("[]", "").split(".")[:-1]]
+    return any(" ".join((*parent[:-1], *map(noun_lemma, parent[-1:]))) not in own for parent in parents)
 
 
 def shared_scope(producer: ToolProfile, consumer: ToolProfile, consumed: ConsumedValue) -> int:

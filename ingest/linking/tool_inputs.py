@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ingest.linking.collection_paths import collection_path
 from ingest.linking.identifiers import GENERIC_NAMES
 from ingest.linking.tool_draft import AUTH_NAMES, BARE_IDENTIFIERS, KnownEntities, Slot, ToolDraft, is_resource
@@ -9,7 +11,7 @@ from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, Co
 from ingest.linking.type_families import type_family
 from ingest.linking.value_kinds import Kinds, kinds_of
 from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, Key
-from ingest.word_lists import word_list
+from ingest.word_lists import word_list, word_patterns
 from ontology.names import words
 from ontology.tool import Parameter
 
@@ -30,6 +32,7 @@ _QUERY = word_list("linking", "query_inputs")
 _NOT_TEXT = word_list("linking", "not_text")
 _NAMING = word_list("linking", "naming_inputs")
 _NAMING_FIELDS = word_list("linking", "naming_fields")
+_NEW = re.compile("|".join(word_patterns("linking", "new_values")))
 PEOPLE = word_list("linking", "people")
 PERSON_KINDS = ("email", "phone")
 """Kinds of value by which a person is reached."""
@@ -65,8 +68,11 @@ def _consumed(draft: ToolDraft, slot: Slot, known: KnownEntities) -> ConsumedVal
     family = type_family(parameter.type)
     kinds = kinds_of(parameter)
     key, confidence, identifier = (PLAIN_VALUE, name), 0.7, False
+    said_only = found is not None and found.evidence == ("description",)
     if name in AUTH_NAMES:
         key, confidence = AUTH_KEY, 0.8
+    elif said_only and (named := _named_entity(parameter, tokens, known, draft)):
+        key, confidence, identifier = named, 0.7, True
     elif found is not None:
         # The tool's entity uses the whole catalogue, so it is more reliable than the identifier's name.
         entity = draft.entity if found.evidence == ("tool",) and name in BARE_IDENTIFIERS else found.entity
@@ -94,6 +100,7 @@ def _consumed(draft: ToolDraft, slot: Slot, known: KnownEntities) -> ConsumedVal
         location=parameter.location,
         kinds=kinds,
         context=parameter.name in draft.context,
+        is_new=identifier and bool(_NEW.search(parameter.description[:200].lower())),
         collection=collection_path(draft.tool, parameter) if identifier else "",
     )
 

@@ -25,7 +25,8 @@ __all__ = ["ConsumedKeys", "learn_shapes", "produced_values"]
 _LOGIN = word_list("linking", "login_words")
 _TYPE_NOISE = word_list("linking", "type_noise")
 _TYPE_WORDS = re.compile(r"[A-Z][A-Za-z0-9]+|[a-z_]+")
-_INFERRED_CONFIDENCE = {"search": 0.6, "list": 0.55, "get": 0.45, "create": 0.55}
+_INFERRED_CONFIDENCE = {"search": 0.6, "list": 0.55, "get": 0.45, "create": 0.4}
+_CREATED = 0.55  # of an HTTP request: its answer nearly always has the id of what is new
 
 
 class ConsumedKeys:
@@ -74,7 +75,8 @@ def produced_values(
         if value.key in consumed and (previous is None or previous.confidence < value.confidence):
             best[value.key, value.output] = value
     # The outermost first: the id of an object before the same id in a nested object.
-    return tuple(sorted(best.values(), key=lambda value: value.output.count(".")))
+    placed = (replace(value, is_outer=is_outer(draft, value.output.rpartition(".")[0])) for value in best.values())
+    return tuple(sorted(placed, key=lambda value: value.output.count(".")))
 
 
 def _head(entity: str) -> str:
@@ -91,6 +93,8 @@ def _documented(
     draft: ToolDraft, known: KnownEntities, shapes: ObjectShapes, own: Collection[Key]
 ) -> Iterator[ProducedValue]:
     owners: dict[str, Owner] = {}
+    action = draft.reader.subject.action
+    lists = action in ("list", "search") and any(output.name.endswith("]") or "[]" in output.name for output, _ in draft.outputs)
     for output, found in draft.outputs:
         if is_resource(output):
             yield _produced(output, (TYPED_RESOURCE, output.type.lower()), 0.8)
@@ -104,6 +108,8 @@ def _documented(
         owner = Owner(found.entity, found.confidence)
         if not prefix and is_operation(draft) and "name" not in found.evidence:
             continue
+        if not prefix and lists and found.evidence == ("tool",):
+            continue  # the id of a list is not that of an item
         if last in ID_FIELDS and "name" not in found.evidence:
             if prefix not in owners:
                 owners[prefix] = _owner(draft, prefix, found, known, shapes)
@@ -174,8 +180,11 @@ def _inferred(
     if identified and (identified, field) not in own and subject.action != "create":
         yield ProducedValue(output="", type="string", key=(identified, field), confidence=0.85)
         return
-    if entity_missing and not is_operation(draft) and _is_incomplete(draft) and draft.entity in known.entities:
+    about = (name == draft.entity or name.endswith(f" {draft.entity}")) if name else True
+    if about and entity_missing and not is_operation(draft) and _is_incomplete(draft) and draft.entity in known.entities:
         confidence = _INFERRED_CONFIDENCE[subject.action]
+        if subject.action == "create" and draft.reader.steps:
+            confidence = _CREATED
         if subject.action == "get" and free_text_score(draft):
             confidence = 0.6  # "get customer by phone": the input is text, the output is the customer
         for field in consumed.fields(draft.entity):

@@ -104,7 +104,8 @@ class Subject:
 def path_steps(tool: Tool, names: CanonicalNames) -> tuple[PathStep, ...]:
     """Return the segments of the tool's HTTP path without versions and API prefixes; empty without a path."""
     path = tool.metadata.get("path")
-    if not isinstance(path, str) or "/" not in path:
+    # Operations of AWS have exact names, and paths in which words run together (/2013-04-01/hostedzone).
+    if not isinstance(path, str) or "/" not in path or tool.metadata.get("format") == "aws.v1":
         return ()
     steps: list[PathStep] = []
     collection = ""
@@ -140,7 +141,7 @@ def subject_of(tool: Tool, ontology: Ontology) -> Subject:
     action, objects = _from_name(local_name(tool), names)
     method = _METHODS.get(str(tool.metadata.get("method", "")).lower(), "")
     if steps or isinstance(tool.metadata.get("path"), str):
-        does = action == "act" and method == "create" and is_verb((words(local_name(tool)) or [""])[0])
+        does = action == "act" and method == "create" and is_verb((words(re.split(r"[./]", local_name(tool))[-1]) or [""])[0])
         action = "act" if does else _path_action(str(tool.metadata.get("path")), steps, action, method)
     elif action == "act" and method:
         action = method

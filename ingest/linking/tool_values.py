@@ -28,6 +28,7 @@ class ConsumedValue:
     :param location: where an HTTP request has it, as :attr:`~ontology.tool.Parameter.location`.
     :param kinds: the kinds of value that the input takes; empty where unknown.
     :param context: whether it is a context parameter, which the request or the caller's configuration fills.
+    :param is_new: whether the description says that the caller chooses the value for something new.
     :param collection: the normal path of the collection that it is an item of; empty where the path does not tell.
     """
 
@@ -41,6 +42,7 @@ class ConsumedValue:
     kinds: Kinds = frozenset()
     context: bool = False
     collection: str = ""
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,7 @@ class ProducedValue:
         movies), least where the tool only refers to it.
     :param kinds: the kinds of value that the output holds; empty where unknown.
     :param is_object: whether the output is the key of an object of the entity, and not a reference to one.
+    :param is_outer: whether it stands in at most one named object: not in ``value[].parentReference.ids``.
     """
 
     output: str
@@ -61,3 +64,4 @@ class ProducedValue:
     relevance: float = 1.0
     kinds: Kinds = frozenset()
     is_object: bool = False
+    is_outer: bool = True

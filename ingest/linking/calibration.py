@@ -1,0 +1,36 @@
+"""Calibration: from the score of an edge to the share of true edges among those of its score.
+
+The points of ``confidence.yaml`` come from edges that a reader judged (``python -m research.edge_truth calibrate``). Between two points
+the confidence rises evenly, so a better score never has a lower confidence.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+__all__ = ["calibrated"]
+
+
+def calibrated(predicate: str, score: float) -> float:
+    """Return the confidence of an edge, in [0, 1]; the score itself for a predicate that is not calibrated."""
+    points = _points().get(predicate)
+    if not points:
+        return score
+    at = bisect_right(points, (score, 2.0))
+    if at == len(points):
+        return points[-1][1]
+    low, start = points[at - 1] if at else (0.0, 0.0)
+    high, end = points[at]
+    return round(start + (end - start) * (score - low) / (high - low), 4) if high > low else end
+
+
+@cache
+def _points() -> dict[str, list[tuple[float, float]]]:
+    text = (Path(__file__).parent / "confidence.yaml").read_text(encoding="utf-8")
+    rows: dict[str, Any] = yaml.safe_load(text)["bins"]
+    return {predicate: [(float(score), float(share)) for score, share in points] for predicate, points in rows.items()}

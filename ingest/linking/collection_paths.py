@@ -13,7 +13,7 @@ from ontology.tool import Parameter, Tool
 
 __all__ = ["collection_path", "normal_path"]
 
-_VERSION = re.compile(r"^/?(?:api/|rest/)*v\d[\w.]*(?=/)")
+_VERSION = re.compile(r"^/?(?:(?:api|apis|rest|odata|v?\d[\w.]*)/)+")
 _METHOD = re.compile(r"(?<=[\w}]):[A-Za-z]\w*$")
 _KEYED = re.compile(r"\(([^()]*\{[^()]*)\)")
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}|\[\^/\]\+|(?<=/):\w+|<[^<>/]+>")
@@ -33,12 +33,15 @@ def collection_path(tool: Tool, parameter: Parameter) -> str:
     path = tool.metadata.get("path")
     if parameter.location != "path" or not isinstance(path, str) or tool.metadata.get("format") == "aws.v1":
         return ""
+    part = path.find(f"{parameter.name}={{")  # of an OData key
+    if part > 0 and (key := path.rfind("(", 0, part)) > 0:
+        return _normal(path[:key])
     start = min((at for at in (path.find(form) for form in _forms(parameter.name)) if at >= 0), default=-1)
     return _normal(path[:start].rstrip("(/")) if start > 0 else ""
 
 
 def _forms(name: str) -> tuple[str, ...]:
-    return f"{{{name}}}", f"{{+{name}}}", f":{name}", f"<{name}>", f"{name}={{{name}}}"
+    return f"{{{name}}}", f"{{+{name}}}", f":{name}", f"<{name}>"
 
 
 @lru_cache(maxsize=50_000)

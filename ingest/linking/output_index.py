@@ -57,6 +57,7 @@ class ProducerMatch:
     fit: float
     name_overlap: float
     same_system: bool
+    kinds_agree: bool = True
     other_group: bool = False
 
 
@@ -118,8 +119,12 @@ class OutputIndex:
         entity, field = consumed.key
         head = entity.rsplit(" ", 1)[-1]
         near = sorted(self._heads.get((head, field, consumer.system), ())) if head == entity else [(head, field)]
+        modifiers = set(entity.split()[:-1]) if consumed.location else set()
         for key in near[:_MAX_HEADS]:
-            yield from self._matches(self._values_of_key(key, consumer), consumed, consumer, _HEAD_ONLY)
+            values = self._values_of_key(key, consumer)
+            if modifiers:  # "workbook functions" are not the functions of something else
+                values = [one for one in values if not modifiers.isdisjoint(self._profiles[one.profile].words)]
+            yield from self._matches(values, consumed, consumer, _HEAD_ONLY)
 
     def _is_listed(self, values: Iterable[_ValueIndex], consumed: ConsumedValue, consumer: ToolProfile) -> bool:
         """Whether a tool about the entity itself produces it."""
@@ -147,7 +152,8 @@ class OutputIndex:
             if position == consumer.position or profile.vendor != consumer.vendor:
                 continue
             types = type_fit(produced.type, consumed.type, identifier=consumed.identifier)
-            types *= kind_fit(produced, consumed)
+            kinds = kind_fit(produced, consumed)
+            types *= kinds
             if types == 0.0 or needs_value(profile, consumed, produced):
                 continue
             same = profile.system == consumer.system
@@ -163,6 +169,7 @@ class OutputIndex:
                 fit=fit,
                 name_overlap=self._name_overlap(consumer, profile),
                 same_system=same,
+                kinds_agree=kinds == 1.0,
                 other_group=other_group,
             )
 

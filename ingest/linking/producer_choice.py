@@ -39,11 +39,14 @@ def best_producers(
     index: OutputIndex,
     confidence: Callable[[ProducerMatch], float],
     min_confidence: float,
+    *,
+    nearest_only: bool = True,
 ) -> list[Choice]:
     """Return the best match of each tool that produces the value, in the order in which the index returns the tools.
 
     :param confidence: returns the confidence of a match; it is rounded to four digits.
     :param min_confidence: matches with a lower confidence are left out.
+    :param nearest_only: whether only the nearest producers of an identifier are returned.
     """
     best: dict[str, Choice] = {}
     if is_own_new_value(consumed, consumer):
@@ -52,15 +55,17 @@ def best_producers(
     for match in index.producers(consumed, consumer):
         choice = Choice(round(confidence(match), 4), match)
         known = best.get(match.profile.id)
-        if choice.confidence >= min_confidence and (known is None or _rank(choice, name) > _rank(known, name)):
+        if choice.confidence > 0.0 and (known is None or _rank(choice, name) > _rank(known, name)):
             best[match.profile.id] = choice
-    return list(best.values())
+    found = nearest(list(best.values()), consumed, consumer) if nearest_only else list(best.values())
+    return [choice for choice in found if choice.confidence >= min_confidence]
 
 
-def _rank(choice: Choice, name: str) -> tuple[bool, bool, float]:
-    """Of a tool's outputs those that stand in no other object come first, then the one with the input's own name."""
-    output = choice.match.produced.output
-    return choice.match.produced.is_outer, output.rsplit(".", 1)[-1].lower() == name, choice.confidence
+def _rank(choice: Choice, name: str) -> tuple[bool, bool, bool, float]:
+    """Of a tool's outputs the key of an object comes first, then one that stands in no other object, then one of the input's name."""
+    produced = choice.match.produced
+    same_name = produced.output.rsplit(".", 1)[-1].lower() == name
+    return choice.match.kinds_agree, produced.is_object or (same_name and produced.is_outer), produced.is_outer, choice.confidence
 
 
 def nearest(choices: Sequence[Choice], consumed: ConsumedValue, consumer: ToolProfile) -> list[Choice]:
@@ -78,7 +83,7 @@ def nearest(choices: Sequence[Choice], consumed: ConsumedValue, consumer: ToolPr
         return _references(usable, consumed, consumer) if consumed.location else usable
     pool = _of_same_kind(pool, consumed, consumer)
     home = [one for one in pool if consumed.collection and one.match.profile.path == consumed.collection]
-    if home and "{}" in consumed.collection:
+    if "/" in consumed.collection and any(one.match.profile.action in _READS_MANY for one in home):
         return home
     shared = max((shared_scope(one.match.profile, consumer, consumed) for one in pool), default=0)
     if shared:
@@ -110,6 +115,9 @@ def _of_same_kind(pool: list[Choice], consumed: ConsumedValue, consumer: ToolPro
 
     ``DeleteTransitGatewayVpcAttachment`` takes an attachment from ``DescribeTransitGatewayVpcAttachments``, not of a peering.
     """
+    exact = [one for one in pool if consumed.key[0] in own_entities(one.match.profile)]
+    if consumed.location and any(one.match.profile.action in _READS_MANY for one in exact):
+        pool = [one for one in pool if one in exact or one.match.produced.is_object]
     own = own_entities(consumer)[:1]
     if not own or consumed.location == "" or consumer.path or own[0].rsplit(" ", 1)[-1] != consumed.key[0].rsplit(" ", 1)[-1]:
         return pool

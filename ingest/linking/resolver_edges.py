@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from ingest.linking.calibration import calibrated
 from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.output_index import OutputIndex, ProducerMatch
-from ingest.linking.producer_choice import best_producers, nearest
+from ingest.linking.producer_choice import best_producers
 from ingest.linking.profiles import ToolProfile
 from ingest.linking.supplier_rules import is_nested
 from ingest.linking.tool_inputs import ANY_PERSON, PEOPLE
@@ -42,8 +42,7 @@ def _resolvers(consumed: ConsumedValue, consumer: ToolProfile, index: OutputInde
         strength = _strength(match.profile, consumed.key, consumer, listed="[]" in produced.output) * produced.relevance
         return consumed.confidence * produced.confidence * match.fit * strength * (0.85 + 0.15 * match.name_overlap)
 
-    found = best_producers(consumed, consumer, index, confidence, MIN_CONFIDENCE)
-    best = nearest(found, consumed, consumer)
+    best = best_producers(consumed, consumer, index, confidence, MIN_CONFIDENCE)
     for choice in sorted(best, key=lambda each: (-each.confidence, each.match.profile.id))[:MAX_RESOLVERS]:
         produced = choice.match.produced
         yield DerivedEdge(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ingest.linking.calibration import calibrated
 from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.output_index import OutputIndex, ProducerMatch
-from ingest.linking.producer_choice import Choice, best_producers, nearest
+from ingest.linking.producer_choice import Choice, best_producers
 from ingest.linking.profiles import ToolProfile
 from ingest.linking.supplier_rules import is_nested
 from ingest.linking.type_families import type_family
@@ -76,8 +76,9 @@ def _suppliers(
         overlap = _overlap_factor(consumed, match, index)
         return consumed.confidence * match.produced.confidence * match.fit * specificity * overlap
 
-    found = best_producers(consumed, consumer, index, confidence, limits.min_confidence)
-    best = nearest(found, consumed, consumer) if limits.nearest_only else found
+    best = best_producers(
+        consumed, consumer, index, confidence, limits.min_confidence, nearest_only=limits.nearest_only
+    )
     kept = _nearest(best) if limits.nearest_login and consumed.key == AUTH_KEY else best
     ranked = sorted(kept, key=lambda each: (not each.match.same_system, -each.confidence, each.match.profile.id))
     for choice in ranked[: limits.max_providers]:

@@ -101,8 +101,18 @@ def _consumed(draft: ToolDraft, slot: Slot, known: KnownEntities) -> ConsumedVal
         kinds=kinds,
         context=parameter.name in draft.context,
         is_new=identifier and bool(_NEW.search(parameter.description[:200].lower())),
-        collection=collection_path(draft.tool, parameter) if identifier else "",
+        collection=_collection(draft, parameter, key[0]) if identifier else "",
     )
+
+
+def _collection(draft: ToolDraft, parameter: Parameter, entity: str) -> str:
+    """Return the path of the collection that an input is an item of; a part of a key may be the key of another collection."""
+    path = collection_path(draft.tool, parameter)
+    step = next((step for step in draft.reader.steps if step.placeholder and step.text == parameter.name), None)
+    other = step is not None and sum(one.collection == step.collection for one in draft.reader.steps if one.placeholder) > 1
+    if step is not None and other and step.collection.rsplit(" ", 1)[-1] != entity.rsplit(" ", 1)[-1]:
+        return ""
+    return path
 
 
 def is_required(parameter: Parameter) -> bool:

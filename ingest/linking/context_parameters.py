@@ -73,6 +73,8 @@ def _is_context(name: str, count: int, tools: int, own: int, places: Sequence[in
     if tools < _MIN_TOOLS or count < _MIN_COUNT:
         return False
     named = name in _WORDS
+    if not named and not places:
+        return False
     share = (_NAMED_SHARE if places else _NAMED_NO_PATH) if named else _SHARE
     if count < tools * share or own > count * (_NAMED_OWN if named else _OWN):
         return False

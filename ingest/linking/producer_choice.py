@@ -55,7 +55,9 @@ def best_producers(
     for match in index.producers(consumed, consumer):
         choice = Choice(round(confidence(match), 4), match)
         known = best.get(match.profile.id)
-        if choice.confidence > 0.0 and (known is None or _rank(choice, name) > _rank(known, name)):
+        # A weak tool of the collection is kept for now: it shows that tools of other collections are not the nearest.
+        likely = choice.confidence >= min_confidence or (consumed.collection and match.profile.path == consumed.collection)
+        if likely and (known is None or _rank(choice, name) > _rank(known, name)):
             best[match.profile.id] = choice
     found = nearest(list(best.values()), consumed, consumer) if nearest_only else list(best.values())
     return [choice for choice in found if choice.confidence >= min_confidence]
@@ -75,9 +77,12 @@ def nearest(choices: Sequence[Choice], consumed: ConsumedValue, consumer: ToolPr
     tools that need the same identifiers as the consumer: a group's events come from the list of a group's events.
     """
     if not consumed.identifier or consumed.key == AUTH_KEY:
-        return list(choices)
+        makes = consumer.action == "create"
+        return [one for one in choices if not makes or not is_sibling_reference(one.match.profile, consumed, consumer)]
     usable = [one for one in choices if _may_supply(one, consumed, consumer)]
     pool = [one for one in usable if _gives(one, consumed.key[0])]
+    if not consumed.location and pool:
+        pool = _with_references(pool, usable)
     if not pool:
         # A function says nothing of collections: what only refers to the entity is all there is.
         return _references(usable, consumed, consumer) if consumed.location else usable
@@ -95,7 +100,7 @@ def nearest(choices: Sequence[Choice], consumed: ConsumedValue, consumer: ToolPr
         for one in pool
         if missing[one.match.profile.id] == least
         or one in home
-        or (missing[one.match.profile.id] <= 1 and one.match.profile.action in _READS_MANY)
+        or (missing[one.match.profile.id] <= 1 and (one.match.profile.action in _READS_MANY or not consumed.location))
     ]
 
 
@@ -108,6 +113,13 @@ def _gives(choice: Choice, entity: str) -> bool:
     """Whether the tool is about the entity, or its output has objects of it."""
     produced = choice.match.produced
     return produced.is_object or (produced.is_outer and is_owner(choice.match.profile, entity))
+
+
+def _is_near(choice: Choice, consumer: ToolProfile) -> bool:
+    producer = choice.match.profile
+    return (
+        choice.match.name_overlap >= _REFERENCE_OVERLAP or own_entities(producer)[:1] == own_entities(consumer)[:1]
+    )
 
 
 def _of_same_kind(pool: list[Choice], consumed: ConsumedValue, consumer: ToolProfile) -> list[Choice]:
@@ -124,6 +136,11 @@ def _of_same_kind(pool: list[Choice], consumed: ConsumedValue, consumer: ToolPro
     return [one for one in pool if own_entities(one.match.profile)[:1] == own] or pool
 
 
+def _with_references(pool: list[Choice], usable: Sequence[Choice]) -> list[Choice]:
+    """Add the tools that refer to the entity, where functions are all that is known; the tools about it come first."""
+    return pool if any(one.match.profile.action in _READS_MANY for one in pool) else list(usable)
+
+
 def _references(choices: Sequence[Choice], consumed: ConsumedValue, consumer: ToolProfile) -> list[Choice]:
     """Return the best of the tools that only refer to an entity that no tool is about.
 
@@ -135,8 +152,6 @@ def _references(choices: Sequence[Choice], consumed: ConsumedValue, consumer: To
     near = [
         one
         for one in choices
-        if one.match.name_overlap >= _REFERENCE_OVERLAP
-        or not own.isdisjoint(one.match.profile.words)
-        or own_entities(one.match.profile)[:1] == own_entities(consumer)[:1]
+        if not own.isdisjoint(one.match.profile.words) or (consumed.location != "path" and _is_near(one, consumer))
     ]
     return sorted(near, key=lambda one: (-one.confidence, one.match.profile.id))[:_MOST_REFERENCES]

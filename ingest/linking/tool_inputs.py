@@ -117,7 +117,8 @@ def _collection(draft: ToolDraft, parameter: Parameter, entity: str) -> str:
 
 def is_required(parameter: Parameter) -> bool:
     """Whether an input is required, by the schema or, as in Google's discovery documents, by its description."""
-    return parameter.required or parameter.description.startswith(("Required.", "Required:"))
+    said = "." not in parameter.name and parameter.description.startswith(("Required.", "Required:"))
+    return parameter.required or said
 
 
 def _named_entity(parameter: Parameter, tokens: list[str], known: KnownEntities, draft: ToolDraft) -> Key | None:

@@ -25,7 +25,6 @@ Kinds = frozenset[str]
 _ARTICLES = r"^(?:\W|required|optional|output only|immutable|the|an?|this|its|your|unique|list of|\[output only\])*"
 _OR_KIND = re.compile(r"^[^.,;:]{0,60}?\bor (?:the |an? |full |its )*(?P<kind>amazon resource name|arn|id|name|url|uuid|key|email)\b")
 _WEAK = 0.3
-_INTEGER_BY_NAME = frozenset(("name", "slug", "key"))
 
 
 class _Rules(NamedTuple):
@@ -56,9 +55,8 @@ def agreement(given: Kinds, needed: Kinds) -> float:
     if one or other:
         rest = needed if one else given
         return 1.0 if "uuid" in one | other and rest & (rules.open | {"integer"}) - {"integer"} else 0.0
-    if "integer" in given | needed and (given | needed) & _INTEGER_BY_NAME and not (given & needed):
-        return _WEAK if not (given | needed) & rules.open else 1.0
-    return 1.0 if given & rules.open and needed & rules.open else _WEAK
+    plain = rules.open | {"integer"}
+    return 1.0 if given & plain and needed & plain else _WEAK
 
 
 @lru_cache(maxsize=100_000)

@@ -61,14 +61,14 @@ def test_search_before_query_with_filter_before_plain_list() -> None:
     assert found[0].confidence > found[1].confidence > found[2].confidence > 0
 
 
-def test_the_owner_of_an_entity_before_who_merely_speaks_of_it() -> None:
+def test_the_tool_about_an_entity_and_not_one_that_only_refers_to_it() -> None:
     tools = [
         tool("DescribeAddresses", "filters?", "Addresses[].AddressId Addresses[].VpcId"),
         tool("DescribeVpcs", "filters?", "Vpcs[].VpcId"),
         tool("CreateSubnet", "VpcId"),
         tool("ReleaseAddress", "AddressId"),
     ]
-    assert [e.target for e in resolvers(tools, "CreateSubnet")] == ["DescribeVpcs", "DescribeAddresses"]
+    assert [e.target for e in resolvers(tools, "CreateSubnet")] == ["DescribeVpcs"]
 
 
 def test_an_optional_field_deep_in_a_body_is_not_asked_for() -> None:

@@ -53,6 +53,7 @@ class ToolProfile:
     :param is_self: whether it returns the caller's own record and takes no input that is required.
     :param context: names of its context parameters.
     :param path: its normal path, or empty.
+    :param verb: the first word of its name.
     """
 
     position: int
@@ -72,6 +73,7 @@ class ToolProfile:
     is_self: bool = False
     context: tuple[str, ...] = ()
     path: str = ""
+    verb: str = ""
 
 
 def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[ToolProfile]:
@@ -107,6 +109,7 @@ def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[ToolProfile
             is_self=_is_self(draft.tool),
             context=draft.context,
             path=normal_path(draft.tool),
+            verb=next(iter(words(local_name(draft.tool))), ""),
         )
         for position, draft in enumerate(drafts)
     ]

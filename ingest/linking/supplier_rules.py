@@ -10,11 +10,13 @@ from ingest.linking.profiles import ToolProfile
 from ingest.linking.resource_names import RESOURCE_NAME
 from ingest.linking.value_kinds import agreement
 from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, ProducedValue
+from ingest.word_lists import word_list
 from ontology.names import noun_lemma, words
 
 __all__ = ["is_nested", "is_own_new_value", "is_owner", "is_sibling_reference", "own_entities", "kind_fit", "missing_scope", "needs_value", "shared_scope"]
 
 _LISTS = frozenset(("update", "list", "search"))
+_CREATING = word_list("linking", "creating_verbs")
 _MAKES_NEW = frozenset(("create",))
 
 
@@ -37,7 +39,8 @@ def is_own_new_value(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
         return True
     if not any(_same_head(name, consumed.key[0]) for name in own_entities(consumer)):
         return False
-    return consumer.action in _MAKES_NEW or (consumer.action in _LISTS and not consumed.required)
+    makes = consumer.action in _MAKES_NEW and (bool(consumed.location) or consumer.verb in _CREATING)
+    return makes or (consumer.action in _LISTS and not consumed.required)
 
 
 def is_sibling_reference(producer: ToolProfile, consumed: ConsumedValue, consumer: ToolProfile) -> bool:

@@ -95,7 +95,9 @@ class ParameterBinding:
     :param parameter: name of the input.
     :param supplier: id of the returned tool that supplies it; empty where none does.
     :param output: name of the output that fills it, or empty.
-    :param kind: ``supplies``, ``resolved_by`` or ``depends_on``; empty where no returned tool supplies it.
+    :param kind: ``supplies``, ``resolved_by`` or ``depends_on``; ``context`` for an input that names the surroundings
+        (project, account, region), whose value the request or the caller's configuration gives; empty where no returned tool
+        supplies it.
     :param confidence: in [0, 1].
     """
 

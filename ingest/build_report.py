@@ -87,6 +87,7 @@ class BuildReport:
     :param sources: the named sources, as in the manifest of the snapshot.
     :param tools: number of tools.
     :param renamed: (id in its document, id in the catalogue) of tools whose ids clash between documents.
+    :param context_parameters: (namespace, input, number of tools that take it) of the inputs that name the surroundings.
     :param stored: name and counts of the graph database that was also written; empty where none was.
     :param seconds: stage → seconds.
     """
@@ -100,7 +101,8 @@ class BuildReport:
     rejected_tools: RejectedTools
     triples: TripleReport
     merges: MergeReport
-    graph: Counts
+    graph: GraphSize
+    context_parameters: tuple[tuple[str, str, int], ...] = ()
     stored: dict[str, Any] = field(default_factory=dict)
     reused: ReuseReport
     seconds: dict[str, float]
@@ -189,7 +191,8 @@ def make_report(
             all=tuple((merge.kind, merge.surface, merge.canonical, merge.evidence, merge.score) for merge in merges),
             warnings=tuple(build.canonical.warnings),
         ),
-        graph=Counts(nodes=build.graph.number_of_nodes(), edges=build.graph.number_of_edges()),
+        graph=GraphSize(nodes=build.graph.number_of_nodes(), edges=build.graph.number_of_edges()),
+        context_parameters=_context_parameters(build),
         stored=stored,
         reused=ReuseReport(
             extractions=build.reused,
@@ -218,3 +221,9 @@ def _triples(build: GraphBuild) -> TripleReport:
 
 def _counts(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(names).items()))
+
+
+def _context_parameters(build: GraphBuild) -> tuple[tuple[str, str, int], ...]:
+    namespaces = {tool.id: tool.namespace for tool in build.tools}
+    counts = Counter((namespaces[tool], name) for tool, names in build.context_parameters.items() for name in names)
+    return tuple((namespace, name, count) for (namespace, name), count in sorted(counts.items()))

@@ -62,7 +62,7 @@ class _Evidence:
         if edge.predicate == "supplies":
             consumer, producer = producer, consumer
         self.provenance = {
-            Provenance(consumer, f"parameters.{edge.parameter}" if edge.parameter else "name", EXTRACTOR),
+            Provenance(consumer, _consumer_field(edge), EXTRACTOR),
             Provenance(producer, f"returns.{edge.output}" if edge.output else "name", EXTRACTOR),
         }
         self.details = _Details(parameter=edge.parameter, output=edge.output, entity=edge.entity, field=edge.field)
@@ -76,6 +76,12 @@ class _Evidence:
             "phrases": tuple(sorted(self.phrases)),
             **self.details,
         }
+
+
+def _consumer_field(edge: DerivedEdge) -> str:
+    if edge.parameter:
+        return f"parameters.{edge.parameter}"
+    return "description" if edge.stated else "name"
 
 
 def node_key(type_: str, name: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,10 +16,10 @@ from ingest.canonical.merges import Canonicalization
 from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
-from ingest.linking.derive import derive_edges
+from ingest.linking.derive import derive_links
 from ontology.ontology import Ontology
-from ontology.progress import Progress, no_progress, timed
-from ontology.tool import Tool
+from ontology.progress import Progress, no_progress
+from ontology.tool import CONTEXT_PARAMETERS, Tool
 from ontology.triple import Triple
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ _CHUNK = 512  # extractions written to the cache together; a crash loses at most
 class GraphBuild:
     """A tool graph and the report of its build.
 
+    :param tools: the tools, each with its context parameters in the metadata.
+    :param context_parameters: map from tool id to the names of its context parameters.
     :param kept: map from predicate to the number of accepted triples, before equal ones are merged.
     :param rejected: rejected triples, with their reasons.
     :param failed: map from tool id to the reason why the extraction from its whole document failed.
@@ -44,6 +46,8 @@ class GraphBuild:
 
     graph: nx.MultiDiGraph[str]
     canonical: Canonicalization
+    tools: Sequence[Tool] = ()
+    context_parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kept: Counter[str] = field(default_factory=Counter)
     rejected: tuple[RejectedTriple, ...] = ()
     failed: dict[str, str] = field(default_factory=dict)
@@ -84,12 +88,14 @@ def build_tool_graph(
     with timed(seconds, "canonicalize"):
         canonical = canonicalize(kept, tools, ontology, encoder=encoder)
         progress("canonicalize", len(canonical.triples), len(kept))
-    with timed(seconds, "link"):
-        derived = list(derive_edges(tools, ontology))
-        graph = build_graph(tools, canonical.triples, ontology, canonical.surface_forms, derived=derived)
-        progress("link", len(derived), len(derived))
+    with _timed("link", seconds):
+        links = derive_links(tools, ontology)
+        graph = build_graph(tools, canonical.triples, ontology, canonical.surface_forms, derived=links.edges)
+        progress("link", len(links.edges), len(links.edges))
     return GraphBuild(
         graph=graph,
+        tools=[_with_context(tool, links.context.get(tool.id, ())) for tool in tools],
+        context_parameters=links.context,
         canonical=canonical,
         kept=Counter(triple.predicate for triple in canonical.triples),
         rejected=(*rejected, *canonical.rejected),
@@ -97,6 +103,18 @@ def build_tool_graph(
         reused=reused,
         seconds=seconds,
     )
+
+
+def _with_context(tool: Tool, names: Sequence[str]) -> Tool:
+    """Return the tool with the list ``context_parameters`` in its metadata, where it has any."""
+    return replace(tool, metadata={**tool.metadata, CONTEXT_PARAMETERS: list(names)}) if names else tool
+
+
+@contextlib.contextmanager
+def _timed(stage: str, seconds: dict[str, float]) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    seconds[stage] = time.perf_counter() - started
 
 
 class _Extracted(NamedTuple):

@@ -11,7 +11,10 @@ from egotools.call import Call
 from ontology.call_json import call_from_json, call_to_json
 from ontology.errors import DocumentError
 
-__all__ = ["Dependency", "Parameter", "Tool"]
+__all__ = ["CONTEXT_PARAMETERS", "Dependency", "Parameter", "Tool"]
+
+CONTEXT_PARAMETERS = "context_parameters"
+"""Key of the metadata: names of the inputs that name the surroundings of a call (project, account, region)."""
 
 
 _TEXTS = ("format", "example", "default", "pattern")

@@ -26,7 +26,6 @@ from ingest.linking.derive import derive_edges
 from ingest.linking.derived_edge import DerivedEdge
 from ingest.sources import read_catalog
 from ontology import Tool, load_ontology
-from scripts.run_command import run_command
 
 __all__ = ["draw_edges", "fit_bins", "found_dependencies", "precision_by_bin"]
 
@@ -190,4 +189,4 @@ def _share(rows: Sequence[Row]) -> str:
 
 
 if __name__ == "__main__":
-    run_command(app)
+    app()

@@ -11,11 +11,13 @@ from egotools.values import EntryMatch, ParameterBinding, Reasons, TraversedEdge
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["entry_match", "explain"]
+__all__ = ["CONTEXT", "entry_match", "explain", "parameter_bindings"]
 
 _MAX_ENTRIES = 8
 _MAX_EDGES = 12
 _MAX_TEXT_CHARS = 120
+CONTEXT = "context"
+"""Kind of the binding of a context parameter."""
 _BINDING_PREDICATES = ("supplies", "resolved_by", "depends_on")
 
 
@@ -56,13 +58,16 @@ def entry_match(snapshot: Snapshot, entry: EntryNode) -> EntryMatch:
 def _parameter_bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> tuple[ParameterBinding, ...]:
     """For each required input of a tool, the best returned tool that can supply it; inputs without supplier are listed too.
 
-    Optional inputs are listed where an edge names them.
+    Optional inputs are listed where an edge names them. A context parameter has no supplier: the request or the caller's
+    configuration gives its value.
     """
     best: dict[str, ParameterBinding] = {}
     for binding in _bindings(snapshot, tool, returned):
         known = best.get(binding.parameter)
         if known is None or (binding.confidence, known.supplier) > (known.confidence, binding.supplier):
             best[binding.parameter] = binding
+    for name in snapshot.context_parameters(tool):
+        best[name] = ParameterBinding(parameter=name, kind=CONTEXT)
     listed = [best.pop(name, ParameterBinding(parameter=name)) for name in snapshot.required_parameters(tool)]
     return (*listed, *(best[name] for name in sorted(best)))
 

@@ -118,7 +118,7 @@ def build_snapshot(
             with timed(seconds, "write"):
                 snapshot_id = write_snapshot(
                     folder,
-                    _content(tools, graph, ontology, cached_encoder, extractor, catalog),
+                    _content(graph.tools, graph, ontology, cached_encoder, extractor, catalog),
                     progress=lambda stage: progress(f"write {stage}", 0, 0),
                 )
             seconds["write"] -= cached_encoder.seconds - encoding

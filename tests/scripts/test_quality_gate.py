@@ -17,7 +17,8 @@ from eval.summary import summarise
 from inference import Floats1d
 from ontology.errors import DocumentError, InvalidArgumentError, NotFoundError
 from retrieval.ranking.feature_matrix import FeatureMatrix
-from retrieval.ranking.weights import SHIPPED, RankingWeights
+from retrieval.ranking.weights import RankingWeights
+from ingest.linking.derive import Links
 from scripts import bench_sets as sets_module
 from scripts.bench_sets import BenchSet, bench_sets, catalog_address, reduced
 from scripts.quality_gate import REFERENCE, KnownLoss, run_gate
@@ -150,7 +151,7 @@ def test_a_planted_regression_is_caught(planted: BenchSet, tmp_path: Path, capsy
 def test_a_useless_graph_is_caught(
     linked: BenchSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ingest.pipeline.derive_edges", lambda *args, **options: [])
+    monkeypatch.setattr("ingest.pipeline.derive_links", lambda *args, **options: Links([], {}))
     assert run_gate([linked], "default", tmp_path / "out") == 1
     said = capsys.readouterr().out
     assert "GRAPH  mean of 1 sets, CompleteRecall@10: " in said

@@ -15,6 +15,7 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -95,7 +96,9 @@ def calibrate(
         for predicate in sorted({row["predicate"] for row in rows})
     }
     text = yaml.safe_dump({"bins": by_predicate}, sort_keys=False)
-    out.write_text(f"# {len(rows)} judged edges: {', '.join(path.name for path in verdicts)}.\n{text}", encoding="utf-8")
+    out.write_text(
+        f"# {len(rows)} judged edges: {', '.join(path.name for path in verdicts)}.\n{text}", encoding="utf-8"
+    )
 
 
 def draw_edges(tools: Sequence[Tool], edges: Iterable[DerivedEdge], count: int, seed: int) -> list[Row]:
@@ -137,12 +140,12 @@ def fit_bins(rows: Sequence[Row]) -> list[list[float]]:
     for row in sorted(rows, key=lambda row: row["score"]):
         pools.append([row["score"], float(row["true"]), 1.0])
         while len(pools) > 1 and pools[-2][1] / pools[-2][2] >= pools[-1][1] / pools[-1][2]:
-            low, true, number = pools.pop()
+            _, true, number = pools.pop()
             pools[-1][1] += true
             pools[-1][2] += number
     # One true and one false edge are added to each pool, so that a few rows do not say "always".
     points = [[round(low, 4), round((true + 1) / (number + 2), 3)] for low, true, number in pools]
-    for one, other in zip(points, points[1:], strict=False):
+    for one, other in pairwise(points):
         other[1] = max(one[1], other[1])
     return points
 

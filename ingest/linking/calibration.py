@@ -16,16 +16,18 @@ import yaml
 __all__ = ["calibrated"]
 
 
+_LAST_RISE = 0.03
+"""Rise after the last point, so that of two edges the one with the better score still has the higher confidence."""
+
+
 def calibrated(predicate: str, score: float) -> float:
     """Return the confidence of an edge, in [0, 1]; the score itself for a predicate that is not calibrated."""
     points = _points().get(predicate)
     if not points:
         return score
     at = bisect_right(points, (score, 2.0))
-    if at == len(points):
-        return points[-1][1]
     low, start = points[at - 1] if at else (0.0, 0.0)
-    high, end = points[at]
+    high, end = points[at] if at < len(points) else (1.0, min(start + _LAST_RISE, 1.0))
     return round(start + (end - start) * (score - low) / (high - low), 4) if high > low else end
 
 

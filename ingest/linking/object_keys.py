@@ -23,7 +23,21 @@ __all__ = ["is_operation", "is_outer", "object_entity", "other_values", "primary
 
 _A_KIND_OF = 0.92
 _REFERS_TO = 0.75
-_KEY_ORDER = ("uid", "uuid", "sid", "key", "slug", "sku", "handle", "number", "code", "login", "username", "name", "title")
+_KEY_ORDER = (
+    "uid",
+    "uuid",
+    "sid",
+    "key",
+    "slug",
+    "sku",
+    "handle",
+    "number",
+    "code",
+    "login",
+    "username",
+    "name",
+    "title",
+)
 _PRIMARY = {"name": 0.5, "title": 0.35}
 _PRIMARY_CONFIDENCE = 0.65
 _NAMING_FIELDS = word_list("linking", "naming_fields")
@@ -71,7 +85,9 @@ def other_values(draft: ToolDraft, output: Parameter, known: KnownEntities) -> I
     entity = object_entity(draft, prefix)
     if entity and name in _PATH_NAMES:
         yield _value(draft, output, (entity, RESOURCE_NAME), 0.8, entity)
-        if entity.endswith(f" {draft.entity}") and prefix.count(".") == 0:  # workforcePoolProviderKeys[].name of keys.list
+        if (
+            entity.endswith(f" {draft.entity}") and prefix.count(".") == 0
+        ):  # workforcePoolProviderKeys[].name of keys.list
             yield _value(draft, output, (draft.entity, RESOURCE_NAME), 0.8, draft.entity)
     tokens = name.split()
     if tokens and tokens[-1] in _NAMING_FIELDS:
@@ -137,4 +153,3 @@ def _value(draft: ToolDraft, output: Parameter, key: Key, confidence: float, ent
         relevance=relevance_of(draft, entity),
         kinds=kinds_of(output),
     )
-

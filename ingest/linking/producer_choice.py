@@ -56,7 +56,9 @@ def best_producers(
         choice = Choice(round(confidence(match), 4), match)
         known = best.get(match.profile.id)
         # A weak tool of the collection is kept for now: it shows that tools of other collections are not the nearest.
-        likely = choice.confidence >= min_confidence or (consumed.collection and match.profile.path == consumed.collection)
+        likely = choice.confidence >= min_confidence or (
+            consumed.collection and match.profile.path == consumed.collection
+        )
         if likely and (known is None or _rank(choice, name) > _rank(known, name)):
             best[match.profile.id] = choice
     found = nearest(list(best.values()), consumed, consumer) if nearest_only else list(best.values())
@@ -67,7 +69,12 @@ def _rank(choice: Choice, name: str) -> tuple[bool, bool, bool, float]:
     """Of a tool's outputs the key of an object comes first, then one that stands in no other object, then one of the input's name."""
     produced = choice.match.produced
     same_name = produced.output.rsplit(".", 1)[-1].lower() == name
-    return choice.match.kinds_agree, produced.is_object or (same_name and produced.is_outer), produced.is_outer, choice.confidence
+    return (
+        choice.match.kinds_agree,
+        produced.is_object or (same_name and produced.is_outer),
+        produced.is_outer,
+        choice.confidence,
+    )
 
 
 def nearest(choices: Sequence[Choice], consumed: ConsumedValue, consumer: ToolProfile) -> list[Choice]:
@@ -117,9 +124,7 @@ def _gives(choice: Choice, entity: str) -> bool:
 
 def _is_near(choice: Choice, consumer: ToolProfile) -> bool:
     producer = choice.match.profile
-    return (
-        choice.match.name_overlap >= _REFERENCE_OVERLAP or own_entities(producer)[:1] == own_entities(consumer)[:1]
-    )
+    return choice.match.name_overlap >= _REFERENCE_OVERLAP or own_entities(producer)[:1] == own_entities(consumer)[:1]
 
 
 def _of_same_kind(pool: list[Choice], consumed: ConsumedValue, consumer: ToolProfile) -> list[Choice]:
@@ -131,7 +136,12 @@ def _of_same_kind(pool: list[Choice], consumed: ConsumedValue, consumer: ToolPro
     if consumed.location and any(one.match.profile.action in _READS_MANY for one in exact):
         pool = [one for one in pool if one in exact or one.match.produced.is_object]
     own = own_entities(consumer)[:1]
-    if not own or consumed.location == "" or consumer.path or own[0].rsplit(" ", 1)[-1] != consumed.key[0].rsplit(" ", 1)[-1]:
+    if (
+        not own
+        or consumed.location == ""
+        or consumer.path
+        or own[0].rsplit(" ", 1)[-1] != consumed.key[0].rsplit(" ", 1)[-1]
+    ):
         return pool
     return [one for one in pool if own_entities(one.match.profile)[:1] == own] or pool
 

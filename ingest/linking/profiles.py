@@ -38,6 +38,9 @@ class Needs(NamedTuple):
     names: frozenset[str] = frozenset()
 
 
+_NOTHING = Needs()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolProfile:
     """The values that a tool consumes and produces.
@@ -67,7 +70,7 @@ class ToolProfile:
     words: tuple[str, ...]
     groups: frozenset[str] = frozenset()
     entities: tuple[str, ...] = ()
-    needs: Needs = Needs()
+    needs: Needs = _NOTHING
     scope: frozenset[str] = frozenset()
     vendor: str = ""
     is_self: bool = False

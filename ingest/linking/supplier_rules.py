@@ -13,11 +13,20 @@ from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, Co
 from ingest.word_lists import word_list
 from ontology.names import noun_lemma, words
 
-__all__ = ["is_nested", "is_own_new_value", "is_owner", "is_sibling_reference", "own_entities", "kind_fit", "missing_scope", "needs_value", "shared_scope"]
+__all__ = [
+    "is_nested",
+    "is_own_new_value",
+    "is_owner",
+    "is_sibling_reference",
+    "kind_fit",
+    "missing_scope",
+    "needs_value",
+    "own_entities",
+    "shared_scope",
+]
 
 _LISTS = frozenset(("update", "list", "search"))
 _CREATING = word_list("linking", "creating_verbs")
-_MAKES_NEW = frozenset(("create",))
 
 
 def needs_value(producer: ToolProfile, consumed: ConsumedValue, produced: ProducedValue) -> bool:
@@ -28,7 +37,9 @@ def needs_value(producer: ToolProfile, consumed: ConsumedValue, produced: Produc
     needed = producer.needs
     if produced.key in needed.keys or consumed.key in needed.keys:
         return True
-    return bool({output, consumed.parameter.rsplit(".", 1)[-1].lower()} & needed.names) and produced.key[0] != PLAIN_VALUE
+    return (
+        bool({output, consumed.parameter.rsplit(".", 1)[-1].lower()} & needed.names) and produced.key[0] != PLAIN_VALUE
+    )
 
 
 def is_own_new_value(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
@@ -39,8 +50,7 @@ def is_own_new_value(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
         return True
     if not any(_same_head(name, consumed.key[0]) for name in own_entities(consumer)):
         return False
-    makes = consumer.action in _MAKES_NEW and (bool(consumed.location) or consumer.verb in _CREATING)
-    return makes or (consumer.action in _LISTS and not consumed.required)
+    return _makes(consumed, consumer) or (consumer.action in _LISTS and not consumed.required)
 
 
 def is_sibling_reference(producer: ToolProfile, consumed: ConsumedValue, consumer: ToolProfile) -> bool:
@@ -50,12 +60,21 @@ def is_sibling_reference(producer: ToolProfile, consumed: ConsumedValue, consume
     """
     own = consumer.entities[0] if consumer.entities else consumer.entity
     return (
-        consumer.action in ("create", "update")
+        _changes(consumed, consumer)
         and consumed.location != "path"
         and consumed.key[0] != own
         and bool(own)
         and own in (producer.entity, *producer.entities[:1])
     )
+
+
+def _makes(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
+    """Whether the consumer makes something new; of a function only some verbs say so."""
+    return consumer.action == "create" and (bool(consumed.location) or consumer.verb in _CREATING)
+
+
+def _changes(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
+    return _makes(consumed, consumer) or (consumer.action == "update" and bool(consumed.location))
 
 
 def is_owner(producer: ToolProfile, entity: str) -> bool:
@@ -106,4 +125,3 @@ def shared_scope(producer: ToolProfile, consumer: ToolProfile, consumed: Consume
 def missing_scope(producer: ToolProfile, consumer: ToolProfile, consumed: ConsumedValue) -> int:
     """Return the number of identifiers that the producer needs and the consumer does not."""
     return len(producer.scope - consumer.scope - {consumed.key[0]})
-

@@ -109,7 +109,9 @@ def _collection(draft: ToolDraft, parameter: Parameter, entity: str) -> str:
     """Return the path of the collection that an input is an item of; a part of a key may be the key of another collection."""
     path = collection_path(draft.tool, parameter)
     step = next((step for step in draft.reader.steps if step.placeholder and step.text == parameter.name), None)
-    other = step is not None and sum(one.collection == step.collection for one in draft.reader.steps if one.placeholder) > 1
+    other = (
+        step is not None and sum(one.collection == step.collection for one in draft.reader.steps if one.placeholder) > 1
+    )
     if step is not None and other and step.collection.rsplit(" ", 1)[-1] != entity.rsplit(" ", 1)[-1]:
         return ""
     return path

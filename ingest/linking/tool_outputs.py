@@ -43,7 +43,9 @@ class ConsumedKeys:
                 self._heads.add((_head(entity), field))
 
     def __contains__(self, key: Key) -> bool:
-        return key in self._keys or key in self._heads or (_head(key[0]), key[1]) in self._keys or key[0] in self._fields
+        return (
+            key in self._keys or key in self._heads or (_head(key[0]), key[1]) in self._keys or key[0] in self._fields
+        )
 
     def fields(self, entity: str) -> Sequence[str]:
         """Return the identifier fields of the entity that tools consume; ``id`` where there are none."""
@@ -94,7 +96,9 @@ def _documented(
 ) -> Iterator[ProducedValue]:
     owners: dict[str, Owner] = {}
     action = draft.reader.subject.action
-    lists = action in ("list", "search") and any(output.name.endswith("]") or "[]" in output.name for output, _ in draft.outputs)
+    lists = action in ("list", "search") and any(
+        output.name.endswith("]") or "[]" in output.name for output, _ in draft.outputs
+    )
     for output, found in draft.outputs:
         if is_resource(output):
             yield _produced(output, (TYPED_RESOURCE, output.type.lower()), 0.8)
@@ -181,7 +185,13 @@ def _inferred(
         yield ProducedValue(output="", type="string", key=(identified, field), confidence=0.85)
         return
     about = (name == draft.entity or name.endswith(f" {draft.entity}")) if name else True
-    if about and entity_missing and not is_operation(draft) and _is_incomplete(draft) and draft.entity in known.entities:
+    if (
+        about
+        and entity_missing
+        and not is_operation(draft)
+        and _is_incomplete(draft)
+        and draft.entity in known.entities
+    ):
         confidence = _INFERRED_CONFIDENCE[subject.action]
         if subject.action == "create" and draft.reader.steps:
             confidence = _CREATED

@@ -141,7 +141,11 @@ def subject_of(tool: Tool, ontology: Ontology) -> Subject:
     action, objects = _from_name(local_name(tool), names)
     method = _METHODS.get(str(tool.metadata.get("method", "")).lower(), "")
     if steps or isinstance(tool.metadata.get("path"), str):
-        does = action == "act" and method == "create" and is_verb((words(re.split(r"[./]", local_name(tool))[-1]) or [""])[0])
+        does = (
+            action == "act"
+            and method == "create"
+            and is_verb((words(re.split(r"[./]", local_name(tool))[-1]) or [""])[0])
+        )
         action = "act" if does else _path_action(str(tool.metadata.get("path")), steps, action, method)
     elif action == "act" and method:
         action = method

@@ -23,7 +23,9 @@ Kinds = frozenset[str]
 """The kinds that a value may have; empty where the document does not tell."""
 
 _ARTICLES = r"^(?:\W|required|optional|output only|immutable|the|an?|this|its|your|unique|list of|\[output only\])*"
-_OR_KIND = re.compile(r"^[^.,;:]{0,60}?\bor (?:the |an? |full |its )*(?P<kind>amazon resource name|arn|id|name|url|uuid|key|email)\b")
+_OR_KIND = re.compile(
+    r"^[^.,;:]{0,60}?\bor (?:the |an? |full |its )*(?P<kind>amazon resource name|arn|id|name|url|uuid|key|email)\b"
+)
 _WEAK = 0.3
 
 

@@ -122,8 +122,8 @@ class Snapshot:
 
     def context_parameters(self, number: int) -> list[str]:
         """Return the names of a tool's inputs that name the surroundings of a call."""
-        metadata: dict[str, Any] = self.tools.json_value(number).get("metadata", {})
-        return [name for name in metadata.get(CONTEXT_PARAMETERS, ()) if isinstance(name, str)]
+        names = self.tools.json_value(number).get("metadata", {}).get(CONTEXT_PARAMETERS, ())
+        return [name for name in names if isinstance(name, str)]
 
     def tool_id(self, number: int) -> str:
         """Return the id of the tool with this number."""

@@ -19,7 +19,7 @@ from ingest.linking.tool_values import Key, ProducedValue
 from ingest.word_lists import word_list, word_sets
 from ontology.tool import Parameter
 
-__all__ = ["is_operation", "is_outer", "object_entity", "other_values", "primary_values", "relevance_of"]
+__all__ = ["is_embedded", "is_operation", "is_outer", "object_entity", "other_values", "primary_values", "relevance_of"]
 
 _A_KIND_OF = 0.92
 _REFERS_TO = 0.75
@@ -68,6 +68,23 @@ def is_outer(draft: ToolDraft, prefix: str) -> bool:
     """Whether the object at a prefix stands in no other object but containers: not the user in ``value[].createdBy.user``."""
     names = [draft.reader.names.canonical(segment) for segment in prefix.replace("[]", "").split(".") if segment]
     return sum(name not in CONTAINER_NAMES and name not in _MANY for name in names) <= 1
+
+
+def is_embedded(draft: ToolDraft, prefix: str) -> bool:
+    """Whether the object at a prefix is a part of an object with an id of its own: the customer in ``data[].customer``.
+
+    A list in the one object that a tool returns is not: the tracks of a playlist are listed by it. Found on the development half of
+    the true dependencies of examples/real.
+    """
+    parent, _, last = prefix.rpartition(".")
+    names = {output.name for output, _ in draft.outputs}
+    while parent and draft.reader.names.canonical(parent.rpartition(".")[2]) in CONTAINER_NAMES and "[]" not in parent:
+        parent = parent.rpartition(".")[0]
+    if not last or (last.endswith("[]") and "[]" not in parent):
+        return False
+    start = f"{parent}." if parent else ""
+    own = any(f"{start}{field}" in names for field in ID_FIELDS)
+    return own and draft.reader.names.canonical(last) not in CONTAINER_NAMES
 
 
 def is_operation(draft: ToolDraft) -> bool:

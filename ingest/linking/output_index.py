@@ -28,7 +28,7 @@ MANY_SYSTEMS = 50
 _ACTION_WEIGHT = {"search": 1.0, "list": 0.95, "get": 0.9, "act": 0.7, "create": 0.65, "update": 0.3, "delete": 0.1}
 _MAX_HEADS = 4
 _HEAD_ONLY = 0.6
-_OTHER_FIELDS = {"id": ("arn", RESOURCE_NAME, "name"), "name": ("id", "arn"), "arn": ("id",)}
+_OTHER_FIELDS = {"id": ("arn", RESOURCE_NAME, "name"), "name": ("id", "arn")}
 """Fields that may identify the entity too, where the kinds of the two values agree and nothing has the very field."""
 _KIND_OF = {"id": "id", "arn": "arn", RESOURCE_NAME: "name", "name": "name"}
 _OTHER_FIELD = 0.8
@@ -124,7 +124,9 @@ class OutputIndex:
             values = self._values_of_key(key, consumer)
             if modifiers:  # "workbook functions" are not the functions of something else
                 values = [one for one in values if not modifiers.isdisjoint(self._profiles[one.profile].words)]
-            yield from self._matches(values, consumed, consumer, _HEAD_ONLY)
+            for match in self._matches(values, consumed, consumer, _HEAD_ONLY):
+                if match.produced.output or not consumed.location:
+                    yield match
 
     def _is_listed(self, values: Iterable[_ValueIndex], consumed: ConsumedValue, consumer: ToolProfile) -> bool:
         """Whether a tool about the entity itself produces it."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ingest.linking.identifiers import CONTAINER_NAMES, GENERIC_NAMES, Identifier, split_identifier
-from ingest.linking.object_keys import is_operation, is_outer, other_values, primary_values, relevance_of
+from ingest.linking.object_keys import is_embedded, is_operation, is_outer, other_values, primary_values, relevance_of
 from ingest.linking.object_shapes import ObjectShapes, Owner
 from ingest.linking.tool_draft import AUTH_NAMES, ID_FIELDS, KnownEntities, ToolDraft, is_resource
 from ingest.linking.tool_inputs import QUALIFIERS, free_text_score
@@ -77,8 +77,13 @@ def produced_values(
         if value.key in consumed and (previous is None or previous.confidence < value.confidence):
             best[value.key, value.output] = value
     # The outermost first: the id of an object before the same id in a nested object.
-    placed = (replace(value, is_outer=is_outer(draft, value.output.rpartition(".")[0])) for value in best.values())
+    placed = (replace(value, is_outer=_is_outer(draft, value.output)) for value in best.values())
     return tuple(sorted(placed, key=lambda value: value.output.count(".")))
+
+
+def _is_outer(draft: ToolDraft, output: str) -> bool:
+    prefix = output.rpartition(".")[0]
+    return is_outer(draft, prefix) and not is_embedded(draft, prefix)
 
 
 def _head(entity: str) -> str:
@@ -122,6 +127,7 @@ def _documented(
         key = (owner.entity, found.field)
         if owner.entity and ("[]" in prefix or key not in own):
             bare = last in ID_FIELDS and "name" not in found.evidence and is_outer(draft, prefix)
+            bare = bare and not is_embedded(draft, prefix)
             value = _produced(output, key, owner.confidence, relevance=relevance_of(draft, owner.entity))
             yield replace(value, is_object=True) if bare else value
 
@@ -152,7 +158,8 @@ def _plain(draft: ToolDraft, output: Parameter, known: KnownEntities, own: Colle
 def _owner(draft: ToolDraft, prefix: str, found: Identifier, known: KnownEntities, shapes: ObjectShapes) -> Owner:
     """Return the entity of the ``id`` of the object at ``prefix``: by its parent or tool, else by the other fields of the object."""
     named = draft.entity if "tool" in found.evidence else found.entity
-    similar = None if named in known.entities else shapes.match(draft.system, _fields(draft, prefix))
+    said = "description" in found.evidence
+    similar = None if said or named in known.entities else shapes.match(draft.system, _fields(draft, prefix))
     return similar or Owner(named, found.confidence)
 
 

@@ -101,7 +101,7 @@ class BuildReport:
     rejected_tools: RejectedTools
     triples: TripleReport
     merges: MergeReport
-    graph: GraphSize
+    graph: Counts
     context_parameters: tuple[tuple[str, str, int], ...] = ()
     stored: dict[str, Any] = field(default_factory=dict)
     reused: ReuseReport
@@ -191,7 +191,7 @@ def make_report(
             all=tuple((merge.kind, merge.surface, merge.canonical, merge.evidence, merge.score) for merge in merges),
             warnings=tuple(build.canonical.warnings),
         ),
-        graph=GraphSize(nodes=build.graph.number_of_nodes(), edges=build.graph.number_of_edges()),
+        graph=Counts(nodes=build.graph.number_of_nodes(), edges=build.graph.number_of_edges()),
         context_parameters=_context_parameters(build),
         stored=stored,
         reused=ReuseReport(

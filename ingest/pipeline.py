@@ -18,7 +18,7 @@ from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_links
 from ontology.ontology import Ontology
-from ontology.progress import Progress, no_progress
+from ontology.progress import Progress, no_progress, timed
 from ontology.tool import CONTEXT_PARAMETERS, Tool
 from ontology.triple import Triple
 
@@ -88,7 +88,7 @@ def build_tool_graph(
     with timed(seconds, "canonicalize"):
         canonical = canonicalize(kept, tools, ontology, encoder=encoder)
         progress("canonicalize", len(canonical.triples), len(kept))
-    with _timed("link", seconds):
+    with timed(seconds, "link"):
         links = derive_links(tools, ontology)
         graph = build_graph(tools, canonical.triples, ontology, canonical.surface_forms, derived=links.edges)
         progress("link", len(links.edges), len(links.edges))
@@ -108,13 +108,6 @@ def build_tool_graph(
 def _with_context(tool: Tool, names: Sequence[str]) -> Tool:
     """Return the tool with the list ``context_parameters`` in its metadata, where it has any."""
     return replace(tool, metadata={**tool.metadata, CONTEXT_PARAMETERS: list(names)}) if names else tool
-
-
-@contextlib.contextmanager
-def _timed(stage: str, seconds: dict[str, float]) -> Iterator[None]:
-    started = time.perf_counter()
-    yield
-    seconds[stage] = time.perf_counter() - started
 
 
 class _Extracted(NamedTuple):

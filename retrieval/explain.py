@@ -11,13 +11,12 @@ from egotools.values import EntryMatch, ParameterBinding, Reasons, TraversedEdge
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["CONTEXT", "entry_match", "explain", "parameter_bindings"]
+__all__ = ["entry_match", "explain"]
 
 _MAX_ENTRIES = 8
 _MAX_EDGES = 12
 _MAX_TEXT_CHARS = 120
-CONTEXT = "context"
-"""Kind of the binding of a context parameter."""
+_CONTEXT = "context"
 _BINDING_PREDICATES = ("supplies", "resolved_by", "depends_on")
 
 
@@ -67,7 +66,7 @@ def _parameter_bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) 
         if known is None or (binding.confidence, known.supplier) > (known.confidence, binding.supplier):
             best[binding.parameter] = binding
     for name in snapshot.context_parameters(tool):
-        best[name] = ParameterBinding(parameter=name, kind=CONTEXT)
+        best[name] = ParameterBinding(parameter=name, kind=_CONTEXT)
     listed = [best.pop(name, ParameterBinding(parameter=name)) for name in snapshot.required_parameters(tool)]
     return (*listed, *(best[name] for name in sorted(best)))
 

@@ -13,9 +13,9 @@ from ingest.linking.identifiers import CONTAINER_NAMES
 from ingest.linking.resource_names import RESOURCE_NAME
 from ingest.linking.tool_draft import ID_FIELDS, KnownEntities, ToolDraft
 from ingest.linking.tool_inputs import ANY_PERSON, KIND_WORDS, PEOPLE, PERSON_KINDS, naming_field
+from ingest.linking.tool_values import Key, ProducedValue
 from ingest.linking.type_families import type_family
 from ingest.linking.value_kinds import kinds_of
-from ingest.linking.tool_values import Key, ProducedValue
 from ingest.word_lists import word_list, word_sets
 from ontology.tool import Parameter
 

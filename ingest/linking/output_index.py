@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ingest.linking.profiles import ToolProfile
 from ingest.linking.resource_names import RESOURCE_NAME
 from ingest.linking.supplier_rules import kind_fit, needs_value
+from ingest.linking.tool_values import PLAIN_VALUE, ConsumedValue, Key, ProducedValue
 from ingest.linking.type_families import type_fit
 
 __all__ = ["OutputIndex", "ProducerMatch"]

@@ -11,8 +11,8 @@ from ingest.linking.output_index import OutputIndex, ProducerMatch
 from ingest.linking.producer_choice import Choice, best_producers
 from ingest.linking.profiles import ToolProfile
 from ingest.linking.supplier_rules import is_nested
-from ingest.linking.type_families import type_family
 from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue
+from ingest.linking.type_families import type_family
 from ingest.word_lists import word_list
 
 __all__ = ["LinkLimits", "derive_rp_edges"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from ingest.linking.profiles import ToolProfile
 from ingest.linking.resource_names import RESOURCE_NAME
-from ingest.linking.value_kinds import agreement
 from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, ProducedValue
+from ingest.linking.value_kinds import agreement
 from ingest.word_lists import word_list
 from ontology.names import noun_lemma, words
 

@@ -7,10 +7,9 @@ import re
 from ingest.linking.collection_paths import collection_path
 from ingest.linking.identifiers import GENERIC_NAMES
 from ingest.linking.tool_draft import AUTH_NAMES, BARE_IDENTIFIERS, KnownEntities, Slot, ToolDraft, is_resource
-from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue
+from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, Key
 from ingest.linking.type_families import type_family
 from ingest.linking.value_kinds import Kinds, kinds_of
-from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, Key
 from ingest.word_lists import word_list, word_patterns
 from ontology.names import words
 from ontology.tool import Parameter

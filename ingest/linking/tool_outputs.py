@@ -15,7 +15,6 @@ from ingest.linking.tool_subjects import local_name
 from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, Key, ProducedValue
 from ingest.linking.type_families import type_family
 from ingest.linking.value_kinds import kinds_of
-from ingest.linking.tool_values import AUTH_KEY, PLAIN_VALUE, TYPED_RESOURCE, ConsumedValue, Key, ProducedValue
 from ingest.word_lists import word_list
 from ontology.names import words
 from ontology.tool import Parameter

@@ -16,9 +16,9 @@ from eval.regression_gate import GATE_MEASURES, losses, missing_gains
 from eval.summary import summarise
 from inference import Floats1d
 from ingest.linking.derive import Links
-from ontology.errors import InvalidArgumentError
+from ontology.errors import DocumentError, InvalidArgumentError, NotFoundError
 from retrieval.ranking.feature_matrix import FeatureMatrix
-from retrieval.ranking.weights import RankingWeights
+from retrieval.ranking.weights import SHIPPED, RankingWeights
 from scripts import bench_sets as sets_module
 from scripts.bench_sets import BenchSet, bench_sets, catalog_address, reduced
 from scripts.quality_gate import REFERENCE, KnownLoss, run_gate

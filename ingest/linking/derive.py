@@ -40,7 +40,7 @@ def derive_links(tools: Sequence[Tool], ontology: Ontology) -> Links:
     edges = list(derive_rp_edges(profiles, index))
     supplied = list(edges)
     edges.extend(derive_resolver_edges(profiles, index))
-    stated = list(derive_stated_preconditions(tools, profiles))
+    stated = list(derive_stated_preconditions(tools))
     edges.extend(stated)
     known = {(edge.source, edge.target) for edge in stated}
     edges.extend(edge for edge in derive_auth_edges(tools, supplied) if (edge.source, edge.target) not in known)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from ingest.linking.derived_edge import DerivedEdge
-from ingest.linking.profiles import ToolProfile
+from ingest.linking.tool_subjects import local_name
 from ontology.names import noun_lemma, words
 from ontology.tool import Tool
 
@@ -33,12 +33,13 @@ class _State(NamedTuple):
     verbs: frozenset[str]
 
 
-def derive_stated_preconditions(tools: Sequence[Tool], profiles: Sequence[ToolProfile]) -> Iterator[DerivedEdge]:
+def derive_stated_preconditions(tools: Sequence[Tool]) -> Iterator[DerivedEdge]:
     """Yield the ``depends_on`` edges for states that descriptions require, in the order of ``tools``."""
     setters: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for tool, profile in zip(tools, profiles, strict=True):
-        for entity in profile.entities:
-            setters[tool.namespace, entity][profile.verb].append(profile.id)
+    for tool in tools:
+        verb, *rest = words(local_name(tool)) or [""]
+        if rest:
+            setters[tool.namespace, _name(rest)][verb].append(tool.id)
     for tool in tools:
         seen: set[str] = set()
         for name, state in _stated(tool.description):
@@ -61,7 +62,11 @@ def _stated(description: str) -> Iterator[tuple[str, _State]]:
             while tokens and tokens[0] in ("the", "a", "an", "your", "if", "when", "that", "it"):
                 tokens = tokens[1:]
             if tokens:
-                yield " ".join((*tokens[:-1], noun_lemma(tokens[-1]))), state
+                yield _name(tokens), state
+
+
+def _name(tokens: Sequence[str]) -> str:
+    return " ".join((*tokens[:-1], noun_lemma(tokens[-1])))
 
 
 def _edge(consumer: str, producer: str, state: str) -> DerivedEdge:

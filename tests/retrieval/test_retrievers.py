@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -15,14 +16,17 @@ from hypothesis import strategies as st
 
 from inference import Floats1d, Floats2d, HashingEncoder
 from ontology.errors import DeadlineError, InvalidArgumentError, ModelError, NotFoundError
+from ontology.ontology import Ontology
+from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.completion.resolvers import contains_identifier
 from retrieval.index.analysis import name_key, ngrams
 from retrieval.presets import make_presets
 from retrieval.query.request import MAX_K, Request
-from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.reader import Snapshot, open_snapshot
 from retrieval.snapshot.to_networkx import snapshot_graph
 from retrieval.snapshot.writer import SnapshotContent
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
+from tests.retrieval.conftest import content_of, published
 
 PRESETS = (
     "default",
@@ -179,6 +183,22 @@ def test_reasons_name_what_other_returned_tools_supply(engine: SnapshotEngine) -
     assert supplied["employee_id"].supplier in ("hr/search_employees", "hr/get_employee")
     assert supplied["employee_id"].output == "employee_id"
     assert supplied["amount"].supplier == "", "what nobody supplies is named too"
+
+
+def test_a_context_parameter_is_bound_to_no_tool(tmp_path: Path, ontology: Ontology, content: SnapshotContent) -> None:
+    tools = [
+        replace(tool, metadata={**tool.metadata, CONTEXT_PARAMETERS: ["employee_id"]})
+        if tool.id == "hr/give_spot_award"
+        else tool
+        for tool in content.tools
+    ]
+    published(tmp_path, content_of(tools, ontology))
+    engine = SnapshotEngine(open_snapshot(tmp_path), HashingEncoder())
+    response = engine.retriever("default").retrieve(Request(query="give a spot award to an employee by name", k=6))
+    award = next(tool for tool in response.tools if tool.id == "hr/give_spot_award")
+    bound = {binding.parameter: binding for binding in award.reasons.bindings}
+    assert (bound["employee_id"].kind, bound["employee_id"].supplier) == ("context", "")
+    assert bound["amount"].kind == ""
 
 
 def test_the_resolver_of_a_best_tool_is_lifted(engine: SnapshotEngine) -> None:

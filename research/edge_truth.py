@@ -77,7 +77,7 @@ def recall(
     """Print which share of the true dependencies has an edge that fills the input from the producer."""
     wanted = [row for row in _rows([dependencies]) if not half or row.get("half") == half]
     found = found_dependencies(derive_edges(read_catalog(documents).tools, load_ontology()), wanted)
-    typer.echo(f"recall: {Proportion(len(found), len(wanted))}")
+    typer.echo(f"recall: {_text(Proportion(len(found), len(wanted)))}")
     known = {row["id"] for row in found}
     for row in wanted:
         if row["id"] not in known:
@@ -188,7 +188,12 @@ def _rows(paths: Sequence[Path]) -> list[Row]:
 
 
 def _share(rows: Sequence[Row]) -> str:
-    return str(Proportion(sum(row["true"] for row in rows), len(rows)))
+    return _text(Proportion(sum(row["true"] for row in rows), len(rows)))
+
+
+def _text(share: Proportion) -> str:
+    value, low, high = share.value or 0.0, share.low or 0.0, share.high or 0.0
+    return f"{share.hits} of {share.of}, {value:.0%} [{low:.0%}, {high:.0%}]"
 
 
 if __name__ == "__main__":

@@ -209,7 +209,8 @@ def _inferred(
                 yield ProducedValue(
                     output="", type="", key=key, confidence=confidence, relevance=relevance_of(draft, draft.entity)
                 )
-    if subject.action == "get" and not tool.returns and name:
+    gets = subject.action == "get" or (subject.action == "list" and words(local_name(tool))[:1] == ["get"])
+    if gets and not tool.returns and name:
         value = [token for token in name.split() if token not in QUALIFIERS]
         yield ProducedValue(output="", type="", key=(PLAIN_VALUE, " ".join(value)), confidence=0.7)
 

@@ -667,7 +667,10 @@ class ParameterBinding(_message.Message):
     output: _builtins.str
     """The output that fills it; may be empty."""
     kind: _builtins.str
-    """`supplies`, `resolved_by`, `depends_on`; empty if no returned tool supplies it. Later versions may add kinds."""
+    """`supplies`, `resolved_by`, `depends_on`; `context` for an input that names the surroundings (project, account,
+    region): the request or the caller's configuration gives its value; empty if no returned tool supplies it. Later
+    versions may add kinds.
+    """
     confidence: _builtins.float
     """In [0, 1]; 0 if no returned tool supplies it."""
     def __init__(

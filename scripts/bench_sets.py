@@ -52,6 +52,7 @@ contain, the labels (of toollinkos every gold set is the closure of one tool), s
 GRAPH_RULE_SETS = {
     "apibank": "the tool that opens a session",
     "restbench": "tools that turn words into an identifier",
+    "toollinkos": "preconditions of a device",
 }
 """Sets that a rule of the tool graph (``ingest/linking``) was found on, and what it concludes. They are counted
 apart.

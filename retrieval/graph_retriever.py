@@ -15,6 +15,7 @@ from retrieval.completion.complete import Completion
 from retrieval.config import DEFAULT, DEPENDENCIES, RetrievalConfig
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
+from retrieval.ranking.boosts import add_boosts
 from retrieval.ranking.confidence import ConfidenceModel
 from retrieval.ranking.fusion import FusionRanker, rank_with_fallback
 from retrieval.ranking.ranking import Ranker, Ranking
@@ -81,10 +82,12 @@ class GraphRetriever:
         return context
 
     def complete(self, context: QueryContext, ranking: Ranking, *, margin: float) -> Ranking:
-        """The ranking completed with what its best tools need.
+        """The ranking with the boosts of the catalogue's owner, completed with what its best tools need.
 
         :param margin: how many standard deviations of the scores a resolver ends below the tool that needs it.
         """
+        if self._config.boosts and self._snapshot.boosts is not None:
+            ranking = add_boosts(ranking, self._snapshot.boosts)
         return self._completion.complete(context, ranking, margin=margin)
 
     def _find_candidates(self, request: Request) -> QueryContext:

@@ -15,7 +15,7 @@ import yaml
 from ingest.sources.access import Access, Value
 from ingest.sources.source_entry import SourceEntry
 from ingest.sources.source_values import is_literal_secret, location_holds_secret, malformed_reference
-from ingest.sources.yaml_nodes import YamlNodes, compose
+from ingest.sources.yaml_nodes import YamlNodes, compose_file
 from ontology.errors import SourcesFileError
 from ontology.ontology_file import Fault
 
@@ -67,15 +67,7 @@ def load_sources(path: Path) -> tuple[SourceEntry, ...]:
 
 def check_sources(path: Path) -> CheckedSources:
     """Read a sources file, and report all its faults."""
-    try:
-        if not path.is_file():
-            return CheckedSources((), [Fault(1, "there is no such file")])
-        if path.stat().st_size > _MAX_BYTES:
-            return CheckedSources((), [Fault(1, f"the file is larger than {_MAX_BYTES} bytes")])
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        return CheckedSources((), [Fault(1, f"the file cannot be read: {type(error).__name__}", "Save it as UTF-8")])
-    root = compose(text)
+    root = compose_file(path)
     if isinstance(root, Fault):
         return CheckedSources((), [root])
     reader = _Reader(path.parent)

@@ -181,7 +181,7 @@ class _Applied:
             )
             # What the overlay says of a dependency replaces what the document says of it.
             others = tuple(one for one in tool.depends_on if one.tool != needed or one.reason == _REASON)
-            self._tools[id_] = replace(tool, depends_on=(*others, dependency))
+            self._tools[id_] = replace(tool, depends_on=tuple(dict.fromkeys((*others, dependency))))
             for kind, name, listed in (
                 ("input", requirement.parameter, tool.parameters),
                 ("output", requirement.output, self._tools[needed].returns),
@@ -224,6 +224,8 @@ def _names(tool: Tool) -> tuple[str, ...]:
 def _changed_fields(tool: Tool, rule: ToolRule) -> Iterator[str]:
     if rule.text.description or rule.text.appended:
         yield "description"
+    if rule.title:
+        yield "title"
     if rule.deprecated is not None:
         yield "deprecated"
     if rule.requests:

@@ -17,6 +17,7 @@ __all__ = ["FoundAliases", "near", "node_aliases"]
 
 _SYSTEM = "system"
 _CAPABILITY = "capability"
+_SHOWN = 5
 _NOT_ENTITIES = ("tool", "parameter", "value")
 
 
@@ -55,7 +56,8 @@ def node_aliases(
         keys = [key for kind, key in by_name.get(name, ()) if kind == _SYSTEM]
         if not keys:
             known = [one for one, kinds in by_name.items() if any(kind == _SYSTEM for kind, _ in kinds)]
-            warnings.append(f"{system.origin}: there is no system {system.name!r}{near(name, known)}")
+            listed = near(name, known) or f"; known are {', '.join(map(repr, sorted(known)[:_SHOWN]))}"
+            warnings.append(f"{system.origin}: there is no system {system.name!r}{listed}")
         for key in keys:
             found[key].update((alias, system.origin) for alias in system.aliases)
     for old, synonym in synonyms:

@@ -36,7 +36,7 @@ _NAMESPACE_KEYS = frozenset(("synonyms", "context_parameters", "not_context_para
 _TEXT_KEYS = frozenset(("description", "append_description"))
 _PARAMETER_KEYS = _TEXT_KEYS | {"example"}
 _TOOL_KEYS = _TEXT_KEYS | {
-    *("hidden", "deprecated", "boost", "requests", "parameters", "returns", "depends_on", "preconditions")
+    *("hidden", "deprecated", "boost", "title", "requests", "parameters", "returns", "depends_on", "preconditions")
 }
 _DEPENDENCY_KEYS = frozenset(("tool", "parameter", "output", "required"))
 _PRECONDITION_KEYS = frozenset(("tool", "state"))
@@ -151,6 +151,7 @@ class _Reader(YamlNodes):
             hidden=self._flag(values.get("hidden"), "hidden"),
             deprecated=self._flag(values.get("deprecated"), "deprecated"),
             boost=self._boost(values.get("boost")),
+            title=self._prose(values.get("title"), "title"),
             text=self._text_rule(values, pattern.origin),
             requests=self._prose_list(values.get("requests"), "requests"),
             parameters=self._parameters(values.get("parameters"), "parameters"),

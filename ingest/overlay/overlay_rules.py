@@ -55,6 +55,7 @@ class ToolRule:
     """What is said of the tools that a pattern matches. None: nothing is said.
 
     :param pattern: matches ids and names of tools, and ids without the namespace.
+    :param title: replaces the title.
     :param boost: standard deviations of the scores that are added to a candidate's score, in [-1, 1].
     :param requests: examples of requests that need the tool.
     :param parameters: input → its new texts; likewise ``returns``.
@@ -64,6 +65,7 @@ class ToolRule:
     hidden: bool | None = None
     deprecated: bool | None = None
     boost: float | None = None
+    title: str = ""
     text: TextRule = TextRule()
     requests: tuple[str, ...] = ()
     parameters: Mapping[str, TextRule] = field(default_factory=dict)

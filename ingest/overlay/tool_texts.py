@@ -22,7 +22,7 @@ _DEPRECATED = "deprecated"
 
 def with_texts(tool: Tool, rule: ToolRule) -> Tool:
     """Return the tool with the texts, the example requests and the mark ``deprecated`` of a rule."""
-    metadata = dict(tool.metadata)
+    metadata = {**tool.metadata, **({"title": rule.title} if rule.title else {})}
     if rule.deprecated:
         metadata[_DEPRECATED] = True
     elif rule.deprecated is False:

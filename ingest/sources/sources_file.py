@@ -19,9 +19,9 @@ from ingest.sources.yaml_nodes import YamlNodes, compose_file
 from ontology.errors import SourcesFileError
 from ontology.ontology_file import Fault
 
-__all__ = ["CheckedSources", "check_sources", "is_sources_file", "load_sources"]
+__all__ = ["CheckedSources", "check_sources", "is_sources_file", "load_sources", "overlays_of"]
 
-_TOP_KEY = "sources"
+_TOP_KEY, _OVERLAYS = "sources", "overlays"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 _REFRESH = re.compile(r"([1-9][0-9]{0,6})\s*(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -75,16 +75,28 @@ def check_sources(path: Path) -> CheckedSources:
     return CheckedSources(() if reader.faults else sources, sorted(reader.faults))
 
 
+def overlays_of(path: Path) -> tuple[Path, ...]:
+    """Return the overlay files that a sources file names; none where the file has faults."""
+    root = compose_file(path)
+    if isinstance(root, Fault):
+        return ()
+    reader = _Reader(path.parent)
+    reader.sources(root)
+    return () if reader.faults else reader.overlays
+
+
 class _Reader(YamlNodes):
     """Reader of the sources of one file; relative paths are those of its folder."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self._folder = folder
+        self.overlays: tuple[Path, ...] = ()
 
     def sources(self, root: yaml.Node) -> tuple[SourceEntry, ...]:
         """Return the sources; those with faults too."""
-        top = self.mapping(root, "the file", frozenset((_TOP_KEY,)))
+        top = self.mapping(root, "the file", frozenset((_TOP_KEY, _OVERLAYS)))
+        self.overlays = tuple(self._folder / text for text in self.texts(top.get(_OVERLAYS), _OVERLAYS))
         if _TOP_KEY not in top:
             return ()
         nodes = list(self.items(top[_TOP_KEY], "sources"))

@@ -21,6 +21,7 @@ from ingest.overlay.overlay_rules import Overlay
 from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.named_sources import named_sources
+from ingest.sources.sources_file import is_sources_file, overlays_of
 from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
@@ -100,14 +101,14 @@ def build_snapshot(
     :param addresses: files, folders, glob patterns, live addresses, ``NAME=ADDRESS`` and sources files.
     :param extractor: makes the triples; ``rules.v1`` where None.
     :param graph_store: also written with the graph; its counts must be those of the graph.
-    :param overlays: overlay files, in the order in which they are applied.
+    :param overlays: overlay files, in the order in which they are applied, after those that sources files name.
     :param strict: fail when a document or record is rejected.
     :param cached: reuse extractions and vectors of unchanged tools from ``store/cache.sqlite``.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
     ontology = ontology or load_ontology()
     seconds: dict[str, float] = {}
-    rules = load_overlays(overlays)
+    rules = load_overlays([*_overlays_of_sources(addresses), *overlays])
     with timed(seconds, "read"):
         catalog = read_catalog(addresses, strict=strict, progress=lambda address: progress(f"read {address}", 0, 0))
         applied = _apply(rules, catalog, ontology)
@@ -169,6 +170,11 @@ def _check_extractions(graph: GraphBuild, *, strict: bool) -> None:
             subject=", ".join(sorted(graph.failed)[:_NAMED]),
             remedy="Correct their documents, or build without --strict",
         )
+
+
+def _overlays_of_sources(addresses: Sequence[str]) -> list[Path]:
+    files = sorted({Path(address) for address in addresses if is_sources_file(Path(address))})
+    return [overlay for file in files for overlay in overlays_of(file)]
 
 
 def _apply(rules: Sequence[Overlay], catalog: Catalog, ontology: Ontology) -> AppliedOverlays:

@@ -54,7 +54,7 @@ def entry_match(snapshot: Snapshot, entry: EntryNode) -> EntryMatch:
         kind=entry.kind,
         text=entry.text or snapshot.node_text(entry.node)[:_MAX_TEXT_CHARS],
         score=round(entry.score, 6),
-        origin=_alias_origin(snapshot, entry) if entry.text else "",
+        origin=_alias_origin(snapshot, entry) if entry.text and snapshot.manifest.overlays else "",
     )
 
 
@@ -112,6 +112,8 @@ def _bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> Iterato
 
 def _declared_at(snapshot: Snapshot, edge: int) -> str:
     """Where an overlay file declares an edge, or empty."""
+    if snapshot.manifest.overlays is None:  # then no record need be read
+        return ""
     return next((place.field for place in snapshot.edges[edge].provenance if place.extractor == OVERLAY), "")
 
 

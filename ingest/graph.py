@@ -139,8 +139,8 @@ def build_graph(
     position = {key: number for number, key in enumerate(nodes)}
     for head, tail, edge_key in sorted(edges, key=lambda edge: (position[edge[0]], position[edge[1]], edge[2])):
         graph.add_edge(head, tail, key=edge_key, **edges[head, tail, edge_key].attributes())
-    for key in aliases.keys() & nodes.keys():
-        graph.nodes[key]["aliases"] = aliases[key]
+    for named in aliases.keys() & nodes.keys():
+        graph.nodes[named]["aliases"] = aliases[named]
     for node, degree in graph.degree():
         graph.nodes[node]["degree"] = degree
     return graph

@@ -78,9 +78,9 @@ class _Applied:
         ids = [id_ for name in names for id_ in self._namespaces[name]]
         abbreviations = self._ontology.abbreviations
         for old, new, origin in rules.synonyms:
-            synonym = Synonym(canonical_name(new, abbreviations), origin)
+            synonym, replaced = Synonym(canonical_name(new, abbreviations), origin), canonical_name(old, abbreviations)
             for name in names:
-                self._synonyms[name][canonical_name(old, abbreviations)] = synonym
+                _add_synonym(self._synonyms[name], replaced, synonym)
         for patterns, is_context in ((rules.context_parameters, True), (rules.not_context_parameters, False)):
             for pattern in patterns:
                 self._context_parameter(pattern, ids, is_context=is_context)
@@ -121,9 +121,10 @@ class _Applied:
         if rule.boost is not None:
             self._boosts[id_] = rule.boost
             origins["boost"] = origin
-        for name in _changed_fields(tool, rule):
-            origins[name] = origin
-        self._tools[id_] = with_texts(tool, rule)
+        changed = list(_changed_fields(tool, rule))
+        origins.update(dict.fromkeys(changed, origin))
+        if changed:
+            self._tools[id_] = with_texts(tool, rule)
         self._requirements += ((id_, one) for one in (*rule.depends_on, *rule.preconditions))
 
     def result(self, overlays: Sequence[Overlay]) -> AppliedOverlays:
@@ -210,6 +211,18 @@ class _Applied:
         warning = f"{origin}: {text}"
         if warning not in self._warnings:
             self._warnings.append(warning)
+
+
+def _add_synonym(known: dict[str, Synonym], replaced: str, synonym: Synonym) -> None:
+    """Add a synonym to those of earlier files, so that no replacement is itself replaced; of two opposite ones the later counts."""
+    further = known.get(synonym.name)
+    if further is not None and further.name != replaced:
+        synonym = synonym._replace(name=further.name)
+    known.pop(synonym.name, None)
+    for other, earlier in known.items():
+        if earlier.name == replaced:
+            known[other] = earlier._replace(name=synonym.name)
+    known[replaced] = synonym
 
 
 def _matches(pattern: NamePattern, names: Iterable[str]) -> bool:

@@ -40,6 +40,7 @@ _TOOL_KEYS = _TEXT_KEYS | {
 }
 _DEPENDENCY_KEYS = frozenset(("tool", "parameter", "output", "required"))
 _PRECONDITION_KEYS = frozenset(("tool", "state"))
+_LEAVE_OUT = "leave it out: it is shown and kept"
 _SNIFFED_BYTES = 2**20
 
 
@@ -177,7 +178,7 @@ class _Reader(YamlNodes):
     def _requirements(self, node: Any, key: str, known: frozenset[str]) -> Iterator[Requirement]:
         for item in self.items(node, key):
             if isinstance(item, yaml.ScalarNode) and "state" not in known:
-                yield Requirement(tool=self.text(item, key), origin=self._origin(item))
+                yield Requirement(tool=self._prose(item, key), origin=self._origin(item))
                 continue
             values = self.mapping(item, f"an item of {key}", known)
             for needed in ("tool", *(("state",) if "state" in known else ())):
@@ -210,7 +211,7 @@ class _Reader(YamlNodes):
 
     def _patterns(self, node: Any, key: str) -> tuple[NamePattern, ...]:
         return tuple(
-            NamePattern(text, self._origin(item)) for item in self.items(node, key) if (text := self.text(item, key))
+            NamePattern(text, self._origin(item)) for item in self.items(node, key) if (text := self._prose(item, key))
         )
 
     def _named(self, node: Any, what: str) -> Iterator[tuple[NamePattern, yaml.Node]]:
@@ -222,6 +223,9 @@ class _Reader(YamlNodes):
         for name, value in values.items():
             if not name.strip():
                 self.fault(lines[name], f"an entry of {what} has an empty name", "write a name or a pattern")
+            if redact_document_text(name) != name:
+                self.fault(lines[name], f"an entry of {what} looks like a secret", _LEAVE_OUT)
+                continue
             yield NamePattern(name.strip(), self._origin(lines[name])), value
 
     def _prose_list(self, node: Any, what: str) -> tuple[str, ...]:
@@ -231,7 +235,7 @@ class _Reader(YamlNodes):
         """Return a text that will be shown and kept: a secret in it is a fault."""
         text = self.text(node, what)
         if redact_document_text(text) != text:
-            self.fault(node, f"{what} looks like a secret", "leave it out: it is shown and kept")
+            self.fault(node, f"{what} looks like a secret", _LEAVE_OUT)
             return ""
         return text
 

@@ -79,14 +79,15 @@ def _schema(
 
 def _property(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
     """Return the schema of a field by its dotted path, or None where it is not written out."""
-    node: Any = schema
+    node: dict[str, Any] = schema
     for step in path.split("."):
         properties = node.get("properties")
-        node = properties.get(step.removesuffix("[]")) if isinstance(properties, dict) else None
-        if step.endswith("[]") and isinstance(node, dict):
-            node = node.get("items")
-        if not isinstance(node, dict) or "$ref" in node:
+        inner = properties.get(step.removesuffix("[]")) if isinstance(properties, dict) else None
+        if step.endswith("[]") and isinstance(inner, dict):
+            inner = inner.get("items")
+        if not isinstance(inner, dict) or "$ref" in inner:
             return None
+        node = inner
     return node
 
 

@@ -109,6 +109,18 @@ def test_of_two_rules_the_later_one_has_priority(tmp_path: Path) -> None:
     assert applied.declarations.origins["desk/a"]["description"] == "1.yaml:1"
 
 
+def test_a_later_file_can_go_on_from_a_synonym_or_reverse_it(tmp_path: Path) -> None:
+    def synonyms(*texts: str) -> dict[str, str]:
+        files = [f"namespaces: {{desk: {{synonyms: {text}}}}}" for text in texts]
+        declared = _applied(tmp_path, [_tool("a")], *files).declarations.links.synonyms["desk/a"]
+        return {old: synonym.name for old, synonym in declared.items()}
+
+    assert synonyms("{bugs: issues}") == {"bug": "issue"}
+    assert synonyms("{bug: issue}", "{issue: ticket}") == {"bug": "ticket", "issue": "ticket"}
+    assert synonyms("{issue: ticket}", "{bug: issue}") == {"bug": "ticket", "issue": "ticket"}
+    assert synonyms("{bug: issue}", "{issue: bug}") == {"issue": "bug"}
+
+
 def test_a_dependency_is_added_and_replaces_that_of_the_document(tmp_path: Path) -> None:
     tools = [_tool("find"), _tool("log_in"), _tool("assign", "member", depends_on=(Dependency(tool="desk/find"),))]
     text = """\

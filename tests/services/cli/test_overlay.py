@@ -186,7 +186,7 @@ def test_the_report_and_the_manifest_have_the_overlay(stores: _Stores) -> None:
     assert (overlay["hidden"], overlay["warnings"]) == (["desk/debug_dump"], [])
     assert overlay["changes"]["description"] == overlay["changes"]["preconditions"] == 1
     plain, overlaid = stores.snapshots()
-    assert plain.manifest.overlays is plain.manifest.boosts is None
+    assert (plain.manifest.overlays, plain.manifest.boosts) == (None, None)
     assert overlaid.manifest.overlays is not None
     assert [[one.name, one.sha256] for one in overlaid.manifest.overlays] == overlay["files"]
     assert overlaid.manifest.boosts == {"desk/find_people": 1.0}

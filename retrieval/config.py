@@ -21,7 +21,6 @@ class RetrievalConfig:
     :param query_decomposition: the clauses of the request are matched too.
     :param resolver_boost: the scores of the best tools' resolvers are raised.
     :param dependency_expansion: the tools that the best tools depend on join the answer.
-    :param boosts: the boosts of an overlay file are added to the scores.
     :param dependency_edges: the edges of :data:`DEPENDENCIES` are used in any stage.
     """
 
@@ -32,12 +31,11 @@ class RetrievalConfig:
     query_decomposition: bool = True
     resolver_boost: bool = True
     dependency_expansion: bool = True
-    boosts: bool = True
     dependency_edges: bool = True
 
 
 DEFAULT = RetrievalConfig()
 PAPER = RetrievalConfig(
-    text_candidates=False, query_decomposition=False, resolver_boost=False, dependency_expansion=False, boosts=False
+    text_candidates=False, query_decomposition=False, resolver_boost=False, dependency_expansion=False
 )
 """The algorithm of the paper as printed."""

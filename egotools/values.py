@@ -67,12 +67,14 @@ class EntryMatch:
     :param kind: ``semantic`` or ``ngram``.
     :param text: the words of the request that matched (n-gram), or the node's text (semantic).
     :param score: cosine in [-1, 1] for semantic; inverse document frequency (>= 0) for n-grams.
+    :param origin: where an overlay file declares that these words mean the node (``overlay.yaml:12``); empty for other words.
     """
 
     node: str
     kind: str
     text: str
     score: float
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +82,14 @@ class TraversedEdge:
     """An edge of an ego graph between an entry node and the tool; ``head`` and ``tail`` are node keys.
 
     :param confidence: in [0, 1].
+    :param origin: where an overlay file declares the edge (``overlay.yaml:12``); empty for other edges.
     """
 
     head: str
     predicate: str
     tail: str
     confidence: float
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +103,7 @@ class ParameterBinding:
         (project, account, region), whose value the request or the caller's configuration gives; empty where no returned tool
         supplies it.
     :param confidence: in [0, 1].
+    :param origin: where an overlay file declares it (``overlay.yaml:12``); else empty.
     """
 
     parameter: str
@@ -106,6 +111,7 @@ class ParameterBinding:
     output: str = ""
     kind: str = ""
     confidence: float = 0.0
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from ingest.overlay.apply_overlay import AppliedOverlays
+from ingest.overlay.overlay_rules import Overlay
 from ingest.pipeline import GraphBuild
 from ingest.sources import Catalog
 from ingest.sources.catalog import DocumentReport
@@ -21,7 +23,15 @@ from ingest.stores import Counts
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file
 
-__all__ = ["BuildReport", "RejectedTriples", "keep_build_report", "keep_report", "make_report", "read_build_report"]
+__all__ = [
+    "BuildReport",
+    "RejectedTriples",
+    "keep_build_report",
+    "keep_report",
+    "make_report",
+    "overlay_report",
+    "read_build_report",
+]
 
 _EXAMPLES = 20
 _LOG = logging.getLogger(__name__)
@@ -69,6 +79,22 @@ class MergeReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OverlayReport:
+    """What the overlay files did.
+
+    :param files: (name, SHA-256) in the order in which they were applied.
+    :param hidden: ids of the tools that they leave out.
+    :param changes: kind of change → number of tools.
+    :param warnings: ``FILE:LINE: …`` for each rule that matches nothing.
+    """
+
+    files: tuple[tuple[str, str], ...]
+    hidden: tuple[str, ...]
+    changes: dict[str, int]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReuseReport:
     """How many extractions and vectors came from the cache, and of how many."""
 
@@ -88,6 +114,7 @@ class BuildReport:
     :param tools: number of tools.
     :param renamed: (id in its document, id in the catalogue) of tools whose ids clash between documents.
     :param context_parameters: (namespace, input, number of tools that take it) of the inputs that name the surroundings.
+    :param overlay: what the overlay files did; None without any.
     :param stored: name and counts of the graph database that was also written; empty where none was.
     :param seconds: stage → seconds.
     """
@@ -103,6 +130,7 @@ class BuildReport:
     merges: MergeReport
     graph: Counts
     context_parameters: tuple[tuple[str, str, int], ...] = ()
+    overlay: OverlayReport | None = None
     stored: dict[str, Any] = field(default_factory=dict)
     reused: ReuseReport
     seconds: dict[str, float]
@@ -171,6 +199,7 @@ def make_report(
     vectors_reused: int,
     vectors_encoded: int,
     seconds: dict[str, float],
+    overlay: OverlayReport | None = None,
 ) -> BuildReport:
     """Make the report of a build from the results of its stages."""
     merges = build.canonical.merges
@@ -193,6 +222,7 @@ def make_report(
         ),
         graph=Counts(nodes=build.graph.number_of_nodes(), edges=build.graph.number_of_edges()),
         context_parameters=_context_parameters(build),
+        overlay=overlay,
         stored=stored,
         reused=ReuseReport(
             extractions=build.reused,
@@ -201,6 +231,18 @@ def make_report(
             of_vectors=vectors_reused + vectors_encoded,
         ),
         seconds={stage: round(spent, 3) for stage, spent in seconds.items()},
+    )
+
+
+def overlay_report(overlays: Sequence[Overlay], applied: AppliedOverlays, build: GraphBuild) -> OverlayReport | None:
+    """Return what overlay files did; None without any."""
+    if not overlays:
+        return None
+    return OverlayReport(
+        files=tuple((overlay.name, overlay.sha256) for overlay in overlays),
+        hidden=applied.hidden,
+        changes=applied.changes,
+        warnings=(*applied.warnings, *build.warnings),
     )
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict
 from ingest.linking.derived_edge import DerivedEdge
 from ontology.ontology import Ontology
 from ontology.tool import Tool
-from ontology.tool_graph import EdgeAttributes, NodeAttributes, SurfaceForms
+from ontology.tool_graph import Aliases, EdgeAttributes, NodeAttributes, SurfaceForms
 from ontology.tool_text import tool_text
-from ontology.triple import Provenance, Triple
+from ontology.triple import OVERLAY, Provenance, Triple
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -65,6 +65,8 @@ class _Evidence:
             Provenance(consumer, _consumer_field(edge), EXTRACTOR),
             Provenance(producer, f"returns.{edge.output}" if edge.output else "name", EXTRACTOR),
         }
+        if edge.origin:
+            self.provenance = {Provenance(consumer, edge.origin, OVERLAY)}
         self.details = _Details(parameter=edge.parameter, output=edge.output, entity=edge.entity, field=edge.field)
 
     def attributes(self) -> EdgeAttributes:
@@ -96,6 +98,8 @@ def build_graph(
     surface_forms: Mapping[str, SurfaceForms] = {},
     *,
     derived: Iterable[DerivedEdge] = (),
+    aliases: Mapping[str, Aliases] = {},
+    origins: Mapping[tuple[str, str], str] = {},
 ) -> nx.MultiDiGraph[str]:
     """Build the ToolGraph of canonical triples and derived edges.
 
@@ -104,6 +108,8 @@ def build_graph(
     parameter. Nodes: first the tools in catalogue order, then the entities by key.
 
     :param surface_forms: map from node key to its surface forms, from canonicalisation.
+    :param aliases: map from node key to other names of it; of nodes that the graph does not have they are ignored.
+    :param origins: map from (tool, needed tool) to where the owner of the catalogue declares the dependency: ``overlay.yaml:12``.
     """
     import networkx as nx
 
@@ -119,6 +125,10 @@ def build_graph(
     if unknown:
         _LOG.warning("%d triple(s) name a tool that is not in the catalogue; they are not in the graph", unknown)
     _add_declared_details(tools, edges)
+    for (consumer, producer), origin in origins.items():
+        declared = edges.get((node_key("tool", consumer), node_key("tool", producer), "depends_on"))
+        if declared is not None:
+            declared.provenance = {Provenance(consumer, origin, OVERLAY)}
     for edge in derived:
         key = (node_key("tool", edge.source), node_key("tool", edge.target), edge.key)
         edges.setdefault(key, _Evidence(edge.predicate)).derive(edge)
@@ -129,6 +139,8 @@ def build_graph(
     position = {key: number for number, key in enumerate(nodes)}
     for head, tail, edge_key in sorted(edges, key=lambda edge: (position[edge[0]], position[edge[1]], edge[2])):
         graph.add_edge(head, tail, key=edge_key, **edges[head, tail, edge_key].attributes())
+    for named in aliases.keys() & nodes.keys():
+        graph.nodes[named]["aliases"] = aliases[named]
     for node, degree in graph.degree():
         graph.nodes[node]["degree"] = degree
     return graph

@@ -17,9 +17,11 @@ from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_links
+from ingest.overlay.declarations import NOTHING, Declarations
+from ingest.overlay.node_aliases import node_aliases
 from ontology.ontology import Ontology
 from ontology.progress import Progress, no_progress, timed
-from ontology.tool import CONTEXT_PARAMETERS, Tool
+from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, Tool
 from ontology.triple import Triple
 
 if TYPE_CHECKING:
@@ -35,13 +37,14 @@ _CHUNK = 512  # extractions written to the cache together; a crash loses at most
 class GraphBuild:
     """A tool graph and the report of its build.
 
-    :param tools: the tools, each with its context parameters in the metadata.
+    :param tools: the tools, each with its context parameters and the origins of its overlay rules in the metadata.
     :param context_parameters: map from tool id to the names of its context parameters.
     :param kept: map from predicate to the number of accepted triples, before equal ones are merged.
     :param rejected: rejected triples, with their reasons.
     :param failed: map from tool id to the reason why the extraction from its whole document failed.
     :param reused: number of extractions read from the cache.
     :param seconds: map from stage to its duration in seconds.
+    :param warnings: declarations that match nothing in the graph, one sentence each.
     """
 
     graph: nx.MultiDiGraph[str]
@@ -53,6 +56,7 @@ class GraphBuild:
     failed: dict[str, str] = field(default_factory=dict)
     reused: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 def build_tool_graph(
@@ -62,12 +66,14 @@ def build_tool_graph(
     *,
     encoder: Encoder | None = None,
     cache: ResultCache | None = None,
+    declared: Declarations = NOTHING,
     progress: Progress = no_progress,
 ) -> GraphBuild:
     """Build the tool graph of a catalogue.
 
     :param encoder: finds near-duplicate names and the nearest predicate; without one only exact rules apply.
     :param cache: cache of extractions; unchanged documents are read from it.
+    :param declared: what overlay files declare of these tools.
     :raises ModelError: when the extractor's model is unavailable; finished extractions stay in the cache.
     """
     seconds: dict[str, float] = {}
@@ -86,15 +92,24 @@ def build_tool_graph(
                 failed[tool.id] = extraction.error
             progress("extract", number, len(tools))
     with timed(seconds, "canonicalize"):
-        canonical = canonicalize(kept, tools, ontology, encoder=encoder)
+        canonical = canonicalize(kept, tools, ontology, encoder=encoder, synonyms=declared.links.synonyms)
         progress("canonicalize", len(canonical.triples), len(kept))
     with timed(seconds, "link"):
-        links = derive_links(tools, ontology)
-        graph = build_graph(tools, canonical.triples, ontology, canonical.surface_forms, derived=links.edges)
+        links = derive_links(tools, ontology, declared.links)
+        named = node_aliases(declared.systems, declared.synonyms, canonical.surface_forms, ontology)
+        graph = build_graph(
+            tools,
+            canonical.triples,
+            ontology,
+            canonical.surface_forms,
+            derived=links.edges,
+            aliases=named.aliases,
+            origins=declared.dependencies,
+        )
         progress("link", len(links.edges), len(links.edges))
     return GraphBuild(
         graph=graph,
-        tools=[_with_context(tool, links.context.get(tool.id, ())) for tool in tools],
+        tools=[_with_links(tool, links.context.get(tool.id, ()), declared.origins.get(tool.id, {})) for tool in tools],
         context_parameters=links.context,
         canonical=canonical,
         kept=Counter(triple.predicate for triple in canonical.triples),
@@ -102,12 +117,19 @@ def build_tool_graph(
         failed=failed,
         reused=reused,
         seconds=seconds,
+        warnings=named.warnings,
     )
 
 
-def _with_context(tool: Tool, names: Sequence[str]) -> Tool:
-    """Return the tool with the list ``context_parameters`` in its metadata, where it has any."""
-    return replace(tool, metadata={**tool.metadata, CONTEXT_PARAMETERS: list(names)}) if names else tool
+def _with_links(tool: Tool, context: Sequence[str], origins: Mapping[str, str]) -> Tool:
+    """Return the tool with its context parameters and the origins of its overlay rules in the metadata, where it has any.
+
+    They are added after the extraction, so that a line that moves in an overlay extracts nothing again.
+    """
+    added: dict[str, Any] = {CONTEXT_PARAMETERS: list(context)} if context else {}
+    if origins:
+        added[OVERLAY_ORIGINS] = dict(origins)
+    return replace(tool, metadata={**tool.metadata, **added}) if added else tool
 
 
 class _Extracted(NamedTuple):

@@ -10,6 +10,7 @@ gRPC status code and one exit code of the command::
     ├── CatalogError                 FAILED_PRECONDITION  4    no catalogue can be built: empty, or --strict
     ├── OntologyError                INVALID_ARGUMENT     5    an ontology file with faults
     ├── SourcesFileError             INVALID_ARGUMENT     5    a sources file with faults
+    ├── OverlayFileError             INVALID_ARGUMENT     5    an overlay file with faults
     ├── SnapshotError                FAILED_PRECONDITION  6    a snapshot that cannot be used
     │   ├── SnapshotCorruptError     DATA_LOSS            6    incomplete, truncated or altered
     │   ├── SnapshotVersionError     FAILED_PRECONDITION  6    written in another format version
@@ -44,6 +45,7 @@ __all__ = [
     "NotFoundError",
     "NotReadyError",
     "OntologyError",
+    "OverlayFileError",
     "OverloadedError",
     "RejectionReason",
     "SnapshotCorruptError",
@@ -164,6 +166,13 @@ class OntologyError(EgotoolsError):
 
 class SourcesFileError(EgotoolsError):
     """A sources file with faults; the problem lists each with its line, without values."""
+
+    grpc_code = "INVALID_ARGUMENT"
+    exit_code = 5
+
+
+class OverlayFileError(EgotoolsError):
+    """An overlay file with faults; the problem lists each with its line."""
 
     grpc_code = "INVALID_ARGUMENT"
     exit_code = 5

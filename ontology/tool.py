@@ -11,10 +11,12 @@ from egotools.call import Call
 from ontology.call_json import call_from_json, call_to_json
 from ontology.errors import DocumentError
 
-__all__ = ["CONTEXT_PARAMETERS", "Dependency", "Parameter", "Tool"]
+__all__ = ["CONTEXT_PARAMETERS", "OVERLAY_ORIGINS", "Dependency", "Parameter", "Tool"]
 
 CONTEXT_PARAMETERS = "context_parameters"
 """Key of the metadata: names of the inputs that name the surroundings of a call (project, account, region)."""
+OVERLAY_ORIGINS = "overlay"
+"""Key of the metadata: map from what an overlay file says of the tool to its origin: ``{"boost": "overlay.yaml:12"}``."""
 
 
 _TEXTS = ("format", "example", "default", "pattern")

@@ -6,14 +6,18 @@ from typing import NotRequired, TypeAlias, TypedDict
 
 from ontology.triple import Provenance
 
-__all__ = ["EdgeAttributes", "NodeAttributes", "SurfaceForms"]
+__all__ = ["Aliases", "EdgeAttributes", "NodeAttributes", "SurfaceForms"]
 
 SurfaceForms: TypeAlias = tuple[tuple[str, int], ...]
 """``(form, count)`` of each form of a name in the documents, the most frequent first."""
 
 
+Aliases: TypeAlias = tuple[tuple[str, str], ...]
+"""``(alias, origin)`` of each other name of a node that no document has, sorted; the origin is where it is declared."""
+
+
 class NodeAttributes(TypedDict):
-    """A node: a tool or an entity; its key is ``type:id``."""
+    """A node: a tool or an entity; its key is ``type:id``. ``aliases`` exists where there are any."""
 
     type: str
     id: str
@@ -21,6 +25,7 @@ class NodeAttributes(TypedDict):
     text: str
     degree: int
     surface_forms: SurfaceForms
+    aliases: NotRequired[Aliases]
 
 
 class EdgeAttributes(TypedDict):

@@ -7,7 +7,10 @@ from typing import Any
 
 from egotools.values import Provenance
 
-__all__ = ["Provenance", "Triple"]
+__all__ = ["OVERLAY", "Provenance", "Triple"]
+
+OVERLAY = "overlay.v1"
+"""Extractor in the provenance of what an overlay file declares; the field is then ``FILE:LINE``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

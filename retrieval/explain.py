@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from egotools.values import EntryMatch, ParameterBinding, Reasons, TraversedEdge
+from ontology.tool import CONTEXT_PARAMETERS
+from ontology.triple import OVERLAY
+from retrieval.index.analysis import name_key
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.snapshot.reader import Snapshot
 
@@ -51,7 +54,16 @@ def entry_match(snapshot: Snapshot, entry: EntryNode) -> EntryMatch:
         kind=entry.kind,
         text=entry.text or snapshot.node_text(entry.node)[:_MAX_TEXT_CHARS],
         score=round(entry.score, 6),
+        origin=_alias_origin(snapshot, entry) if entry.text and snapshot.manifest.overlays else "",
     )
+
+
+def _alias_origin(snapshot: Snapshot, entry: EntryNode) -> str:
+    """Where it is declared that the words of the request mean the node; empty where they are its own name."""
+    aliases = snapshot.nodes[entry.node].aliases
+    if not aliases or name_key(snapshot.node_key(entry.node).partition(":")[2]) == entry.text:
+        return ""
+    return next((origin for alias, origin in aliases if name_key(alias) == entry.text), "")
 
 
 def _parameter_bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> tuple[ParameterBinding, ...]:
@@ -65,8 +77,12 @@ def _parameter_bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) 
         known = best.get(binding.parameter)
         if known is None or (binding.confidence, known.supplier) > (known.confidence, binding.supplier):
             best[binding.parameter] = binding
-    for name in snapshot.context_parameters(tool):
-        best[name] = ParameterBinding(parameter=name, kind=_CONTEXT)
+    context = snapshot.context_parameters(tool)
+    origins = snapshot.overlay_origins(tool) if context else {}
+    for name in context:
+        best[name] = ParameterBinding(
+            parameter=name, kind=_CONTEXT, origin=origins.get(f"{CONTEXT_PARAMETERS}.{name}", "")
+        )
     listed = [best.pop(name, ParameterBinding(parameter=name)) for name in snapshot.required_parameters(tool)]
     return (*listed, *(best[name] for name in sorted(best)))
 
@@ -90,7 +106,15 @@ def _bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> Iterato
                 output=record.output,
                 kind=predicate,
                 confidence=round(float(adjacency.confidences[edge]), 6),
+                origin=_declared_at(snapshot, edge),
             )
+
+
+def _declared_at(snapshot: Snapshot, edge: int) -> str:
+    """Where an overlay file declares an edge, or empty."""
+    if snapshot.manifest.overlays is None:  # then no record need be read
+        return ""
+    return next((place.field for place in snapshot.edges[edge].provenance if place.extractor == OVERLAY), "")
 
 
 def _edges_at(snapshot: Snapshot, node: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -107,4 +131,5 @@ def _traversed(snapshot: Snapshot, edge: int) -> TraversedEdge:
         predicate=snapshot.predicates[adjacency.predicates[edge]],
         tail=snapshot.node_key(adjacency.tail(edge)),
         confidence=round(float(adjacency.confidences[edge]), 6),
+        origin=_declared_at(snapshot, edge),
     )

@@ -12,9 +12,10 @@ from inference.encoder import Encoder
 from ontology.errors import ModelError
 from retrieval.candidates.candidate_generation import generate_candidates
 from retrieval.completion.complete import Completion
-from retrieval.config import DEFAULT, DEPENDENCIES, RetrievalConfig
+from retrieval.config import DEFAULT, DEPENDENCIES, PAPER, RetrievalConfig
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
+from retrieval.ranking.boosts import add_boosts
 from retrieval.ranking.confidence import ConfidenceModel
 from retrieval.ranking.fusion import FusionRanker, rank_with_fallback
 from retrieval.ranking.ranking import Ranker, Ranking
@@ -56,6 +57,7 @@ class GraphRetriever:
         self._ranker = ranker or self._fusion
         self._margin = weights.resolver_margin
         self._reranker = reranker
+        self._boosts = None if config == PAPER else snapshot.boosts  # the algorithm as printed has none
         self._confidence = confidence
         self._completion = Completion(self._snapshot, config)
 
@@ -81,10 +83,12 @@ class GraphRetriever:
         return context
 
     def complete(self, context: QueryContext, ranking: Ranking, *, margin: float) -> Ranking:
-        """The ranking completed with what its best tools need.
+        """The ranking with the boosts of the catalogue's owner, completed with what its best tools need.
 
         :param margin: how many standard deviations of the scores a resolver ends below the tool that needs it.
         """
+        if self._boosts is not None:
+            ranking = add_boosts(ranking, self._boosts)
         return self._completion.complete(context, ranking, margin=margin)
 
     def _find_candidates(self, request: Request) -> QueryContext:

@@ -59,6 +59,7 @@ ROOMS = {
         ("extract", "linking", "export"),
         ("graph", "stores"),
         ("canonical",),
+        ("overlay",),
     ),
     "eval": (
         ("answers", "bootstrap", "queries", "rank_measures", "system"),

@@ -591,6 +591,7 @@ class EntryMatch(_message.Message):
     KIND_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     SCORE_FIELD_NUMBER: _builtins.int
+    ORIGIN_FIELD_NUMBER: _builtins.int
     node: _builtins.str
     """Key of the node, `type:name`."""
     kind: _builtins.str
@@ -599,6 +600,8 @@ class EntryMatch(_message.Message):
     """The words of the request that matched (n-gram), or the node's text (semantic)."""
     score: _builtins.float
     """Cosine in [-1, 1] for `semantic`; inverse document frequency (>= 0) for `ngram`."""
+    origin: _builtins.str
+    """Where an overlay file declares that these words mean the node (`overlay.yaml:12`); empty for other words."""
     def __init__(
         self,
         *,
@@ -606,10 +609,11 @@ class EntryMatch(_message.Message):
         kind: _builtins.str = ...,
         text: _builtins.str = ...,
         score: _builtins.float = ...,
+        origin: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "node", b"node", "score", b"score", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "node", b"node", "origin", b"origin", "score", b"score", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -625,6 +629,7 @@ class TraversedEdge(_message.Message):
     PREDICATE_FIELD_NUMBER: _builtins.int
     TAIL_FIELD_NUMBER: _builtins.int
     CONFIDENCE_FIELD_NUMBER: _builtins.int
+    ORIGIN_FIELD_NUMBER: _builtins.int
     head: _builtins.str
     """Key of the source node of the edge."""
     predicate: _builtins.str
@@ -633,6 +638,8 @@ class TraversedEdge(_message.Message):
     """Key of the target node of the edge."""
     confidence: _builtins.float
     """In [0, 1]; 1 for an edge that a document declares."""
+    origin: _builtins.str
+    """Where an overlay file declares the edge (`overlay.yaml:12`); empty for other edges."""
     def __init__(
         self,
         *,
@@ -640,10 +647,11 @@ class TraversedEdge(_message.Message):
         predicate: _builtins.str = ...,
         tail: _builtins.str = ...,
         confidence: _builtins.float = ...,
+        origin: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "head", b"head", "predicate", b"predicate", "tail", b"tail"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "head", b"head", "origin", b"origin", "predicate", b"predicate", "tail", b"tail"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -660,6 +668,7 @@ class ParameterBinding(_message.Message):
     OUTPUT_FIELD_NUMBER: _builtins.int
     KIND_FIELD_NUMBER: _builtins.int
     CONFIDENCE_FIELD_NUMBER: _builtins.int
+    ORIGIN_FIELD_NUMBER: _builtins.int
     parameter: _builtins.str
     """Name of the required input; a dotted path for a nested one."""
     supplier: _builtins.str
@@ -673,6 +682,8 @@ class ParameterBinding(_message.Message):
     """
     confidence: _builtins.float
     """In [0, 1]; 0 if no returned tool supplies it."""
+    origin: _builtins.str
+    """Where an overlay file declares it (`overlay.yaml:12`); else empty."""
     def __init__(
         self,
         *,
@@ -681,10 +692,11 @@ class ParameterBinding(_message.Message):
         output: _builtins.str = ...,
         kind: _builtins.str = ...,
         confidence: _builtins.float = ...,
+        origin: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "kind", b"kind", "output", b"output", "parameter", b"parameter", "supplier", b"supplier"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "kind", b"kind", "origin", b"origin", "output", b"output", "parameter", b"parameter", "supplier", b"supplier"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -19,6 +19,7 @@ from ingest.extract.extractor import Partition, RejectedTriple
 from ingest.graph import node_key
 from ontology.names import canonical_name, expansions, verb_lemma, words
 from ontology.ontology import Ontology
+from ontology.synonym import Synonym, Synonyms
 from ontology.tool import Tool
 from ontology.triple import Triple
 
@@ -31,10 +32,12 @@ NEAR_DUPLICATE_THRESHOLD = 0.95
 """Minimum cosine of two names that differ by one word, with similar meaning."""
 
 _NEAR_DUPLICATE_TYPES = ("business_object", "capability")
+_WITHOUT_SYNONYMS = ("tool", "parameter", "value")
 _NAME_SEPARATORS = frozenset(" _-./,:;'’()[]&")
 
 Node = tuple[str, str]
-Surface = tuple[str, str, str]  # type, name as read, tool id where abbreviations mean something of their own, else ""
+# Type, name as read, tool id where abbreviations or synonyms mean something of their own, else "".
+Surface = tuple[str, str, str]
 
 
 def canonicalize(
@@ -44,6 +47,7 @@ def canonicalize(
     *,
     encoder: Encoder | None = None,
     threshold: float = NEAR_DUPLICATE_THRESHOLD,
+    synonyms: Mapping[str, Synonyms] = {},
 ) -> Canonicalization:
     """Make names, types and predicates canonical.
 
@@ -51,9 +55,10 @@ def canonicalize(
     :param tools: the tools of the catalogue; their documents may declare abbreviations.
     :param encoder: for near-duplicates and for predicates without a synonym; without one only rules apply.
     :param threshold: minimum cosine of near-duplicates, in [-1, 1].
+    :param synonyms: tool id → the names that replace others in what is read of it.
     """
     raw = list(triples)
-    names = _Names(read_abbreviations(tools, ontology))
+    names = _Names(read_abbreviations(tools, ontology), synonyms)
     names.read(raw)
     predicates = resolve_predicates(map(_signature, raw), ontology, encoder=encoder)
     nodes = _Nodes(names)
@@ -77,8 +82,10 @@ class _Names:
     """Map from surface form to canonical name, and to its number of occurrences."""
 
     abbreviations: Abbreviations
+    synonyms: Mapping[str, Synonyms] = field(default_factory=dict)
     canonical: dict[Surface, str] = field(default_factory=dict)
     counts: Counter[Surface] = field(default_factory=Counter)
+    replaced: dict[Surface, Synonym] = field(default_factory=dict)
 
     def read(self, triples: Iterable[Triple]) -> None:
         """Count and name both ends of each triple."""
@@ -92,7 +99,7 @@ class _Names:
     def ends(self, triple: Triple) -> tuple[Surface, Surface]:
         """Return the surface forms of head and tail."""
         tool_id = triple.provenance.tool_id
-        own = tool_id if tool_id in self.abbreviations.in_tool else ""
+        own = tool_id if tool_id in self.abbreviations.in_tool or tool_id in self.synonyms else ""
         return (triple.head_type, triple.head, own), (triple.tail_type, triple.tail, own)
 
     def node(self, surface: Surface) -> Node:
@@ -104,7 +111,21 @@ class _Names:
         if entity_type == "value":
             return _value_name(text)
         name = canonical_name(text, self.abbreviations.of(tool_id))
-        return _with_base_verb(name) if entity_type == "capability" else name
+        name = _with_base_verb(name) if entity_type == "capability" else name
+        found = self._synonym(entity_type, name, tool_id)
+        if found is None:
+            return name
+        self.replaced[surface] = found
+        return found.name
+
+    def _synonym(self, entity_type: str, name: str, tool_id: str) -> Synonym | None:
+        """Return what replaces a canonical name, or None; of a capability its object is replaced."""
+        synonyms = self.synonyms.get(tool_id, {}) if entity_type not in _WITHOUT_SYNONYMS else {}
+        if entity_type != "capability":
+            return synonyms.get(name)
+        verb, _, rest = name.partition(" ")
+        found = synonyms.get(rest)
+        return found._replace(name=f"{verb} {found.name}") if found is not None else None
 
 
 class _Nodes:
@@ -171,8 +192,9 @@ class _Nodes:
 
     def _steps(self, surface: Surface, node: Node, count: int, shared: bool) -> Iterable[Merge]:
         entity_type, name = node
-        change = _change(surface, name, self._names.abbreviations)
-        if change is not None and (shared or change.kind == "abbreviation"):
+        synonym = self._names.replaced.get(surface)
+        change = _Change("synonym", synonym.origin) if synonym else _change(surface, name, self._names.abbreviations)
+        if change is not None and (shared or change.kind in ("abbreviation", "synonym")):
             yield Merge(
                 kind=change.kind,
                 entity_type=entity_type,

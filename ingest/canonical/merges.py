@@ -15,6 +15,7 @@ MergeKind: TypeAlias = Literal[
     "case",
     "inflection",
     "abbreviation",
+    "synonym",
     "near-duplicate",
     "type",
     "predicate-synonym",

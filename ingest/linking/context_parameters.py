@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
+from ingest.linking.declared_links import NO_LINKS, DeclaredLinks
 from ingest.linking.resource_names import RESOURCE_NAME
 from ingest.linking.tool_draft import Slot, ToolDraft, is_resource
 from ingest.word_lists import word_list
@@ -32,9 +33,13 @@ _EARLY = 0.9
 
 
 class ContextParameters:
-    """The context parameters of each namespace of a catalogue."""
+    """The context parameters of each namespace of a catalogue.
 
-    def __init__(self, drafts: Sequence[ToolDraft]) -> None:
+    :param declared: what the owner of the catalogue declares has priority over the frequencies.
+    """
+
+    def __init__(self, drafts: Sequence[ToolDraft], declared: DeclaredLinks = NO_LINKS) -> None:
+        self._declared = declared
         tools: Counter[str] = Counter()
         taken: dict[str, Counter[str]] = defaultdict(Counter)
         places: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -64,9 +69,13 @@ class ContextParameters:
 
     def of(self, draft: ToolDraft) -> Iterator[str]:
         """Yield the names of a tool's context parameters, in the order of its inputs."""
+        stated = self._declared.context_parameters.get(draft.tool.id, frozenset())
+        excluded = self._declared.not_context_parameters.get(draft.tool.id, frozenset())
         for slot in draft.inputs:
-            if "." not in slot.parameter.name and (draft, slot) in self:
-                yield slot.parameter.name
+            name = slot.parameter.name
+            found = name in stated or ("." not in name and (draft, slot) in self)
+            if found and name not in excluded:
+                yield name
 
 
 def _is_context(name: str, count: int, tools: int, own: int, places: Sequence[int]) -> bool:

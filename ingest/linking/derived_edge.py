@@ -22,6 +22,7 @@ class DerivedEdge:
     :param entity: canonical name of the entity of input and output.
     :param field: the field of that entity (``id``, ``email``).
     :param confidence: in [0, 1]; of the edges of one confidence about that share is true.
+    :param origin: where the owner of the catalogue declares it (``overlay.yaml:12``), or empty.
     :param stated: whether a sentence of the consumer's description says it.
     :param score: the evidence before calibration, in [0, 1].
     """
@@ -36,6 +37,7 @@ class DerivedEdge:
     confidence: float
     score: float = 0.0
     stated: bool = False
+    origin: str = ""
 
     @property
     def key(self) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ingest.linking.collection_paths import normal_path
 from ingest.linking.context_parameters import ContextParameters
+from ingest.linking.declared_links import NO_LINKS, DeclaredLinks
 from ingest.linking.object_shapes import ObjectShapes
 from ingest.linking.tool_draft import KnownEntities, ToolDraft, draft_tool
 from ingest.linking.tool_inputs import consumed_values, free_text_score
@@ -79,15 +80,21 @@ class ToolProfile:
     verb: str = ""
 
 
-def profile_tools(tools: Sequence[Tool], ontology: Ontology) -> list[ToolProfile]:
-    """Return the profiles of all tools of a catalogue, in its order."""
+def profile_tools(tools: Sequence[Tool], ontology: Ontology, declared: DeclaredLinks = NO_LINKS) -> list[ToolProfile]:
+    """Return the profiles of all tools of a catalogue, in its order.
+
+    :param declared: synonyms and context parameters that the owner of the catalogue declares.
+    """
     systems = systems_of(tools, ontology)
-    drafts = [draft_tool(tool, system, ontology) for tool, system in zip(tools, systems, strict=True)]
+    drafts = [
+        draft_tool(tool, system, ontology, declared.synonyms.get(tool.id, {}))
+        for tool, system in zip(tools, systems, strict=True)
+    ]
     known = KnownEntities.of(drafts)
     shapes = ObjectShapes()
     for draft in drafts:
         draft.entity = _entity(draft, known)
-    context, vendors = ContextParameters(drafts), Vendors(tools)
+    context, vendors = ContextParameters(drafts, declared), Vendors(tools)
     for draft in drafts:
         draft.context = tuple(context.of(draft))
         draft.consumes = consumed_values(draft, known)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader
 from ingest.linking.tool_values import ConsumedValue
 from ingest.linking.type_families import type_family
 from ontology.ontology import Ontology
+from ontology.synonym import Synonym, Synonyms, preferred_name
 from ontology.tool import Parameter, Tool
 
 __all__ = [
@@ -138,14 +139,31 @@ def _own_keys(draft: ToolDraft) -> set[str]:
     return {subject.entity} if bare else set()
 
 
-def draft_tool(tool: Tool, system: str, ontology: Ontology) -> ToolDraft:
-    """Return the draft of a tool: each input and output with the entity that it identifies."""
+def draft_tool(tool: Tool, system: str, ontology: Ontology, synonyms: Mapping[str, Synonym] = {}) -> ToolDraft:
+    """Return the draft of a tool: each input and output with the entity that it identifies.
+
+    :param synonyms: entities that stand for others.
+    """
     reader = IdentifierReader(tool, ontology)
-    return ToolDraft(
-        reader=reader,
-        system=system,
-        inputs=[Slot(parameter, reader.identifier(parameter)) for parameter in tool.parameters],
-        outputs=[Slot(output, reader.identifier(output)) for output in tool.returns],
+    inputs = [Slot(parameter, reader.identifier(parameter)) for parameter in tool.parameters]
+    outputs = [Slot(output, reader.identifier(output)) for output in tool.returns]
+    if synonyms:
+        subject = reader.subject
+        entities = tuple(dict.fromkeys(preferred_name(one, synonyms) for one in subject.entities))
+        reader.subject = replace(subject, entity=preferred_name(subject.entity, synonyms), entities=entities)
+        reader.steps = tuple(
+            replace(step, collection=preferred_name(step.collection, synonyms)) for step in reader.steps
+        )
+        inputs, outputs = ([_preferred(slot, synonyms) for slot in slots] for slots in (inputs, outputs))
+    return ToolDraft(reader=reader, system=system, inputs=inputs, outputs=outputs)
+
+
+def _preferred(slot: Slot, synonyms: Synonyms) -> Slot:
+    found = slot.identifier
+    return (
+        slot
+        if found is None
+        else slot._replace(identifier=replace(found, entity=preferred_name(found.entity, synonyms)))
     )
 
 

@@ -15,13 +15,13 @@ import yaml
 from ingest.sources.access import Access, Value
 from ingest.sources.source_entry import SourceEntry
 from ingest.sources.source_values import is_literal_secret, location_holds_secret, malformed_reference
-from ingest.sources.yaml_nodes import YamlNodes, compose
+from ingest.sources.yaml_nodes import YamlNodes, compose_file
 from ontology.errors import SourcesFileError
 from ontology.ontology_file import Fault
 
-__all__ = ["CheckedSources", "check_sources", "is_sources_file", "load_sources"]
+__all__ = ["CheckedSources", "check_sources", "is_sources_file", "load_sources", "overlays_of"]
 
-_TOP_KEY = "sources"
+_TOP_KEY, _OVERLAYS = "sources", "overlays"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 _REFRESH = re.compile(r"([1-9][0-9]{0,6})\s*(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -67,20 +67,22 @@ def load_sources(path: Path) -> tuple[SourceEntry, ...]:
 
 def check_sources(path: Path) -> CheckedSources:
     """Read a sources file, and report all its faults."""
-    try:
-        if not path.is_file():
-            return CheckedSources((), [Fault(1, "there is no such file")])
-        if path.stat().st_size > _MAX_BYTES:
-            return CheckedSources((), [Fault(1, f"the file is larger than {_MAX_BYTES} bytes")])
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        return CheckedSources((), [Fault(1, f"the file cannot be read: {type(error).__name__}", "Save it as UTF-8")])
-    root = compose(text)
+    root = compose_file(path)
     if isinstance(root, Fault):
         return CheckedSources((), [root])
     reader = _Reader(path.parent)
     sources = reader.sources(root)
     return CheckedSources(() if reader.faults else sources, sorted(reader.faults))
+
+
+def overlays_of(path: Path) -> tuple[Path, ...]:
+    """Return the overlay files that a sources file names; none where the file has faults."""
+    root = compose_file(path)
+    if isinstance(root, Fault):
+        return ()
+    reader = _Reader(path.parent)
+    reader.sources(root)
+    return () if reader.faults else reader.overlays
 
 
 class _Reader(YamlNodes):
@@ -89,10 +91,12 @@ class _Reader(YamlNodes):
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self._folder = folder
+        self.overlays: tuple[Path, ...] = ()
 
     def sources(self, root: yaml.Node) -> tuple[SourceEntry, ...]:
         """Return the sources; those with faults too."""
-        top = self.mapping(root, "the file", frozenset((_TOP_KEY,)))
+        top = self.mapping(root, "the file", frozenset((_TOP_KEY, _OVERLAYS)))
+        self.overlays = tuple(self._folder / text for text in self.texts(top.get(_OVERLAYS), _OVERLAYS))
         if _TOP_KEY not in top:
             return ()
         nodes = list(self.items(top[_TOP_KEY], "sources"))

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from ontology.ontology_file import Fault
 
-__all__ = ["YamlNodes", "compose"]
+__all__ = ["YamlNodes", "compose", "compose_file"]
 
 _MERGE = "<<"
+_MAX_BYTES = 2**20
+
+
+def compose_file(path: Path) -> yaml.Node | Fault:
+    """Return the root node of a YAML file of at most 1 MiB, or its fault."""
+    try:
+        if not path.is_file():
+            return Fault(1, "there is no such file")
+        if path.stat().st_size > _MAX_BYTES:
+            return Fault(1, f"the file is larger than {_MAX_BYTES} bytes")
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        return Fault(1, f"the file cannot be read: {type(error).__name__}", "Save it as UTF-8")
+    return compose(text)
 
 
 def compose(text: str) -> yaml.Node | Fault:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ontology.tool_graph import EdgeAttributes, NodeAttributes, SurfaceForms
+from ontology.tool_graph import Aliases, EdgeAttributes, NodeAttributes, SurfaceForms
 from ontology.triple import Provenance
 
 __all__ = ["EdgeRecord", "NodeRecord"]
@@ -20,29 +20,39 @@ class NodeRecord:
     :param name: canonical name; for a tool its title.
     :param text: the text that is embedded; empty for a tool, whose text comes from its own record.
     :param surface_forms: each form in which documents write it, with its number of occurrences.
+    :param aliases: each other name that is declared for it, with its origin.
     """
 
     type: str
     name: str
     text: str
     surface_forms: SurfaceForms
+    aliases: Aliases = ()
 
     @classmethod
     def of(cls, node: NodeAttributes) -> NodeRecord:
         """Return the record for a node's attributes in the tool graph."""
         text = node["text"] if node["type"] != "tool" else ""
-        return cls(type=node["type"], name=node["name"], text=text, surface_forms=node["surface_forms"])
+        return cls(
+            type=node["type"],
+            name=node["name"],
+            text=text,
+            surface_forms=node["surface_forms"],
+            aliases=node.get("aliases", ()),
+        )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form; ``aliases`` only where there are any."""
         forms = [[form, count] for form, count in self.surface_forms]
-        return {"type": self.type, "name": self.name, "text": self.text, "forms": forms}
+        row = {"type": self.type, "name": self.name, "text": self.text, "forms": forms}
+        return {**row, "aliases": [list(alias) for alias in self.aliases]} if self.aliases else row
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> NodeRecord:
         """Return the record for a JSON form."""
         forms = tuple((form, count) for form, count in row["forms"])
-        return cls(type=row["type"], name=row["name"], text=row["text"], surface_forms=forms)
+        aliases = tuple((alias, origin) for alias, origin in row.get("aliases", ()))
+        return cls(type=row["type"], name=row["name"], text=row["text"], surface_forms=forms, aliases=aliases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

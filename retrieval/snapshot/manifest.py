@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ontology.errors import SnapshotCorruptError, SnapshotVersionError
 from ontology.first_error import first_error
@@ -20,6 +20,7 @@ __all__ = [
     "FileInfo",
     "Manifest",
     "OntologyVersion",
+    "OverlayInfo",
     "RankingSection",
     "SourceInfo",
     "content_id",
@@ -83,6 +84,13 @@ class SourceInfo(_Section):
     tools: int
 
 
+class OverlayInfo(_Section):
+    """An overlay file that the catalogue was built with: its name without the folder, and its SHA-256."""
+
+    name: str
+    sha256: str
+
+
 class FileInfo(_Section):
     """Size and SHA-256 of a file."""
 
@@ -99,6 +107,8 @@ class Manifest(_Section):
     :param created_by: name and version of the program.
     :param ranking: None for the shipped weights.
     :param sources: the named sources, sorted by name; None where no source has a name.
+    :param overlays: the overlay files, in the order in which they were applied; None without any.
+    :param boosts: tool id → standard deviations of the scores that are added to its score; None where no tool has any.
     :param files: map from the name of every other file of the folder to its size and hash.
     """
 
@@ -113,6 +123,8 @@ class Manifest(_Section):
     counts: Counts
     ranking: RankingSection | None = None
     sources: tuple[SourceInfo, ...] | None = None
+    overlays: tuple[OverlayInfo, ...] | None = None
+    boosts: dict[str, Annotated[float, Field(ge=-1, le=1)]] | None = None
     files: dict[str, FileInfo] = {}
 
     def content(self) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from inference.arrays import Floats1d
 from ontology.errors import NotFoundError, SnapshotCorruptError
-from ontology.tool import CONTEXT_PARAMETERS, Tool
+from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, Tool
 from ontology.tool_text import tool_text
 from retrieval.index.adjacency import read_adjacency
 from retrieval.index.bm25 import read_bm25
@@ -125,6 +126,11 @@ class Snapshot:
         names = self.tools.json_value(number).get("metadata", {}).get(CONTEXT_PARAMETERS, ())
         return [name for name in names if isinstance(name, str)]
 
+    def overlay_origins(self, number: int) -> Mapping[str, str]:
+        """Return what an overlay file says of a tool → ``FILE:LINE``."""
+        origins = self.tools.json_value(number).get("metadata", {}).get(OVERLAY_ORIGINS)
+        return origins if isinstance(origins, dict) else {}
+
     def tool_id(self, number: int) -> str:
         """Return the id of the tool with this number."""
         return self.node_key(number).removeprefix("tool:")
@@ -198,6 +204,16 @@ class Snapshot:
     def idf(self, node: int) -> float:
         """Return the inverse document frequency of a node, > 0: ``ln(1 + tools / (1 + edges to tools))``."""
         return math.log1p(self.tool_count / (1 + int(self.tool_degrees[node])))
+
+    @cached_property
+    def boosts(self) -> Floats1d | None:
+        """The boost of each tool in standard deviations of the scores, float32 [tools], in [-1, 1]; None where no tool has one."""
+        if not self.manifest.boosts:
+            return None
+        boosts = np.zeros(self.tool_count, dtype=np.float32)
+        for tool_id, boost in self.manifest.boosts.items():
+            boosts[self.tool_number(tool_id)] = boost
+        return boosts
 
     @cached_property
     def tool_degrees(self) -> NDArray[np.int32]:

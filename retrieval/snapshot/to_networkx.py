@@ -29,6 +29,7 @@ def snapshot_graph(snapshot: Snapshot) -> nx.MultiDiGraph[str]:
             text=snapshot.node_text(number),
             degree=snapshot.adjacency.degree(number),
             surface_forms=node.surface_forms,
+            **({"aliases": node.aliases} if node.aliases else {}),
         )
     adjacency = snapshot.adjacency
     for number, edge in enumerate(snapshot.edges):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -24,7 +24,15 @@ from retrieval.index.text_fields import FIELDS, NAMES
 from retrieval.index.vectors import write_vectors
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
 from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
-from retrieval.snapshot.manifest import Counts, EncoderInfo, Manifest, OntologyVersion, SourceInfo, write_manifest
+from retrieval.snapshot.manifest import (
+    Counts,
+    EncoderInfo,
+    Manifest,
+    OntologyVersion,
+    OverlayInfo,
+    SourceInfo,
+    write_manifest,
+)
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -42,6 +50,8 @@ class SnapshotContent:
     :param abbreviations: map from each abbreviation to its long form, as used in canonicalisation.
     :param created_by: name and version of the program.
     :param sources: the named sources, sorted by name.
+    :param overlays: the overlay files, in the order in which they were applied.
+    :param boosts: tool id → standard deviations of the scores that are added to its score, in [-1, 1].
     """
 
     tools: Sequence[Tool]
@@ -52,6 +62,8 @@ class SnapshotContent:
     abbreviations: Mapping[str, str]
     created_by: str
     sources: tuple[SourceInfo, ...] = ()
+    overlays: tuple[OverlayInfo, ...] = ()
+    boosts: Mapping[str, float] = field(default_factory=dict)
 
 
 def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable[[str], None] = lambda _: None) -> str:
@@ -69,8 +81,8 @@ def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable
     write_lookup(folder, NGRAMS, _ngram_entries(nodes))
     write_filters(folder, content.tools)
     progress("lexical indexes")
-    for field, text_of in FIELDS.items():
-        write_postings(folder, field, make_postings(terms(text_of(tool)) for tool in content.tools))
+    for name, text_of in FIELDS.items():
+        write_postings(folder, name, make_postings(terms(text_of(tool)) for tool in content.tools))
     write_postings(folder, NAMES, make_coverage_postings([name_terms(tool) for tool in content.tools]))
     progress("vectors")
     write_vectors(folder, NODE_VECTORS, content.encoder.encode([node["text"] for node in nodes]))
@@ -107,9 +119,11 @@ def _write_edges(
 
 def _ngram_entries(nodes: Sequence[NodeAttributes]) -> Iterator[tuple[str, int]]:
     for number, node in enumerate(nodes):
-        found = name_key(node["name"] if node["type"] == "tool" else node["id"])
-        if found:
-            yield found, number
+        names = (
+            node["name"] if node["type"] == "tool" else node["id"],
+            *(alias for alias, _ in node.get("aliases", ())),
+        )
+        yield from ((found, number) for found in map(name_key, names) if found)
 
 
 def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:
@@ -124,4 +138,6 @@ def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:
         abbreviations=dict(sorted(content.abbreviations.items())),
         counts=Counts(tools=len(content.tools), nodes=dict(sorted(nodes.items())), edges=dict(sorted(edges.items()))),
         sources=content.sources or None,
+        overlays=content.overlays or None,
+        boosts=dict(sorted(content.boosts.items())) or None,
     )

@@ -43,6 +43,7 @@ def _show(report: BuildReport) -> None:
         stdout.print(counts_table("Names merged", report.merges.by_kind))
     for warning in report.merges.warnings[:_SHOWN]:
         stdout.print(f"[yellow]note[/] {escape(warning)}", soft_wrap=True)
+    _show_overlay(report)
     reused = report.reused
     stdout.print(
         f"Reused {reused.extractions:,} of {reused.of_extractions:,} extractions and "
@@ -53,6 +54,17 @@ def _show(report: BuildReport) -> None:
         f"[bold green]Published[/] snapshot [bold]{report.snapshot_id}[/]: {report.tools:,} tools, "
         f"{report.graph.nodes:,} nodes, {report.graph.edges:,} edges"
     )
+
+
+def _show_overlay(report: BuildReport) -> None:
+    if report.overlay is None:
+        return
+    changes = {**report.overlay.changes, "hidden": len(report.overlay.hidden)}
+    stdout.print(counts_table("Overlay: tools", changes))
+    for warning in report.overlay.warnings[:_SHOWN]:
+        stdout.print(f"[yellow]overlay[/] {escape(warning)}", soft_wrap=True)
+    if len(report.overlay.warnings) > _SHOWN:
+        stdout.print(f"… {len(report.overlay.warnings) - _SHOWN} more warnings are in the report")
 
 
 def _show_documents(report: BuildReport) -> None:

@@ -11,7 +11,7 @@ from rich.markup import escape
 from egotools.values import EgoGraph, GraphEdge, GraphNode
 from ontology.errors import NotFoundError
 from ontology.names import canonical_name
-from ontology.tool_graph import SurfaceForms
+from ontology.tool_graph import Aliases, SurfaceForms
 from services.cli.console import print_json, stdout, table
 from services.cli.options import Json, Store
 from services.jobs.plans import DEFAULT_STORE
@@ -78,6 +78,9 @@ def _show(snapshot: Snapshot, ego: EgoGraph) -> None:
     forms = _forms(snapshot, center)
     if forms:
         stdout.print("  surface forms: " + escape(", ".join(f"{form} ({count})" for form, count in forms)))
+    aliases = _aliases(snapshot, center)
+    if aliases:
+        stdout.print("  aliases: " + escape(", ".join(f"{alias} ({origin})" for alias, origin in aliases)))
     description = _description(snapshot, center)
     if description:
         stdout.print("  " + escape(description))
@@ -95,6 +98,7 @@ def _to_json(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
         "name": center.name,
         "degree": center.degree,
         "forms": _forms(snapshot, center),
+        "aliases": _aliases(snapshot, center),
         "edges": [
             {
                 "head": edge.head,
@@ -114,6 +118,11 @@ def _to_json(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
 def _forms(snapshot: Snapshot, node: GraphNode) -> SurfaceForms:
     number = snapshot.find_node(node.key)
     return snapshot.nodes[number].surface_forms if number is not None else ()
+
+
+def _aliases(snapshot: Snapshot, node: GraphNode) -> Aliases:
+    number = snapshot.find_node(node.key)
+    return snapshot.nodes[number].aliases if number is not None else ()
 
 
 def _description(snapshot: Snapshot, node: GraphNode) -> str:

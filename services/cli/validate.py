@@ -1,4 +1,4 @@
-"""The command ``egotools validate``: check an ontology, sources files, tool documents or a snapshot without building."""
+"""The command ``egotools validate``: check an ontology, sources and overlay files, documents or a snapshot without building."""
 
 from __future__ import annotations
 
@@ -39,23 +39,28 @@ def validate(
         list[str] | None,
         typer.Argument(
             help="Tool documents to read without building: addresses as for build. Of a sources file, the file itself "
-            "is checked, and nothing that it names is read."
+            "is checked, and nothing that it names is read; likewise of an overlay file."
         ),
     ] = None,
     ontology: Annotated[Path | None, typer.Option(help="Ontology file to check.")] = None,
+    overlay: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Overlay file to check. Repeat for several.")
+    ] = None,
     store: Annotated[
         Path | None,
         typer.Option("--store", "-s", help="Store whose snapshot is checked: every file against its hash."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check an ontology, sources files, tool documents or a snapshot, and list every fault.
+    """Check an ontology, sources files, overlay files, tool documents or a snapshot, and list every fault.
 
-    The exit code is 5 for faults of an ontology or a sources file, 4 for rejected records of documents, 6 for a damaged snapshot.
+    The exit code is 5 for faults of an ontology, a sources file or an overlay file, 4 for rejected records of documents, 6 for a damaged snapshot.
     """
-    if not (paths or ontology or store):
+    if not (paths or ontology or overlay or store):
         raise InvalidArgumentError(
-            "there is nothing to check", subject="validate", remedy="Name documents, --ontology FILE or --store FOLDER"
+            "there is nothing to check",
+            subject="validate",
+            remedy="Name documents, --ontology FILE, --overlay FILE or --store FOLDER",
         )
     summaries: dict[str, Summary] = {}
     faults = [] if ontology is None else _ontology_faults(ontology)
@@ -65,6 +70,12 @@ def validate(
     if sources_files:
         found = [finding for file in sources_files for finding in _sources_faults(file)]
         summaries["sources"] = {"files": len(sources_files), "faults": len(found)}
+        faults += found
+    overlay_files, paths = _split_overlay_files(paths)
+    if overlay or overlay_files:
+        files = [*(overlay or ()), *overlay_files]
+        found = [finding for file in files for finding in _overlay_faults(file)]
+        summaries["overlays"] = {"files": len(files), "faults": len(found)}
         faults += found
     rejected: list[_Finding] = []
     for path in paths or ():
@@ -101,6 +112,21 @@ def _sources_faults(path: Path) -> list[_Finding]:
     from ingest.sources.sources_file import check_sources
 
     _, faults = check_sources(path)
+    return [_Finding(f"{path}:{fault.line}", f"{fault.problem}. {fault.remedy}".strip(" .")) for fault in faults]
+
+
+def _split_overlay_files(paths: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """The overlay files, and the other addresses."""
+    from ingest.overlay.overlay_file import is_overlay_file
+
+    files = [Path(path) for path in paths if is_overlay_file(Path(path))]
+    return files, [path for path in paths if Path(path) not in files]
+
+
+def _overlay_faults(path: Path) -> list[_Finding]:
+    from ingest.overlay.overlay_file import check_overlay
+
+    _, faults = check_overlay(path)
     return [_Finding(f"{path}:{fault.line}", f"{fault.problem}. {fault.remedy}".strip(" .")) for fault in faults]
 
 

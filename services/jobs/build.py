@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,17 +13,20 @@ from inference import load_encoder
 from inference.cached_encoder import CachedEncoder
 from inference.encoder import Encoder
 from inference.result_cache import ResultCache
-from ingest.build_report import BuildReport, keep_build_report, make_report
+from ingest.build_report import BuildReport, keep_build_report, make_report, overlay_report
 from ingest.extract.extractor import Extractor
+from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
+from ingest.overlay.overlay_file import load_overlays
+from ingest.overlay.overlay_rules import Overlay
 from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.named_sources import named_sources
+from ingest.sources.sources_file import is_sources_file, overlays_of
 from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
 from ontology.progress import Progress, no_progress, timed
-from ontology.tool import Tool
-from retrieval.snapshot.manifest import SourceInfo
+from retrieval.snapshot.manifest import OverlayInfo, SourceInfo
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from services.jobs.model_factory import llm_extractor
@@ -53,6 +56,7 @@ def build(plan: BuildPlan, progress: Progress) -> BuildReport:
         encoder=load_encoder(plan.encoder, workers=plan.workers),
         extractor=extractor,
         ontology=ontology,
+        overlays=plan.overlays,
         strict=plan.strict,
         cached=plan.cached,
         workers=plan.workers,
@@ -86,6 +90,7 @@ def build_snapshot(
     extractor: Extractor | None = None,
     ontology: Ontology | None = None,
     graph_store: GraphStore | None = None,
+    overlays: Sequence[Path] = (),
     strict: bool = False,
     cached: bool = True,
     workers: int = 1,
@@ -96,21 +101,33 @@ def build_snapshot(
     :param addresses: files, folders, glob patterns, live addresses, ``NAME=ADDRESS`` and sources files.
     :param extractor: makes the triples; ``rules.v1`` where None.
     :param graph_store: also written with the graph; its counts must be those of the graph.
+    :param overlays: overlay files, in the order in which they are applied, after those that sources files name.
     :param strict: fail when a document or record is rejected.
     :param cached: reuse extractions and vectors of unchanged tools from ``store/cache.sqlite``.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
     ontology = ontology or load_ontology()
     seconds: dict[str, float] = {}
+    rules = load_overlays([*_overlays_of_sources(addresses), *overlays])
     with timed(seconds, "read"):
         catalog = read_catalog(addresses, strict=strict, progress=lambda address: progress(f"read {address}", 0, 0))
+        applied = _apply(rules, catalog, ontology)
+        catalog = replace(catalog, tools=applied.tools)
     # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
     tools = sorted(catalog.tools, key=lambda tool: tool.id)
     with staging_folder(store) as folder:
         with ResultCache(store / _CACHE) if cached else contextlib.nullcontext() as cache:
             cached_encoder = CachedEncoder(encoder, cache, progress=lambda done, total: progress("encode", done, total))
             extractor = extractor or _rules_extractor(ontology, workers)
-            graph = build_tool_graph(tools, ontology, extractor, encoder=cached_encoder, cache=cache, progress=progress)
+            graph = build_tool_graph(
+                tools,
+                ontology,
+                extractor,
+                encoder=cached_encoder,
+                cache=cache,
+                declared=applied.declarations,
+                progress=progress,
+            )
             _check_extractions(graph, strict=strict)
             seconds |= graph.seconds
             stored = _write_graph_store(graph_store, graph)
@@ -118,7 +135,7 @@ def build_snapshot(
             with timed(seconds, "write"):
                 snapshot_id = write_snapshot(
                     folder,
-                    _content(graph.tools, graph, ontology, cached_encoder, extractor, catalog),
+                    _content(graph, ontology, cached_encoder, extractor, catalog, rules, applied),
                     progress=lambda stage: progress(f"write {stage}", 0, 0),
                 )
             seconds["write"] -= cached_encoder.seconds - encoding
@@ -134,6 +151,7 @@ def build_snapshot(
         vectors_reused=cached_encoder.reused,
         vectors_encoded=cached_encoder.encoded,
         seconds=seconds,
+        overlay=overlay_report(rules, applied, graph),
     )
     keep_build_report(store, report)
     return report
@@ -154,16 +172,34 @@ def _check_extractions(graph: GraphBuild, *, strict: bool) -> None:
         )
 
 
+def _overlays_of_sources(addresses: Sequence[str]) -> list[Path]:
+    files = sorted({Path(address) for address in addresses if is_sources_file(Path(address))})
+    return [overlay for file in files for overlay in overlays_of(file)]
+
+
+def _apply(rules: Sequence[Overlay], catalog: Catalog, ontology: Ontology) -> AppliedOverlays:
+    """Apply the overlays to a catalogue.
+
+    :raises CatalogError: when they hide every tool.
+    """
+    applied = apply_overlays(rules, catalog.tools, ontology)
+    if not applied.tools:
+        names = ", ".join(overlay.name for overlay in rules)
+        raise CatalogError("every tool is hidden", subject=names, remedy="Leave `hidden` out for some tools")
+    return applied
+
+
 def _content(
-    tools: Sequence[Tool],
     graph: GraphBuild,
     ontology: Ontology,
     encoder: Encoder,
     extractor: Extractor,
     catalog: Catalog,
+    rules: Sequence[Overlay],
+    applied: AppliedOverlays,
 ) -> SnapshotContent:
     return SnapshotContent(
-        tools=tools,
+        tools=graph.tools,
         graph=graph.graph,
         ontology=ontology,
         encoder=encoder,
@@ -171,6 +207,8 @@ def _content(
         abbreviations=graph.canonical.abbreviations,
         created_by=f"egotools {version('egotools')}",
         sources=tuple(SourceInfo(**asdict(source)) for source in named_sources(catalog)),
+        overlays=tuple(OverlayInfo(name=overlay.name, sha256=overlay.sha256) for overlay in rules),
+        boosts=applied.declarations.boosts,
     )
 
 

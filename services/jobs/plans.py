@@ -105,6 +105,15 @@ class BuildPlan:
         Option("--out", "-o", envvar="EGOTOOLS_STORE", help="Store to publish the snapshot in; created if missing."),
     ] = DEFAULT_STORE
     ontology: OntologyFile = None
+    overlays: Annotated[
+        tuple[Path, ...],
+        Option(
+            "--overlay",
+            metavar="FILE",
+            help="Overlay file (YAML): synonyms, aliases, context parameters, dependencies, hidden and boosted tools, "
+            "other descriptions. Repeat for several; a later one has priority.",
+        ),
+    ] = ()
     extractor: Annotated[
         str, Option(help="How triples are extracted: rules (no model), or llm (a chat model; see --llm-url).")
     ] = "rules"

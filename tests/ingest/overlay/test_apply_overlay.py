@@ -1,0 +1,210 @@
+"""Overlays applied to the tools of a catalogue: what changes, what is left out, and what matches nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ingest.linking.derive import derive_links
+from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
+from ingest.overlay.overlay_file import load_overlays
+from ontology.ontology_file import load_ontology
+from ontology.tool import Dependency, Parameter, Tool
+from tests.ingest.overlay.test_overlay_file import write
+
+ONTOLOGY = load_ontology()
+
+
+def _tool(name: str, *inputs: str, namespace: str = "desk", **others: object) -> Tool:
+    parameters = tuple(Parameter(name=one, required=True) for one in inputs)
+    fields: dict[str, object] = {"description": f"Does {name}.", "parameters": parameters, **others}
+    return Tool(id=f"{namespace}/{name}", name=name, metadata={"namespace": namespace}, **fields)  # type: ignore[arg-type]
+
+
+def _applied(tmp_path: Path, tools: list[Tool], *texts: str) -> AppliedOverlays:
+    paths = [write(tmp_path, text, f"{number}.yaml") for number, text in enumerate(texts)]
+    return apply_overlays(load_overlays(paths), tools, ONTOLOGY)
+
+
+def _by_name(applied: AppliedOverlays) -> dict[str, Tool]:
+    return {tool.name: tool for tool in applied.tools}
+
+
+def test_without_an_overlay_nothing_changes() -> None:
+    tools = (_tool("list_bugs"),)
+    assert apply_overlays((), tools, ONTOLOGY) == AppliedOverlays(tools=tools)
+
+
+def test_a_hidden_tool_is_left_out_with_the_dependencies_on_it(tmp_path: Path) -> None:
+    tools = [
+        _tool("debug_dump"),
+        _tool("debug_info"),
+        _tool("list_bugs", depends_on=(Dependency(tool="desk/debug_dump"), Dependency(tool="desk/debug_info"))),
+        _tool("debug_dump", namespace="other"),
+    ]
+    text = "namespaces: {desk: {tools: {'debug_*': {hidden: true}, debug_info: {hidden: false}}}}"
+    applied = _applied(tmp_path, tools, text)
+    assert applied.hidden == ("desk/debug_dump",)
+    assert [tool.id for tool in applied.tools] == ["desk/debug_info", "desk/list_bugs", "other/debug_dump"]
+    assert applied.tools[1].depends_on == (Dependency(tool="desk/debug_info"),)
+
+
+def test_texts_change_in_the_flat_view_and_in_the_schema(tmp_path: Path) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "size": {"type": "integer", "description": "Old."},
+            "owner": {"type": "object", "properties": {"name": {"type": "string"}}},
+            "shared": {"$ref": "#/$defs/shared"},
+        },
+        "$defs": {"shared": {"type": "string", "description": "Of all."}},
+    }
+    inputs = (
+        Parameter(name="size", type="integer", description="Old."),
+        Parameter(name="owner.name"),
+        Parameter(name="shared", description="Of all."),
+    )
+    tool = _tool("make", parameters=inputs, input_schema=schema)
+    text = """\
+namespaces:
+  desk:
+    tools:
+      desk/make:
+        title: Make a table
+        description: Makes.
+        append_description: Slowly.
+        requests: [a table please]
+        parameters:
+          size: {append_description: In cm., example: 12}
+          owner.name: {description: Full name., example: "12"}
+          shared: {description: New.}
+"""
+    (changed,) = _applied(tmp_path, [tool], text).tools
+    assert (changed.title, changed.description) == ("Make a table", "Makes.\n\nSlowly.")
+    assert changed.metadata["example_requests"] == ["a table please"]
+    assert [(one.description, one.example) for one in changed.parameters] == [
+        ("Old.\n\nIn cm.", "12"),
+        ("Full name.", "12"),
+        ("New.", ""),
+    ]
+    assert changed.input_schema is not None
+    properties = changed.input_schema["properties"]
+    assert properties["size"] == {"type": "integer", "description": "Old.\n\nIn cm.", "examples": [12]}
+    assert properties["owner"]["properties"]["name"] == {
+        "type": "string",
+        "description": "Full name.",
+        "examples": ["12"],
+    }
+    assert changed.input_schema["$defs"] == schema["$defs"]
+    assert schema["properties"]["size"]["description"] == "Old."  # type: ignore[index]
+
+
+def test_of_two_rules_the_later_one_has_priority(tmp_path: Path) -> None:
+    first = "namespaces: {'*': {tools: {'*': {boost: 0.5, description: One., deprecated: true}}}}"
+    second = "namespaces: {desk: {tools: {a: {boost: 0, description: Two., deprecated: false}}}}"
+    applied = _applied(tmp_path, [_tool("a"), _tool("b")], first, second)
+    tools = _by_name(applied)
+    assert applied.declarations.boosts == {"desk/b": 0.5}
+    assert (tools["a"].description, tools["b"].description) == ("Two.", "One.")
+    assert ("deprecated" in tools["a"].metadata, tools["b"].metadata["deprecated"]) == (False, True)
+    assert applied.declarations.origins["desk/a"]["description"] == "1.yaml:1"
+
+
+def test_a_later_file_can_go_on_from_a_synonym_or_reverse_it(tmp_path: Path) -> None:
+    def synonyms(*texts: str) -> dict[str, str]:
+        files = [f"namespaces: {{desk: {{synonyms: {text}}}}}" for text in texts]
+        declared = _applied(tmp_path, [_tool("a")], *files).declarations.links.synonyms["desk/a"]
+        return {old: synonym.name for old, synonym in declared.items()}
+
+    assert synonyms("{bugs: issues}") == {"bug": "issue"}
+    assert synonyms("{bug: issue}", "{issue: ticket}") == {"bug": "ticket", "issue": "ticket"}
+    assert synonyms("{issue: ticket}", "{bug: issue}") == {"bug": "ticket", "issue": "ticket"}
+    assert synonyms("{bug: issue}", "{issue: bug}") == {"issue": "bug"}
+
+
+def test_a_dependency_is_added_and_replaces_that_of_the_document(tmp_path: Path) -> None:
+    tools = [_tool("find"), _tool("log_in"), _tool("assign", "member", depends_on=(Dependency(tool="desk/find"),))]
+    text = """\
+namespaces:
+  desk:
+    tools:
+      assign:
+        depends_on:
+          - {tool: find, parameter: member, required: false}
+          - log_in
+        preconditions:
+          - {tool: desk/log_in, state: Signed in}
+      "*":
+        depends_on: [log_in]
+"""
+    applied = _applied(tmp_path, tools, text)
+    assert _by_name(applied)["assign"].depends_on == (
+        Dependency(tool="desk/find", parameter="member", reason="overlay", required=False),
+        Dependency(tool="desk/log_in", reason="overlay"),
+    )
+    assert _by_name(applied)["log_in"].depends_on == ()
+    assert applied.declarations.dependencies["desk/assign", "desk/find"] == "0.yaml:6"
+    (edge,) = applied.declarations.links.preconditions
+    assert (edge.source, edge.target, edge.entity, edge.origin) == (
+        "desk/assign",
+        "desk/log_in",
+        "signed in",
+        "0.yaml:9",
+    )
+
+
+def test_what_matches_nothing_is_a_warning_with_the_nearest_names(tmp_path: Path) -> None:
+    tools = [_tool("list_bugs", "workspace"), _tool("purge"), _tool("find"), _tool("twin"), _tool("twin2", "x")]
+    tools.append(Tool(id="desk/other", name="twin", metadata={"namespace": "desk"}))
+    text = """\
+namespaces:
+  desk2: {}
+  desk:
+    context_parameters: [worksapce]
+    tools:
+      list_bug: {hidden: true}
+      purge: {hidden: true}
+      list_bugs:
+        parameters: {workspaces: {description: x}}
+        depends_on: [fnd, purge, twin, {tool: find, output: id}]
+"""
+    assert _applied(tmp_path, tools, text).warnings == (
+        "0.yaml:2: 'desk2' matches no namespace; known are 'desk'",
+        "0.yaml:4: 'worksapce' matches no input; known are 'workspace'",
+        "0.yaml:6: 'list_bug' matches no tool; known are 'list_bugs', 'desk/list_bugs'",
+        "0.yaml:9: 'workspaces' matches no input; known are 'workspace'",
+        "0.yaml:10: no tool can depend on 'fnd': there is no such tool; known are 'find'",
+        "0.yaml:10: no tool can depend on 'purge': it is hidden",
+        "0.yaml:10: no tool can depend on 'twin': several tools have this name",
+        "0.yaml:10: 'id' matches no output",
+    )
+
+
+def _linked(applied: AppliedOverlays) -> tuple[set[tuple[str, str, str]], dict[str, tuple[str, ...]]]:
+    links = derive_links(applied.tools, ONTOLOGY, applied.declarations.links)
+    edges = {(edge.source, edge.target, edge.parameter) for edge in links.edges if edge.predicate == "supplies"}
+    return edges, dict(links.context)
+
+
+def test_a_synonym_and_context_parameters_change_the_edges(tmp_path: Path) -> None:
+    tools = [
+        _tool("list_bugs", returns=(Parameter(name="items[].bug_id"),)),
+        _tool("get_issue", "issue_id"),
+        _tool("list_projects", returns=(Parameter(name="items[].project_id"),)),
+        _tool("get_report", "project_id"),
+    ]
+    edges, context = _linked(_applied(tmp_path, tools))
+    assert ("desk/list_bugs", "desk/get_issue", "issue_id") not in edges
+    assert ("desk/list_projects", "desk/get_report", "project_id") in edges
+    assert context == {}
+    text = "namespaces: {desk: {synonyms: {bug: issue}, context_parameters: ['project*']}}"
+    edges, context = _linked(_applied(tmp_path, tools, text))
+    assert ("desk/list_bugs", "desk/get_issue", "issue_id") in edges
+    assert ("desk/list_projects", "desk/get_report", "project_id") not in edges
+    assert context == {"desk/get_report": ("project_id",)}
+
+
+def test_a_context_parameter_that_was_found_can_be_none(tmp_path: Path) -> None:
+    tools = [_tool(f"get_part_{number}", "project_id") for number in range(12)]
+    assert len(_linked(_applied(tmp_path, tools))[1]) == 12
+    text = "namespaces: {desk: {not_context_parameters: [project_id]}}"
+    assert _linked(_applied(tmp_path, tools, text))[1] == {}

@@ -1,0 +1,133 @@
+"""The overlay file: every fault with its line, and what is kept of it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from ingest.overlay.overlay_file import check_overlay, is_overlay_file, load_overlays
+from ingest.overlay.overlay_rules import NamePattern, Requirement, TextRule
+from ontology.errors import OverlayFileError
+
+FAULTY = """\
+systems:
+  Tracker: [a name of four words, ok]
+namespaces:
+  tracker:
+    synonyms:
+      bug: issue
+      issue: ticket
+      Bugs: bug
+      "--": x
+    colour: red
+    context_parameters: workspace
+    tools:
+      list_bugs:
+        hidden: perhaps
+        boost: 2
+        description:
+        append_description: "ask with password=S3CRETS3CRET1"
+        descripton: typing error
+        parameters:
+          q: text
+        depends_on:
+          - find_people
+          - {parameter: member}
+        preconditions:
+          - log_in
+      list_bugs: {hidden: true}
+  other:
+    context_parameters: [project]
+    not_context_parameters: [project]
+"""
+
+
+def write(folder: Path, text: str, name: str = "overlay.yaml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_every_fault_has_its_line(tmp_path: Path) -> None:
+    overlay, faults = check_overlay(write(tmp_path, FAULTY))
+    assert overlay is None
+    found = [(fault.line, fault.problem) for fault in faults]
+    expected = [
+        (2, "1 to 3 words"),
+        (6, "'issue' is itself replaced"),
+        (8, "are one name already"),
+        (9, "name without letters"),
+        (10, "unknown key 'colour'"),
+        (11, "context_parameters must be a list"),
+        (14, "hidden must be true or false"),
+        (15, "boost must be a number from -1 to 1"),
+        (16, "description is empty"),
+        (17, "looks like a secret"),
+        (18, "unknown key 'descripton'"),
+        (20, "parameters.q must be a mapping"),
+        (23, "an item of depends_on has no tool"),
+        (25, "an item of preconditions must be a mapping"),
+        (26, "has the key 'list_bugs' twice"),
+        (29, "'project' is also in context_parameters"),
+    ]
+    assert [line for line, _ in found] == [line for line, _ in expected]
+    assert [text for (_, problem), (_, text) in zip(found, expected, strict=True) if text not in problem] == []
+    assert "S3CRET" not in str(faults)
+
+
+def test_unknown_keys_list_the_known_ones(tmp_path: Path) -> None:
+    _, faults = check_overlay(write(tmp_path, "namespace: {}\n"))
+    assert str(faults[0]) == "line 1: the file has an unknown key 'namespace' (known: namespaces, systems)"
+
+
+def test_a_rule_has_its_file_and_its_line(tmp_path: Path) -> None:
+    text = (
+        "systems:\n  Tracker: [acme desk]\nnamespaces:\n  tr*:\n    synonyms: {bug: issue}\n"
+        "    context_parameters: [workspace]\n    tools:\n      'list_*':\n        boost: -0.5\n"
+        "        parameters:\n          q: {example: 12}\n        depends_on:\n          - log_in\n"
+        "          - {tool: find, parameter: a, output: b, required: false}\n"
+    )
+    path = write(tmp_path, text)
+    (overlay,) = load_overlays([path])
+    assert (overlay.name, overlay.sha256) == ("overlay.yaml", hashlib.sha256(text.encode()).hexdigest())
+    assert overlay.systems == (("Tracker", ("acme desk",), "overlay.yaml:2"),)
+    (rules,) = overlay.namespaces
+    assert rules.pattern == NamePattern("tr*", "overlay.yaml:4")
+    assert rules.synonyms == (("bug", "issue", "overlay.yaml:5"),)
+    assert rules.context_parameters == (NamePattern("workspace", "overlay.yaml:6"),)
+    (tool,) = rules.tools
+    assert (tool.pattern, tool.boost, tool.hidden) == (NamePattern("list_*", "overlay.yaml:8"), -0.5, None)
+    assert tool.parameters == {"q": TextRule(example="12", origin="overlay.yaml:11")}
+    assert tool.depends_on == (
+        Requirement(tool="log_in", origin="overlay.yaml:13"),
+        Requirement(tool="find", parameter="a", output="b", required=False, origin="overlay.yaml:14"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("", "the file is empty"), ("[1]", "must be a mapping"), ("a: [", "invalid YAML"), ("<<: {a: 1}", "unknown key")],
+)
+def test_a_file_of_another_form_is_one_fault(tmp_path: Path, text: str, problem: str) -> None:
+    _, faults = check_overlay(write(tmp_path, text))
+    assert problem in faults[0].problem
+
+
+def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(OverlayFileError, match=r"absent\.yaml.*no such file"):
+        load_overlays([tmp_path / "absent.yaml"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.yaml", "namespaces: {}\n", True),
+        ("a.yml", "# words\nsystems: {}\n", True),
+        ("a.yaml", "openapi: 3.0.0\nx:\n  namespaces: 1\n", False),
+        ("a.json", "namespaces: {}\n", False),
+    ],
+)
+def test_an_overlay_file_is_known_by_its_top_level_keys(tmp_path: Path, name: str, text: str, expected: bool) -> None:
+    assert is_overlay_file(write(tmp_path, text, name)) is expected

@@ -11,6 +11,7 @@ import pytest
 from eval.analysis.failures import CAUSES, Failure, MissingTool, analyse_failures, failed_requests
 from eval.analysis.graph_evidence import GraphEvidence
 from eval.answers import Answer, Run
+from eval.gold_slots import gold_slots
 from eval.measured_set import MeasuredSet
 from eval.queries import LabelledQuery, QuerySet
 from eval.report import failures_document
@@ -70,7 +71,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 def request(
     tools: Sequence[str], text: str = "Give Anna a spot award", id_: str = "q", class_: str = ""
 ) -> LabelledQuery:
-    return LabelledQuery(id=id_, text=text, tools=tuple(tools), request_class=class_)
+    return LabelledQuery(id=id_, text=text, slots=gold_slots(tools), request_class=class_)
 
 
 def measured(snapshot: Snapshot, system: str, *queries: LabelledQuery, k: int = 7) -> MeasuredSet:

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from examples.real.labelled import DEPENDENCIES, REQUESTS, RealRequest, TrueDependency, half_of, read_labelled
+from examples.real.labelled import (
+    DEPENDENCIES,
+    REQUESTS,
+    UNANSWERABLE,
+    RealRequest,
+    TrueDependency,
+    half_of,
+    read_labelled,
+)
 from examples.real.listed import read_list
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.json_schema.schema import MAX_FIELDS
@@ -22,7 +30,7 @@ SHEET = ROOT / "examples" / "real" / "DATASHEET.md"
 
 @pytest.fixture(scope="module")
 def requests() -> tuple[RealRequest, ...]:
-    return read_labelled(REQUESTS, RealRequest)
+    return read_labelled(REQUESTS, RealRequest) + read_labelled(UNANSWERABLE, RealRequest)
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +74,10 @@ def test_gold_sets_use_every_document_and_no_other(requests: tuple[RealRequest, 
 
 
 def test_a_hash_decides_the_half_and_the_halves_are_alike(requests: tuple[RealRequest, ...]) -> None:
-    assert all(request.half == half_of(request.id) for request in requests)
+    assert all(request.split == half_of(request.id) for request in requests)
     groups: list[str] = [request.request_class for request in requests]
     groups += [formats()[request.tools[0][0].split("/")[0]] for request in requests if request.tools]
-    halves = [request.half for request in requests] + [request.half for request in requests if request.tools]
+    halves = [request.split for request in requests] + [request.split for request in requests if request.tools]
     counts = Counter(zip(groups, halves, strict=True))
     for group in set(groups):
         dev, test = counts[group, "dev"], counts[group, "test"]
@@ -93,8 +101,8 @@ def test_dependencies_stay_in_their_document_and_half(dependencies: tuple[TrueDe
         places = {dependency.consumer.split("/")[0], dependency.producer.split("/")[0], dependency.document}
         assert len(places) == 1, dependency.id
         assert dependency.consumer != dependency.producer, dependency.id
-        assert dependency.half == half_of(dependency.id), dependency.id
-    halves = Counter(dependency.half for dependency in dependencies)
+        assert dependency.split == half_of(dependency.id), dependency.id
+    halves = Counter(dependency.split for dependency in dependencies)
     assert min(halves.values()) >= 0.4 * len(dependencies)
 
 

@@ -45,7 +45,7 @@ def main(
     from scripts.measure import measure
 
     measured, failed = [], []
-    for bench_set in _chosen(_names(sets)):
+    for bench_set in chosen_sets(_names(sets)):
         started = time.perf_counter()
         elsewhere = systems == EVERYTHING and bench_set.name not in MACRO_SETS
         chosen = _ELSEWHERE if elsewhere else _names(systems)
@@ -66,7 +66,7 @@ def main(
         print("A part was measured: the documents stay as they were.")
 
 
-def _chosen(names: Sequence[str]) -> list[BenchSet]:
+def chosen_sets(names: Sequence[str]) -> list[BenchSet]:
     """The sets of these names, or all but the half that is kept for the end; says what is left out or opened."""
     if REAL_KEPT in names:
         print(f"{REAL_KEPT} is kept for the end: report it once, and choose nothing by it.", file=sys.stderr)

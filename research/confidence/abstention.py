@@ -5,10 +5,10 @@
     python -m research.confidence.abstention --store STORE --requests FILE --unanswerable FILE --split dev
     python -m research.confidence.abstention --set out/bench-quality/NAME/store=QUERIES --set …
 
-The first two print, for served requests (of the shipped benchmark, or of a file) against unanswerable ones, the area under the ROC curve (0.5 tells
-nothing, 1 everything) of the best score of two simple presets and of ``answerable_probability`` of ``default``; for the latter
-also the false hits where 95 % of the served requests are kept, and what the shipped threshold keeps and hits. With sets,
-each is asked its own requests and those of the others, and its probabilities and ``auto_k`` are checked as well.
+The first two print, for served requests (of the shipped benchmark, or of a file) against unanswerable ones, the area under the
+ROC curve (0.5 tells nothing, 1 everything) of the best score of two simple presets and of ``answerable_probability`` of
+``default``; for the latter also the false hits where 95 % of the served requests are kept, and what the shipped threshold
+keeps and hits. With sets, each is asked its own requests and those of the others, and its probabilities and ``auto_k`` are checked as well.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from eval.queries import read_queries
 from examples.real.labelled import (
     DEPENDENCIES,
     REQUESTS,
@@ -21,6 +22,7 @@ from examples.real.labelled import (
 from examples.real.listed import read_list
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.json_schema.schema import MAX_FIELDS
+from ontology.errors import DocumentError
 from ontology.tool import Parameter
 from tests.conftest import ROOT
 
@@ -66,6 +68,21 @@ def test_a_class_says_how_many_slots_there_are(requests: tuple[RealRequest, ...]
         slots = len(request.tools)
         assert {"single": slots == 1, "none": slots == 0}.get(request.request_class, slots >= 2), request.id
         assert all(len(set(slot)) == len(slot) for slot in request.tools), request.id
+
+
+def test_eval_reads_the_served_requests_with_their_alternatives_and_halves() -> None:
+    rows = read_labelled(REQUESTS, RealRequest)
+    queries = {query.id: query for split in ("dev", "test") for query in read_queries([REQUESTS], split=split).queries}
+    assert len(queries) == len(rows) == 3 * PER_CLASS
+    for row in rows:
+        query = queries[row.id]
+        assert (query.slots, query.split, query.request_class) == (row.tools, row.split, row.request_class)
+
+
+def test_requests_that_nothing_serves_are_in_a_file_of_their_own() -> None:
+    assert all(row.tools == () and row.request_class == "none" for row in read_labelled(UNANSWERABLE, RealRequest))
+    with pytest.raises(DocumentError, match="'tools' is empty"):
+        read_queries([UNANSWERABLE])
 
 
 def test_gold_sets_use_every_document_and_no_other(requests: tuple[RealRequest, ...]) -> None:

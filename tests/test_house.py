@@ -61,6 +61,7 @@ ROOMS = {
         ("canonical",),
     ),
     "eval": (
+        ("gold_slots",),
         ("answers", "bootstrap", "queries", "rank_measures", "system"),
         ("graph_quality", "metrics", "run", "systems"),
         ("measured_set", "request_groups"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,7 @@ def fetched() -> Catalog:
     return read_catalog([str(folder)])
 
 
+@cache
 def formats() -> dict[str, str]:
     return {listed.name: listed.format for archive in read_list() for listed in archive.listed}
 

@@ -223,7 +223,7 @@ def _check_types(row: Mapping[str, Any]) -> None:
         value = row.get(key)
         if key in _OPTIONAL and value is None:
             continue
-        texts = _texts(value) if kind is list and isinstance(value, list) else [value]
+        texts: list[Any] = _texts(value) if kind is list and isinstance(value, list) else [value]
         if not isinstance(value, kind) or not all(isinstance(text, str) for text in texts):
             raise _RowError(f"{key!r} must be {_KINDS[kind]}")
         if key == "tools" and not all(texts):

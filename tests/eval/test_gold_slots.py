@@ -50,8 +50,8 @@ def test_a_measured_set_keeps_its_alternatives_and_plain_gold_sets_stay_as_they_
 
 
 def test_another_tool_of_the_same_slot_is_no_change() -> None:
-    gold = {"q1": [["a", "b"]], "q2": [["a", "b"], "c"]}
-    queries = query_set(gold)
+    gold: dict[str, list[str | list[str]]] = {"q1": [["a", "b"]], "q2": [["a", "b"], "c"]}
+    queries = query_set(dict(gold))
     before, after = (
         MeasuredSet(queries=queries, runs=(run_of(queries, answers),), tools=9, snapshot_id="s1")
         for answers in ({"q1": ["a"], "q2": ["a"]}, {"q1": ["b"], "q2": ["b", "c"]})

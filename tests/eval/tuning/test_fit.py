@@ -54,8 +54,8 @@ def test_a_case_is_complete_at_the_rank_of_its_last_gold_tool() -> None:
     features = {name: np.array([0, 3, 1, 2], dtype=np.float32) for name in ("bm25_text", "cosine_text")}
     case = without_clauses(np.array([2, 5, 7, 9]), features)
     empty = without_clauses(np.array([], dtype=np.int64), {"bm25_text": np.zeros(0, dtype=np.float32)})
-    gold = [np.array(slots) for slots in ([[5]], [[5], [7]], [[2], [5]], [[5], [6]])]
-    gold = [*gold, None, np.array([[5]])]
+    known = [np.array(slots) for slots in ([[5]], [[5], [7]], [[2], [5]], [[5], [6]])]
+    gold = [*known, None, np.array([[5]])]
     cases = Cases([replace(one, gold=tools) for one, tools in zip([case] * 5 + [empty], gold, strict=True)])
     assert cases.completed_at(SHIPPED).tolist() == [1, 3, 4, NEVER, NEVER, NEVER]
     assert cases.subset([2, 0]).completed_at(SHIPPED).tolist() == [4, 1]

@@ -1,5 +1,8 @@
 """Metrics: the value of one answer, given the gold set of its request.
 
+Where a gold set has alternatives, an answer is measured against the tools that suit it best: of each slot the tool that it
+ranks first. A slot without a tool in the answer counts as one missing tool. A tool that fills several slots counts once.
+
 A measure is a metric at a cutoff, ``CompleteRecall@10``. ``ir_measures`` computes all of them and parses their names.
 A new metric is one entry of :data:`METRICS`: the name of a metric of ``ir_measures`` (https://ir-measur.es), or a name
 with your own function. Reports, summaries and the published results then show it.
@@ -15,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.answers import Run
+from eval.gold_slots import Slot
 from eval.queries import LabelledQuery, QuerySet
 from ontology.errors import InvalidArgumentError
 
@@ -24,6 +28,7 @@ __all__ = [
     "METRICS",
     "Metric",
     "Scores",
+    "answered_tools",
     "complete_at",
     "cutoff_of",
     "gold_ranks",
@@ -33,6 +38,7 @@ __all__ = [
     "ranks_of",
     "score",
     "share_too_large",
+    "slot_ranks",
 ]
 
 
@@ -65,7 +71,8 @@ METRICS = (
     Metric(name="RR"),  # reciprocal rank
 )
 
-# The value of an answer depends only on the number of gold tools and on the ranks of those found, ascending.
+# The value of an answer depends only on the number of gold tools, one for each slot, and on the ranks of those found,
+# ascending.
 _Pattern: TypeAlias = tuple[int, tuple[int, ...]]
 
 
@@ -106,9 +113,15 @@ def gold_ranks(tools: Sequence[str], gold: Sequence[str]) -> tuple[int | None, .
     return tuple(rank_of.get(tool) for tool in gold)
 
 
+def slot_ranks(tools: Sequence[str], slots: Sequence[Slot]) -> tuple[int | None, ...]:
+    """Return the rank at which an answer fills each slot, from 1, None if it does not; in the order of ``slots``."""
+    filled = ([rank for rank in gold_ranks(tools, slot) if rank is not None] for slot in slots)
+    return tuple(min(ranks, default=None) for ranks in filled)
+
+
 def share_too_large(queries: Sequence[LabelledQuery], k: int) -> float:
-    """Return the share of requests with more than ``k`` gold tools, which no answer of ``k`` tools can complete."""
-    return sum(len(query.tools) > k for query in queries) / len(queries) if queries else 0.0
+    """Return the share of requests that need more than ``k`` tools, which no answer of ``k`` tools can complete."""
+    return sum(query.least_tools > k for query in queries) / len(queries) if queries else 0.0
 
 
 def is_answered(run: Run, query_id: str) -> bool:
@@ -117,14 +130,18 @@ def is_answered(run: Run, query_id: str) -> bool:
     return answer is not None and not answer.error
 
 
+def answered_tools(run: Run, query_id: str) -> tuple[str, ...]:
+    """Return the tools of the answer to the request, best first; none where there is no answer."""
+    return run.answers[query_id].tools if is_answered(run, query_id) else ()
+
+
 def ranks_of(run: Run, query: LabelledQuery) -> tuple[int | None, ...]:
-    """Return the rank of each gold tool, from 1; None where it is not in the answer, or there is no answer."""
-    tools = run.answers[query.id].tools if is_answered(run, query.id) else ()
-    return gold_ranks(tools, query.tools)
+    """Return the rank at which each slot is filled, from 1; None where the answer does not, or there is no answer."""
+    return slot_ranks(answered_tools(run, query.id), query.slots)
 
 
 def complete_at(ranks: Iterable[int | None]) -> int | None:
-    """Return the smallest k at which the first k tools include all gold tools; None when one is not in the answer."""
+    """Return the smallest k at which the first k tools fill all slots; None when the answer leaves one unfilled."""
     known = list(ranks)
     return max((rank or 0 for rank in known), default=0) if None not in known else None
 
@@ -136,17 +153,21 @@ def score(run: Run, queries: QuerySet, cutoffs: Sequence[int] = CUTOFFS) -> Scor
     """
     if not cutoffs or min(cutoffs) < 1 or len(set(cutoffs)) < len(cutoffs):
         raise InvalidArgumentError(f"cutoffs are distinct and at least 1, not {list(cutoffs)}", subject="cutoffs")
-    patterns = [_pattern(run, query, max(cutoffs)) for query in queries.queries]
-    distinct = {pattern: row for row, pattern in enumerate(dict.fromkeys(patterns))}
     measures = measures_at(cutoffs)
-    values_PM = _values(distinct, measures)
-    rows = [distinct[pattern] for pattern in patterns]
-    return Scores(measures=measures, values_QM=values_PM[rows], query_ids=tuple(query.id for query in queries.queries))
+    values_QM = np.zeros((len(queries.queries), len(measures)), dtype=np.float32)
+    for cutoff in cutoffs:
+        patterns = [_pattern(run, query, cutoff) for query in queries.queries]
+        distinct = {pattern: row for row, pattern in enumerate(dict.fromkeys(patterns))}
+        columns = [column for column, measure in enumerate(measures) if cutoff_of(measure) == cutoff]
+        values_PM = _values(distinct, [measures[column] for column in columns])
+        values_QM[:, columns] = values_PM[[distinct[pattern] for pattern in patterns]]
+    return Scores(measures=measures, values_QM=values_QM, query_ids=tuple(query.id for query in queries.queries))
 
 
-def _pattern(run: Run, query: LabelledQuery, depth: int) -> _Pattern:
-    tools = run.answers[query.id].tools[:depth] if is_answered(run, query.id) else ()
-    return len(query.tools), tuple(sorted(rank for rank in gold_ranks(tools, query.tools) if rank is not None))
+def _pattern(run: Run, query: LabelledQuery, cutoff: int) -> _Pattern:
+    ranks = slot_ranks(answered_tools(run, query.id)[:cutoff], query.slots)
+    found = sorted({rank for rank in ranks if rank is not None})
+    return len(found) + ranks.count(None), tuple(found)
 
 
 def _values(patterns: Mapping[_Pattern, int], measures: Sequence[str]) -> NDArray[np.float32]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, PlainSerializer
 
+from eval.gold_slots import Slot, gold_slots, row_tools
 from ontology.errors import DocumentError, InvalidArgumentError
 from retrieval.query.request import Request
 
@@ -20,7 +21,7 @@ _NAMED = 10  # number of errors that a message names
 _USUAL_NAME = "queries.jsonl"  # a set in a file of this name has the name of the folder
 _REQUIRED = {"id": str, "query": str, "tools": list}
 _OPTIONAL = {"class": str, "split": str}
-_KINDS = {str: "a text", list: "a list of texts"}
+_KINDS = {str: "a text", list: "a list of texts; a list in it has the tools that would do equally"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,16 +30,32 @@ class LabelledQuery:
 
     :param id: unique in its set.
     :param text: the request in plain words.
-    :param tools: ids of the tools that it needs, at least one, distinct, in the order given.
+    :param slots: what it needs, at least one slot, in the order given; one tool of each slot is enough.
     :param request_class: the class of the request, or empty.
     :param split: ``dev``, ``test`` or another part of its set, or empty.
     """
 
     id: str
     text: Annotated[str, Field(alias="query")]
-    tools: tuple[str, ...]
+    slots: Annotated[tuple[Slot, ...], Field(alias="tools"), BeforeValidator(gold_slots), PlainSerializer(row_tools)]
     request_class: Annotated[str, Field(alias="class")] = ""
     split: str = ""
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Ids of all tools of the gold set, distinct, in the order given; with alternatives, more than are needed."""
+        return tuple(dict.fromkeys(tool for slot in self.slots for tool in slot))
+
+    @property
+    def least_tools(self) -> int:
+        """A number of tools below which no answer is complete: slots of which no two have a tool in common."""
+        counted: set[str] = set()
+        apart = 0
+        for slot in self.slots:
+            if counted.isdisjoint(slot):
+                counted.update(slot)
+                apart += 1
+        return apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +78,9 @@ class _RowError(Exception):
 def read_queries(files: Sequence[Path], *, name: str = "", split: str = "") -> QuerySet:
     """Read labelled requests from JSON Lines files as one set, in the given order.
 
-    A row is an object with ``id``, ``query``, ``tools`` (gold ids) and optionally ``class`` and ``split``; other keys
-    and blank lines are ignored. A repeated tool in a gold set counts once. One invalid row is an error for the whole set,
+    A row is an object with ``id``, ``query``, ``tools`` and optionally ``class`` and ``split``; other keys and blank
+    lines are ignored. ``tools`` has an entry for each needed tool: its id, or a list of the ids of tools that would do
+    equally. A repeated entry counts once. One invalid row is an error for the whole set,
     because a mean over the remaining requests would be another figure.
 
     :param name: name of the set; by default the stem of each file, or the folder's name where the file is ``queries.jsonl``.
@@ -130,7 +148,7 @@ def require_gold(queries: QuerySet, missing: Mapping[str, Sequence[str]]) -> Non
         + _listed(named),
         subject=queries.name,
         remedy="Measure on the catalogue that they were labelled for, or give --allow-missing: "
-        "such requests then count and are never complete",
+        "such requests then count, and are never complete unless an alternative is there",
     )
 
 
@@ -191,7 +209,7 @@ def _parse_row(line: bytes) -> LabelledQuery:
     return LabelledQuery(
         id=row["id"],
         text=row["query"],
-        tools=tuple(dict.fromkeys(row["tools"])),
+        slots=gold_slots(row["tools"]),
         request_class=row.get("class") or "",
         split=row.get("split") or "",
     )
@@ -205,13 +223,19 @@ def _check_types(row: Mapping[str, Any]) -> None:
         value = row.get(key)
         if key in _OPTIONAL and value is None:
             continue
-        texts: list[Any] = value if kind is list and isinstance(value, list) else [value]
+        texts: list[Any] = _texts(value) if kind is list and isinstance(value, list) else [value]
         if not isinstance(value, kind) or not all(isinstance(text, str) for text in texts):
             raise _RowError(f"{key!r} must be {_KINDS[kind]}")
         if key == "tools" and not all(texts):
             raise _RowError("'tools' has an empty id")
         if key != "query" and any(_has_surrogate(text) for text in texts):
             raise _RowError(f"{key!r} is not valid Unicode")
+
+
+def _texts(entries: Sequence[Any]) -> list[Any]:
+    """The texts of a list, and of the lists in it; an empty list in it stands for an empty text."""
+    lists = [(entry or [""]) if isinstance(entry, list) else [entry] for entry in entries]
+    return [text for texts in lists for text in texts]
 
 
 def _has_surrogate(text: str) -> bool:
@@ -247,5 +271,5 @@ def _name(files: Sequence[Path]) -> str:
 
 
 def _sha256(queries: Sequence[LabelledQuery]) -> str:
-    rows = [[query.id, query.text, list(query.tools), query.request_class] for query in queries]
+    rows = [[query.id, query.text, row_tools(query.slots), query.request_class] for query in queries]
     return hashlib.sha256(json.dumps(rows, separators=(",", ":")).encode("ascii")).hexdigest()

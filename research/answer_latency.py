@@ -43,7 +43,7 @@ def main(
         engine = open_engine(store, reranker=reranker)
         fast, default = engine.retriever("fast"), engine.retriever("default")
         spent: list[list[tuple[float, float]]] = [[], [], []]
-        for row in sampled(bench_set.queries, limit):
+        for row in sampled(bench_set, limit):
             request = Request(query=row["query"], explain=False)
             spent[0].append(_timed(lambda: engine.encoder.encode([request.query])))  # noqa: B023 - called at once
             spent[1].append(_timed(lambda: fast.retrieve(request)))  # noqa: B023

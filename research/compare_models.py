@@ -45,6 +45,8 @@ def main(
 
 def measured(bench_set: BenchSet, encoder: str, limit: int) -> list[Row]:
     """CompleteRecall (%) at the cutoffs over one encoder: without reranking, and with it."""
+    from eval.gold_slots import gold_slots
+    from eval.metrics import complete_at, slot_ranks
     from inference import load_encoder, load_reranker
     from retrieval.query.request import Request
     from retrieval.snapshot_engine import open_engine
@@ -57,10 +59,9 @@ def measured(bench_set: BenchSet, encoder: str, limit: int) -> list[Row]:
     rows = []
     for preset in ("fast", "default"):
         retriever, done = engine.retriever(preset), []
-        for row in sampled(bench_set.queries, limit):
+        for row in sampled(bench_set, limit):
             answer = [tool.id for tool in retriever.retrieve(Request(query=row["query"], explain=False)).tools]
-            found = [answer.index(tool) + 1 if tool in answer else sys.maxsize for tool in row["tools"]]
-            done.append(max(found))
+            done.append(complete_at(slot_ranks(answer, gold_slots(row["tools"]))) or sys.maxsize)
         rows.append(tuple(100 * sum(rank <= cutoff for rank in done) / len(done) for cutoff in CUTOFFS))
     return rows
 

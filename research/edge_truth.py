@@ -2,7 +2,7 @@
 
     python -m research.edge_truth draw DOCUMENT... --count 100 --seed 1 --out sample.jsonl
     python -m research.edge_truth score research/edge_verdicts/calibration.jsonl
-    python -m research.edge_truth recall DOCUMENT... --dependencies examples/real/true_dependencies.jsonl --half dev
+    python -m research.edge_truth recall DOCUMENT... --dependencies examples/real/true_dependencies.jsonl --split dev
     python -m research.edge_truth calibrate research/edge_verdicts/calibration.jsonl --out ingest/linking/confidence.yaml
 
 ``draw`` takes as many edges from each document, so that a large one does not outweigh the others. A reader adds ``"true": true`` or
@@ -71,11 +71,11 @@ def score(verdicts: Annotated[list[Path], typer.Argument(help="judged rows")]) -
 @app.command()
 def recall(
     documents: Annotated[list[str], typer.Argument(help="addresses of the documents")],
-    dependencies: Annotated[Path, typer.Option(help="true dependencies: consumer, input, producer, half")],
-    half: Annotated[str, typer.Option(help="only the rows of this half")] = "",
+    dependencies: Annotated[Path, typer.Option(help="true dependencies: consumer, input, producer, split")],
+    split: Annotated[str, typer.Option(help="only the rows of this split")] = "",
 ) -> None:
     """Print which share of the true dependencies has an edge that fills the input from the producer."""
-    wanted = [row for row in _rows([dependencies]) if not half or row.get("half") == half]
+    wanted = [row for row in _rows([dependencies]) if not split or row.get("split") == split]
     found = found_dependencies(derive_edges(read_catalog(documents).tools, load_ontology()), wanted)
     typer.echo(f"recall: {_text(Proportion(len(found), len(wanted)))}")
     known = {row["id"] for row in found}

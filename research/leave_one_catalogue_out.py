@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ontology.files import write_file
 from ontology.progress import no_progress
 from research.open_sets import require_open_sets
-from scripts.bench_sets import MACRO_SETS, ROOT, bench_sets, sampled
+from scripts.bench_sets import MACRO_SETS, ROOT, BenchSet, bench_sets, sampled
 from scripts.document_blocks import slashed
 from scripts.run_command import run_command
 from services.threads import pin_threads
@@ -84,9 +84,7 @@ def measured_sets(stores: Path, limit: int) -> dict[str, SetResult]:
 
     cases, hybrid = {}, {}
     for bench_set in bench_sets(MACRO_SETS):
-        cases[bench_set.name], hybrid[bench_set.name] = collected(
-            stores / bench_set.name / "store", bench_set.queries, limit
-        )
+        cases[bench_set.name], hybrid[bench_set.name] = collected(stores / bench_set.name / "store", bench_set, limit)
         print(f"{bench_set.name}: {len(cases[bench_set.name])} requests", flush=True)
     known: dict[tuple[str, Point], float] = {}
 
@@ -114,7 +112,7 @@ def measured_sets(stores: Path, limit: int) -> dict[str, SetResult]:
     return results
 
 
-def collected(store: Path, queries: Path, limit: int) -> tuple[Cases, NDArray[np.int64]]:
+def collected(store: Path, bench_set: BenchSet, limit: int) -> tuple[Cases, NDArray[np.int64]]:
     """The cases of a set, and the ranks at which the flat hybrid completes them."""
     from eval.queries import read_queries
     from eval.tuning import NEVER, collect
@@ -123,8 +121,8 @@ def collected(store: Path, queries: Path, limit: int) -> tuple[Cases, NDArray[np
     from retrieval.snapshot_engine import open_engine
 
     engine = open_engine(store)
-    chosen = {row["id"] for row in sampled(queries, limit)}
-    asked = [query for query in read_queries([queries]).queries if query.id in chosen]
+    chosen = {row["id"] for row in sampled(bench_set, limit)}
+    asked = [query for query in read_queries([bench_set.queries]).queries if query.id in chosen]
     cases = collect(GraphRetriever(engine.snapshot, engine.encoder), engine.snapshot, asked, no_progress)
     flat = engine.retriever("rrf")
     ranks = np.full(len(asked), NEVER, dtype=np.int64)

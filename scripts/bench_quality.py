@@ -2,7 +2,8 @@
 
 For each set it builds the snapshot (what did not change since the last time is reused), asks every system every
 request and writes a report of that set; then it averages over the sets and renews the documents. An interrupted run
-resumes. ``--sets`` and ``--systems`` measure a part, which ``--publish`` puts in the place of the published figures:
+resumes. Where the real documents have been fetched, they are one more set, with the half of their requests that rules may be
+chosen on; the other half, ``real-kept``, is measured only when it is named. ``--sets`` and ``--systems`` measure a part, which ``--publish`` puts in the place of the published figures:
 all systems on sets outside the published mean, the two halves of the shipped requests, or one ablation on the nine sets
 beside ``rrf`` and ``default``.
 """
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scripts.bench_sets import MACRO_SETS, ROOT, SHIPPED, bench_sets
+from scripts.bench_sets import MACRO_SETS, REAL, REAL_ABSENT, REAL_KEPT, ROOT, SHIPPED, BenchSet, bench_sets, real_sets
 from scripts.run_command import run_command
 from services.threads import pin_threads
 
@@ -44,7 +45,7 @@ def main(
     from scripts.measure import measure
 
     measured, failed = [], []
-    for bench_set in bench_sets(_names(sets)):
+    for bench_set in chosen_sets(_names(sets)):
         started = time.perf_counter()
         elsewhere = systems == EVERYTHING and bench_set.name not in MACRO_SETS
         chosen = _ELSEWHERE if elsewhere else _names(systems)
@@ -63,6 +64,18 @@ def main(
         print("docs/results.md is renewed")
     else:
         print("A part was measured: the documents stay as they were.")
+
+
+def chosen_sets(names: Sequence[str]) -> list[BenchSet]:
+    """The sets of these names, or all but the half that is kept for the end; says what is left out or opened."""
+    if REAL_KEPT in names:
+        print(f"{REAL_KEPT} is kept for the end: report it once, and choose nothing by it.", file=sys.stderr)
+    if names:
+        return bench_sets(names)
+    real = [one for one in real_sets() if one.name == REAL]
+    if not real:
+        print(REAL_ABSENT, file=sys.stderr)
+    return [*real, *bench_sets()]
 
 
 def _publish(measured: Sequence[MeasuredSet], part: Sequence[str]) -> None:

@@ -1,16 +1,18 @@
-"""The sets that quality is measured on: the open ones beside the checkout, where they are there, and the shipped
-ones.
+"""The sets that quality is measured on: the open ones beside the checkout, where they are there, the shipped ones, and the
+real documents, where they have been fetched.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from eval.gold_slots import gold_slots
 from ontology.errors import NotFoundError
 
 __all__ = [
@@ -18,6 +20,9 @@ __all__ = [
     "DEPENDENCIES_GIVEN",
     "GRAPH_RULE_SETS",
     "MACRO_SETS",
+    "REAL",
+    "REAL_ABSENT",
+    "REAL_KEPT",
     "ROOT",
     "SAMPLES",
     "SHIPPED",
@@ -27,6 +32,7 @@ __all__ = [
     "BenchSet",
     "bench_sets",
     "catalog_address",
+    "real_sets",
     "reduced",
     "sampled",
 ]
@@ -43,6 +49,13 @@ them more easily.
 """
 SHIPPED_DEV, SHIPPED_TEST = f"{SHIPPED}-dev", f"{SHIPPED}-test"
 """The halves of the model-written requests. Rules may be chosen on the dev half."""
+REAL, REAL_KEPT = "real", "real-kept"
+"""The halves of the requests to the real documents. Rules may be chosen on the first. The second is measured once, at the
+end, so it is in no list: it has to be named.
+"""
+REAL_ABSENT = (
+    "The real documents are not fetched: python -m examples.real.fetch out/real (EGOTOOLS_REAL names another folder)"
+)
 SAMPLES = ROOT / "examples" / "enterprise" / "requests.jsonl"
 """The 36 requests of the demo."""
 DEPENDENCIES_GIVEN = "-given"
@@ -78,6 +91,7 @@ class BenchSet:
     :param catalog: files or folders of tool documents.
     :param gold_edges: files of true dependencies, for scoring the tool graph.
     :param declared: file of dependencies that are made part of the catalogue, or None.
+    :param split: the split of the requests that is measured; empty for all of them.
     """
 
     name: str
@@ -85,10 +99,12 @@ class BenchSet:
     queries: Path
     gold_edges: tuple[Path, ...] = ()
     declared: Path | None = None
+    split: str = ""
 
 
 def bench_sets(names: Sequence[str] = (), *, bench: Path = BENCH) -> list[BenchSet]:
-    """The sets of these names, or all that are there, by name; the shipped ones are always there, and last.
+    """The sets of these names, or all open and shipped ones that are there, by name; the shipped ones are always there, and
+    last. The real documents are a set only by name.
 
     :raises NotFoundError: when a named set is not there.
     """
@@ -97,11 +113,23 @@ def bench_sets(names: Sequence[str] = (), *, bench: Path = BENCH) -> list[BenchS
         BenchSet(name=name, catalog=enterprise / "catalog", queries=enterprise / "benchmark" / file)
         for name, file in ((SHIPPED, "hand.jsonl"), (SHIPPED_GENERATED, "generated.jsonl"))
     ]
-    known = {bench_set.name: bench_set for bench_set in [*_open_sets(bench), *shipped]}
+    listed = {bench_set.name: bench_set for bench_set in [*_open_sets(bench), *shipped]}
+    if not names:
+        return list(listed.values())
+    known = listed | {bench_set.name: bench_set for bench_set in real_sets()}
     unknown = sorted(set(names) - set(known))
     if unknown:
-        raise NotFoundError("no such set", subject=", ".join(unknown), remedy=f"There are: {', '.join(known)}")
-    return [known[name] for name in known if not names or name in names]
+        remedy = REAL_ABSENT if {REAL, REAL_KEPT} & set(unknown) else f"There are: {', '.join(known)}"
+        raise NotFoundError("no such set", subject=", ".join(unknown), remedy=remedy)
+    return [bench_set for name, bench_set in known.items() if name in names]
+
+
+def real_sets() -> list[BenchSet]:
+    """The two halves of the requests to the real documents; none where the documents have not been fetched."""
+    documents = Path(os.environ.get("EGOTOOLS_REAL", ROOT / "out" / "real")) / "documents"
+    queries = ROOT / "examples" / "real" / "requests.jsonl"
+    halves = ((REAL, "dev"), (REAL_KEPT, "test")) if documents.is_dir() else ()
+    return [BenchSet(name=name, catalog=documents, queries=queries, split=split) for name, split in halves]
 
 
 def _open_sets(bench: Path) -> Iterable[BenchSet]:
@@ -137,19 +165,19 @@ def reduced(bench_set: BenchSet, folder: Path, *, queries: int, tools: int) -> B
     Requests, and the tools beside the gold ones, are chosen by the hash of their ids: the choice is the same on every
     machine and favours no system. A folder of documents is not reduced.
     """
-    chosen = sampled(bench_set.queries, queries)
+    chosen = sampled(bench_set, queries)
     small = replace(bench_set, queries=_write(folder / "queries.jsonl", chosen), gold_edges=())
     if bench_set.catalog.is_dir():
         return small
-    gold = {tool for row in chosen for tool in row["tools"]}
+    gold = {tool for row in chosen for slot in gold_slots(row["tools"]) for tool in slot}
     catalog = sorted(_rows(bench_set.catalog), key=lambda row: (row["id"] not in gold, _hash(row)))
     kept = _write(folder / "catalog.jsonl", catalog[: max(tools, len(gold))])
     return replace(small, catalog=kept)
 
 
-def sampled(queries: Path, limit: int) -> list[dict[str, Any]]:
-    """At most so many rows of a file of requests, chosen by the hash of their ids; 0 for all, as they stand."""
-    rows = _rows(queries)
+def sampled(bench_set: BenchSet, limit: int) -> list[dict[str, Any]]:
+    """At most so many rows of the requests of a set, chosen by the hash of their ids; 0 for all, as they stand."""
+    rows = [row for row in _rows(bench_set.queries) if bench_set.split in ("", row.get("split"))]
     return sorted(rows, key=_hash)[:limit] if limit else rows
 
 

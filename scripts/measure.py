@@ -37,6 +37,7 @@ def measure(bench_set: BenchSet, folder: Path, systems: Sequence[str], *, limit:
         store=store,
         queries=(bench_set.queries,),
         name=bench_set.name,
+        split=bench_set.split,
         out=folder / "report",
         systems=tuple(systems),
         timeout_s=_TIMEOUT_S,

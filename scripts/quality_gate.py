@@ -8,6 +8,8 @@ over the sets that no rule of the graph was found on, it is not above itself wit
 tools, and at 10 with the whole interval. After a change of quality that is meant, ``--renew-reference`` records the
 measured sets again.
 
+The real documents are not measured here: they are fetched from package registries, and a gate needs no network.
+
 Every set is reduced to a few seconds' work: at most 150 requests and 1,000 tools, chosen by the hash of their ids.
 Where the open sets are not beside the checkout, only the shipped ones are measured, and the output says so.
 """

@@ -62,6 +62,7 @@ ROOMS = {
         ("overlay",),
     ),
     "eval": (
+        ("gold_slots",),
         ("answers", "bootstrap", "queries", "rank_measures", "system"),
         ("graph_quality", "metrics", "run", "systems"),
         ("measured_set", "request_groups"),

@@ -19,6 +19,7 @@ from pydantic.dataclasses import dataclass as json_dataclass
 
 from eval.answers import Run
 from eval.bootstrap import check, interval, p_value, resampled_means
+from eval.gold_slots import slot_name
 from eval.measured_set import MeasuredSet
 from eval.metrics import complete_at, is_answered, ranks_of
 from eval.queries import LabelledQuery
@@ -38,8 +39,8 @@ __all__ = [
 class ChangedRequest:
     """A request that one of two runs completes at k and the other does not.
 
-    :param before: rank, from 1, of each tool of ``query.tools`` in the first run, None where it is not in the answer;
-        ``after`` likewise in the second run.
+    :param before: rank, from 1, at which the first run fills each of ``query.slots``, None where it does not; ``after``
+        likewise for the second run.
     """
 
     query: LabelledQuery
@@ -48,7 +49,7 @@ class ChangedRequest:
 
 
 def _to_json(change: ChangedRequest) -> dict[str, Any]:
-    gold = change.query.tools
+    gold = [slot_name(slot) for slot in change.query.slots]
     return {
         "id": change.query.id,
         "class": change.query.request_class,
@@ -220,7 +221,7 @@ def _compare(
 
 
 def _same(one: LabelledQuery, other: LabelledQuery) -> bool:
-    return (one.text, set(one.tools)) == (other.text, set(other.tools))
+    return (one.text, set(map(frozenset, one.slots))) == (other.text, set(map(frozenset, other.slots)))
 
 
 def _check_common(

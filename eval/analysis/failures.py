@@ -16,8 +16,9 @@ import numpy as np
 from egotools.values import EntryMatch, RankedTool, TraversedEdge
 from eval.analysis.graph_evidence import GraphEvidence
 from eval.answers import Run
+from eval.gold_slots import Slot
 from eval.measured_set import MeasuredSet
-from eval.metrics import complete_at, ranks_of
+from eval.metrics import answered_tools, complete_at, gold_ranks, ranks_of
 from eval.queries import LabelledQuery, QuerySet
 from inference.encoder import Encoder
 from inference.reranker import Reranker
@@ -49,7 +50,7 @@ CAUSES = (_NO_ANSWER, _ABSENT, _TOO_MANY, _NO_CANDIDATE, _LINKED, _DUPLICATE, _T
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingTool:
-    """A gold tool that is not among the first k.
+    """A gold tool that is not among the first k; of alternatives, the one that is ranked first.
 
     :param cause: the first of :data:`CAUSES` that applies to it.
     :param rank: its rank, from 1; None where the system does not rank it among the first 1,000.
@@ -197,7 +198,8 @@ class _Analysis:
         found = tuple(tool for tool in query.tools if tool in top)
         wrong = tuple(tool for tool in top if tool not in query.tools)
         ranking = None if error or self._retriever is None else self._rank_again(self._retriever, query, top)
-        missing = tuple(self._missing(tool, query, found, wrong, ranking) for tool in query.tools if tool not in top)
+        nearest = [self._nearest(slot, query, ranking) for slot in query.slots if not set(slot).intersection(top)]
+        missing = tuple(self._missing(tool, query, found, wrong, ranking) for tool in dict.fromkeys(nearest))
         last = top[-1] if top else ""
         return Failure(
             set_name=self._measured.queries.name,
@@ -243,10 +245,15 @@ class _Analysis:
             in_ego_graphs=frozenset(map(snapshot.tool_id, map(int, ensemble_tools(snapshot, context.entries)))),
         )
 
+    def _nearest(self, slot: Slot, query: LabelledQuery, ranking: _FullRanking | None) -> str:
+        """Return the tool of an unfilled slot that is ranked first, or the first one that is given."""
+        ranked = ranking.tools if ranking is not None else answered_tools(self._run, query.id)
+        return next((tool for tool in ranked if tool in slot), slot[0])
+
     def _missing(
         self, tool: str, query: LabelledQuery, found: Sequence[str], wrong: Sequence[str], ranking: _FullRanking | None
     ) -> MissingTool:
-        rank = dict(zip(query.tools, ranks_of(self._run, query), strict=True))[tool]
+        (rank,) = gold_ranks(answered_tools(self._run, query.id), [tool])
         candidate: bool | None = None
         features: Mapping[str, float] = {}
         if ranking is not None:
@@ -282,7 +289,7 @@ class _Analysis:
         causes = {tool.cause for tool in missing}
         if error:
             causes.add(_NO_ANSWER)
-        if len(query.tools) > self._k:
+        if query.least_tools > self._k:
             causes.add(_TOO_MANY)
         return next(cause for cause in CAUSES if cause in causes)
 

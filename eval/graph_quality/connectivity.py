@@ -73,11 +73,12 @@ _Counts = Mapping[str, _Count]
 def measure_connectivity(snapshot: Snapshot, queries: QuerySet, *, seed: int = 0) -> Connectivity:
     """Measure for each relation the share of requests with several tools for which it connects two, or all, of them.
 
-    Gold tools that the catalogue does not have are left out. In the random graphs the tails of the edges of each predicate
+    Of alternatives, the first counts. Gold tools that the catalogue does not have are left out. In the random graphs the tails of the edges of each predicate
     are permuted, so each tool and each node keeps its number of edges. Permuting within the same two systems is the
     stricter comparison, because the tools of a request are mostly of one system, and so are the tools of an edge.
     """
-    gold = [tools for query in queries.queries if len(tools := _known(snapshot, query.tools)) > 1]
+    firsts = [[slot[0] for slot in query.slots] for query in queries.queries]
+    gold = [known for tools in firsts if len(known := _known(snapshot, tools)) > 1]
     edges = ToolEdges.of(snapshot)
     requests = _Requests(gold, snapshot.tool_count)
     true = _counts(edges, requests)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from eval.analysis.compare import ChangedRequest, Comparison, Point, SetComparison, SystemComparison
+from eval.gold_slots import slot_name
 from eval.metrics import complete_at
 from eval.report.blocks import (
     Block,
@@ -135,8 +136,8 @@ def _change_table(by_cutoff: Sequence[tuple[int, tuple[ChangedRequest, ...]]]) -
     rows = []
     for query_id, change in sorted(changes.items()):
         ranks = ", ".join(
-            f"{tool} {rank_of(before)} → {rank_of(after)}"
-            for tool, before, after in zip(change.query.tools, change.before, change.after, strict=True)
+            f"{slot_name(slot)} {rank_of(before)} → {rank_of(after)}"
+            for slot, before, after in zip(change.query.slots, change.before, change.after, strict=True)
         )
         depth = f"{rank_of(complete_at(change.before))} → {rank_of(complete_at(change.after))}"
         described = (query_id, change.query.request_class, _shortened(change.query.text))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from egotools.values import EntryMatch, TraversedEdge
 from eval.analysis.failures import CAUSES, Failure, MissingTool, failed_requests
+from eval.gold_slots import Slot
 from eval.measured_set import MeasuredSet
 from eval.report.blocks import (
     Block,
@@ -94,7 +95,7 @@ def _failure(failure: Failure) -> Section:
     facts = [f"class: {query.request_class}"] if query.request_class else []
     facts += [f"no answer: {failure.error}"] if failure.error else []
     facts += [
-        f"gold: {_named(failure, query.tools)}",
+        f"gold: {', '.join(_any_of(failure, slot) for slot in query.slots)}",
         f"found among the first {failure.k}: {_named(failure, failure.found) or 'none'}",
         f"wrong tools among them: {_named(failure, failure.wrong) or 'none'}",
     ]
@@ -104,6 +105,10 @@ def _failure(failure: Failure) -> Section:
     if failure.entries:
         blocks.append(Paragraph(text=f"Entry nodes: {_entries(failure.entries)}"))
     return Section(title=f"{query.id}: {failure.cause}", blocks=tuple(blocks))
+
+
+def _any_of(failure: Failure, slot: Slot) -> str:
+    return " or ".join(_named(failure, [tool]) for tool in slot)
 
 
 def _named(failure: Failure, tools: Sequence[str]) -> str:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from eval.analysis.failures import Failure
+from eval.gold_slots import row_tools
 from eval.measured_set import MeasuredSet
-from eval.metrics import complete_at, ranks_of
+from eval.metrics import answered_tools, complete_at, gold_ranks, ranks_of
 from eval.report.blocks import Document
 from eval.report.failure_page import failures_document
 from eval.report.html import document_to_html
@@ -62,15 +63,15 @@ def per_query_rows(sets: Sequence[MeasuredSet]) -> Iterator[dict[str, Any]]:
         for query in measured.queries.queries:
             systems = {}
             for run in measured.runs:
-                ranks = ranks_of(run, query)
+                ranks = gold_ranks(answered_tools(run, query.id), query.tools)
                 systems[run.system] = {
                     "ranks": dict(zip(query.tools, ranks, strict=True)),
-                    "complete_at": complete_at(ranks),
+                    "complete_at": complete_at(ranks_of(run, query)),
                 }
             yield {
                 "id": query.id,
                 "set": measured.queries.name,
                 "class": query.request_class,
-                "gold": list(query.tools),
+                "gold": row_tools(query.slots),
                 "systems": systems,
             }

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from eval.gold_slots import Slot
 from eval.queries import LabelledQuery
 from inference.arrays import Floats1d
 from ontology.progress import Progress
@@ -35,7 +36,8 @@ class Case:
     """One request.
 
     :param matrix: the features of its candidates.
-    :param gold: numbers of the gold tools, at least one; None where one is not in the snapshot.
+    :param gold: for each slot of the gold set the numbers of its tools, int64 [slots, tools]; a row of fewer tools repeats
+        one. None where the snapshot has no tool of a slot.
     :param complete: completes a ranking of the candidates, as the retriever does with this margin of resolvers.
     """
 
@@ -54,7 +56,7 @@ class Case:
         return ranking.tools[ranking.best(len(ranking.tools))]
 
     def completed_at(self, weights: RankingWeights) -> int:
-        """Return the rank of the last gold tool, from 1, at which the request is complete; or :data:`NEVER`."""
+        """Return the rank, from 1, at which the last slot is filled and the request is complete; or :data:`NEVER`."""
         return NEVER if self.gold is None else _rank_of_last(self.ranking(weights), self.gold)
 
 
@@ -81,14 +83,19 @@ class Cases:
         return ranks
 
 
-def _rank_of_last(ranking: Ranking, gold: NDArray[np.int64]) -> int:
-    """Return the rank of the last gold tool without sorting all tools; ties are broken as in the ranking."""
+def _rank_of_last(ranking: Ranking, gold_ST: NDArray[np.int64]) -> int:
+    """Return the rank at which the last slot is filled, without sorting all tools; ties are broken as in the ranking."""
     tools, scores = ranking.tools, ranking.scores
-    at = np.searchsorted(tools, gold)
-    if not len(tools) or (tools[np.minimum(at, len(tools) - 1)] != gold).any():
+    if not len(tools):
         return NEVER
-    lowest = scores[at].min()
-    last = at[scores[at] == lowest].max()
+    at_ST = np.minimum(np.searchsorted(tools, gold_ST), len(tools) - 1)
+    scores_ST = np.where(tools[at_ST] == gold_ST, scores[at_ST], -np.inf)
+    best_S = scores_ST.max(axis=1)
+    if np.isneginf(best_S).any():
+        return NEVER
+    at_S = np.where(scores_ST == best_S[:, None], at_ST, len(tools)).min(axis=1)
+    lowest = best_S.min()
+    last = at_S[best_S == lowest].max()
     return int((scores > lowest).sum() + (scores[: last + 1] == lowest).sum())
 
 
@@ -104,15 +111,18 @@ def collect(
         progress("candidates", at, len(queries))
         context = retriever.find_candidates(Request(query=query.text))
         complete = partial(retriever.complete, context)
-        cases.append(Case(matrix=feature_matrix(context), gold=_numbers(snapshot, query.tools), complete=complete))
+        cases.append(Case(matrix=feature_matrix(context), gold=_numbers(snapshot, query.slots), complete=complete))
     progress("candidates", len(queries), len(queries))
     return Cases(cases)
 
 
-def _numbers(snapshot: Snapshot, tools: Sequence[str]) -> NDArray[np.int64] | None:
-    numbers = [snapshot.find_node(f"tool:{tool}") for tool in tools]
-    found = [number for number in numbers if number is not None]
-    return np.array(found, dtype=np.int64) if len(found) == len(tools) else None
+def _numbers(snapshot: Snapshot, slots: Sequence[Slot]) -> NDArray[np.int64] | None:
+    nodes = [[snapshot.find_node(f"tool:{tool}") for tool in slot] for slot in slots]
+    known = [[node for node in slot if node is not None] for slot in nodes]
+    if not all(known):
+        return None
+    widest = max(map(len, known))
+    return np.array([slot + slot[:1] * (widest - len(slot)) for slot in known], dtype=np.int64)
 
 
 def soft_complete(ranks_Q: NDArray[np.int64], cutoffs: Sequence[int]) -> Floats1d:

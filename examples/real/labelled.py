@@ -11,10 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ontology.errors import DocumentError
 
-__all__ = ["DEPENDENCIES", "REQUESTS", "Half", "RealRequest", "TrueDependency", "half_of", "read_labelled"]
+__all__ = ["DEPENDENCIES", "REQUESTS", "UNANSWERABLE", "Half", "RealRequest", "TrueDependency", "half_of", "read_labelled"]
 
 _FOLDER = Path(__file__).parent
 REQUESTS = _FOLDER / "requests.jsonl"
+UNANSWERABLE = _FOLDER / "unanswerable.jsonl"
+"""The requests that no tool of the catalogue serves."""
 DEPENDENCIES = _FOLDER / "true_dependencies.jsonl"
 
 Half = Literal["dev", "test"]
@@ -37,7 +39,7 @@ class RealRequest(BaseModel):
     query: Annotated[str, Field(min_length=15)]
     request_class: Annotated[Literal["single", "implicit", "multi", "none"], Field(alias="class")]
     tools: tuple[Annotated[tuple[ToolId, ...], Field(min_length=1)], ...]
-    half: Half
+    split: Half
     note: str
 
 
@@ -59,7 +61,7 @@ class TrueDependency(BaseModel):
     producer: ToolId
     output: str
     why: Annotated[str, Field(min_length=10)]
-    half: Half
+    split: Half
 
 
 def half_of(id_: str) -> Half:

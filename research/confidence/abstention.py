@@ -2,12 +2,13 @@
 
     egotools build examples/enterprise/catalog --out out/benchmark/store
     python -m research.confidence.abstention
+    python -m research.confidence.abstention --store STORE --requests FILE --unanswerable FILE --split dev
     python -m research.confidence.abstention --set out/bench-quality/NAME/store=QUERIES --set …
 
-The first prints, for the individually written requests against the unanswerable ones, the area under the ROC curve (0.5 tells
-nothing, 1 everything) of the best score of two simple presets and of ``answerable_probability`` of ``default``; for the latter
-also the false hits where 95 % of the served requests are kept, and what the shipped threshold keeps and hits. With sets,
-each is asked its own requests and those of the others, and its probabilities and ``auto_k`` are checked as well.
+The first two print, for served requests (of the shipped benchmark, or of a file) against unanswerable ones, the area under the
+ROC curve (0.5 tells nothing, 1 everything) of the best score of two simple presets and of ``answerable_probability`` of
+``default``; for the latter also the false hits where 95 % of the served requests are kept, and what the shipped threshold
+keeps and hits. With sets, each is asked its own requests and those of the others, and its probabilities and ``auto_k`` are checked as well.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import typer
 from numpy.typing import NDArray
 
 from egotools.values import Response
+from ontology.errors import InvalidArgumentError
 from research.confidence.confidence_evidence import Case, read_cases
 from research.enterprise_benchmark import FOLDER, read_rows
 from retrieval.query.request import Request
@@ -31,7 +33,7 @@ from retrieval.snapshot_engine import SnapshotEngine, open_engine
 from scripts.bench_sets import ROOT
 from scripts.run_command import run_command
 
-__all__ = ["area_under_curve", "calibration_error", "complete_at", "false_hits"]
+__all__ = ["area_under_curve", "calibration_error", "complete_at", "false_hits", "texts_of"]
 
 _PRESETS = ("semantic", "bm25")  # theirs are absolute; the scores of the others are standardised request by request
 _KEPT = 0.95
@@ -56,19 +58,32 @@ class Checked:
 def main(
     store: Annotated[Path, typer.Option()] = ROOT / "out" / "benchmark" / "store",
     sets: Annotated[list[str] | None, typer.Option("--set", help="STORE=QUERIES; may be repeated")] = None,
+    requests: Annotated[Path, typer.Option(help="requests that the catalogue serves")] = FOLDER / "hand.jsonl",
+    unanswerable: Annotated[Path, typer.Option(help="requests that it does not")] = FOLDER / "unanswerable.jsonl",
+    split: Annotated[str, typer.Option(help="only the rows of this split")] = "",
     limit: Annotated[int, typer.Option(help="requests of a set")] = 150,
 ) -> None:
     """Print the figures."""
     if sets:
         _print_sets(read_cases(sets, limit=limit))
     else:
-        _print_unanswerable(open_engine(store))
+        served, unserved = (texts_of(file, split) for file in (requests, unanswerable))
+        _print_unanswerable(open_engine(store), served, unserved)
 
 
-def _print_unanswerable(engine: SnapshotEngine) -> None:
-    served, unserved = (
-        [row["query"] for row in read_rows(FOLDER / name)] for name in ("hand.jsonl", "unanswerable.jsonl")
-    )
+def texts_of(file: Path, split: str) -> list[str]:
+    """The requests of one split of a file; all of them where ``split`` is empty.
+
+    :raises InvalidArgumentError: when there are none.
+    """
+    texts = [row["query"] for row in read_rows(file) if split in ("", row.get("split"))]
+    if not texts:
+        raise InvalidArgumentError("there is no request of this split", subject=f"{file}: {split}")
+    return texts
+
+
+def _print_unanswerable(engine: SnapshotEngine, served: Sequence[str], unserved: Sequence[str]) -> None:
+    print(f"{len(served)} served requests, {len(unserved)} unanswerable ones")
     for preset in _PRESETS:
         retriever = engine.retriever(preset)
         area = area_under_curve(_best_scores(retriever, served), _best_scores(retriever, unserved))

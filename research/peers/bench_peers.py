@@ -110,7 +110,7 @@ def prepare(bench_set: BenchSet, folder: Path, limit: int) -> Prepared:
     address = catalog_address(bench_set, folder / "given")
     tools = read_catalog([str(address)]).tools
     write_file(folder / "tools.jsonl", "".join(tool.canonical_json() + "\n" for tool in tools))
-    rows = sampled(bench_set.queries, limit)
+    rows = sampled(bench_set, limit)
     write_file(folder / "queries.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     queries = read_queries([folder / "queries.jsonl"], name=bench_set.name)
     given = bench_set.declared is not None

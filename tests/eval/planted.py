@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eval.answers import Answer, Run
+from eval.gold_slots import gold_slots
 from eval.graph_quality import GraphQuality
 from eval.graph_quality.residual_duplicates import ResidualDuplicates
 from eval.graph_quality.statistics import GraphStatistics, Hubs, NodeDegree, ToolSample
@@ -31,11 +32,13 @@ GRAPH = GraphQuality(
 """The quality of a small graph that nobody measured."""
 
 
-def query_set(gold: Mapping[str, Sequence[str]], name: str = "planted", classes: Sequence[str] = ()) -> QuerySet:
-    """A set of requests: id → gold tools, with the classes in the same order."""
+def query_set(
+    gold: Mapping[str, Sequence[str | Sequence[str]]], name: str = "planted", classes: Sequence[str] = ()
+) -> QuerySet:
+    """A set of requests: id → gold tools, a list in it for tools that would do equally, with the classes in the same order."""
     named = list(classes) or [""] * len(gold)
     queries = tuple(
-        LabelledQuery(id=query_id, text=f"request {query_id}", tools=tuple(tools), request_class=request_class)
+        LabelledQuery(id=query_id, text=f"request {query_id}", slots=gold_slots(tools), request_class=request_class)
         for (query_id, tools), request_class in zip(gold.items(), named, strict=True)
     )
     return QuerySet(name=name, queries=queries, sha256=hashlib.sha256(repr(queries).encode()).hexdigest())

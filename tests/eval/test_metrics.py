@@ -219,22 +219,61 @@ def _oracle(tools: Sequence[str], gold: Sequence[str], k: int) -> dict[str, floa
     }
 
 
+def test_by_hand_with_tools_that_would_do_equally() -> None:
+    """Slots a or b, c, and d or c: b is found at rank 2, c at 3 fills two slots, a at 4 fills none that is empty."""
+    queries = query_set({"q": [["a", "b"], "c", ["d", "c"]]})
+    scores = score(run_of(queries, {"q": ["x", "b", "c", "a"]}), queries, (2, 3))
+    at_2 = {"CompleteRecall": 0, "R": 1 / 3, "AP": (1 / 2) / 3, "RR": 1 / 2}
+    at_3 = {"CompleteRecall": 1, "R": 1, "AP": (1 / 2 + 2 / 3) / 2, "RR": 1 / 2}  # b and c are all that is needed
+    for k, by_hand in ((2, at_2), (3, at_3)):
+        assert {name: _one(scores, "q", f"{name}@{k}") for name in by_hand} == pytest.approx(by_hand, abs=1e-6)
+    assert share_too_large(queries.queries, 1) == 1
+    assert share_too_large(queries.queries, 2) == 0
+
+
 TOOLS = st.integers(0, 12).map(str)
+
+
+def _suiting(tools: Sequence[str], slots: Sequence[Sequence[str]], k: int) -> list[str]:
+    """The gold set without alternatives that suits the first k tools best."""
+    top = list(tools[:k])
+    chosen = [min((top.index(tool) for tool in slot if tool in top), default=None) for slot in slots]
+    found = [top[place] for place in sorted({place for place in chosen if place is not None})]
+    return found + [f"missing {at}" for at, place in enumerate(chosen) if place is None]
 
 
 @settings(max_examples=60)
 @given(
-    gold=st.lists(st.lists(TOOLS, min_size=1, max_size=5, unique=True), min_size=1, max_size=6),
+    gold=st.lists(st.lists(st.lists(TOOLS, min_size=1, max_size=3), min_size=1, max_size=4), min_size=1, max_size=6),
     answers=st.lists(st.lists(TOOLS, max_size=13, unique=True), min_size=6, max_size=6),
     cutoffs=st.lists(st.integers(1, 15), min_size=1, max_size=3, unique=True),
 )
 def test_any_answer_is_worth_what_the_definitions_say(
-    gold: list[list[str]], answers: list[list[str]], cutoffs: list[int]
+    gold: list[list[list[str]]], answers: list[list[str]], cutoffs: list[int]
 ) -> None:
-    queries = query_set({f"q{number}": tools for number, tools in enumerate(gold)})
+    queries = query_set({f"q{number}": slots for number, slots in enumerate(gold)})
     run = run_of(queries, {query.id: answer for query, answer in zip(queries.queries, answers, strict=False)})
     scores = score(run, queries, cutoffs)
     for query, answer in zip(queries.queries, answers, strict=False):
         for k in cutoffs:
             got = {name: _one(scores, query.id, f"{name}@{k}") for name in NAMES}
-            assert got == pytest.approx(_oracle(answer, query.tools, k), abs=1e-6)
+            assert got == pytest.approx(_oracle(answer, _suiting(answer, query.slots, k), k), abs=1e-6)
+            assert got["CompleteRecall"] == all(set(slot) & set(answer[:k]) for slot in query.slots)
+            if len(query.tools) == sum(map(len, query.slots)):  # no tool in two slots: recall is the share of slots
+                filled = sum(bool(set(slot) & set(answer[:k])) for slot in query.slots)
+                assert got["R"] == pytest.approx(filled / len(query.slots))
+
+
+@settings(max_examples=60)
+@given(
+    gold=st.lists(TOOLS, min_size=1, max_size=5, unique=True),
+    answer=st.lists(TOOLS, max_size=13, unique=True),
+    k=st.integers(1, 15),
+)
+def test_without_alternatives_a_measure_is_what_it_was(gold: list[str], answer: list[str], k: int) -> None:
+    plain, slots = (query_set({"q": tools}) for tools in (gold, [[tool] for tool in gold]))
+    assert plain.queries == slots.queries
+    scores = score(run_of(plain, {"q": answer}), plain, [k])
+    assert {name: _one(scores, "q", f"{name}@{k}") for name in NAMES} == pytest.approx(
+        _oracle(answer, gold, k), abs=1e-6
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,32 @@ def test_rows_are_read_in_order_and_other_keys_are_ignored(tmp_path: Path) -> No
     queries = read_queries([_write(tmp_path / "mine.jsonl", GOOD, "", second, "   ", third)])
     assert queries.name == "mine"
     assert queries.queries == (
-        LabelledQuery(id="q1", text="send an invoice", tools=("send",), request_class="single"),
-        LabelledQuery(id="q 2/é", text="给我发票", tools=("b", "a")),
-        LabelledQuery(id="q3", text="pay it", tools=("a",)),
+        LabelledQuery(id="q1", text="send an invoice", slots=(("send",),), request_class="single"),
+        LabelledQuery(id="q 2/é", text="给我发票", slots=(("b",), ("a",))),
+        LabelledQuery(id="q3", text="pay it", slots=(("a",),)),
     )
+
+
+def test_tools_that_would_do_equally_are_one_slot(tmp_path: Path) -> None:
+    tools = [["send", "mail", "send"], "pay", ["pay"], ["mail", "send"], ["pay", "send"]]
+    (query,) = read_queries([_write(tmp_path / "mine.jsonl", {**GOOD, "tools": tools})]).queries
+    assert query.slots == (("send", "mail"), ("pay",), ("pay", "send"))
+    assert query.tools == ("send", "mail", "pay")
+    assert query.least_tools == 2  # what fills the first two may fill the third
+
+
+def test_a_gold_set_without_alternatives_has_the_hash_that_it_always_had(tmp_path: Path) -> None:
+    rows = [["q1", "send an invoice", ["send", "pay"], "single"]]
+    known = hashlib.sha256(json.dumps(rows, separators=(",", ":")).encode("ascii")).hexdigest()
+    for tools in (["send", "pay"], [["send"], ["pay"]], ["send", ["pay"], "send"]):
+        assert read_queries([_write(tmp_path / "mine.jsonl", {**GOOD, "tools": tools})]).sha256 == known
+    other = read_queries([_write(tmp_path / "mine.jsonl", {**GOOD, "tools": [["send", "pay"]]})])
+    assert other.sha256 != known
+
+
+def test_an_unknown_alternative_is_found_as_any_other_tool() -> None:
+    queries = query_set({"q1": [["a", "typo"], "b"]})
+    assert missing_gold(queries, ["a", "b"]) == {"q1": ("typo",)}
 
 
 def test_a_byte_order_mark_and_windows_line_ends_do_not_matter(tmp_path: Path) -> None:
@@ -91,6 +114,9 @@ def test_the_hash_is_of_what_is_measured_and_its_order(tmp_path: Path) -> None:
         ({**GOOD, "tools": ["send", 3]}, "'tools' must be a list of texts"),
         ({**GOOD, "tools": []}, "'tools' is empty"),
         ({**GOOD, "tools": ["send", ""]}, "'tools' has an empty id"),
+        ({**GOOD, "tools": ["send", []]}, "'tools' has an empty id"),
+        ({**GOOD, "tools": ["send", ["pay", ""]]}, "'tools' has an empty id"),
+        ({**GOOD, "tools": ["send", ["pay", ["x"]]]}, "a list in it has the tools that would do equally"),
         ({**GOOD, "class": ["single"]}, "'class' must be a text"),
         ({**GOOD, "query": ""}, "no letter or digit"),
         ({**GOOD, "query": " ?! "}, "no letter or digit"),

@@ -33,7 +33,7 @@ from tests.eval.planted import GRAPH
 TOOLS = tuple(f"t{number}" for number in range(6))
 QUERIES = QuerySet(
     name="planted",
-    queries=tuple(LabelledQuery(id=f"q{n}", text=f"request {n}", tools=(TOOLS[n % 6],)) for n in range(8)),
+    queries=tuple(LabelledQuery(id=f"q{n}", text=f"request {n}", slots=((TOOLS[n % 6],),)) for n in range(8)),
     sha256="a" * 64,
 )
 

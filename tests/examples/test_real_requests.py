@@ -5,14 +5,25 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from examples.real.labelled import DEPENDENCIES, REQUESTS, RealRequest, TrueDependency, half_of, read_labelled
+from eval.queries import read_queries
+from examples.real.labelled import (
+    DEPENDENCIES,
+    REQUESTS,
+    UNANSWERABLE,
+    RealRequest,
+    TrueDependency,
+    half_of,
+    read_labelled,
+)
 from examples.real.listed import read_list
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.json_schema.schema import MAX_FIELDS
+from ontology.errors import DocumentError
 from ontology.tool import Parameter
 from tests.conftest import ROOT
 
@@ -22,7 +33,7 @@ SHEET = ROOT / "examples" / "real" / "DATASHEET.md"
 
 @pytest.fixture(scope="module")
 def requests() -> tuple[RealRequest, ...]:
-    return read_labelled(REQUESTS, RealRequest)
+    return read_labelled(REQUESTS, RealRequest) + read_labelled(UNANSWERABLE, RealRequest)
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +50,7 @@ def fetched() -> Catalog:
     return read_catalog([str(folder)])
 
 
+@cache
 def formats() -> dict[str, str]:
     return {listed.name: listed.format for archive in read_list() for listed in archive.listed}
 
@@ -60,16 +72,31 @@ def test_a_class_says_how_many_slots_there_are(requests: tuple[RealRequest, ...]
         assert all(len(set(slot)) == len(slot) for slot in request.tools), request.id
 
 
+def test_eval_reads_the_served_requests_with_their_alternatives_and_halves() -> None:
+    rows = read_labelled(REQUESTS, RealRequest)
+    queries = {query.id: query for split in ("dev", "test") for query in read_queries([REQUESTS], split=split).queries}
+    assert len(queries) == len(rows) == 3 * PER_CLASS
+    for row in rows:
+        query = queries[row.id]
+        assert (query.slots, query.split, query.request_class) == (row.tools, row.split, row.request_class)
+
+
+def test_requests_that_nothing_serves_are_in_a_file_of_their_own() -> None:
+    assert all(row.tools == () and row.request_class == "none" for row in read_labelled(UNANSWERABLE, RealRequest))
+    with pytest.raises(DocumentError, match="'tools' is empty"):
+        read_queries([UNANSWERABLE])
+
+
 def test_gold_sets_use_every_document_and_no_other(requests: tuple[RealRequest, ...]) -> None:
     used = {tool.split("/")[0] for request in requests for slot in request.tools for tool in slot}
     assert used == set(formats())
 
 
 def test_a_hash_decides_the_half_and_the_halves_are_alike(requests: tuple[RealRequest, ...]) -> None:
-    assert all(request.half == half_of(request.id) for request in requests)
+    assert all(request.split == half_of(request.id) for request in requests)
     groups: list[str] = [request.request_class for request in requests]
     groups += [formats()[request.tools[0][0].split("/")[0]] for request in requests if request.tools]
-    halves = [request.half for request in requests] + [request.half for request in requests if request.tools]
+    halves = [request.split for request in requests] + [request.split for request in requests if request.tools]
     counts = Counter(zip(groups, halves, strict=True))
     for group in set(groups):
         dev, test = counts[group, "dev"], counts[group, "test"]
@@ -93,8 +120,8 @@ def test_dependencies_stay_in_their_document_and_half(dependencies: tuple[TrueDe
         places = {dependency.consumer.split("/")[0], dependency.producer.split("/")[0], dependency.document}
         assert len(places) == 1, dependency.id
         assert dependency.consumer != dependency.producer, dependency.id
-        assert dependency.half == half_of(dependency.id), dependency.id
-    halves = Counter(dependency.half for dependency in dependencies)
+        assert dependency.split == half_of(dependency.id), dependency.id
+    halves = Counter(dependency.split for dependency in dependencies)
     assert min(halves.values()) >= 0.4 * len(dependencies)
 
 

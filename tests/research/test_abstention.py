@@ -1,9 +1,25 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.confidence.abstention import area_under_curve, calibration_error, complete_at, false_hits
+from ontology.errors import InvalidArgumentError
+from research.confidence.abstention import area_under_curve, calibration_error, complete_at, false_hits, texts_of
+
+
+def test_only_the_requests_of_the_split_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "requests.jsonl"
+    rows = [{"query": name, "split": split} for name, split in (("one", "dev"), ("two", "test"), ("three", "dev"))]
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert texts_of(file, "dev") == ["one", "three"]
+    assert texts_of(file, "") == ["one", "two", "three"]
+    with pytest.raises(InvalidArgumentError, match="no request of this split"):
+        texts_of(file, "other")
+
 
 SCORES = st.lists(st.integers(0, 5), min_size=1, max_size=20)
 

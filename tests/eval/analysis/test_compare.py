@@ -187,7 +187,7 @@ def test_the_json_form() -> None:
 
 
 def test_hostile_texts_stay_texts() -> None:
-    query = LabelledQuery(id="<script>|", text="<img src=x> " * 50, tools=("a|b",))
+    query = LabelledQuery(id="<script>|", text="<img src=x> " * 50, slots=(("a|b",),))
     before = measured(BEFORE)
     queries = replace(before.queries, queries=(query,))
     sets = [

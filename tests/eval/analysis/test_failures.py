@@ -11,6 +11,7 @@ import pytest
 from eval.analysis.failures import CAUSES, Failure, MissingTool, analyse_failures, failed_requests
 from eval.analysis.graph_evidence import GraphEvidence
 from eval.answers import Answer, Run
+from eval.gold_slots import gold_slots
 from eval.measured_set import MeasuredSet
 from eval.queries import LabelledQuery, QuerySet
 from eval.report import failures_document
@@ -68,9 +69,9 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 
 
 def request(
-    tools: Sequence[str], text: str = "Give Anna a spot award", id_: str = "q", class_: str = ""
+    tools: Sequence[str | Sequence[str]], text: str = "Give Anna a spot award", id_: str = "q", class_: str = ""
 ) -> LabelledQuery:
-    return LabelledQuery(id=id_, text=text, tools=tuple(tools), request_class=class_)
+    return LabelledQuery(id=id_, text=text, slots=gold_slots(tools), request_class=class_)
 
 
 def measured(snapshot: Snapshot, system: str, *queries: LabelledQuery, k: int = 7) -> MeasuredSet:
@@ -109,6 +110,16 @@ def test_a_candidate_linked_to_a_found_tool_but_not_lifted(snapshot: Snapshot) -
     assert failure.last_features["bm25_text"] >= missing.features["bm25_text"] >= 0
     assert ("ngram", "award") in {(entry.kind, entry.text) for entry in failure.entries}
     assert [entry.kind for entry in failure.entries].count("semantic") == 10
+
+
+def test_one_of_several_alternatives_is_enough_and_the_first_ranked_is_explained(snapshot: Snapshot) -> None:
+    query = request([AWARD, ["hr/gone", ORDER], ["hr/gone too", SEARCH]])
+    failure = only(snapshot, "paper", query, k=2)
+    assert (failure.found, failure.wrong) == ((AWARD, ORDER), ())
+    [missing] = failure.missing
+    assert (missing.tool_id, missing.rank) == (SEARCH, 4)
+    page = document_to_markdown(failures_document([failure], [measured(snapshot, "paper", query)]))
+    assert "hr/gone or " in page
 
 
 def test_a_tool_that_the_system_does_not_rank_is_no_candidate(snapshot: Snapshot) -> None:

@@ -286,7 +286,7 @@ def hostile_set() -> MeasuredSet:
     queries = QuerySet(
         name=f"set {HOSTILE}",
         queries=(
-            LabelledQuery(id=HOSTILE, text=HOSTILE, tools=(f"tool {HOSTILE}",), request_class=f"$class$ {HOSTILE}"),
+            LabelledQuery(id=HOSTILE, text=HOSTILE, slots=((f"tool {HOSTILE}",),), request_class=f"$class$ {HOSTILE}"),
         ),
         sha256="0" * 64,
     )

@@ -146,7 +146,7 @@ async def test_a_server_is_measured_as_what_it_serves(
     queries = QuerySet(
         name="served",
         queries=tuple(
-            LabelledQuery(id=str(n), text=text, tools=(snapshot.tool_id(n),)) for n, text in enumerate(REQUESTS)
+            LabelledQuery(id=str(n), text=text, slots=((snapshot.tool_id(n),),)) for n, text in enumerate(REQUESTS)
         ),
         sha256="d" * 64,
     )

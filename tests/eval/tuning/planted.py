@@ -51,13 +51,13 @@ def planted(
         if truth:
             features[truth][tools] += np.float32(sure)
         labelled = (tools + (11 if row < relabelled else 0)) % TOOLS
-        gold = np.sort(labelled).astype(np.int64)
+        gold = np.sort(labelled).astype(np.int64)[:, None]
         cases.append(without_clauses(np.arange(TOOLS, dtype=np.int64), features, gold))
         queries.append(
             LabelledQuery(
                 id=f"r{row:04}",
                 text=f"request {row}",
-                tools=tuple(f"t{tool}" for tool in labelled),
+                slots=tuple((f"t{tool}",) for tool in labelled),
                 request_class="even" if row % 4 < 2 else "odd",
             )
         )

@@ -36,5 +36,5 @@ def _arrays(cases: Cases) -> list[NDArray[Any]]:
     found: list[NDArray[Any]] = []
     for case in cases._cases:
         found += [case.matrix.tools, *case.matrix.standardised.values(), case.matrix.clauses_CT]
-        found.append(np.empty(0) if case.gold is None else case.gold)
+        found.append(np.empty(0) if case.gold is None else case.gold.ravel())
     return found

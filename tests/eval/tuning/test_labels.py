@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eval.gold_slots import gold_slots
 from eval.queries import LabelledQuery
 from eval.tuning.labels import folds, group, read_labels
 from ontology.errors import DocumentError, EgotoolsError, InvalidArgumentError
 
 
 def query(query_id: str, *tools: str) -> LabelledQuery:
-    return LabelledQuery(id=query_id, text="x", tools=tools)
+    return LabelledQuery(id=query_id, text="x", slots=gold_slots(tools))
 
 
 def test_a_path_or_a_gold_set_in_any_order_makes_a_group_also_through_others() -> None:

@@ -19,7 +19,9 @@ from tests.eval.tuning.planted import planted
 
 def of(before: list[int], after: list[int], groups: list[int], classes: str = "") -> tuple[RecallChange, ...]:
     named = classes or "a" * len(before)
-    queries = [LabelledQuery(id=str(at), text="x", tools=("t",), request_class=named[at]) for at in range(len(before))]
+    queries = [
+        LabelledQuery(id=str(at), text="x", slots=(("t",),), request_class=named[at]) for at in range(len(before))
+    ]
     ranks = Ranks(before_Q=np.array(before), after_Q=np.array(after))
     return changes(queries, np.array(groups), ranks, cutoffs=(3, 10), seed=0)
 

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from ingest.extract.boilerplate import BoilerplateSentence
+from ingest.hubs import Hub, find_hubs
 from ingest.pipeline import GraphBuild
 from ingest.sources import Catalog
 from ingest.sources.catalog import DocumentReport
@@ -69,6 +71,18 @@ class MergeReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoilerplateReport:
+    """The sentences that stand in many documents of a namespace, and that the extractor did not see.
+
+    :param sentences: their number.
+    :param examples: the most frequent, at most 20.
+    """
+
+    sentences: int = 0
+    examples: tuple[BoilerplateSentence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReuseReport:
     """How many extractions and vectors came from the cache, and of how many."""
 
@@ -88,6 +102,8 @@ class BuildReport:
     :param tools: number of tools.
     :param renamed: (id in its document, id in the catalogue) of tools whose ids clash between documents.
     :param context_parameters: (namespace, input, number of tools that take it) of the inputs that name the surroundings.
+    :param boilerplate: sentences that were cut before extraction.
+    :param hubs: the objects that most tools of a namespace have, the biggest first.
     :param stored: name and counts of the graph database that was also written; empty where none was.
     :param seconds: stage → seconds.
     """
@@ -103,6 +119,8 @@ class BuildReport:
     merges: MergeReport
     graph: Counts
     context_parameters: tuple[tuple[str, str, int], ...] = ()
+    boilerplate: BoilerplateReport = field(default_factory=BoilerplateReport)
+    hubs: tuple[Hub, ...] = ()
     stored: dict[str, Any] = field(default_factory=dict)
     reused: ReuseReport
     seconds: dict[str, float]
@@ -193,6 +211,8 @@ def make_report(
         ),
         graph=Counts(nodes=build.graph.number_of_nodes(), edges=build.graph.number_of_edges()),
         context_parameters=_context_parameters(build),
+        boilerplate=BoilerplateReport(sentences=len(build.boilerplate), examples=build.boilerplate[:_EXAMPLES]),
+        hubs=find_hubs(build.graph, build.tools),
         stored=stored,
         reused=ReuseReport(
             extractions=build.reused,

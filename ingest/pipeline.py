@@ -13,6 +13,7 @@ from inference.encoder import Encoder
 from inference.result_cache import ResultCache
 from ingest.canonical.canonicalize import canonicalize
 from ingest.canonical.merges import Canonicalization
+from ingest.extract.boilerplate import BoilerplateSentence, find_boilerplate
 from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
@@ -37,6 +38,7 @@ class GraphBuild:
 
     :param tools: the tools, each with its context parameters in the metadata.
     :param context_parameters: map from tool id to the names of its context parameters.
+    :param boilerplate: the sentences that the extractor did not see, the most frequent first.
     :param kept: map from predicate to the number of accepted triples, before equal ones are merged.
     :param rejected: rejected triples, with their reasons.
     :param failed: map from tool id to the reason why the extraction from its whole document failed.
@@ -48,6 +50,7 @@ class GraphBuild:
     canonical: Canonicalization
     tools: Sequence[Tool] = ()
     context_parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    boilerplate: tuple[BoilerplateSentence, ...] = ()
     kept: Counter[str] = field(default_factory=Counter)
     rejected: tuple[RejectedTriple, ...] = ()
     failed: dict[str, str] = field(default_factory=dict)
@@ -76,7 +79,10 @@ def build_tool_graph(
     failed: dict[str, str] = {}
     reused = 0
     with timed(seconds, "extract"):
-        extractions = zip(tools, _extractions(tools, extractor, cache), strict=True)
+        boilerplate = find_boilerplate(tools)
+        # The extractor, the cache and the validation see these; everything else the documents as they are.
+        cut = [boilerplate.cut(tool) for tool in tools]
+        extractions = zip(cut, _extractions(cut, extractor, cache), strict=True)
         for number, (tool, (extraction, cached)) in enumerate(extractions, start=1):
             checked = validate(tool, extraction.triples, ontology)
             kept.extend(checked.kept)
@@ -96,6 +102,7 @@ def build_tool_graph(
         graph=graph,
         tools=[_with_context(tool, links.context.get(tool.id, ())) for tool in tools],
         context_parameters=links.context,
+        boilerplate=boilerplate.sentences,
         canonical=canonical,
         kept=Counter(triple.predicate for triple in canonical.triples),
         rejected=(*rejected, *canonical.rejected),

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from ingest.extract.boilerplate import BoilerplateSentence
-from ingest.hubs import Hub, find_hubs
 from ingest.pipeline import GraphBuild
 from ingest.sources import Catalog
 from ingest.sources.catalog import DocumentReport
 from ingest.sources.named_sources import NamedSource, named_sources
 from ingest.stores import Counts
+from ingest.tool_hubs import Hub, find_hubs
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file
 

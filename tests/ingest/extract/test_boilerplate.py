@@ -11,8 +11,8 @@ from inference.result_cache import ResultCache
 from ingest.extract.boilerplate import find_boilerplate
 from ingest.extract.extractor import Extraction
 from ingest.extract.rules_extractor import RulesExtractor
-from ingest.hubs import find_hubs
 from ingest.pipeline import build_tool_graph
+from ingest.tool_hubs import find_hubs
 from ontology import Parameter, Tool, load_ontology
 
 ONTOLOGY = load_ontology()

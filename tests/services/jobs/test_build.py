@@ -14,7 +14,6 @@ from ingest.extract.rules_extractor import RulesExtractor
 from ontology import Tool, load_ontology
 from services.jobs.build import build_snapshot
 
-
 _THINGS = "invoice order parcel refund voucher address card basket review return ticket contract".split()
 
 

@@ -13,6 +13,7 @@ from inference.encoder import Encoder
 from inference.result_cache import ResultCache
 from ingest.canonical.canonicalize import canonicalize
 from ingest.canonical.merges import Canonicalization
+from ingest.canonical.system_aliases import with_aliases
 from ingest.extract.boilerplate import BoilerplateSentence, find_boilerplate
 from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
@@ -65,12 +66,14 @@ def build_tool_graph(
     *,
     encoder: Encoder | None = None,
     cache: ResultCache | None = None,
+    aliases: Mapping[str, Sequence[str]] = {},
     progress: Progress = no_progress,
 ) -> GraphBuild:
     """Build the tool graph of a catalogue.
 
     :param encoder: finds near-duplicate names and the nearest predicate; without one only exact rules apply.
     :param cache: cache of extractions; unchanged documents are read from it.
+    :param aliases: map from namespace to other names of its system, which its owner gives.
     :raises ModelError: when the extractor's model is unavailable; finished extractions stay in the cache.
     """
     seconds: dict[str, float] = {}
@@ -93,10 +96,13 @@ def build_tool_graph(
             progress("extract", number, len(tools))
     with timed(seconds, "canonicalize"):
         canonical = canonicalize(kept, tools, ontology, encoder=encoder)
+        forms = with_aliases(
+            canonical.surface_forms, tools, canonical.triples, aliases, abbreviations=canonical.abbreviations
+        )
         progress("canonicalize", len(canonical.triples), len(kept))
     with timed(seconds, "link"):
         links = derive_links(tools, ontology)
-        graph = build_graph(tools, canonical.triples, ontology, canonical.surface_forms, derived=links.edges)
+        graph = build_graph(tools, canonical.triples, ontology, forms, derived=links.edges)
         progress("link", len(links.edges), len(links.edges))
     return GraphBuild(
         graph=graph,

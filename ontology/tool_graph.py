@@ -9,7 +9,7 @@ from ontology.triple import Provenance
 __all__ = ["EdgeAttributes", "NodeAttributes", "SurfaceForms"]
 
 SurfaceForms: TypeAlias = tuple[tuple[str, int], ...]
-"""``(form, count)`` of each form of a name in the documents, the most frequent first."""
+"""``(form, count)`` of each form of a name in the documents, the most frequent first; last the aliases of a system, with the count 0."""
 
 
 class NodeAttributes(TypedDict):

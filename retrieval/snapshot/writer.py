@@ -106,10 +106,13 @@ def _write_edges(
 
 
 def _ngram_entries(nodes: Sequence[NodeAttributes]) -> Iterator[tuple[str, int]]:
+    """Yield the n-gram of each node's name, and of each alias of a system."""
     for number, node in enumerate(nodes):
-        found = name_key(node["name"] if node["type"] == "tool" else node["id"])
-        if found:
-            yield found, number
+        aliases = (form for form, count in node["surface_forms"] if not count)
+        for name in (node["name"] if node["type"] == "tool" else node["id"], *aliases):
+            found = name_key(name)
+            if found:
+                yield found, number
 
 
 def _manifest(content: SnapshotContent, edges: Counter[str]) -> Manifest:

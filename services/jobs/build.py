@@ -110,7 +110,15 @@ def build_snapshot(
         with ResultCache(store / _CACHE) if cached else contextlib.nullcontext() as cache:
             cached_encoder = CachedEncoder(encoder, cache, progress=lambda done, total: progress("encode", done, total))
             extractor = extractor or _rules_extractor(ontology, workers)
-            graph = build_tool_graph(tools, ontology, extractor, encoder=cached_encoder, cache=cache, progress=progress)
+            graph = build_tool_graph(
+                tools,
+                ontology,
+                extractor,
+                encoder=cached_encoder,
+                cache=cache,
+                aliases={name: source.aliases for source in named_sources(catalog) for name in source.namespaces},
+                progress=progress,
+            )
             _check_extractions(graph, strict=strict)
             seconds |= graph.seconds
             stored = _write_graph_store(graph_store, graph)

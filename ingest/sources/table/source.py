@@ -26,6 +26,7 @@ __all__ = ["TableSource"]
 
 _TOOL_KEYS = frozenset({"name", "title", "description", "parameters"})
 _COLUMNS = frozenset({"id", "name", "title", "description", "parameters", "returns", "depends_on", "metadata"})
+_OBJECTS = frozenset({"input_schema", "output_schema", "call"})
 _SYNONYMS = {"inputs": "parameters", "outputs": "returns"}
 _CSV = frozenset({".csv", ".tsv"})
 _SAMPLED = 20
@@ -150,7 +151,8 @@ def _split_metadata(row: Any) -> dict[str, Any]:
     extra: dict[str, Any] = {}
     for key, value in row.items():
         column = _SYNONYMS.get(str(key), str(key))
-        (own if column in _COLUMNS else extra)[column] = value
+        is_own = column in _COLUMNS or (column in _OBJECTS and isinstance(value, Mapping))
+        (own if is_own else extra)[column] = value
     for column in ("id", "name", "title", "description"):
         if isinstance(own.get(column), (dict, list)):
             raise _wrong_type(f"{column} must be text, not {_json_type(own[column])}", column)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from egotools.call import Call
 from ingest.sources import Document, RejectedRecord
 from ingest.sources.table.source import TableSource
 from ontology.errors import DocumentError
@@ -50,6 +52,9 @@ def test_the_json_form_of_a_tool_reads_back_as_it_was(tmp_path: Path) -> None:
     )
     again, _ = read(tmp_path / "u.jsonl", json.dumps(tools[0].to_json()))
     assert again == tools
+    schema = {"type": "object", "properties": {"task_id": {"type": "string", "minLength": 3}}}
+    called = replace(tools[0], input_schema=schema, output_schema=schema, call=Call(protocol="http", path="/tasks"))
+    assert read(tmp_path / "v.jsonl", json.dumps(called.to_json()))[0] == [called]
 
 
 @pytest.mark.parametrize(

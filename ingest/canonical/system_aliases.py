@@ -4,7 +4,7 @@ Two kinds of alias. Those that the owner gives, in a sources file, are kept as t
 them. Those that are derived from names are kept where they name one thing only:
 
 - the name of the system or of its namespace without generic words at its ends (``acme crm``);
-- the vendor: the first words of a name that are also a label of the host of its server or its contact (``api.acme.com``).
+- the vendor: the first words of a name that are also the registered label of the host of its server or its contact (``api.acme.com``).
 
 A derived alias is left out where two systems have it, and where it consists of generic words. Unless a host confirms it, it is left out too
 where it is an everyday word, or everyday words that name another entity ("purchase order service"). Found on the titles of OpenAPI documents, discovery documents and MCP servers; the list of
@@ -32,6 +32,7 @@ _SYSTEM = "system"
 _GENERIC = word_list("canonical", "generic_system_words") | stop_words("index") | stop_words("name_edges")
 _VERSION = re.compile(r"v?\d+")
 _HOST = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@]*@)?(?P<host>[a-z0-9.-]+)", re.IGNORECASE)
+_SECOND_LEVEL = frozenset("ac co com edu gov net org".split())
 _VENDOR_WORDS = 3
 _MIN_CHARS = 2
 
@@ -40,8 +41,8 @@ _MIN_CHARS = 2
 class _System:
     """What is known of a system.
 
-    :param labels: the labels of the hosts of its servers and its contact, without the last.
-    :param names: its own name, the names of its namespaces and its contact, canonical.
+    :param labels: the registered labels of the hosts of its servers and its contact.
+    :param names: its own name, then the names of its namespaces and its contact, canonical.
     :param given: the aliases that its owner gives it, canonical.
     """
 
@@ -110,25 +111,28 @@ def _systems(
 
 
 def _labels(tool: Tool) -> Iterator[str]:
+    """Yield the label that was registered of each host: ``acme`` of ``api.acme.com`` and of ``acme.co.uk``."""
     servers = tool.call.servers if tool.call is not None else ()
     contact = tool.metadata.get("contact_host")
     for address in (*servers, *([contact] if isinstance(contact, str) else [])):
         match = _HOST.match(address)
-        if match:
-            yield from match["host"].lower().replace("-", "").split(".")[:-1]
+        labels = match["host"].lower().split(".")[:-1] if match else []
+        while labels and labels[-1] in _SECOND_LEVEL:
+            labels.pop()
+        yield from (label.replace("-", "") for label in labels[-1:])
 
 
 def _derived(system: _System, taken: Collection[str]) -> Iterator[str]:
-    for number, name in enumerate(system.names):
+    own = _without_generic_ends(next(iter(system.names)).split())
+    for name in system.names:
         tokens = _without_generic_ends(name.split())
         for size in range(1, min(_VENDOR_WORDS, len(tokens)) + 1):
             if "".join(tokens[:size]) in system.labels and _names_something(tokens[:size]):
                 yield " ".join(tokens[:size])
         alias = " ".join(tokens)
         everyday = all(map(is_word, tokens)) and (len(tokens) == 1 or alias in taken)
-        # A contact is no name of the system; a namespace only where it begins like the system's own name.
-        own = number == 0 or name.split()[:1] == next(iter(system.names)).split()[:1]
-        if own and _names_something(tokens) and not everyday:
+        # A contact is no name of the system, and a namespace only where it is the beginning of the system's own name.
+        if tokens == own[: len(tokens)] and _names_something(tokens) and not everyday:
             yield alias
 
 

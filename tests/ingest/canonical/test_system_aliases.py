@@ -52,6 +52,13 @@ def test_name_product_and_vendor() -> None:
     }
 
 
+def test_only_the_registered_label_of_a_host_tells() -> None:
+    assert aliases(tool("Health Registry API", host="health.api.zenvik.co.uk"))["health registry api"] == {
+        "health registry"
+    }
+    assert "zenvik" in aliases(tool("Zenvik Registry API", host="health.api.zenvik.co.uk"))["zenvik registry api"]
+
+
 def test_the_contact_tells_the_vendor() -> None:
     named = tool("Ledger API", host="10.0.0.7", contact="Larkfield Support", contact_host="larkfield.example")
     assert aliases(named) == {"ledger api": {"larkfield"}}

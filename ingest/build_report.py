@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from ingest.extract.boilerplate import BoilerplateSentence
 from ingest.overlay.apply_overlay import AppliedOverlays
 from ingest.overlay.overlay_rules import Overlay
 from ingest.pipeline import GraphBuild
@@ -20,6 +21,7 @@ from ingest.sources import Catalog
 from ingest.sources.catalog import DocumentReport
 from ingest.sources.named_sources import NamedSource, named_sources
 from ingest.stores import Counts
+from ingest.tool_hubs import Hub, find_hubs
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file
 
@@ -95,6 +97,18 @@ class OverlayReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BoilerplateReport:
+    """The sentences that stand in many documents of a namespace, and that the extractor did not see.
+
+    :param sentences: their number.
+    :param examples: the most frequent, at most 20.
+    """
+
+    sentences: int = 0
+    examples: tuple[BoilerplateSentence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReuseReport:
     """How many extractions and vectors came from the cache, and of how many."""
 
@@ -115,6 +129,8 @@ class BuildReport:
     :param renamed: (id in its document, id in the catalogue) of tools whose ids clash between documents.
     :param context_parameters: (namespace, input, number of tools that take it) of the inputs that name the surroundings.
     :param overlay: what the overlay files did; None without any.
+    :param boilerplate: sentences that were cut before extraction.
+    :param hubs: the objects that most tools of a namespace have, the biggest first.
     :param stored: name and counts of the graph database that was also written; empty where none was.
     :param seconds: stage → seconds.
     """
@@ -131,6 +147,8 @@ class BuildReport:
     graph: Counts
     context_parameters: tuple[tuple[str, str, int], ...] = ()
     overlay: OverlayReport | None = None
+    boilerplate: BoilerplateReport = field(default_factory=BoilerplateReport)
+    hubs: tuple[Hub, ...] = ()
     stored: dict[str, Any] = field(default_factory=dict)
     reused: ReuseReport
     seconds: dict[str, float]
@@ -223,6 +241,8 @@ def make_report(
         graph=Counts(nodes=build.graph.number_of_nodes(), edges=build.graph.number_of_edges()),
         context_parameters=_context_parameters(build),
         overlay=overlay,
+        boilerplate=BoilerplateReport(sentences=len(build.boilerplate), examples=build.boilerplate[:_EXAMPLES]),
+        hubs=find_hubs(build.graph, build.tools),
         stored=stored,
         reused=ReuseReport(
             extractions=build.reused,

@@ -13,6 +13,8 @@ from inference.encoder import Encoder
 from inference.result_cache import ResultCache
 from ingest.canonical.canonicalize import canonicalize
 from ingest.canonical.merges import Canonicalization
+from ingest.canonical.system_aliases import system_aliases
+from ingest.extract.boilerplate import BoilerplateSentence, find_boilerplate
 from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
@@ -39,6 +41,7 @@ class GraphBuild:
 
     :param tools: the tools, each with its context parameters and the origins of its overlay rules in the metadata.
     :param context_parameters: map from tool id to the names of its context parameters.
+    :param boilerplate: the sentences that the extractor did not see, the most frequent first.
     :param kept: map from predicate to the number of accepted triples, before equal ones are merged.
     :param rejected: rejected triples, with their reasons.
     :param failed: map from tool id to the reason why the extraction from its whole document failed.
@@ -51,6 +54,7 @@ class GraphBuild:
     canonical: Canonicalization
     tools: Sequence[Tool] = ()
     context_parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    boilerplate: tuple[BoilerplateSentence, ...] = ()
     kept: Counter[str] = field(default_factory=Counter)
     rejected: tuple[RejectedTriple, ...] = ()
     failed: dict[str, str] = field(default_factory=dict)
@@ -67,6 +71,7 @@ def build_tool_graph(
     encoder: Encoder | None = None,
     cache: ResultCache | None = None,
     declared: Declarations = NOTHING,
+    aliases: Mapping[str, Sequence[str]] = {},
     progress: Progress = no_progress,
 ) -> GraphBuild:
     """Build the tool graph of a catalogue.
@@ -74,6 +79,7 @@ def build_tool_graph(
     :param encoder: finds near-duplicate names and the nearest predicate; without one only exact rules apply.
     :param cache: cache of extractions; unchanged documents are read from it.
     :param declared: what overlay files declare of these tools.
+    :param aliases: map from namespace to other names of its system, which its owner gives.
     :raises ModelError: when the extractor's model is unavailable; finished extractions stay in the cache.
     """
     seconds: dict[str, float] = {}
@@ -82,7 +88,10 @@ def build_tool_graph(
     failed: dict[str, str] = {}
     reused = 0
     with timed(seconds, "extract"):
-        extractions = zip(tools, _extractions(tools, extractor, cache), strict=True)
+        boilerplate = find_boilerplate(tools)
+        # The extractor, the cache and the validation see these; everything else the documents as they are.
+        cut = [boilerplate.cut(tool) for tool in tools]
+        extractions = zip(cut, _extractions(cut, extractor, cache), strict=True)
         for number, (tool, (extraction, cached)) in enumerate(extractions, start=1):
             checked = validate(tool, extraction.triples, ontology)
             kept.extend(checked.kept)
@@ -97,13 +106,14 @@ def build_tool_graph(
     with timed(seconds, "link"):
         links = derive_links(tools, ontology, declared.links)
         named = node_aliases(declared.systems, declared.synonyms, canonical.surface_forms, ontology)
+        derived = system_aliases(tools, canonical.triples, aliases, abbreviations=canonical.abbreviations)
         graph = build_graph(
             tools,
             canonical.triples,
             ontology,
             canonical.surface_forms,
             derived=links.edges,
-            aliases=named.aliases,
+            aliases={key: (*named.aliases.get(key, ()), *derived.get(key, ())) for key in named.aliases | derived},
             origins=declared.dependencies,
         )
         progress("link", len(links.edges), len(links.edges))
@@ -111,6 +121,7 @@ def build_tool_graph(
         graph=graph,
         tools=[_with_links(tool, links.context.get(tool.id, ()), declared.origins.get(tool.id, {})) for tool in tools],
         context_parameters=links.context,
+        boilerplate=boilerplate.sentences,
         canonical=canonical,
         kept=Counter(triple.predicate for triple in canonical.triples),
         rejected=(*rejected, *canonical.rejected),

@@ -106,6 +106,7 @@ RejectionReason: TypeAlias = Literal[
     "no-match",
     "no-signature",
     "no-value",
+    "not-a-tool",
     "not-importable",
     "not-utf8",
     "rpc-error",

@@ -13,7 +13,7 @@ SurfaceForms: TypeAlias = tuple[tuple[str, int], ...]
 
 
 Aliases: TypeAlias = tuple[tuple[str, str], ...]
-"""``(alias, origin)`` of each other name of a node that no document has, sorted; the origin is where it is declared."""
+"""``(alias, origin)`` of each other name of a node; the origin is the line of an overlay file, ``sources file`` or ``documents``."""
 
 
 class NodeAttributes(TypedDict):

@@ -54,7 +54,7 @@ def entry_match(snapshot: Snapshot, entry: EntryNode) -> EntryMatch:
         kind=entry.kind,
         text=entry.text or snapshot.node_text(entry.node)[:_MAX_TEXT_CHARS],
         score=round(entry.score, 6),
-        origin=_alias_origin(snapshot, entry) if entry.text and snapshot.manifest.overlays else "",
+        origin=_alias_origin(snapshot, entry) if entry.text else "",
     )
 
 

@@ -13,7 +13,13 @@ from multiprocessing import get_context
 
 from ingest.extract.extractor import Extraction
 from ingest.extract.relations import Finding, Relation
-from ingest.extract.sentences import MAX_DESCRIPTION_CHARS, MAX_PARAMETER_CHARS, Sentence, sentences
+from ingest.extract.sentences import (
+    MAX_DESCRIPTION_CHARS,
+    MAX_PARAMETER_CHARS,
+    MIN_SENTENCE_CHARS,
+    Sentence,
+    sentences,
+)
 from ingest.extract.spacy_parser import Language, find_model
 from ingest.extract.structure import structural_triples
 from ingest.extract.titles import Title, parse_path, parse_title
@@ -35,7 +41,6 @@ _TITLE, _DESCRIPTION, _PARAMETER = 0.8, 0.7, 0.5  # confidence of an entity, by 
 _CAPABILITY_IN_TITLE, _CAPABILITY_IN_TEXT = 0.85, 0.8
 _PARAMETER_DISCOUNT = 0.8
 _PART_DISCOUNT = 0.05
-_LABEL_CHARS = 30
 _CAMEL_CASE = re.compile(r"[a-z][A-Z]")
 _KNOWN_BONUS = 0.1
 
@@ -244,7 +249,7 @@ def _sentences(tool: Tool) -> Iterator[tuple[str, Sentence]]:
         # The first sentence describes the input, the next ones its format. A short label is no sentence.
         for sentence in sentences(parameter.description, MAX_PARAMETER_CHARS, operation=False):
             yield f"parameters.{parameter.name}", sentence
-            if len(sentence.text) >= _LABEL_CHARS:
+            if len(sentence.text) >= MIN_SENTENCE_CHARS:
                 break
 
 

@@ -14,10 +14,19 @@ from dataclasses import dataclass
 from ingest.extract.vocabulary import ALSO_NOUNS, LINKING_VERBS, MOSTLY_NOUNS, action
 from ontology.names import is_noun, noun_lemma, verb_lemma
 
-__all__ = ["MAX_DESCRIPTION_CHARS", "MAX_PARAMETER_CHARS", "Sentence", "sentences"]
+__all__ = [
+    "MAX_DESCRIPTION_CHARS",
+    "MAX_PARAMETER_CHARS",
+    "MIN_SENTENCE_CHARS",
+    "Sentence",
+    "sentence_spans",
+    "sentences",
+]
 
 MAX_DESCRIPTION_CHARS = 600
 MAX_PARAMETER_CHARS = 200
+MIN_SENTENCE_CHARS = 30
+"""A shorter text is a label ("Customer number"), no sentence."""
 _MAX_SENTENCE_CHARS = 300
 _MIN_LETTERS = 3
 
@@ -66,15 +75,23 @@ def sentences(text: str, limit: int, *, operation: bool = True) -> Iterator[Sent
     window = text[:limit] if len(text) <= limit else text[:limit].rpartition(" ")[0] or text[:limit]
     for pattern in _MARKUP:
         window = pattern.sub(_blank, window)
-    start, first = 0, True
-    for end, following in [*((m.start(), m.end()) for m in _BREAK.finditer(window)), (len(window), len(window))]:
+    first = True
+    for start, end in sentence_spans(window):
         cut = end == len(window) and len(text) > limit
         if not (cut and not first):
             prepared = _prepare(window[start:end], start, operation)
             if prepared is not None:
                 yield prepared
                 first = False
-        start = following
+
+
+def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield ``[start, end)`` of each sentence of a text, without the white space between two."""
+    start = 0
+    for found in _BREAK.finditer(text):
+        yield start, found.start()
+        start = found.end()
+    yield start, len(text)
 
 
 def _is_english(text: str) -> bool:

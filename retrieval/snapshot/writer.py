@@ -118,6 +118,7 @@ def _write_edges(
 
 
 def _ngram_entries(nodes: Sequence[NodeAttributes]) -> Iterator[tuple[str, int]]:
+    """Yield the n-gram of each node's name, and of each alias of a system."""
     for number, node in enumerate(nodes):
         names = (
             node["name"] if node["type"] == "tool" else node["id"],

@@ -39,6 +39,7 @@ def _show(report: BuildReport) -> None:
     if report.triples.rejected_by_predicate_and_reason:
         rows = report.triples.rejected_by_predicate_and_reason
         stdout.print(table("Triples rejected", ("predicate", "reason", "count"), rows))
+    _show_words(report)
     if report.merges.by_kind:
         stdout.print(counts_table("Names merged", report.merges.by_kind))
     for warning in report.merges.warnings[:_SHOWN]:
@@ -65,6 +66,19 @@ def _show_overlay(report: BuildReport) -> None:
         stdout.print(f"[yellow]overlay[/] {escape(warning)}", soft_wrap=True)
     if len(report.overlay.warnings) > _SHOWN:
         stdout.print(f"… {len(report.overlay.warnings) - _SHOWN} more warnings are in the report")
+
+
+def _show_words(report: BuildReport) -> None:
+    if report.boilerplate.sentences:
+        example = report.boilerplate.examples[0]
+        stdout.print(
+            f"{report.boilerplate.sentences:,} sentences of many documents were not extracted from: boilerplate such as "
+            f"“{escape(example.text)}” ({example.tools:,} tools of {escape(example.namespace)})",
+            soft_wrap=True,
+        )
+    if report.hubs:
+        rows = [(hub.entity, hub.namespace, hub.tools, f"{hub.share:.0%}") for hub in report.hubs[:_SHOWN]]
+        stdout.print(table("Objects of most tools", ("object", "namespace", "tools", "share"), rows))
 
 
 def _show_documents(report: BuildReport) -> None:

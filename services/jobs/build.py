@@ -126,6 +126,7 @@ def build_snapshot(
                 encoder=cached_encoder,
                 cache=cache,
                 declared=applied.declarations,
+                aliases={name: source.aliases for source in named_sources(catalog) for name in source.namespaces},
                 progress=progress,
             )
             _check_extractions(graph, strict=strict)

@@ -20,6 +20,7 @@ __all__ = ["Api", "Method"]
 
 _HOLDERS = ("items", "additionalProperties")
 _REQUIRED = "x-required"
+_OWNER = {"contact": "ownerName", "contact_host": "ownerDomain"}
 _DESCRIPTION_CHARS = 600
 _FIELD_CHARS = 300
 
@@ -170,6 +171,7 @@ class Api:
             "title": title_of(method.name) + (f" {name_words(resource[-1])}" if resource else ""),
             "service": str(api.get("title") or api.get("name") or ""),
             "version": str(api.get("version", "")),
+            **{key: str(api[own]) for key, own in _OWNER.items() if isinstance(api.get(own), str)},
             "method": str(body.get("httpMethod", "GET")),
             "path": "/" + str(body.get("flatPath") or body.get("path") or "").lstrip("/"),
             "tags": list(resource),

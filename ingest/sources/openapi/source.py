@@ -27,6 +27,7 @@ __all__ = ["OpenApiSource"]
 _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"})
 # A document without paths is valid when it has one of these keys: other documents can refer to it.
 _LIBRARY = ("components", "definitions", "webhooks", "parameters", "responses")
+_HOST = re.compile(r"(?:://(?:[^/@\s]*@)?|@)([\w-]+(?:\.[\w-]+)+)")  # of a URL, else of an e-mail address
 _VERSION_KEY = re.compile(rb"[\"']?(?:openapi|swagger)[\"']?\s*:")
 
 
@@ -196,6 +197,7 @@ def _metadata(operation: Operation, root: Mapping[str, Any]) -> dict[str, Any]:
         "servers": _servers(operation, root),
         "api": plain(as_text(info.get("title"))),
         "api_version": str(info.get("version") or ""),
+        **_contact(as_mapping(info.get("contact"))),
         "deprecated": body.get("deprecated") is True,
     }
     metadata = {key: value for key, value in metadata.items() if value}
@@ -205,6 +207,12 @@ def _metadata(operation: Operation, root: Mapping[str, Any]) -> dict[str, Any]:
             if key.startswith("x-") and _is_plain(value):
                 metadata.setdefault(key.removeprefix("x-").replace("-", "_"), value)
     return metadata
+
+
+def _contact(contact: Mapping[str, Any]) -> dict[str, str]:
+    """The name of whom a document names as its contact, and the host of its address; never the address of a person."""
+    host = _HOST.search(f"{as_text(contact.get('url'))} {as_text(contact.get('email'))}")
+    return {"contact": plain(as_text(contact.get("name"))), "contact_host": host[1] if host else ""}
 
 
 def _servers(operation: Operation, root: Mapping[str, Any]) -> list[str]:

@@ -1,7 +1,8 @@
 """The source ``table.v1``: tables of tools as JSONL, CSV, TSV and JSON lists.
 
-A row has ``title`` or ``name``, ``description``, ``parameters`` (name, description, type, enum), optionally ``returns`` and
-``depends_on``; every other column (``line_of_business``, ``department``, …) is metadata. An ``id`` in a row is not changed.
+A row has ``title`` or ``name``, and ``description`` or ``parameters`` (name, description, type, enum), optionally ``returns`` and
+``depends_on``; every other column (``line_of_business``, ``department``, …) is metadata. An ``id`` in a row is not changed. A row with a
+name and nothing else of a tool is rejected; a table of such rows is rejected once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ingest.sources.rows import DATA_SUFFIXES, LINE_SUFFIXES, Row, json_lines
 from ingest.sources.source import RejectedRecord, Source
 from ingest.sources.table.cells import enum_of_type
 from ingest.sources.table.csv_rows import csv_rows
+from ingest.sources.table.tool_row import why_no_tool
 from ontology.errors import DocumentError
 from ontology.tool import Tool
 
@@ -24,6 +26,7 @@ __all__ = ["TableSource"]
 
 _TOOL_KEYS = frozenset({"name", "title", "description", "parameters"})
 _COLUMNS = frozenset({"id", "name", "title", "description", "parameters", "returns", "depends_on", "metadata"})
+_OBJECTS = frozenset({"input_schema", "output_schema", "call"})
 _SYNONYMS = {"inputs": "parameters", "outputs": "returns"}
 _CSV = frozenset({".csv", ".tsv"})
 _SAMPLED = 20
@@ -48,21 +51,34 @@ class TableSource(Source):
                 return _looks_like_rows([row.value for row in islice(json_lines(document), _SAMPLED)])
         except DocumentError:
             return False
-        # Many configuration files have a name, so JSON and YAML rows need another column of a tool too.
+        # Many configuration files have a name, so one JSON or YAML object needs another column of a tool too.
         rows = _items(document.data_or_none)[:_SAMPLED] if document.suffix in DATA_SUFFIXES else []
-        return _looks_like_rows([row for row in rows if not isinstance(row, Mapping) or _describes_a_tool(row)])
+        return _looks_like_rows(
+            [row for row in rows if not isinstance(row, Mapping) or len(rows) > 1 or _describes(row)]
+        )
 
     def read(self, document: Document) -> Iterator[Tool | RejectedRecord]:
         """Yield one tool for each row; an invalid row is rejected with its line (in a JSON list: its index)."""
+        alone = document.suffix in DATA_SUFFIXES and _is_one_object(document.data)
         seen: dict[str, str] = {}
+        others: list[RejectedRecord] = []  # rows with a name that are no tools, until the first tool
         for location, value in _rows(document):
-            item = value if isinstance(value, RejectedRecord) else _tool(location, value, document.namespace)
+            item = (
+                value if isinstance(value, RejectedRecord) else _tool(location, value, document.namespace, alone=alone)
+            )
             if isinstance(item, Tool):
+                yield from others if not seen else ()
                 first = seen.setdefault(item.id, location)
                 if first is not location:
                     detail = f"The id {item.id!r} is already taken at {first}."
                     item = RejectedRecord(location, "duplicate-id", detail)
+            elif item.reason == "not-a-tool" and not seen:
+                others.append(item)
+                continue
             yield item
+        if others and not seen:
+            more = f" So it is with {len(others):,} rows, and none is a tool." if len(others) > 1 else ""
+            yield replace(others[0], subject=document.address, detail=f"{others[0].detail}{more}")
 
 
 def _rows(document: Document) -> Iterator[Row]:
@@ -75,10 +91,13 @@ def _rows(document: Document) -> Iterator[Row]:
 
 def _items(data: Any) -> list[Any]:
     """Return the rows of a JSON document: a list, ``{"tools": [...]}``, or one tool."""
-    if isinstance(data, Mapping):
-        inner = data.get("tools")
-        return inner if isinstance(inner, list) else [data]
-    return as_list(data)
+    if _is_one_object(data):
+        return [data]
+    return as_list(data["tools"] if isinstance(data, Mapping) else data)
+
+
+def _is_one_object(data: Any) -> bool:
+    return isinstance(data, Mapping) and not isinstance(data.get("tools"), list)
 
 
 def _looks_like_rows(rows: Sequence[Any]) -> bool:
@@ -91,7 +110,7 @@ def _looks_like_rows(rows: Sequence[Any]) -> bool:
     )
 
 
-def _describes_a_tool(row: Mapping[str, Any]) -> bool:
+def _describes(row: Mapping[str, Any]) -> bool:
     return bool({"description", "parameters", "inputs"} & row.keys())
 
 
@@ -100,13 +119,15 @@ def _is_header(line: str) -> bool:
     return bool({"name", "title"} & cells)
 
 
-def _tool(location: str, row: Any, namespace: str) -> Tool | RejectedRecord:
+def _tool(location: str, row: Any, namespace: str, *, alone: bool) -> Tool | RejectedRecord:
     try:
         tool = Tool.from_json(_split_metadata(row))
     except DocumentError as error:
         field = f"{error.subject}: " if error.subject not in {"", "name", "row"} else ""
         remedy = f" {error.remedy}." if error.remedy else ""
         return RejectedRecord(location, error.reason, f"{field}{error.problem}.{remedy}")
+    if why := why_no_tool(row, alone=alone):
+        return RejectedRecord(location, "not-a-tool", f"The row {tool.name!r} {why}.")
     given = row.get("id")
     if isinstance(given, str) and given.strip():
         tool = replace(tool, id=given) if given != tool.id else tool  # unchanged, because other tools refer to it
@@ -130,7 +151,8 @@ def _split_metadata(row: Any) -> dict[str, Any]:
     extra: dict[str, Any] = {}
     for key, value in row.items():
         column = _SYNONYMS.get(str(key), str(key))
-        (own if column in _COLUMNS else extra)[column] = value
+        is_own = column in _COLUMNS or (column in _OBJECTS and isinstance(value, Mapping))
+        (own if is_own else extra)[column] = value
     for column in ("id", "name", "title", "description"):
         if isinstance(own.get(column), (dict, list)):
             raise _wrong_type(f"{column} must be text, not {_json_type(own[column])}", column)

@@ -37,10 +37,10 @@ def reasons(catalog: Catalog) -> list[tuple[str, str]]:
 
 def test_a_folder_of_mixed_formats(tmp_path: Path) -> None:
     write(tmp_path / "b" / "orders.json", OPENAPI)
-    write(tmp_path / "a.jsonl", [{"name": "one"}, {"id": "own id", "name": "two"}])
+    write(tmp_path / "a.jsonl", [{"name": "one", "parameters": []}, {"id": "own id", "name": "two", "parameters": []}])
     write(tmp_path / "c.csv", "name,description\nthree,x\n")
-    write(tmp_path / ".hidden.jsonl", [{"name": "hidden"}])
-    write(tmp_path / ".git" / "x.jsonl", [{"name": "hidden"}])
+    write(tmp_path / ".hidden.jsonl", [{"name": "hidden", "parameters": []}])
+    write(tmp_path / ".git" / "x.jsonl", [{"name": "hidden", "parameters": []}])
     write(tmp_path / "README.md", "# Words")
     seen: list[str] = []
     catalog = read_catalog([str(tmp_path)], progress=seen.append)
@@ -58,7 +58,10 @@ def test_a_folder_of_mixed_formats(tmp_path: Path) -> None:
 
 
 def test_the_order_of_the_addresses_does_not_matter_and_no_file_is_read_twice(tmp_path: Path) -> None:
-    a, b = write(tmp_path / "a.jsonl", [{"name": "x"}]), write(tmp_path / "b.jsonl", [{"name": "x"}])
+    a, b = (
+        write(tmp_path / "a.jsonl", [{"name": "x", "parameters": []}]),
+        write(tmp_path / "b.jsonl", [{"name": "x", "parameters": []}]),
+    )
     (tmp_path / "link.jsonl").symlink_to(a)
     one = read_catalog([str(b), str(a)])
     two = read_catalog([str(tmp_path / "*.jsonl"), str(a), str(tmp_path)])
@@ -66,8 +69,14 @@ def test_the_order_of_the_addresses_does_not_matter_and_no_file_is_read_twice(tm
 
 
 def test_one_id_from_two_documents_is_kept_apart_and_said(tmp_path: Path) -> None:
-    write(tmp_path / "a.jsonl", [{"id": "get", "name": "get"}, {"id": "use", "name": "use", "depends_on": ["get"]}])
-    write(tmp_path / "b.jsonl", [{"id": "get", "name": "get"}, {"id": "b/get", "name": "other"}])
+    write(
+        tmp_path / "a.jsonl",
+        [{"id": "get", "name": "get", "parameters": []}, {"id": "use", "name": "use", "depends_on": ["get"]}],
+    )
+    write(
+        tmp_path / "b.jsonl",
+        [{"id": "get", "name": "get", "parameters": []}, {"id": "b/get", "name": "other", "parameters": []}],
+    )
     catalog = read_catalog([str(tmp_path)])
     assert [tool.id for tool in catalog.tools] == ["a/get", "use", "b/b/get", "b/get"]
     assert catalog.renamed == (("get", "a/get"), ("get", "b/b/get"))
@@ -85,7 +94,7 @@ def test_one_id_twice_in_a_document_is_refused(tmp_path: Path) -> None:
 
 def test_namespaces_of_files_with_one_stem(tmp_path: Path) -> None:
     for name in ("hr/openapi.json", "sales/openapi.json", "sales/openapi.jsonl", "Über Uns.openapi.json"):
-        write(tmp_path / name, OPENAPI if name.endswith("json") else [{"name": "x"}])
+        write(tmp_path / name, OPENAPI if name.endswith("json") else [{"name": "x", "parameters": []}])
     documents = find_documents([str(tmp_path)]).documents
     assert {Path(d.address).relative_to(tmp_path).as_posix(): d.namespace for d in documents} == {
         "hr/openapi.json": "hr-openapi",
@@ -116,7 +125,7 @@ BAD = {
     "tags.yaml": (b"openapi: !!python/object/apply:os.system ['true']\n", "invalid-yaml"),
     "old.yaml": (b"swagger: '1.2'\npaths: {}\n", "unsupported-version"),
     "paths.json": (b'{"openapi": "3.0.0", "paths": []}', "wrong-type"),
-    "torn.jsonl.gz": (gzip.compress(b'{"name": "x"}\n' * 9)[:-12], "unreadable"),
+    "torn.jsonl.gz": (gzip.compress(b'{"name": "x", "parameters": []}\n' * 9)[:-12], "unreadable"),
     "none.json": (b'{"openapi": "3.0.0", "info": {}}', "no-operations"),
     "twice.json": (b'{"openapi": "3.0.0", "paths": {"/a": {"get": {}}, "/b": {}, "/a": {"post": {}}}}', "invalid-json"),
     "twice.yaml": (b"openapi: 3.0.0\npaths:\n  /a:\n    get: {}\n    get: {}\n", "invalid-yaml"),
@@ -129,7 +138,7 @@ BAD = {
 def test_a_bad_document_stops_nothing_else(tmp_path: Path, name: str) -> None:
     content, reason = BAD[name]
     (tmp_path / name).write_bytes(content)
-    write(tmp_path / "good.jsonl", [{"name": "kept"}])
+    write(tmp_path / "good.jsonl", [{"name": "kept", "parameters": []}])
     catalog = read_catalog([str(tmp_path)])
     assert [tool.name for tool in catalog.tools][-1] == "kept"
     assert [record.reason for record in catalog.rejected] == [reason]
@@ -158,7 +167,7 @@ def test_yaml_aliases(tmp_path: Path) -> None:
 
 
 def test_paths_that_are_not_there(tmp_path: Path) -> None:
-    write(tmp_path / "good.jsonl", [{"name": "kept"}])
+    write(tmp_path / "good.jsonl", [{"name": "kept", "parameters": []}])
     (tmp_path / "gone.jsonl").symlink_to(tmp_path / "nowhere.jsonl")
     (tmp_path / "round.jsonl").symlink_to(tmp_path / "round.jsonl")
     catalog = read_catalog([str(tmp_path), str(tmp_path / "typo.yaml"), str(tmp_path / "*.edmx")])
@@ -171,7 +180,7 @@ def test_paths_that_are_not_there(tmp_path: Path) -> None:
 
 
 def test_a_loop_of_folders_ends(tmp_path: Path) -> None:
-    write(tmp_path / "a" / "x.jsonl", [{"name": "x"}])
+    write(tmp_path / "a" / "x.jsonl", [{"name": "x", "parameters": []}])
     (tmp_path / "a" / "up").symlink_to(tmp_path, target_is_directory=True)
     catalog = read_catalog([str(tmp_path)])
     assert [tool.id for tool in catalog.tools] == ["x/x"]
@@ -179,8 +188,8 @@ def test_a_loop_of_folders_ends(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_folder_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path / "good.jsonl", [{"name": "kept"}])
-    write(tmp_path / "locked" / "x.jsonl", [{"name": "x"}])
+    write(tmp_path / "good.jsonl", [{"name": "kept", "parameters": []}])
+    write(tmp_path / "locked" / "x.jsonl", [{"name": "x", "parameters": []}])
     locked_file = write(tmp_path / "shut.json", OPENAPI)
     listdir, open_ = os.listdir, Path.open
 
@@ -254,7 +263,7 @@ def test_half_a_surrogate_pair_anywhere_in_a_document_is_replaced(tmp_path: Path
 
 
 def test_a_file_name_that_is_not_utf8_can_be_shown(tmp_path: Path) -> None:
-    write(tmp_path / "a\udcff.jsonl", [{"name": "one"}])
+    write(tmp_path / "a\udcff.jsonl", [{"name": "one", "parameters": []}])
     catalog = read_catalog([str(tmp_path)])
     assert catalog.documents[0].address.encode("utf-8")
     assert catalog.tools[0].id.encode("utf-8")
@@ -275,10 +284,10 @@ def test_an_empty_folder_is_an_empty_catalogue(tmp_path: Path) -> None:
 
 def test_gzipped_documents(tmp_path: Path) -> None:
     (tmp_path / "orders.json.gz").write_bytes(gzip.compress(json.dumps(OPENAPI).encode()))
-    (tmp_path / "rows.jsonl.gz").write_bytes(gzip.compress(b'{"name": "x"}\n'))
+    (tmp_path / "rows.jsonl.gz").write_bytes(gzip.compress(b'{"name": "x", "parameters": []}\n'))
     assert [tool.id for tool in read_catalog([str(tmp_path)]).tools] == ["orders/listOrders", "rows/x"]
 
 
 def test_refusals_are_counted_by_reason(tmp_path: Path) -> None:
-    write(tmp_path / "a.jsonl", '{"name": "a"}\n{\n{\n{"description": "x"}\n')
+    write(tmp_path / "a.jsonl", '{"name": "a", "parameters": []}\n{\n{\n{"description": "x"}\n')
     assert read_catalog([str(tmp_path)]).rejected_by_reason() == {"invalid-json": 2, "no-name": 1}

@@ -149,7 +149,9 @@ def test_whatever_a_row_holds_it_is_a_tool_or_a_refusal(tmp_path: Path, source: 
 
 def test_the_hash_seed_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(LINKED), encoding="utf-8")
-    (tmp_path / "b.jsonl").write_text('{"name": "x", "z": 1, "y": 2}\n{"name": "x"}\n', encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text(
+        '{"name": "x", "parameters": [], "z": 1, "y": 2}\n{"name": "x", "parameters": []}\n', encoding="utf-8"
+    )
     program = "import sys; from ingest.sources import read_catalog; sys.stdout.write(repr(read_catalog(sys.argv[1:])))"
     said = {
         subprocess.run(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from egotools.call import Call
 from ingest.sources import Document, RejectedRecord
 from ingest.sources.table.source import TableSource
 from ontology.errors import DocumentError
@@ -50,6 +52,9 @@ def test_the_json_form_of_a_tool_reads_back_as_it_was(tmp_path: Path) -> None:
     )
     again, _ = read(tmp_path / "u.jsonl", json.dumps(tools[0].to_json()))
     assert again == tools
+    schema = {"type": "object", "properties": {"task_id": {"type": "string", "minLength": 3}}}
+    called = replace(tools[0], input_schema=schema, output_schema=schema, call=Call(protocol="http", path="/tasks"))
+    assert read(tmp_path / "v.jsonl", json.dumps(called.to_json()))[0] == [called]
 
 
 @pytest.mark.parametrize(
@@ -85,8 +90,9 @@ def test_each_bad_line_is_refused_with_its_number_and_the_rest_is_kept(tmp_path:
         b'{"name": "d", "parameters": [{"type": "string"}]}',
         b'{"name": {"en": "e"}}',
         b'{"name": "f", "metadata": 3}',
-        b'{"name": "a"}',
-        b'{"name": "z", "score": NaN}',
+        b'{"name": "a", "returns": []}',
+        b'{"name": "z", "description": "Zips.", "score": NaN}',
+        b'{"name": "y"}',
     ]
     tools, rejected = read(tmp_path / "t.jsonl", b"\n".join(lines))
     assert [tool.name for tool in tools] == ["a", "z"]
@@ -101,8 +107,9 @@ def test_each_bad_line_is_refused_with_its_number_and_the_rest_is_kept(tmp_path:
         ("t.jsonl:9", "wrong-type"),
         ("t.jsonl:10", "wrong-type"),
         ("t.jsonl:11", "duplicate-id"),
+        ("t.jsonl:13", "not-a-tool"),
     ]
-    assert "t.jsonl:1" in rejected[-1].detail
+    assert "t.jsonl:1" in rejected[-2].detail
     assert all(record.detail.endswith(".") for record in rejected)
 
 
@@ -216,3 +223,47 @@ def test_a_configuration_with_a_name_is_no_table(tmp_path: Path, name: str, text
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     assert not TableSource().accepts(Document(str(path), path=path))
+
+
+PACKAGE = {
+    "name": "left-pad",
+    "version": "1.3.0",
+    "description": "Pads a text.",
+    "scripts": {"test": "x"},
+    "dependencies": {},
+}
+PEOPLE = [{"id": 1, "name": "Ada", "email": "ada@example.org"}, {"id": 2, "name": "Alan", "email": "alan@example.org"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "named"),
+    [
+        ("package.json", json.dumps(PACKAGE), "left-pad"),
+        ("users.json", json.dumps(PEOPLE), "Ada"),
+        ("users.jsonl", "\n".join(map(json.dumps, PEOPLE)), "Ada"),
+        ("users.csv", "name,email\nAda,ada@example.org\nAlan,alan@example.org\n", "Ada"),
+        ("prices.csv", "name;description;unit price\nLamp;Shines.;20\nDesk;Stands.;90\n", "unit_price"),
+        ("prices.json", json.dumps([{"name": "Lamp", "description": "Shines.", "listPrice": 2}] * 2), "listPrice"),
+    ],
+)
+def test_a_row_with_a_name_is_not_a_tool(tmp_path: Path, name: str, text: str, named: str) -> None:
+    tools, rejected = read(tmp_path / name, text)
+    assert tools == []
+    assert [(record.subject, record.reason) for record in rejected] == [(name, "not-a-tool")], "once for the document"
+    assert named in rejected[0].detail
+    assert "parameters" in rejected[0].detail
+
+
+def test_rows_that_are_no_tools_are_refused_beside_tools(tmp_path: Path) -> None:
+    rows = [PEOPLE[0], {"name": "ping", "description": "Asks for a sign of life.", "team": "Ops"}, PEOPLE[1]]
+    tools, rejected = read(tmp_path / "t.jsonl", "\n".join(map(json.dumps, rows)))
+    assert [tool.name for tool in tools] == ["ping"]
+    assert [(record.subject, record.reason) for record in rejected] == [
+        ("t.jsonl:1", "not-a-tool"),
+        ("t.jsonl:3", "not-a-tool"),
+    ]
+
+
+def test_a_tool_with_parameters_may_have_any_column(tmp_path: Path) -> None:
+    rows = [{"name": "buy", "parameters": [], "price": 3}, {"name": "call", "parameters": [{"name": "phone"}]}]
+    assert [tool.name for tool in read(tmp_path / "t.json", json.dumps(rows))[0]] == ["buy", "call"]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from ingest.catalog_health import NamespaceHealth, catalog_health
 from ingest.pipeline import GraphBuild
 from ingest.sources import Catalog
 from ingest.sources.catalog import DocumentReport
@@ -21,7 +22,15 @@ from ingest.stores import Counts
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file
 
-__all__ = ["BuildReport", "RejectedTriples", "keep_build_report", "keep_report", "make_report", "read_build_report"]
+__all__ = [
+    "BuildReport",
+    "RejectedTriples",
+    "keep_build_report",
+    "keep_report",
+    "make_report",
+    "read_build_report",
+    "report_file",
+]
 
 _EXAMPLES = 20
 _LOG = logging.getLogger(__name__)
@@ -88,6 +97,7 @@ class BuildReport:
     :param tools: number of tools.
     :param renamed: (id in its document, id in the catalogue) of tools whose ids clash between documents.
     :param context_parameters: (namespace, input, number of tools that take it) of the inputs that name the surroundings.
+    :param health: what the owners of the tools can improve, by namespace.
     :param stored: name and counts of the graph database that was also written; empty where none was.
     :param seconds: stage → seconds.
     """
@@ -103,6 +113,7 @@ class BuildReport:
     merges: MergeReport
     graph: Counts
     context_parameters: tuple[tuple[str, str, int], ...] = ()
+    health: tuple[NamespaceHealth, ...] = ()
     stored: dict[str, Any] = field(default_factory=dict)
     reused: ReuseReport
     seconds: dict[str, float]
@@ -125,10 +136,18 @@ def keep_report(store: Path, name: str, text: str) -> Path | None:
     :param name: of the file, ``<snapshot id>.json`` for a build report.
     """
     try:
-        return write_file(store / "reports" / name, text)
+        return write_file(report_file(store, name), text)
     except StorageError as error:
         _LOG.warning("the report could not be written: %s", error)
         return None
+
+
+def report_file(store: Path, name: str) -> Path:
+    """Return the path of a report in a store.
+
+    :param name: as for :func:`keep_report`.
+    """
+    return store / "reports" / name
 
 
 def keep_build_report(store: Path, report: BuildReport) -> None:
@@ -141,7 +160,7 @@ def read_build_report(store: Path, snapshot_id: str) -> BuildReport | None:
 
     :raises InvalidArgumentError: when it is of another snapshot, or is no build report.
     """
-    path = store / "reports" / f"{snapshot_id}.json"
+    path = report_file(store, f"{snapshot_id}.json")
     if not path.is_file():
         return None
     try:
@@ -193,6 +212,7 @@ def make_report(
         ),
         graph=Counts(nodes=build.graph.number_of_nodes(), edges=build.graph.number_of_edges()),
         context_parameters=_context_parameters(build),
+        health=catalog_health(catalog.tools),
         stored=stored,
         reused=ReuseReport(
             extractions=build.reused,

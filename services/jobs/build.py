@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +17,7 @@ from ingest.build_report import BuildReport, keep_build_report, make_report
 from ingest.extract.extractor import Extractor
 from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import Catalog, read_catalog
+from ingest.sources.catalog import DocumentReport
 from ingest.sources.named_sources import named_sources
 from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.ontology import Ontology
@@ -39,9 +40,12 @@ _CACHE = "cache.sqlite"
 _EXTRACTORS = ("rules", "llm")
 
 
-def build(plan: BuildPlan, progress: Progress) -> BuildReport:
+def build(
+    plan: BuildPlan, progress: Progress, *, finished: Callable[[DocumentReport], None] | None = None
+) -> BuildReport:
     """Load the models that a plan names, and build.
 
+    :param finished: called with the counts of each document when it is read.
     :raises EgotoolsError: as for :func:`build_snapshot`.
     """
     ontology = load_ontology(plan.ontology)
@@ -57,6 +61,7 @@ def build(plan: BuildPlan, progress: Progress) -> BuildReport:
         cached=plan.cached,
         workers=plan.workers,
         progress=progress,
+        finished=finished,
     )
 
 
@@ -90,6 +95,7 @@ def build_snapshot(
     cached: bool = True,
     workers: int = 1,
     progress: Progress = no_progress,
+    finished: Callable[[DocumentReport], None] | None = None,
 ) -> BuildReport:
     """Read the documents, build the tool graph, write the snapshot and publish it in ``store``.
 
@@ -98,12 +104,18 @@ def build_snapshot(
     :param graph_store: also written with the graph; its counts must be those of the graph.
     :param strict: fail when a document or record is rejected.
     :param cached: reuse extractions and vectors of unchanged tools from ``store/cache.sqlite``.
+    :param finished: called with the counts of each document when it is read.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
     ontology = ontology or load_ontology()
     seconds: dict[str, float] = {}
     with timed(seconds, "read"):
-        catalog = read_catalog(addresses, strict=strict, progress=lambda address: progress(f"read {address}", 0, 0))
+        catalog = read_catalog(
+            addresses,
+            strict=strict,
+            progress=lambda address: progress(f"read {address}", 0, 0),
+            finished=finished,
+        )
     # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
     tools = sorted(catalog.tools, key=lambda tool: tool.id)
     with staging_folder(store) as folder:

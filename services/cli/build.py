@@ -30,7 +30,7 @@ def build(plan: BuildPlan, as_json: Json = False) -> None:
         print_json(report.to_json())
         return
     file = report_file(plan.store, f"{report.snapshot_id}.json")
-    show_build_summary(report, file if file.is_file() else None)
+    show_build_summary(report, file if file.is_file() else None, published=plan.published)
 
 
 def _counts(document: DocumentReport) -> str:

@@ -42,10 +42,11 @@ _FINDINGS = (
 )
 
 
-def show_build_summary(report: BuildReport, file: Path | None) -> None:
+def show_build_summary(report: BuildReport, file: Path | None, *, published: bool) -> None:
     """Print the end report of a build.
 
     :param file: where the whole report is, or None where it could not be written.
+    :param published: whether the snapshot is now the published one of its store.
     """
     _show_documents(report)
     _show_health(report.health)
@@ -61,8 +62,9 @@ def show_build_summary(report: BuildReport, file: Path | None) -> None:
     )
     if file is not None:
         _print("Report", str(file))
+    outcome = "[bold green]Published[/]" if published else "[bold yellow]Not published[/]:"
     stdout.print(
-        f"[bold green]Published[/] snapshot [bold]{report.snapshot_id}[/]: {report.tools:,} tools, "
+        f"{outcome} snapshot [bold]{report.snapshot_id}[/]: {report.tools:,} tools, "
         f"{report.graph.nodes:,} nodes, {report.graph.edges:,} edges",
         soft_wrap=True,
     )

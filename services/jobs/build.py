@@ -48,6 +48,9 @@ def build(
     :param finished: called with the counts of each document when it is read.
     :raises EgotoolsError: as for :func:`build_snapshot`.
     """
+    if plan.graph_store and not plan.published:
+        problem, remedy = "it replaces the graph of a database, which others read", "Leave one of the two out"
+        raise InvalidArgumentError(problem, subject="--graph-store with --no-publish", remedy=remedy)
     ontology = load_ontology(plan.ontology)
     extractor = _extractor(plan, ontology)
     return build_snapshot(
@@ -59,6 +62,7 @@ def build(
         ontology=ontology,
         strict=plan.strict,
         cached=plan.cached,
+        published=plan.published,
         workers=plan.workers,
         progress=progress,
         finished=finished,
@@ -93,6 +97,7 @@ def build_snapshot(
     graph_store: GraphStore | None = None,
     strict: bool = False,
     cached: bool = True,
+    published: bool = True,
     workers: int = 1,
     progress: Progress = no_progress,
     finished: Callable[[DocumentReport], None] | None = None,
@@ -104,6 +109,7 @@ def build_snapshot(
     :param graph_store: also written with the graph; its counts must be those of the graph.
     :param strict: fail when a document or record is rejected.
     :param cached: reuse extractions and vectors of unchanged tools from ``store/cache.sqlite``.
+    :param published: False to keep the snapshot in the store beside the published one.
     :param finished: called with the counts of each document when it is read.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
@@ -136,10 +142,10 @@ def build_snapshot(
             seconds["write"] -= cached_encoder.seconds - encoding
             seconds["encode"] = cached_encoder.seconds
         with timed(seconds, "publish"):
-            published = publish(store, folder, snapshot_id)
+            kept = publish(store, folder, snapshot_id, current=published)
     report = make_report(
         snapshot_id=snapshot_id,
-        folder=published,
+        folder=kept,
         catalog=catalog,
         build=graph,
         stored=stored,

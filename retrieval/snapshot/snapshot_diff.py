@@ -243,8 +243,10 @@ def _context(row: Any) -> Iterator[tuple[str, str]]:
 def _manifest_changes(old: Snapshot, new: Snapshot) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
     before, after = old.manifest.content(), new.manifest.content()
     counts = json_changes(before["counts"], after["counts"])
-    settings = ({key: value for key, value in one.items() if key not in _NOT_SETTINGS} for one in (before, after))
-    return tuple(json_changes(*settings)), tuple(counts)
+    old_settings, new_settings = (
+        {key: value for key, value in content.items() if key not in _NOT_SETTINGS} for content in (before, after)
+    )
+    return tuple(json_changes(old_settings, new_settings)), tuple(counts)
 
 
 def _tool_edges(snapshot: Snapshot) -> set[ToolEdge]:
@@ -252,8 +254,8 @@ def _tool_edges(snapshot: Snapshot) -> set[ToolEdge]:
     adjacency, tools = snapshot.adjacency, snapshot.tool_count
     ids = [snapshot.tool_id(number) for number in range(tools)]
     edges = set()
-    for number in np.flatnonzero((adjacency.heads < tools) & (adjacency.tails < tools)):
-        row = snapshot.edges.json_value(int(number))
+    for number in np.flatnonzero((adjacency.heads < tools) & (adjacency.tails < tools)).tolist():
+        row = snapshot.edges.json_value(number)
         head, tail = ids[adjacency.head(number)], ids[adjacency.tail(number)]
         predicate = snapshot.predicates[adjacency.predicates[number]]
         edges.add(ToolEdge(head, predicate, tail, row.get("parameter", ""), row.get("output", "")))

@@ -111,11 +111,12 @@ class PlainDisplay:
         self._ticker.start()
         return self
 
-    def __exit__(self, *_error: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         self._stopped.set()
         self._ticker.join()
-        with self._lock:
-            self._end()
+        if error is None:  # else the active stage is not over
+            with self._lock:
+                self._end()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Note how far a stage is; print it where 10 seconds have passed."""
@@ -191,8 +192,9 @@ class BarDisplay:
         self._bars.start()
         return self
 
-    def __exit__(self, *_error: object) -> None:
-        self._end()
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if error is None:  # else the active stage is not over
+            self._end()
         self._bars.stop()
 
     def __call__(self, stage: str, done: int, total: int) -> None:

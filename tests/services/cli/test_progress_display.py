@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 import pty
@@ -18,10 +19,11 @@ from typing import IO
 
 import pytest
 from rich.cells import cell_len
+from rich.console import Console
 from rich.text import Text
 
 from services.cli.console import stderr
-from services.cli.progress_display import PlainDisplay, fit
+from services.cli.progress_display import BarDisplay, PlainDisplay, fit
 from tests.conftest import ROOT
 from tests.services.conftest import Run
 
@@ -217,3 +219,20 @@ def test_datagen_shows_its_stages(run: Run, tmp_path: Path, monkeypatch: pytest.
     assert code == 0
     assert json.loads(out)
     assert "paths" in err and "requests" in err
+
+
+def test_a_stage_that_an_error_ends_is_not_shown_as_over() -> None:
+    clock = Clock()
+    screen = io.StringIO()
+    lines: list[Text] = []
+    for display in (
+        PlainDisplay(lines.append, clock),
+        BarDisplay(Console(file=screen, force_terminal=True, width=COLUMNS, color_system=None), clock),
+    ):
+        clock.now = 0
+        with pytest.raises(KeyboardInterrupt), display:
+            display("extract", 1, 9)
+            clock.now = 5
+            raise KeyboardInterrupt
+    assert lines == []
+    assert "extract" in screen.getvalue() and "✓" not in screen.getvalue()

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from ingest.catalog_health import NamespaceHealth, catalog_health
 from ingest.extract.boilerplate import BoilerplateSentence
 from ingest.overlay.apply_overlay import AppliedOverlays
 from ingest.overlay.overlay_rules import Overlay
@@ -33,6 +34,7 @@ __all__ = [
     "make_report",
     "overlay_report",
     "read_build_report",
+    "report_file",
 ]
 
 _EXAMPLES = 20
@@ -131,6 +133,7 @@ class BuildReport:
     :param overlay: what the overlay files did; None without any.
     :param boilerplate: sentences that were cut before extraction.
     :param hubs: the objects that most tools of a namespace have, the biggest first.
+    :param health: what the owners of the tools can improve, by namespace.
     :param stored: name and counts of the graph database that was also written; empty where none was.
     :param seconds: stage → seconds.
     """
@@ -149,6 +152,7 @@ class BuildReport:
     overlay: OverlayReport | None = None
     boilerplate: BoilerplateReport = field(default_factory=BoilerplateReport)
     hubs: tuple[Hub, ...] = ()
+    health: tuple[NamespaceHealth, ...] = ()
     stored: dict[str, Any] = field(default_factory=dict)
     reused: ReuseReport
     seconds: dict[str, float]
@@ -171,10 +175,18 @@ def keep_report(store: Path, name: str, text: str) -> Path | None:
     :param name: of the file, ``<snapshot id>.json`` for a build report.
     """
     try:
-        return write_file(store / "reports" / name, text)
+        return write_file(report_file(store, name), text)
     except StorageError as error:
         _LOG.warning("the report could not be written: %s", error)
         return None
+
+
+def report_file(store: Path, name: str) -> Path:
+    """Return the path of a report in a store.
+
+    :param name: as for :func:`keep_report`.
+    """
+    return store / "reports" / name
 
 
 def keep_build_report(store: Path, report: BuildReport) -> None:
@@ -187,7 +199,7 @@ def read_build_report(store: Path, snapshot_id: str) -> BuildReport | None:
 
     :raises InvalidArgumentError: when it is of another snapshot, or is no build report.
     """
-    path = store / "reports" / f"{snapshot_id}.json"
+    path = report_file(store, f"{snapshot_id}.json")
     if not path.is_file():
         return None
     try:
@@ -243,6 +255,7 @@ def make_report(
         overlay=overlay,
         boilerplate=BoilerplateReport(sentences=len(build.boilerplate), examples=build.boilerplate[:_EXAMPLES]),
         hubs=find_hubs(build.graph, build.tools),
+        health=catalog_health(catalog.tools),
         stored=stored,
         reused=ReuseReport(
             extractions=build.reused,

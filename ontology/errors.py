@@ -272,7 +272,7 @@ class ToolCallError(EgotoolsError):
     """A tool that was called answered with an error, or could not be reached; the subject is the tool or its server."""
 
     grpc_code = "ABORTED"
-    exit_code = 16  # 15 is that of a tuning that found nothing better
+    exit_code = 16  # 15: a tuning found nothing better; 17: two snapshots differ
 
 
 _BY_STATUS: dict[str, type[EgotoolsError]] = {

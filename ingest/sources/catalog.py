@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from ingest.sources.naming import DocumentRead, assign_ids
 from ingest.sources.sanitize import printable, sanitize_tool
 from ingest.sources.source import RejectedRecord
 from ingest.sources.source_entry import SourceEntry
-from ingest.sources.tool_secrets import without_secrets
+from ingest.sources.tool_secrets import secret_places, without_secrets
 from ingest.sources.tool_selection import select_tools
 from ontology.errors import CatalogError, DocumentError, MissingExtraError
 from ontology.redaction import redact
@@ -36,6 +37,8 @@ class DocumentReport:
     :param rejected: number of rejected records.
     :param source: the name of its source in a sources file or on the command line, or empty.
     :param left_out: number of tools that its source leaves out.
+    :param secrets: the places of its tools where a key or a password was taken out, ``tool id: field``; never a value.
+    :param seconds: how long it took to read.
     """
 
     address: str
@@ -44,6 +47,8 @@ class DocumentReport:
     rejected: int
     source: str = ""
     left_out: int = 0
+    secrets: tuple[str, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +71,11 @@ class Catalog:
 
 
 def read_catalog(
-    addresses: Sequence[str], *, strict: bool = False, progress: Callable[[str], None] | None = None
+    addresses: Sequence[str],
+    *,
+    strict: bool = False,
+    progress: Callable[[str], None] | None = None,
+    finished: Callable[[DocumentReport], None] | None = None,
 ) -> Catalog:
     """Read tools from files, folders, globs and live addresses into one catalogue.
 
@@ -74,6 +83,7 @@ def read_catalog(
         ``aws:SERVICE``, ``google-discovery:NAME``; each also as ``NAME=ADDRESS``; a sources file (``sources.yaml``).
     :param strict: whether a rejected record is an error.
     :param progress: called with each document's address before it is read.
+    :param finished: called with the counts of each document after it is read, before ids that several documents have are changed.
     :raises CatalogError: when no tool could be read, or when ``strict`` is true and a record was rejected.
     :raises SourcesFileError: for a sources file with faults.
     :raises InvalidArgumentError: when two sources have one name.
@@ -85,29 +95,33 @@ def read_catalog(
             progress(document.address)
         reads.append(_read(document))
         document.release()  # keep at most one document in memory
+        if finished is not None:
+            finished(_report(reads[-1]))
     _drop_referenced(reads)
     name_live_documents(reads)
     renamed = assign_ids(reads)
     catalog = Catalog(
         tools=tuple(tool for read in reads for tool in read.tools),
         rejected=tuple(map(_shown, (*missing, *(record for read in reads for record in read.rejected)))),
-        documents=tuple(
-            DocumentReport(
-                address=printable(read.document.address),
-                format=read.format,
-                tools=len(read.tools),
-                rejected=len(read.rejected),
-                source=read.document.source.name if read.document.source is not None else "",
-                left_out=read.left_out,
-            )
-            for read in reads
-            if read.counted
-        ),
+        documents=tuple(_report(read) for read in reads if read.counted),
         renamed=tuple(renamed),
         sources=sources,
     )
     _check(catalog, shown, strict=strict)
     return catalog
+
+
+def _report(read: DocumentRead) -> DocumentReport:
+    return DocumentReport(
+        address=printable(read.document.address),
+        format=read.format,
+        tools=len(read.tools),
+        rejected=len(read.rejected),
+        source=read.document.source.name if read.document.source is not None else "",
+        left_out=read.left_out,
+        secrets=tuple(read.secrets),
+        seconds=round(read.seconds, 3),
+    )
 
 
 def _shown(record: RejectedRecord) -> RejectedRecord:
@@ -118,19 +132,30 @@ def _shown(record: RejectedRecord) -> RejectedRecord:
 def _read(document: Document) -> DocumentRead:
     """Read all tools of a document; a document that cannot be read gives a rejected record."""
     read = DocumentRead(document=document)
+    started = time.perf_counter()
     _read_tools(document, read)
-    secrets = document.secrets()
-    read.tools = [without_secrets(tool, secrets) for tool in read.tools]
+    _take_secrets_out(read)
     if document.source is not None:
         read.left_out = len(read.tools)
         read.tools, unused = select_tools(document.source, read.tools)
         read.left_out -= len(read.tools)
         read.rejected += unused
+    secrets = read.document.secrets()
     read.rejected = [
         replace(record, subject=redact(record.subject, secrets), detail=redact(record.detail, secrets))
         for record in read.rejected
     ]
+    read.seconds = time.perf_counter() - started
     return read
+
+
+def _take_secrets_out(read: DocumentRead) -> None:
+    """Replace the tools by tools without secrets, and note where there were any."""
+    secrets = read.document.secrets()
+    before, read.tools = read.tools, [without_secrets(tool, secrets) for tool in read.tools]
+    for old, tool in zip(before, read.tools, strict=True):
+        if tool is not old:
+            read.secrets += [f"{tool.id}: {place}" for place in secret_places(old, tool)]
 
 
 def _read_tools(document: Document, read: DocumentRead) -> None:

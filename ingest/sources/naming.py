@@ -21,6 +21,8 @@ class DocumentRead:
     :param keeps_ids: whether the tools' ids are final; else they get the document's namespace.
     :param counted: whether the report lists the document; False for a part of another document.
     :param left_out: number of tools that its source leaves out.
+    :param secrets: where a key or a password was taken out of a tool, ``tool id: field``.
+    :param seconds: how long it took to read.
     """
 
     document: Document
@@ -28,6 +30,8 @@ class DocumentRead:
     keeps_ids: bool = False
     counted: bool = True
     left_out: int = 0
+    secrets: list[str] = field(default_factory=list)
+    seconds: float = 0.0
     tools: list[Tool] = field(default_factory=list)
     rejected: list[RejectedRecord] = field(default_factory=list)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ontology.redaction import redact_document_text
 from ontology.tool import Tool
 
-__all__ = ["without_secrets"]
+__all__ = ["secret_places", "without_secrets"]
 
 # A text without one of these has no key and no password: searching for them is fast.
 _MARKS = (
@@ -38,6 +38,31 @@ def without_secrets(tool: Tool, secrets: tuple[str, ...] = ()) -> Tool:
         return tool
     cleaned = _cleaned(row, secrets)
     return Tool.from_json(cleaned) if cleaned != row else tool
+
+
+def secret_places(before: Tool, after: Tool) -> list[str]:
+    """Return the fields of a tool that :func:`without_secrets` changed (``parameters[2].example``); never a value.
+
+    :param after: the tool without secrets.
+    """
+    return list(_changed(before.to_json(), after.to_json(), ""))
+
+
+def _changed(before: Any, after: Any, place: str) -> Iterator[str]:
+    """Yield the places where two JSON values differ, of which the second may lack properties of the first."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        kept = dict(after)
+        for key, inner in before.items():
+            if key in kept:
+                yield from _changed(inner, kept.pop(key), f"{place}.{key}".lstrip("."))
+            elif key in _EXAMPLES:
+                yield f"{place}.{key}".lstrip(".")
+        yield from (f"{place}.{key}".lstrip(".") for key in kept)  # a name of a property was changed
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for number, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _changed(old, new, f"{place}[{number}]")
+    elif before != after:
+        yield place
 
 
 def _cleaned(value: Any, secrets: tuple[str, ...], name: str = "") -> Any:

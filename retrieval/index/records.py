@@ -105,7 +105,11 @@ class Records(Generic[_T]):
 
     def json_value(self, row: int) -> Any:
         """Return the JSON value of a row, for callers that need only a part of the record."""
-        return json.loads(self._lines[int(self._numbers[row])])
+        return json.loads(self.text(row))
+
+    def text(self, row: int) -> str:
+        """Return the line of a row: equal rows have equal lines."""
+        return self._lines[int(self._numbers[row])]
 
     def __iter__(self) -> Iterator[_T]:
         return (self[row] for row in range(len(self)))

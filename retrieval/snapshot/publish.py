@@ -50,9 +50,10 @@ def staging_folder(store: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def publish(store: Path, folder: Path, snapshot_id: str) -> Path:
+def publish(store: Path, folder: Path, snapshot_id: str, *, current: bool = True) -> Path:
     """Move a finished staging folder to ``snapshots/`` and make ``CURRENT`` name it; return the snapshot's folder.
 
+    :param current: False to leave ``CURRENT`` as it is: the snapshot is only kept.
     :raises StorageError: when a write fails; ``CURRENT`` is then unchanged.
     """
     target = store / SNAPSHOTS / snapshot_id
@@ -65,8 +66,9 @@ def publish(store: Path, folder: Path, snapshot_id: str) -> Path:
             shutil.rmtree(target, ignore_errors=True)  # a damaged one: its name is its hash
             folder.rename(target)
         flush_to_disk(target.parent)
-        with replacing(store / _CURRENT) as temporary:
-            temporary.write_text(f"{snapshot_id}\n", encoding="utf-8")
+        if current:
+            with replacing(store / _CURRENT) as temporary:
+                temporary.write_text(f"{snapshot_id}\n", encoding="utf-8")
         flush_to_disk(store)
     return target
 

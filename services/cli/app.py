@@ -17,6 +17,7 @@ from services.cli.build import build
 from services.cli.call_tool import call
 from services.cli.console import print_json, stderr, stdout
 from services.cli.datagen import datagen
+from services.cli.diff import diff
 from services.cli.evaluate import eval_app
 from services.cli.options import Json, Store, command
 from services.cli.search import search
@@ -86,6 +87,7 @@ def serve(
 
 command(app)(search)
 command(app)(show)
+command(app)(diff)
 
 
 @command(graph_app, "export")

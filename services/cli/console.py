@@ -1,23 +1,19 @@
-"""Output of the command: tables and progress bars for people, JSON for programs, errors on the error channel."""
+"""Output of the command: tables for people, JSON for programs, errors on the error channel."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
 from ontology.errors import EgotoolsError
-from ontology.progress import Progress
 
-__all__ = ["counts_table", "print_json", "progress_bars", "show_error", "stderr", "stdout", "table"]
+__all__ = ["print_json", "show_error", "stderr", "stdout", "table"]
 
 # `list:books:all` is an id, not an emoji.
 stdout = Console(emoji=False)
@@ -52,31 +48,3 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
     for row in rows:
         made.add_row(*(Text(str(value)) for value in row))
     return made
-
-
-def counts_table(title: str, counts: Mapping[str, Any]) -> Table:
-    """A table of names and numbers."""
-    return table(title, ("what", "count"), sorted(counts.items(), key=lambda item: (-int(item[1]), item[0])))
-
-
-@contextmanager
-def progress_bars(*, hidden: bool) -> Iterator[Progress]:
-    """Show progress bars on the error channel while the block runs."""
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Bars(*columns, console=stderr, transient=True, disable=hidden) as bars:
-        tasks: dict[str, Any] = {}
-
-        def update(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                for task in tasks.values():
-                    bars.stop_task(task)
-                tasks[stage] = bars.add_task(stage, total=total or None)
-            bars.update(tasks[stage], completed=done, total=total or None)
-
-        yield update

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from services.cli.console import print_json, progress_bars, stderr, stdout, table
+from services.cli.console import print_json, stderr, stdout, table
 from services.cli.options import Json
+from services.cli.progress_display import shown_progress
 from services.jobs.plans import DatagenPlan
 from services.threads import pin_threads
 
@@ -23,7 +24,7 @@ def datagen(plan: DatagenPlan, as_json: Json = False) -> None:
     pin_threads()  # before a numeric library is imported
     from services.jobs.generate import generate_requests
 
-    with progress_bars(hidden=as_json or not stderr.is_terminal) as progress:
+    with shown_progress(as_json=as_json) as progress:
         done = generate_requests(plan, progress)
     if as_json:
         print_json(asdict(done.figures))

@@ -16,8 +16,9 @@ from rich.markup import escape
 
 from egotools import Client
 from ontology.errors import EgotoolsError
-from services.cli.console import progress_bars, show_error, stderr, stdout, table
+from services.cli.console import show_error, stdout, table
 from services.cli.format_reasons import format_reasons
+from services.cli.progress_display import shown_progress
 from services.server.server_process import server_process
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _build(store: Path) -> BuildReport:
     from inference import DEFAULT_ENCODER, load_encoder
     from services.jobs.build import build_snapshot
 
-    with progress_bars(hidden=not stderr.is_terminal) as progress:
+    with shown_progress() as progress:
         return build_snapshot(
             [str(ENTERPRISE / "catalog")],
             store,

@@ -10,8 +10,9 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 from ontology.errors import ModelError
-from services.cli.console import print_json, progress_bars, stderr, stdout, table
+from services.cli.console import print_json, stderr, stdout, table
 from services.cli.options import Json, command
+from services.cli.progress_display import shown_progress
 from services.jobs.plans import EvaluationPlan
 from services.threads import pin_threads
 
@@ -55,7 +56,7 @@ def run(plan: EvaluationPlan, as_json: Json = False) -> None:
     pin_threads()  # before a numeric library is imported
     from services.jobs.evaluate import evaluate
 
-    with progress_bars(hidden=as_json or not stderr.is_terminal) as progress:
+    with shown_progress(as_json=as_json) as progress:
         done = evaluate(plan, progress)
     if as_json:
         from eval.summary import summary_to_json

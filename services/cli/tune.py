@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import typer
 from rich.markup import escape
 
-from services.cli.console import print_json, progress_bars, stderr, stdout, table
+from services.cli.console import print_json, stdout, table
 from services.cli.options import Json
+from services.cli.progress_display import shown_progress
 from services.jobs.plans import TuningPlan
 from services.threads import pin_threads
 
@@ -27,7 +28,7 @@ def tune(plan: TuningPlan, as_json: Json = False) -> None:
     pin_threads()  # before a numeric library is imported
     from services.jobs.tune import NOT_BETTER, tune_snapshot
 
-    with progress_bars(hidden=as_json or not stderr.is_terminal) as progress:
+    with shown_progress(as_json=as_json) as progress:
         tuned = tune_snapshot(plan, progress)
     if as_json:
         print_json(tuned.to_json())

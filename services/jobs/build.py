@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +20,7 @@ from ingest.overlay.overlay_file import load_overlays
 from ingest.overlay.overlay_rules import Overlay
 from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import Catalog, read_catalog
+from ingest.sources.catalog import DocumentReport
 from ingest.sources.named_sources import named_sources
 from ingest.sources.sources_file import is_sources_file, overlays_of
 from ontology.errors import CatalogError, InvalidArgumentError
@@ -42,11 +43,17 @@ _CACHE = "cache.sqlite"
 _EXTRACTORS = ("rules", "llm")
 
 
-def build(plan: BuildPlan, progress: Progress) -> BuildReport:
+def build(
+    plan: BuildPlan, progress: Progress, *, finished: Callable[[DocumentReport], None] | None = None
+) -> BuildReport:
     """Load the models that a plan names, and build.
 
+    :param finished: called with the counts of each document when it is read.
     :raises EgotoolsError: as for :func:`build_snapshot`.
     """
+    if plan.graph_store and not plan.published:
+        problem, remedy = "it replaces the graph of a database, which others read", "Leave one of the two out"
+        raise InvalidArgumentError(problem, subject="--graph-store with --no-publish", remedy=remedy)
     ontology = load_ontology(plan.ontology)
     extractor = _extractor(plan, ontology)
     return build_snapshot(
@@ -59,8 +66,10 @@ def build(plan: BuildPlan, progress: Progress) -> BuildReport:
         overlays=plan.overlays,
         strict=plan.strict,
         cached=plan.cached,
+        published=plan.published,
         workers=plan.workers,
         progress=progress,
+        finished=finished,
     )
 
 
@@ -93,8 +102,10 @@ def build_snapshot(
     overlays: Sequence[Path] = (),
     strict: bool = False,
     cached: bool = True,
+    published: bool = True,
     workers: int = 1,
     progress: Progress = no_progress,
+    finished: Callable[[DocumentReport], None] | None = None,
 ) -> BuildReport:
     """Read the documents, build the tool graph, write the snapshot and publish it in ``store``.
 
@@ -104,13 +115,20 @@ def build_snapshot(
     :param overlays: overlay files, in the order in which they are applied, after those that sources files name.
     :param strict: fail when a document or record is rejected.
     :param cached: reuse extractions and vectors of unchanged tools from ``store/cache.sqlite``.
+    :param published: False to keep the snapshot in the store beside the published one.
+    :param finished: called with the counts of each document when it is read.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
     ontology = ontology or load_ontology()
     seconds: dict[str, float] = {}
     rules = load_overlays([*_overlays_of_sources(addresses), *overlays])
     with timed(seconds, "read"):
-        catalog = read_catalog(addresses, strict=strict, progress=lambda address: progress(f"read {address}", 0, 0))
+        catalog = read_catalog(
+            addresses,
+            strict=strict,
+            progress=lambda address: progress(f"read {address}", 0, 0),
+            finished=finished,
+        )
         applied = _apply(rules, catalog, ontology)
         catalog = replace(catalog, tools=applied.tools)
     # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
@@ -142,10 +160,10 @@ def build_snapshot(
             seconds["write"] -= cached_encoder.seconds - encoding
             seconds["encode"] = cached_encoder.seconds
         with timed(seconds, "publish"):
-            published = publish(store, folder, snapshot_id)
+            kept = publish(store, folder, snapshot_id, current=published)
     report = make_report(
         snapshot_id=snapshot_id,
-        folder=published,
+        folder=kept,
         catalog=catalog,
         build=graph,
         stored=stored,

@@ -139,6 +139,13 @@ class BuildPlan:
         bool,
         Option("--cache/--no-cache", help="Reuse the extractions and vectors of unchanged tools from the last build."),
     ] = True
+    published: Annotated[
+        bool,
+        Option(
+            "--publish/--no-publish",
+            help="With --no-publish the snapshot is kept in the store, but the published one stays; see egotools diff.",
+        ),
+    ] = True
     workers: Annotated[int, Option(min=1, help="Number of processes that extract and of threads that encode.")] = 2
     endpoint: ChatEndpoint = field(default_factory=ChatEndpoint)
 

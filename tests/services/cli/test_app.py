@@ -53,6 +53,7 @@ def _build(run: Run, *arguments: object) -> tuple[int, str, str]:
         ["search"],
         ["call"],
         ["show"],
+        ["diff"],
         ["graph"],
         ["graph", "export"],
         ["validate"],

@@ -19,6 +19,7 @@ from retrieval.query.request import Request
 from retrieval.ranking.weights import SHIPPED, weights_of
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot_engine import SnapshotEngine, open_engine
+from services.cli.console import stderr
 from services.jobs.build import build_snapshot
 from services.jobs.plans import TuningPlan
 from services.jobs.tune import NOT_BETTER, Tuned, tune_snapshot
@@ -127,11 +128,14 @@ def completed(asked: SnapshotEngine, rows: Sequence[dict[str, Any]]) -> float:
 
 
 def test_a_better_ranking_is_published_and_serves_requests_it_never_saw(
-    run: Run, store: Path, true: Path, tmp_path: Path
+    run: Run, store: Path, true: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = engine(store)
+    monkeypatch.setattr(stderr, "_force_terminal", True)
+    monkeypatch.setattr(stderr, "is_interactive", True)
     code, out, err = run("tune", store, "--on", true, "-k", 3, "--report", tmp_path / "mine.md")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert "candidates" in err and "fit" in err, "the stages on a terminal"
     after = engine(store)
     assert after.snapshot_id != before.snapshot_id
     assert f"Snapshot {after.snapshot_id} was published in place of {before.snapshot_id}." in out

@@ -1,0 +1,316 @@
+"""The difference between two snapshots: what publishing the second in place of the first changes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ontology.tool import CONTEXT_PARAMETERS
+from retrieval.snapshot.json_changes import Change, json_changes
+from retrieval.snapshot.reader import Snapshot
+
+__all__ = [
+    "ContextChange",
+    "EntityChanges",
+    "SnapshotDiff",
+    "ToolChange",
+    "ToolChanges",
+    "ToolEdge",
+    "diff_snapshots",
+]
+
+_NOT_SETTINGS = ("files", "counts", "format_version")
+_OF_THE_SOURCE = ("namespace", "source", "owner", CONTEXT_PARAMETERS)
+_FLAT = {"parameters": "inputs", "returns": "outputs"}
+_SCHEMAS = {"input_schema": "inputs", "output_schema": "outputs"}
+
+
+class ToolChange(NamedTuple):
+    """A tool whose document changed, and what in it."""
+
+    id: str
+    changes: tuple[Change, ...]
+
+
+class ToolEdge(NamedTuple):
+    """An edge between two tools; ``parameter`` and ``output`` are empty where it is not about values."""
+
+    head: str
+    predicate: str
+    tail: str
+    parameter: str
+    output: str
+
+
+class ContextChange(NamedTuple):
+    """How many tools of a namespace take an input as a context parameter that did not before, and the reverse."""
+
+    namespace: str
+    name: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolChanges:
+    """Ids of tools, sorted.
+
+    :param renamed: (id before, id now) of tools that have only another id.
+    """
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    renamed: tuple[tuple[str, str], ...]
+    changed: tuple[ToolChange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityChanges:
+    """Canonical names of one entity type, sorted.
+
+    :param renamed: (name before, name now): what documents call it is the same.
+    """
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    renamed: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotDiff:
+    """The difference between two snapshots.
+
+    :param old: id of the first.
+    :param new: id of the second; equal ids mean equal snapshots, as an id is a hash of the content.
+    :param settings: changes in the manifest: encoder, extractor, ontology, abbreviations, weights, sources.
+    :param counts: changed numbers of nodes by type and of edges by predicate.
+    :param edges_added: edges between tools, sorted.
+    :param entities: by entity type; only types with a change.
+    """
+
+    old: str
+    new: str
+    settings: tuple[Change, ...]
+    counts: tuple[Change, ...]
+    tools: ToolChanges
+    edges_added: tuple[ToolEdge, ...]
+    edges_removed: tuple[ToolEdge, ...]
+    entities: Mapping[str, EntityChanges]
+    context_parameters: tuple[ContextChange, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether the snapshots are equal."""
+        return self.old == self.new
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the difference as JSON values."""
+        tools = self.tools
+        changed = [{"id": tool.id, "changes": [change._asdict() for change in tool.changes]} for tool in tools.changed]
+        return {
+            "old": self.old,
+            "new": self.new,
+            "same": self.same,
+            "settings": [change._asdict() for change in self.settings],
+            "counts": [change._asdict() for change in self.counts],
+            "tools": {
+                "added": tools.added,
+                "removed": tools.removed,
+                "renamed": tools.renamed,
+                "changed": changed,
+            },
+            "edges_added": [edge._asdict() for edge in self.edges_added],
+            "edges_removed": [edge._asdict() for edge in self.edges_removed],
+            "entities": {kind: asdict(change) for kind, change in self.entities.items()},
+            "context_parameters": [change._asdict() for change in self.context_parameters],
+        }
+
+
+def diff_snapshots(old: Snapshot, new: Snapshot) -> SnapshotDiff:
+    """Return what changes from one snapshot to another. Time is linear in their size."""
+    rows = _differing_tools(old, new)
+    settings, counts = _manifest_changes(old, new)
+    before, after = _tool_edges(old), _tool_edges(new)
+    return SnapshotDiff(
+        old=old.id,
+        new=new.id,
+        settings=settings,
+        counts=counts,
+        tools=_tool_changes(rows),
+        edges_added=tuple(sorted(after - before)),
+        edges_removed=tuple(sorted(before - after)),
+        entities=_entity_changes(old, new),
+        context_parameters=_context_changes(rows),
+    )
+
+
+class _Pair(NamedTuple):
+    """The JSON rows of one tool in both snapshots; None where it is not there."""
+
+    before: Any
+    after: Any
+
+
+def _differing_tools(old: Snapshot, new: Snapshot) -> dict[str, _Pair]:
+    """Return the rows of the tools that differ, by id; equal lines are not decoded."""
+    at = {old.tool_id(number): number for number in range(old.tool_count)}
+    rows: dict[str, _Pair] = {}
+    for number in range(new.tool_count):
+        id_ = new.tool_id(number)
+        known = at.pop(id_, None)
+        if known is None or old.tools.text(known) != new.tools.text(number):
+            rows[id_] = _Pair(None if known is None else old.tools.json_value(known), new.tools.json_value(number))
+    return rows | {id_: _Pair(old.tools.json_value(number), None) for id_, number in at.items()}
+
+
+def _tool_changes(rows: Mapping[str, _Pair]) -> ToolChanges:
+    added = {id_: row.after for id_, row in rows.items() if row.before is None}
+    removed = {id_: row.before for id_, row in rows.items() if row.after is None}
+    renamed = _renamed_tools(removed, added)
+    changes = [ToolChange(id_, tuple(_row_changes(*row))) for id_, row in sorted(rows.items()) if all(row)]
+    return ToolChanges(
+        added=tuple(sorted(added.keys() - {after for _, after in renamed})),
+        removed=tuple(sorted(removed.keys() - {before for before, _ in renamed})),
+        renamed=renamed,
+        changed=tuple(tool for tool in changes if tool.changes),
+    )
+
+
+def _row_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+    """Yield what changed in a tool, each once: schemas, the call and the metadata repeat some of inputs and outputs.
+
+    A schema is compared only where the inputs or outputs that it describes are the same.
+    """
+    flat = list(json_changes(_without_schemas(before), _without_schemas(after)))
+    told = {change.field for change in flat}
+    for change in flat:
+        if change.field.replace("call.arguments.", "inputs.", 1) not in told - {change.field}:
+            yield change
+    rooms = {field.partition(".")[0].partition(" ")[0] for field in told}
+    for key, fields in _SCHEMAS.items():
+        if fields not in rooms:
+            yield from json_changes(before.get(key, {}), after.get(key, {}), key)
+
+
+def _without_schemas(row: Mapping[str, Any]) -> dict[str, Any]:
+    empty: dict[str, Any] = {name: [] for name in _FLAT.values()}
+    fields = {**empty, **{_FLAT.get(key, key): value for key, value in row.items() if key not in _SCHEMAS}}
+    fields["depends_on"] = {
+        f"{one['tool']} {one.get('parameter', '')}".strip(): one for one in row.get("depends_on", ())
+    }
+    repeated = ("method", "path") if row.get("call") else ()
+    fields["metadata"] = {key: value for key, value in row.get("metadata", {}).items() if key not in repeated}
+    return fields
+
+
+def _renamed_tools(removed: Mapping[str, Any], added: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the tools that differ in nothing but id and source, where there is one of each."""
+    before, after = _by_content(removed), _by_content(added)
+    pairs = ((ids, after.get(content, [])) for content, ids in before.items())
+    return tuple(sorted((ids[0], others[0]) for ids, others in pairs if len(ids) == len(others) == 1))
+
+
+def _by_content(rows: Mapping[str, Any]) -> dict[bytes, list[str]]:
+    found: defaultdict[bytes, list[str]] = defaultdict(list)
+    for id_, row in rows.items():
+        metadata = {key: value for key, value in row.get("metadata", {}).items() if key not in _OF_THE_SOURCE}
+        call = {key: value for key, value in (row.get("call") or {}).items() if key != "session"}
+        content = {key: value for key, value in row.items() if key not in ("id", "depends_on")}
+        text = json.dumps({**content, "metadata": metadata, "call": call}, sort_keys=True)
+        found[hashlib.sha256(text.encode()).digest()].append(id_)
+    return found
+
+
+def _context_changes(rows: Mapping[str, _Pair]) -> tuple[ContextChange, ...]:
+    before = Counter(key for row in rows.values() for key in _context(row.before))
+    after = Counter(key for row in rows.values() for key in _context(row.after))
+    added, removed = after - before, before - after
+    return tuple(ContextChange(*key, added[key], removed[key]) for key in sorted(added | removed))
+
+
+def _context(row: Any) -> Iterator[tuple[str, str]]:
+    metadata = {} if row is None else row.get("metadata", {})
+    for name in metadata.get(CONTEXT_PARAMETERS, ()):
+        yield str(metadata.get("namespace", "")), str(name)
+
+
+def _manifest_changes(old: Snapshot, new: Snapshot) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
+    before, after = old.manifest.content(), new.manifest.content()
+    counts = json_changes(before["counts"], after["counts"])
+    old_settings, new_settings = (
+        {key: value for key, value in content.items() if key not in _NOT_SETTINGS} for content in (before, after)
+    )
+    return tuple(json_changes(old_settings, new_settings)), tuple(counts)
+
+
+def _tool_edges(snapshot: Snapshot) -> set[ToolEdge]:
+    """Return the edges between two tools."""
+    adjacency, tools = snapshot.adjacency, snapshot.tool_count
+    ids = [snapshot.tool_id(number) for number in range(tools)]
+    edges = set()
+    for number in np.flatnonzero((adjacency.heads < tools) & (adjacency.tails < tools)).tolist():
+        row = snapshot.edges.json_value(number)
+        head, tail = ids[adjacency.head(number)], ids[adjacency.tail(number)]
+        predicate = snapshot.predicates[adjacency.predicates[number]]
+        edges.add(ToolEdge(head, predicate, tail, row.get("parameter", ""), row.get("output", "")))
+    return edges
+
+
+def _entity_changes(old: Snapshot, new: Snapshot) -> dict[str, EntityChanges]:
+    before, after = _entities(old), _entities(new)
+    removed, added = before.keys() - after.keys(), after.keys() - before.keys()
+    renamed = dict(_renamed_entities(old, new, {key: before[key] for key in removed}, after))
+    removed -= renamed.keys()
+    added -= set(renamed.values())
+    types = sorted({_type(key) for key in (*removed, *added, *renamed)})
+    return {
+        kind: EntityChanges(
+            added=_names(kind, added),
+            removed=_names(kind, removed),
+            renamed=tuple(sorted((_name(one), _name(other)) for one, other in renamed.items() if _type(one) == kind)),
+        )
+        for kind in types
+    }
+
+
+def _entities(snapshot: Snapshot) -> dict[str, int]:
+    """Return the number of each node that is no tool, by key."""
+    return {snapshot.node_key(number): number for number in range(snapshot.tool_count, len(snapshot.nodes))}
+
+
+def _renamed_entities(
+    old: Snapshot, new: Snapshot, removed: Mapping[str, int], after: Mapping[str, int]
+) -> Iterator[tuple[str, str]]:
+    """Yield (key before, key now) of entities whose most frequent form now belongs to another entity of their type."""
+    if not removed:
+        return
+    types = {_type(key) for key in removed}
+    owners = {
+        (_type(key), form): key
+        for key, number in sorted(after.items(), reverse=True)  # of several, the first by name
+        if _type(key) in types
+        for form, _ in new.nodes[number].surface_forms
+    }
+    for key, number in sorted(removed.items()):
+        forms = old.nodes[number].surface_forms
+        owner = owners.get((_type(key), forms[0][0])) if forms else None
+        if owner is not None:
+            yield key, owner
+
+
+def _names(kind: str, keys: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(_name(key) for key in keys if _type(key) == kind))
+
+
+def _type(key: str) -> str:
+    return key.partition(":")[0]
+
+
+def _name(key: str) -> str:
+    return key.partition(":")[2]

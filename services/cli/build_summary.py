@@ -1,0 +1,167 @@
+"""What a build prints at its end: one screen for the owner of the tools. The report file has every detail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.markup import escape
+
+from services.cli.console import stdout, table
+
+if TYPE_CHECKING:
+    from ingest.build_report import BuildReport
+    from ingest.catalog_health import NamespaceHealth
+    from ingest.sources.catalog import DocumentReport
+
+__all__ = ["show_build_summary"]
+
+_ROWS = 8  # of a table
+_EXAMPLES = 3
+
+
+class _Finding(NamedTuple):
+    """A kind of finding: the head of its column, the number of tools of a namespace, and these tools as examples."""
+
+    name: str
+    count: Callable[[NamespaceHealth], int]
+    examples: Callable[[NamespaceHealth], Sequence[str]]
+
+
+_FINDINGS = (
+    _Finding("no description", lambda own: len(own.without_description), lambda own: own.without_description),
+    _Finding("no outputs", lambda own: len(own.without_outputs), lambda own: own.without_outputs),
+    _Finding(
+        "near-duplicates",
+        lambda own: sum(map(len, own.near_duplicates)),
+        lambda own: [" ≈ ".join(group[:_EXAMPLES]) for group in own.near_duplicates],
+    ),
+    _Finding("deprecated", lambda own: len(own.deprecated), lambda own: own.deprecated),
+    _Finding("cut", lambda own: len(own.cut), lambda own: own.cut),
+)
+
+
+def show_build_summary(report: BuildReport, file: Path | None, *, published: bool) -> None:
+    """Print the end report of a build.
+
+    :param file: where the whole report is, or None where it could not be written.
+    :param published: whether the snapshot is now the published one of its store.
+    """
+    _show_documents(report)
+    _show_health(report.health)
+    _show_secrets(report.documents)
+    _show_line("Context parameters", [f"{name} ({count:,} tools)" for name, count in _context(report)])
+    _show_words(report)
+    _show_overlay(report)
+    _show_graph(report)
+    _show_line("Time", [f"{stage} {spent:.1f} s" for stage, spent in report.seconds.items()], most=len(report.seconds))
+    reused = report.reused
+    _print(
+        "Reused",
+        f"{reused.extractions:,} of {reused.of_extractions:,} extractions, "
+        f"{reused.vectors:,} of {reused.of_vectors:,} vectors",
+    )
+    if file is not None:
+        _print("Report", str(file))
+    outcome = "[bold green]Published[/]" if published else "[bold yellow]Not published[/]:"
+    stdout.print(
+        f"{outcome} snapshot [bold]{report.snapshot_id}[/]: {report.tools:,} tools, "
+        f"{report.graph.nodes:,} nodes, {report.graph.edges:,} edges",
+        soft_wrap=True,
+    )
+
+
+def _show_documents(report: BuildReport) -> None:
+    shown, rest = report.documents[:_ROWS], report.documents[_ROWS:]
+    rows = [(document.address, document.format, document.tools, document.rejected) for document in shown]
+    if rest:
+        counts = sum(document.tools for document in rest), sum(document.rejected for document in rest)
+        rows.append((f"… {len(rest)} more", "", *counts))
+    stdout.print(table("Documents", ("document", "format", "tools", "rejected"), rows))
+    rejected = report.rejected_tools.all
+    for subject, reason, detail in rejected[:_ROWS]:
+        stdout.print(f"[yellow]rejected[/] {escape(subject)} ({escape(reason)}): {escape(detail)}", soft_wrap=True)
+    if len(rejected) > _ROWS:
+        stdout.print(f"… {len(rejected) - _ROWS} more rejected records are in the report")
+
+
+def _show_health(healths: Sequence[NamespaceHealth]) -> None:
+    """Print the namespaces with the most findings, and a few tools of each kind of finding that there is."""
+    there = [finding for finding in _FINDINGS if any(map(finding.count, healths))]
+    counted = [(health, [finding.count(health) for finding in there]) for health in healths]
+    found = sorted((row for row in counted if any(row[1])), key=lambda row: (-sum(row[1]), row[0].namespace))
+    if not found:
+        return
+    rows = [(_named(health), health.tools, *counts) for health, counts in found[:_ROWS]]
+    if found[_ROWS:]:
+        rest = [(health.tools, *counts) for health, counts in found[_ROWS:]]
+        rows.append((f"… {len(rest)} more", *map(sum, zip(*rest, strict=True))))
+    columns = ("namespace", "tools", *(finding.name for finding in there))
+    stdout.print(table("For the owners of the tools", columns, rows))
+    for finding in there:
+        _show_line(finding.name.capitalize(), [example for health, _ in found for example in finding.examples(health)])
+
+
+def _named(health: NamespaceHealth) -> str:
+    return f"{health.namespace} ({health.owner})" if health.owner else health.namespace
+
+
+def _show_secrets(documents: Iterable[DocumentReport]) -> None:
+    """Print how many keys and passwords were taken out of tools, and where they stand; never a value."""
+    places = [f"{document.address}: {place}" for document in documents for place in document.secrets]
+    if places:
+        _show_line(f"[yellow]{len(places):,} secrets taken out[/] of the documents; revoke them", places)
+
+
+def _context(report: BuildReport) -> list[tuple[str, int]]:
+    rows = sorted(report.context_parameters, key=lambda row: (-row[2], row[0], row[1]))
+    return [(f"{namespace}: {name}" if namespace else name, count) for namespace, name, count in rows]
+
+
+def _show_words(report: BuildReport) -> None:
+    boilerplate = report.boilerplate
+    examples = [f"“{one.text}” ({one.tools:,} tools of {one.namespace})" for one in boilerplate.examples]
+    _show_line(f"Boilerplate, not extracted from: {boilerplate.sentences:,} sentences", examples, most=1)
+    _show_line("Hubs", [f"{hub.entity} ({hub.share:.0%} of the tools of {hub.namespace})" for hub in report.hubs])
+
+
+def _show_overlay(report: BuildReport) -> None:
+    if report.overlay is None:
+        return
+    changes = {**report.overlay.changes, "hidden": len(report.overlay.hidden)}
+    _show_line("Overlay", [f"{change} {tools:,} tools" for change, tools in changes.items()], most=_ROWS)
+    for warning in report.overlay.warnings[:_ROWS]:
+        stdout.print(f"[yellow]overlay[/] {escape(warning)}", soft_wrap=True)
+    if len(report.overlay.warnings) > _ROWS:
+        stdout.print(f"… {len(report.overlay.warnings) - _ROWS} more warnings are in the report")
+
+
+def _show_graph(report: BuildReport) -> None:
+    triples, merges = report.triples, report.merges
+    _show_counts("Triples kept", triples.kept)
+    rejected = {f"{row.predicate} {row.reason}": row.triples for row in triples.rejected_by_predicate_and_reason}
+    _show_counts("Triples rejected", rejected)
+    _show_counts("Names merged", merges.by_kind)
+    for warning in merges.warnings[:_EXAMPLES]:
+        stdout.print(f"[yellow]note[/] {escape(warning)}", soft_wrap=True)
+    if len(merges.warnings) > _EXAMPLES:
+        stdout.print(f"… {len(merges.warnings) - _EXAMPLES} more notes are in the report")
+
+
+def _show_counts(title: str, counts: Mapping[str, int]) -> None:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    if ordered:
+        _show_line(f"{title}: {sum(counts.values()):,}", [f"{name} {count:,}" for name, count in ordered], most=_ROWS)
+
+
+def _show_line(title: str, values: Sequence[str], *, most: int = _EXAMPLES) -> None:
+    """Print the first values in one paragraph; nothing where there are none."""
+    if values:
+        more = f", … {len(values) - most:,} more" if len(values) > most else ""
+        _print(title, ", ".join(values[:most]) + more)
+
+
+def _print(title: str, text: str) -> None:
+    """Print one paragraph; the title is markup, the text is printed as it is."""
+    stdout.print(f"[bold]{title}[/]: {escape(text)}", soft_wrap=True, highlight=False)

@@ -1,0 +1,74 @@
+"""What the owners of the tools are told: near-duplicates above all."""
+
+from __future__ import annotations
+
+import pytest
+
+from egotools.call import Call
+from ingest.catalog_health import catalog_health
+from ingest.duplicate_tools import near_duplicates
+from ontology.tool import Parameter, Tool
+from tests.waiting import bounded_work
+
+LONG = "Lists the releases of a project with their dates, authors and notes, the newest ones before the others."
+
+
+def tool(name: str, description: str = "", *inputs: str, namespace: str = "shop", **metadata: object) -> Tool:
+    parameters = tuple(Parameter(name=one) for one in inputs)
+    metadata["namespace"] = namespace
+    return Tool(id=f"{namespace}/{name}", name=name, description=description, parameters=parameters, metadata=metadata)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (tool("get_order_v1", "Gets an order.", "orderId"), tool("getOrder", "Reads one order by id.", "order_id")),
+        (tool("release_list", LONG), tool("all_versions", LONG.replace("the newest ones", "newest ones") + " v2")),
+    ],
+    ids=["same name and inputs", "same text"],
+)
+def test_near_duplicates_are_found(one: Tool, other: Tool) -> None:
+    assert near_duplicates([one, other, tool("delete_order", "Deletes it.")]) == (tuple(sorted((one.id, other.id))),)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (tool("get_order", "", "order_id"), tool("get_order_v2", "", "customer_id")),
+        (tool("get_user", ""), tool("get_users", "")),
+        (tool("list_releases", LONG), tool("list_tags", LONG.replace("releases", "tags"))),
+        (tool("release_list", LONG), tool("release_list", LONG, namespace="other")),
+        (tool("find_a", "Finds it."), tool("search_b", "Finds it.")),
+    ],
+    ids=["other inputs", "one and many", "another object in the same words", "another system", "too little text"],
+)
+def test_tools_that_differ_are_no_near_duplicates(one: Tool, other: Tool) -> None:
+    assert near_duplicates([one, other]) == ()
+
+
+def test_near_duplicates_form_groups_in_any_order() -> None:
+    tools = [tool(f"get_order_v{number}", "", "id") for number in (1, 2, 3)]
+    assert near_duplicates(tools) == near_duplicates(tools[::-1]) == (tuple(one.id for one in tools),)
+
+
+def test_ten_thousand_texts_of_one_template_are_compared_with_bounded_work() -> None:
+    tools = [tool(f"list_x{number}", LONG.replace("releases", f"x{number}")) for number in range(10_000)]
+    with bounded_work():
+        assert near_duplicates(tools) == ()
+
+
+def test_each_finding_is_counted_in_its_namespace() -> None:
+    deleting = Tool(
+        id="crm/b", name="b", description="Deletes.", metadata={"namespace": "crm"}, call=Call(method="DELETE")
+    )
+    tools = [
+        tool("get_a", "Gets a.", namespace="crm", deprecated=True, owner="Sales"),
+        deleting,
+        tool("get_c", " ", namespace="shop", cut=["description: 9 characters"]),
+        Tool(id="shop/d", name="d", description="D.", returns=(Parameter(name="x"),), metadata={"namespace": "shop"}),
+    ]
+    crm, shop = catalog_health(tools)
+    assert (crm.namespace, crm.owner, crm.tools, crm.deprecated) == ("crm", "Sales", 2, ("crm/get_a",))
+    assert (crm.without_description, crm.without_outputs, crm.cut) == ((), ("crm/get_a",), ())
+    assert (shop.without_description, shop.without_outputs) == (("shop/get_c",), ("shop/get_c",))
+    assert shop.cut == ("shop/get_c",)

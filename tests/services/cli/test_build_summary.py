@@ -1,0 +1,98 @@
+"""The end report of a build, for the owner of the tools: from real files to the screen and the report file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.services.conftest import Run
+
+KEY = "sk-planted0123456789abcdef"
+API: dict[str, Any] = {
+    "openapi": "3.0.0",
+    "info": {"title": "Orders API", "version": "1"},
+    "paths": {
+        "/orders": {
+            "get": {
+                "operationId": "listOrders",
+                "deprecated": True,
+                "parameters": [{"name": "token", "in": "query", "schema": {"type": "string"}, "example": KEY}],
+                "responses": {"200": {"description": "ok"}},
+            }
+        },
+        "/v2/orders": {
+            "get": {
+                "operationId": "listOrdersV2",
+                "description": "Lists the orders of a shop.",
+                "parameters": [{"name": "token", "in": "query", "schema": {"type": "string"}}],
+                "responses": {"200": {"description": "ok"}},
+            }
+        },
+    },
+}
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    path = tmp_path / "orders.json"
+    path.write_text(json.dumps(API), encoding="utf-8")
+    return path
+
+
+def _build(run: Run, *arguments: object) -> tuple[int, str, str]:
+    return run("build", *arguments, "--encoder", "hashing.v1", "--workers", 1)
+
+
+def test_the_owner_sees_what_to_improve_and_where_the_whole_report_is(run: Run, document: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    code, out, err = _build(run, document, "--out", store)
+    assert code == 0
+    published = (store / "CURRENT").read_text(encoding="utf-8").strip()
+    file = store / "reports" / f"{published}.json"
+    lines = out.splitlines()
+    for line in (
+        "No description: orders/listOrders",
+        "No outputs: orders/listOrders, orders/listOrdersV2",
+        "Near-duplicates: orders/listOrders ≈ orders/listOrdersV2",
+        "Deprecated: orders/listOrders",
+        f"Report: {file}",
+    ):
+        assert line in lines, out
+    assert any(line.startswith("Time: read ") for line in lines)
+    (secrets,) = [line for line in lines if "secrets taken out" in line]
+    assert "listOrders: parameters[0].example" in secrets and str(document) in secrets
+    assert len(lines) < 40, "one screen"
+    report = json.loads(file.read_text(encoding="utf-8"))
+    (health,) = report["health"]
+    assert (health["namespace"], health["tools"], health["deprecated"]) == ("orders", 2, ["orders/listOrders"])
+    assert "listOrders: parameters[0].example" in report["documents"][0]["secrets"]
+    assert KEY not in out + err + file.read_text(encoding="utf-8")
+
+
+def test_a_build_without_findings_says_nothing_of_owners(run: Run, tmp_path: Path) -> None:
+    tool = {"name": "get_order", "description": "Gets an order.", "parameters": [], "returns": [{"name": "total"}]}
+    (tmp_path / "tools.jsonl").write_text(json.dumps(tool) + "\n", encoding="utf-8")
+    code, out, _ = _build(run, tmp_path / "tools.jsonl", "--out", tmp_path / "store")
+    assert code == 0
+    assert "owners" not in out and "secrets" not in out
+
+
+def test_without_publish_the_snapshot_is_kept_beside_the_published_one(
+    run: Run, document: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    _build(run, document, "--out", store)
+    before = (store / "CURRENT").read_text(encoding="utf-8")
+    document.write_text(document.read_text(encoding="utf-8").replace("of a shop", "of a store"), encoding="utf-8")
+    code, out, _ = _build(run, document, "--out", store, "--no-publish")
+    assert code == 0 and "Not published" in out
+    assert (store / "CURRENT").read_text(encoding="utf-8") == before
+    (kept,) = {path.name for path in (store / "snapshots").iterdir()} - {before.strip()}
+    assert run("diff", kept, "--store", store)[0] == 17
+    assert _build(run, document, "--out", store)[0] == 0
+    assert (store / "CURRENT").read_text(encoding="utf-8").strip() == kept
+    code, _, err = _build(run, document, "--out", store, "--no-publish", "--graph-store", "ladybug:x")
+    assert (code, "--graph-store" in err) == (2, True)

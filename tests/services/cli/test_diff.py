@@ -1,0 +1,138 @@
+"""``egotools diff``: what a publish would change, from real files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.cli.diff import DIFFERENT
+from tests.services.conftest import Run
+
+
+def _path(operation: str, description: str, *parameters: Mapping[str, Any], **others: Any) -> dict[str, Any]:
+    item = {"type": "object", "properties": {"supplier_id": {"type": "string"}, "status": {"type": "string"}}}
+    answer = {"description": "ok", "content": {"application/json": {"schema": item}}}
+    given = [{"schema": {"type": "string"}, **parameter} for parameter in parameters]
+    return {
+        "operationId": operation,
+        "description": description,
+        "parameters": given,
+        "responses": {"200": answer},
+    } | others
+
+
+FIND = {"name": "name", "in": "query"}
+ID = {"name": "supplier_id", "in": "path", "required": True}
+BEFORE = {
+    "/suppliers": {"get": _path("findSuppliers", "Finds suppliers by name.", FIND)},
+    "/suppliers/{supplier_id}": {"get": _path("getSupplier", "Gets one supplier.", ID)},
+    "/suppliers/{supplier_id}/status": {"get": _path("getStatus", "Gets the status of a supplier.", ID)},
+    "/ratings": {"get": _path("listRatings", "Lists the ratings.")},
+}
+AFTER = {
+    "/suppliers": {"get": _path("findSuppliers", "Searches suppliers.", FIND | {"required": True}, deprecated=True)},
+    "/suppliers/{supplier_id}": {
+        "get": _path("getSupplier", "Gets one supplier.", ID, {"name": "limit", "in": "query"})
+    },
+    "/ratings": {"get": _path("listRatings", "Lists the ratings.")},
+    "/suppliers/{supplier_id}/audits": {"get": _path("listAudits", "Lists the audits of a supplier.", ID)},
+}
+
+
+@pytest.fixture
+def stores(run: Run, tmp_path: Path) -> tuple[Path, Path]:
+    """Two stores: the documents before and after a change."""
+    for name, paths in (("old", BEFORE), ("new", AFTER)):
+        folder = tmp_path / f"{name}-documents"
+        folder.mkdir()
+        document = {"openapi": "3.0.0", "info": {"title": "Suppliers", "version": "1"}, "paths": paths}
+        (folder / "suppliers.json").write_text(json.dumps(document), encoding="utf-8")
+        assert run("build", folder, "--out", tmp_path / name, "--encoder", "hashing.v1", "--workers", 1)[0] == 0
+    return tmp_path / "old", tmp_path / "new"
+
+
+def _diff(run: Run, *arguments: object) -> dict[str, Any]:
+    code, out, err = run("diff", *arguments, "--json")
+    assert code in (0, DIFFERENT), err
+    found: dict[str, Any] = json.loads(out)
+    assert found["same"] == (code == 0)
+    return found
+
+
+def test_the_difference_of_two_catalogues(run: Run, stores: tuple[Path, Path]) -> None:
+    found = _diff(run, *stores)
+    assert found["tools"]["added"] == ["suppliers/listAudits"]
+    assert found["tools"]["removed"] == ["suppliers/getStatus"]
+    changed = {
+        tool["id"]: {change["field"]: (change["before"], change["after"]) for change in tool["changes"]}
+        for tool in found["tools"]["changed"]
+    }
+    assert set(changed) == {"suppliers/findSuppliers", "suppliers/getSupplier"}
+    assert changed["suppliers/findSuppliers"] == {
+        "description": ("Finds suppliers by name.", "Searches suppliers."),
+        "inputs.name.required": (False, True),
+        "metadata.deprecated": (None, True),
+    }
+    (field, (before, after)) = next(iter(changed["suppliers/getSupplier"].items()))
+    assert (field, before, after["type"]) == ("inputs.limit", None, "string")
+    assert len(changed["suppliers/getSupplier"]) == 1, "call and schema say the same again"
+    heads = {edge["head"] for edge in found["edges_added"]} | {edge["tail"] for edge in found["edges_added"]}
+    assert "suppliers/listAudits" in heads
+    assert all("suppliers/getStatus" in (edge["head"], edge["tail"]) for edge in found["edges_removed"])
+    assert found["edges_removed"]
+    assert "audit" in found["entities"]["business_object"]["added"]
+    counts = {change["field"]: (change["before"], change["after"]) for change in found["counts"]}
+    assert "nodes.tool" not in counts, "as many as before"
+
+
+def test_the_reverse_is_the_reverse(run: Run, stores: tuple[Path, Path]) -> None:
+    there, back = _diff(run, *stores), _diff(run, *stores[::-1])
+    for one, other in (("edges_added", "edges_removed"), ("edges_removed", "edges_added")):
+        assert there[one] == back[other]
+    assert (there["tools"]["added"], there["tools"]["removed"]) == (back["tools"]["removed"], back["tools"]["added"])
+
+
+def test_it_is_shown_in_short(run: Run, stores: tuple[Path, Path]) -> None:
+    code, out, _ = run("diff", *stores)
+    assert code == DIFFERENT
+    for line in (
+        "  + suppliers/listAudits",
+        "  - suppliers/getStatus",
+        "  ~ suppliers/findSuppliers",
+        "      description: Finds suppliers by name. → Searches suppliers.",
+        "      inputs.name.required: false → true",
+        "      inputs.limit added: string",
+    ):
+        assert line in out.splitlines(), out
+    assert "Edges between tools" in out
+
+
+def test_a_tool_with_another_namespace_has_another_id_and_nothing_else(
+    run: Run, stores: tuple[Path, Path], tmp_path: Path
+) -> None:
+    address = f"vendors={tmp_path / 'old-documents' / 'suppliers.json'}"
+    assert run("build", address, "--out", tmp_path / "renamed", "--encoder", "hashing.v1", "--workers", 1)[0] == 0
+    tools = _diff(run, stores[0], tmp_path / "renamed")["tools"]
+    assert tools["added"] == tools["removed"] == tools["changed"] == []
+    assert ["suppliers/listRatings", "vendors/listRatings"] in tools["renamed"]
+
+
+def test_equal_snapshots_are_equal(run: Run, stores: tuple[Path, Path]) -> None:
+    code, out, _ = run("diff", stores[0], stores[0])
+    assert code == 0 and "equal" in out
+    found = _diff(run, stores[0], stores[0])
+    assert found["tools"] == {"added": [], "removed": [], "renamed": [], "changed": []}
+    assert not (found["edges_added"] or found["edges_removed"] or found["entities"] or found["counts"])
+
+
+def test_a_snapshot_is_named_by_the_beginning_of_its_id(run: Run, stores: tuple[Path, Path]) -> None:
+    id_ = (stores[0] / "CURRENT").read_text(encoding="utf-8").strip()
+    found = _diff(run, id_[:6], stores[1], "--store", stores[0])
+    assert found["old"] == id_
+    assert _diff(run, stores[1], "--store", stores[0])["old"] == id_, "the published one is before"
+    code, _, err = run("diff", "nowhere", "--store", stores[0])
+    assert (code, id_ in err) == (7, True)

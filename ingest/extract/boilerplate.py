@@ -1,7 +1,8 @@
 """Boilerplate: sentences that stand in many documents of a namespace and say nothing of any one tool.
 
 "Tokens need the repo scope to use this endpoint" makes tokens an object of every tool. So such sentences are cut before extraction: blanks
-take their place, because provenance counts characters of the document. The document itself stays as it is.
+take their place, because provenance counts characters of the document. The document itself stays as it is, and so do the texts that are
+embedded and indexed: without boilerplate they complete fewer requests of restbench (2 of 113 at 3 tools) and gtc (3 of 150), none more.
 """
 
 from __future__ import annotations

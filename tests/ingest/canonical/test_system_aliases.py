@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from egotools.call import Call
@@ -17,7 +19,7 @@ def tool(title: str, namespace: str = "docs", host: str = "", **metadata: str) -
 
 
 def aliases(
-    *tools: Tool, given: dict[str, tuple[str, ...]] | None = None, entities: tuple[str, ...] = ()
+    *tools: Tool, given: Mapping[str, tuple[str, ...]] = {}, entities: tuple[str, ...] = ()
 ) -> dict[str, set[str]]:
     """The aliases of each system, by the canonical name of the system."""
     triples = [
@@ -36,7 +38,7 @@ def aliases(
             *(("has_entity", entity, "business_object") for entity in entities),
         )
     ]
-    found = system_aliases(tools, triples, given or {})
+    found = system_aliases(tools, triples, given)
     names = [str(one.metadata["api"]).lower() for one in tools]
     return {name: {alias for alias, _ in found[node_key("system", name)]} for name in names}
 

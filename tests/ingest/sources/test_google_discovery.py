@@ -22,6 +22,8 @@ API: dict[str, Any] = {
     "name": "library",
     "version": "v1",
     "title": "Library API",
+    "ownerName": "Zenvik",
+    "ownerDomain": "zenvik.example",
     "schemas": {
         "Book": {
             "id": "Book",
@@ -90,6 +92,7 @@ def test_methods_of_nested_resources_become_tools(tmp_path: Path) -> None:
     assert create.metadata["scopes"] == ["a", "b"]
     assert (create.metadata["method"], create.metadata["path"]) == ("POST", "/shelves/{shelf}/books")
     assert (create.metadata["service"], create.metadata["version"]) == ("Library API", "v1")
+    assert (create.metadata["contact"], create.metadata["contact_host"]) == ("Zenvik", "zenvik.example")
     listed = tools["library.shelves.books.list"]
     assert listed.metadata["deprecated"] is True
     assert [o.name for o in listed.returns][:2] == ["books", "books[].title"]

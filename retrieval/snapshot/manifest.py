@@ -98,6 +98,7 @@ class Manifest(_Section):
     :param abbreviations: map from each abbreviation to its long form, as used in canonicalisation.
     :param created_by: name and version of the program.
     :param ranking: None for the shipped weights.
+    :param usage: versioned name of what made the usage lines; None where there are none.
     :param sources: the named sources, sorted by name; None where no source has a name.
     :param files: map from the name of every other file of the folder to its size and hash.
     """
@@ -112,6 +113,7 @@ class Manifest(_Section):
     abbreviations: dict[str, str]
     counts: Counts
     ranking: RankingSection | None = None
+    usage: str | None = None
     sources: tuple[SourceInfo, ...] | None = None
     files: dict[str, FileInfo] = {}
 

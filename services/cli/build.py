@@ -11,7 +11,7 @@ from services.cli.options import Json
 from services.jobs.plans import BuildPlan
 
 if TYPE_CHECKING:
-    from ingest.build_report import BuildReport
+    from ingest.build_report import BuildReport, UsageReport
 
 __all__ = ["build"]
 
@@ -43,6 +43,8 @@ def _show(report: BuildReport) -> None:
         stdout.print(counts_table("Names merged", report.merges.by_kind))
     for warning in report.merges.warnings[:_SHOWN]:
         stdout.print(f"[yellow]note[/] {escape(warning)}", soft_wrap=True)
+    if report.usage.maker:
+        _show_usage(report.usage)
     reused = report.reused
     stdout.print(
         f"Reused {reused.extractions:,} of {reused.of_extractions:,} extractions and "
@@ -53,6 +55,14 @@ def _show(report: BuildReport) -> None:
         f"[bold green]Published[/] snapshot [bold]{report.snapshot_id}[/]: {report.tools:,} tools, "
         f"{report.graph.nodes:,} nodes, {report.graph.edges:,} edges"
     )
+
+
+def _show_usage(usage: UsageReport) -> None:
+    text = f"Usage lines by {usage.maker}: {usage.without_when_to_use:,} of {usage.tools:,} documents do not say when to use the tool"
+    if usage.by_model or usage.stopped or usage.failed:
+        dropped = sum(usage.dropped_by_reason.values())
+        text += f"; {usage.by_model:,} answers of the model, {len(usage.failed):,} unusable, {dropped:,} lines dropped"
+    stdout.print(escape(f"{text}; {usage.stopped}, the rest by rules" if usage.stopped else text), soft_wrap=True)
 
 
 def _show_documents(report: BuildReport) -> None:

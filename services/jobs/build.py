@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inference import load_encoder
 from inference.cached_encoder import CachedEncoder
@@ -18,15 +18,15 @@ from ingest.extract.extractor import Extractor
 from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.named_sources import named_sources
+from ingest.usage.usage_build import UsageBuild, UsageMaker
 from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
 from ontology.progress import Progress, no_progress, timed
-from ontology.tool import Tool
 from retrieval.snapshot.manifest import SourceInfo
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
-from services.jobs.model_factory import llm_extractor
+from services.jobs.model_factory import answer_cache, llm_extractor, open_chat, usage_maker
 from services.jobs.plans import BuildPlan
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ __all__ = ["build", "build_snapshot"]
 _NAMED = 20
 _CACHE = "cache.sqlite"
 _EXTRACTORS = ("rules", "llm")
+_USAGE = ("rules", "llm", "none")
 
 
 def build(plan: BuildPlan, progress: Progress) -> BuildReport:
@@ -45,13 +46,14 @@ def build(plan: BuildPlan, progress: Progress) -> BuildReport:
     :raises EgotoolsError: as for :func:`build_snapshot`.
     """
     ontology = load_ontology(plan.ontology)
-    extractor = _extractor(plan, ontology)
+    models = _models(plan, ontology)
     return build_snapshot(
         plan.addresses,
         plan.store,
         graph_store=_graph_store(plan.graph_store),
         encoder=load_encoder(plan.encoder, workers=plan.workers),
-        extractor=extractor,
+        extractor=models.extractor,
+        usage=models.usage,
         ontology=ontology,
         strict=plan.strict,
         cached=plan.cached,
@@ -60,14 +62,34 @@ def build(plan: BuildPlan, progress: Progress) -> BuildReport:
     )
 
 
-def _extractor(plan: BuildPlan, ontology: Ontology) -> Extractor | None:
-    if plan.extractor not in _EXTRACTORS:
-        raise InvalidArgumentError(
-            f"there is no extractor {plan.extractor!r}", subject="--extractor", remedy=f"Use {' or '.join(_EXTRACTORS)}"
-        )
-    if plan.extractor == "rules":
-        return None
-    return llm_extractor(ontology, plan.endpoint, cache_file=plan.store / _CACHE if plan.cached else None)
+class _Models(NamedTuple):
+    """The extractor, or None for ``rules.v1``; and what makes the usage lines, or None for none."""
+
+    extractor: Extractor | None
+    usage: UsageMaker | None
+
+
+def _models(plan: BuildPlan, ontology: Ontology) -> _Models:
+    """The parts of a build that may use the chat model. They share it, so that its budget is that of the build."""
+    for option, name, known in (
+        ("--extractor", plan.extractor, _EXTRACTORS),
+        ("--usage", plan.usage, _USAGE),
+    ):
+        if name not in known:
+            problem = f"there is no {option.removeprefix('--')} {name!r}"
+            raise InvalidArgumentError(problem, subject=option, remedy=f"Use {' or '.join(known)}")
+    needed = [option for option, name in (("extractor", plan.extractor), ("usage", plan.usage)) if name == "llm"]
+    chat = open_chat(plan.endpoint, needed_by=f"the {needed[0]} llm") if needed else None
+    cache = answer_cache(plan.store / _CACHE) if chat is not None and plan.cached else None
+    extractor = llm_extractor(ontology, chat, cache=cache) if chat is not None and plan.extractor == "llm" else None
+    maker = usage_maker(
+        plan.usage,
+        ontology,
+        chat if plan.usage == "llm" else None,
+        cache=cache,
+        max_tools=plan.usage_max_tools,
+    )
+    return _Models(extractor, maker)
 
 
 def _graph_store(address: str) -> GraphStore | None:
@@ -84,6 +106,7 @@ def build_snapshot(
     *,
     encoder: Encoder,
     extractor: Extractor | None = None,
+    usage: UsageMaker | None = None,
     ontology: Ontology | None = None,
     graph_store: GraphStore | None = None,
     strict: bool = False,
@@ -95,6 +118,7 @@ def build_snapshot(
 
     :param addresses: files, folders, glob patterns, live addresses, ``NAME=ADDRESS`` and sources files.
     :param extractor: makes the triples; ``rules.v1`` where None.
+    :param usage: makes the usage lines; None for none.
     :param graph_store: also written with the graph; its counts must be those of the graph.
     :param strict: fail when a document or record is rejected.
     :param cached: reuse extractions and vectors of unchanged tools from ``store/cache.sqlite``.
@@ -113,12 +137,14 @@ def build_snapshot(
             graph = build_tool_graph(tools, ontology, extractor, encoder=cached_encoder, cache=cache, progress=progress)
             _check_extractions(graph, strict=strict)
             seconds |= graph.seconds
+            with timed(seconds, "usage"):
+                usage_build = usage.make(graph.tools, progress) if usage is not None else None
             stored = _write_graph_store(graph_store, graph)
             encoding = cached_encoder.seconds
             with timed(seconds, "write"):
                 snapshot_id = write_snapshot(
                     folder,
-                    _content(graph.tools, graph, ontology, cached_encoder, extractor, catalog),
+                    _content(graph, ontology, cached_encoder, extractor, catalog, usage_build),
                     progress=lambda stage: progress(f"write {stage}", 0, 0),
                 )
             seconds["write"] -= cached_encoder.seconds - encoding
@@ -130,6 +156,7 @@ def build_snapshot(
         folder=published,
         catalog=catalog,
         build=graph,
+        usage=usage_build,
         stored=stored,
         vectors_reused=cached_encoder.reused,
         vectors_encoded=cached_encoder.encoded,
@@ -155,21 +182,23 @@ def _check_extractions(graph: GraphBuild, *, strict: bool) -> None:
 
 
 def _content(
-    tools: Sequence[Tool],
     graph: GraphBuild,
     ontology: Ontology,
     encoder: Encoder,
     extractor: Extractor,
     catalog: Catalog,
+    usage: UsageBuild | None,
 ) -> SnapshotContent:
     return SnapshotContent(
-        tools=tools,
+        tools=graph.tools,
         graph=graph.graph,
         ontology=ontology,
         encoder=encoder,
         extractor=extractor.name,
         abbreviations=graph.canonical.abbreviations,
         created_by=f"egotools {version('egotools')}",
+        usage_maker=usage.maker if usage is not None else "",
+        usage=usage.lines if usage is not None else (),
         sources=tuple(SourceInfo(**asdict(source)) for source in named_sources(catalog)),
     )
 

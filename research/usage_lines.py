@@ -1,14 +1,15 @@
 """What usage lines are worth to the ranking: ``python -m research.usage_lines``.
 
-Each set is cut as for the quality gate. Every usage line by rules gets a vector of the embedded encoder; a tool's usage score is the
-largest cosine between the request and its lines. It is compared with nothing added: on its own, fused with each preset by
-reciprocal ranks, and as one more feature of ``default``. The one constant of each (60; the weight .5 of ``cosine_name``) was
-fixed before the first run. The intervals are paired bootstraps over the requests.
+Each set is cut as for the quality gate. Every usage line by rules gets a vector of the embedded encoder; a tool's score is the
+largest cosine between the request and its lines. Beside it, the lines of a tool are a BM25 field of their own. Both are compared
+with nothing added: the vectors alone, fused with each preset by reciprocal ranks, and each as one more feature of ``default``.
+The one constant of each (60; .5, the weight of ``cosine_name`` and ``bm25_params``) was fixed before the first run. The intervals are
+paired bootstraps over the requests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,12 +24,27 @@ from services.threads import pin_threads
 
 if TYPE_CHECKING:
     from retrieval.query.context import QueryContext
+    from retrieval.query.query import Query
     from retrieval.ranking.ranking import Ranking
 
 OUT = ROOT / "out" / "usage-lines"
 SETS = "apibank,bfcl,gtc,metatool,restbench,taskbench,tau2_service,toolsandbox,ultratool,enterprise"
 CUTOFFS = (3, 5, 10)
-SYSTEMS = ("usage alone", "rrf", "rrf + usage", "default", "default + usage", "default, usage feature")
+SYSTEMS = (
+    "vectors alone",
+    "rrf",
+    "rrf + vectors",
+    "default",
+    "default + vectors",
+    "default, cosine feature",
+    "default, BM25 feature",
+)
+COMPARED = (
+    ("rrf + vectors", "rrf"),
+    ("default + vectors", "default"),
+    ("default, cosine feature", "default"),
+    ("default, BM25 feature", "default"),
+)
 _REQUESTS, _TOOLS = 150, 1_000
 _DEPTH = 100
 _RRF_K = 60
@@ -44,10 +60,11 @@ def main(
     require_open_sets()
     chosen = bench_sets([name for name in sets.split(",") if name])
     completed = {one.name: measured(one, out / one.name) for one in chosen}
+    print(f"| set | {' | '.join(SYSTEMS)} |\n|---|{'---:|' * len(SYSTEMS)}")
     for name, ranks in completed.items():
         print(_row(name, ranks), flush=True)
     print(_mean_row(completed))
-    for system, base in (("rrf + usage", "rrf"), ("default + usage", "default"), ("default, usage feature", "default")):
+    for system, base in COMPARED:
         print(f"{system} - {base}: {_differences(completed, system, base)}")
 
 
@@ -67,44 +84,46 @@ def measured(bench_set: BenchSet, folder: Path) -> dict[str, NDArray[np.int64]]:
     snapshot = engine.snapshot
     index = UsageIndex([snapshot.tool(number) for number in range(snapshot.tool_count)], encoder)
     print(f"{bench_set.name}: {snapshot.tool_count} tools, {len(index.owners)} lines", flush=True)
-    featured = GraphRetriever(snapshot, encoder, UsageRanker(index))
-    retrievers = {"rrf": engine.retriever("rrf"), "default": engine.retriever("default"), "featured": featured}
+    retrievers = {
+        "rrf": engine.retriever("rrf"),
+        "default": engine.retriever("default"),
+        "default, cosine feature": GraphRetriever(snapshot, encoder, UsageRanker(index.cosines)),
+        "default, BM25 feature": GraphRetriever(snapshot, encoder, UsageRanker(index.lexical)),
+    }
     queries = read_queries([small.queries]).queries
     ranks: dict[str, list[int]] = {system: [] for system in SYSTEMS}
     for query in queries:
         request = Request(query=query.text, k=_DEPTH, explain=False)
-        by = {name: [tool.id for tool in one.retrieve(request).tools] for name, one in retrievers.items()}
-        usage = index.ranking(encoder.encode([query.text])[0])
-        answers = {
-            "usage alone": usage,
-            "rrf": by["rrf"],
-            "rrf + usage": fused(by["rrf"], usage),
-            "default": by["default"],
-            "default + usage": fused(by["default"], usage),
-            "default, usage feature": by["featured"],
-        }
+        answers = {name: [tool.id for tool in one.retrieve(request).tools] for name, one in retrievers.items()}
+        answers["vectors alone"] = index.ranking(encoder.encode([query.text])[0])
+        for name in ("rrf", "default"):
+            answers[f"{name} + vectors"] = fused(answers[name], answers["vectors alone"])
         for system, answer in answers.items():
             ranks[system].append(completing_rank(answer, query.tools))
     return {system: np.asarray(values, dtype=np.int64) for system, values in ranks.items()}
 
 
 class UsageIndex:
-    """The vectors of all usage lines of a catalogue."""
+    """The vectors of all usage lines of a catalogue, and their BM25 field."""
 
     def __init__(self, tools: Sequence[Any], encoder: Any) -> None:
         from ingest.usage.usage_rules import usage_by_rules
         from ontology.ontology_file import load_ontology
+        from retrieval.index.analysis import terms
+        from retrieval.index.bm25 import Bm25Index, make_postings
 
         ontology = load_ontology()
-        lines, owners = [], []
+        lines, owners, documents = [], [], []
         for number, tool in enumerate(tools):
             usage = usage_by_rules(tool, ontology)
-            for line in (*usage.when_to_use, *usage.requests):
-                lines.append(line.text)
-                owners.append(number)
+            texts = [line.text for line in (*usage.when_to_use, *usage.requests)]
+            lines.extend(texts)
+            owners.extend([number] * len(texts))
+            documents.append(terms(" ".join(texts)))
         self.ids = [tool.id for tool in tools]
         self.owners = np.asarray(owners)
         self._vectors_LD = encoder.encode(lines)
+        self._bm25 = Bm25Index(make_postings(documents), len(documents))
 
     def scores(self, vector_D: NDArray[np.float32]) -> NDArray[np.float32]:
         """The largest cosine of a request with the lines of each tool, float32 [tools]."""
@@ -112,16 +131,25 @@ class UsageIndex:
         np.maximum.at(scores, self.owners, self._vectors_LD @ vector_D)
         return scores
 
+    def cosines(self, query: Query) -> NDArray[np.float32]:
+        """The largest cosine of an analysed request with the lines of each tool, float32 [tools]."""
+        assert query.vector_D is not None  # noqa: S101 - the embedded encoder is never down
+        return self.scores(query.vector_D)
+
+    def lexical(self, query: Query) -> NDArray[np.float32]:
+        """BM25 of an analysed request over the lines of each tool, float32 [tools]."""
+        return self._bm25.scores(query.terms)
+
     def ranking(self, vector_D: NDArray[np.float32]) -> list[str]:
         """The ids of the best tools, best first."""
         return [self.ids[number] for number in np.argsort(-self.scores(vector_D), kind="stable")[:_DEPTH]]
 
 
 class UsageRanker:
-    """The ranking of ``default`` with the usage score as one more feature."""
+    """The ranking of ``default`` with a usage score as one more feature."""
 
-    def __init__(self, index: UsageIndex) -> None:
-        self._index = index
+    def __init__(self, scores: Callable[[Query], NDArray[np.float32]]) -> None:
+        self._scores = scores
 
     def rank(self, context: QueryContext) -> Ranking:
         """Score the candidates."""
@@ -132,9 +160,7 @@ class UsageRanker:
         from retrieval.ranking.z_scores import standardise
 
         matrix = feature_matrix(context, SHIPPED)
-        vector_D = context.query.vector_D
-        assert vector_D is not None  # noqa: S101 - the embedded encoder is never down
-        usage = standardise(self._index.scores(vector_D)[matrix.tools])
+        usage = standardise(self._scores(context.query)[matrix.tools])
         weights = {**SHIPPED, "usage": _FEATURE_WEIGHT}
         whole = standardise(weighted_sum({**matrix.standardised, "usage": usage}, weights))
         scores = whole + SHIPPED.clause_fusion * fuse_clauses(matrix.clauses_CT, whole)

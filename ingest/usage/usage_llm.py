@@ -73,8 +73,9 @@ class LlmUsage:
 
     @property
     def name(self) -> str:
-        """Versioned name, with the model and the version of the prompt."""
-        return f"{_NAME} {self._model.name} prompt {PROMPT_VERSION}"
+        """Versioned name, with the model, without its address, and the version of the prompt."""
+        model = self._model.name.partition("@http")[0]  # a snapshot is no place for the address of an endpoint
+        return f"{_NAME} {model} prompt {PROMPT_VERSION}"
 
     def make(self, tools: Sequence[Tool], progress: Progress = no_progress) -> UsageBuild:
         """Return the lines of these tools.

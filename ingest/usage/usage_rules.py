@@ -126,14 +126,14 @@ def _requests(tool: Tool, phrase: ActionPhrase) -> Iterator[str]:
     """Yield everyday requests, at least four: each has the object or a synonym of it, and most a phrase for the verb."""
     templates, orders = _lists()["requests"][phrase.kind], _orders(phrase)
     for number, template in enumerate(templates):
-        yield _fill(template, orders[number % len(orders)], phrase.thing)
+        yield _fill(template, orders[number % len(orders)], phrase.thing, phrase.kind)
     if phrase.described:
-        yield _fill(templates[0], orders[0], phrase.described)
-        yield _fill(templates[1], orders[1 % len(orders)], phrase.described)
+        yield _fill(templates[0], orders[0], phrase.described, phrase.kind)
+        yield _fill(templates[1], orders[1 % len(orders)], phrase.described, phrase.kind)
     if entity := _input_entity(tool, phrase):
-        yield _lists()["with_input"].format(do=orders[0].replace("~", f"the {phrase.thing}"), input=entity)
+        yield _lists()["with_input"].format(do=_fill("{do}", orders[0], phrase.thing, phrase.kind), input=entity)
     if synonym := _synonym(phrase.thing):
-        yield _fill(templates[0], orders[0], synonym)
+        yield _fill(templates[0], orders[0], synonym, phrase.kind)
 
 
 def _orders(phrase: ActionPhrase) -> Sequence[str]:
@@ -143,9 +143,14 @@ def _orders(phrase: ActionPhrase) -> Sequence[str]:
     return list(dict.fromkeys(f"{order}{_spaced(phrase.tail)}" if order.endswith("~") else order for order in orders))
 
 
-def _fill(template: str, order: str, thing: str) -> str:
-    things = f"the {thing}"
-    return template.format(do=order.replace("~", things), thing=thing, things=things)
+def _fill(template: str, order: str, thing: str, kind: str) -> str:
+    things = f"the {thing}" if kind != "create" else f"new {thing}" if _is_plural(thing) else f"a new {thing}"
+    return template.format(do=order.replace("~", things), things=things)
+
+
+def _is_plural(thing: str) -> bool:
+    last = thing.partition(" of ")[0].rpartition(" ")[2]
+    return noun_lemma(last) != last
 
 
 def _input_entity(tool: Tool, phrase: ActionPhrase) -> str:

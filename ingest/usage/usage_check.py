@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from ingest.extract.document_fields import document_texts
 from ingest.extract.vocabulary import action
 from ingest.linking.tool_subjects import action_of
-from ingest.usage.usage_rules import general_words, synonyms, verb_words
+from ingest.usage.usage_rules import bound_text, general_words, synonyms, verb_words
 from ontology.names import is_noun, is_word, noun_lemma, verb_lemma, words
 from ontology.stop_words import stop_words
 from ontology.tool import Tool
@@ -58,7 +58,7 @@ class DocumentVocabulary:
 
 def _texts(tool: Tool) -> list[str]:
     """The texts of the document, and the bounds of its inputs."""
-    bounds = [f"{value:g}" for parameter in tool.parameters for _, value in parameter.bounds]
+    bounds = [bound_text(value) for parameter in tool.parameters for _, value in parameter.bounds]
     return [*document_texts(tool), *bounds]
 
 

@@ -18,7 +18,16 @@ from ontology.tool import Tool
 from ontology.verb_phrases import phrases_of_kinds, phrases_of_verbs
 from ontology.yaml_data import read_yaml
 
-__all__ = ["MAX_REQUESTS", "MIN_REQUESTS", "RULES", "general_words", "synonyms", "usage_by_rules", "verb_words"]
+__all__ = [
+    "MAX_REQUESTS",
+    "MIN_REQUESTS",
+    "RULES",
+    "bound_text",
+    "general_words",
+    "synonyms",
+    "usage_by_rules",
+    "verb_words",
+]
 
 RULES = "rules.v1"
 MIN_REQUESTS, MAX_REQUESTS = 4, 8
@@ -116,10 +125,16 @@ def _deprecated(tool: Tool) -> Iterator[UsageLine]:
 def _bounds(tool: Tool) -> Iterator[UsageLine]:
     """Yield one line for each input whose values are bounded: ``limit: at least 1, at most 100``."""
     for parameter in tool.parameters:
-        bounds = [f"{_BOUNDS[key]} {value:g}{_UNITS.get(key, '')}" for key, value in parameter.bounds if key in _BOUNDS]
+        known = [(key, value) for key, value in parameter.bounds if key in _BOUNDS]
+        bounds = [f"{_BOUNDS[key]} {bound_text(value)}{_UNITS.get(key, '')}" for key, value in known]
         if bounds:
             text = f"{parameter.name}: {', '.join(bounds)}"
             yield UsageLine(text=text, origin=RULE, source=f"{RULES} bounds")
+
+
+def bound_text(value: float) -> str:
+    """Return a bound as people write it: ``1000000``, not ``1e+06`` and not ``1000000.0``."""
+    return str(int(value)) if isinstance(value, int) or value.is_integer() else str(value)
 
 
 def _requests(tool: Tool, phrase: ActionPhrase) -> Iterator[str]:

@@ -194,10 +194,20 @@ def test_a_sentence_on_what_it_cannot_is_a_limitation(sentence: str) -> None:
 
 
 def test_bounds_and_deprecation_are_limitations_by_rule() -> None:
-    parameters = (Parameter(name="limit", bounds=(("minimum", 1), ("maximum", 100))), Parameter(name="q"))
+    parameters = (
+        Parameter(name="limit", bounds=(("minimum", 1), ("maximum", 100))),
+        Parameter(name="q"),
+        Parameter(name="amount", bounds=(("maximum", 1e7), ("multipleOf", 5))),
+        Parameter(name="note", bounds=(("maxLength", 2_000_000),)),
+    )
     lines = usage(Tool(id="s/x", name="list_orders", parameters=parameters, metadata={"deprecated": True}))
-    assert texts(lines.limitations) == ["Deprecated.", "limit: at least 1, at most 100"]
-    assert [line.source for line in lines.limitations] == ["rules.v1 deprecated", "rules.v1 bounds"]
+    assert texts(lines.limitations) == [
+        "Deprecated.",
+        "limit: at least 1, at most 100",
+        "amount: at most 10000000",
+        "note: at most 2000000 characters",
+    ]
+    assert [line.source for line in lines.limitations] == ["rules.v1 deprecated", *["rules.v1 bounds"] * 3]
 
 
 @pytest.mark.parametrize(

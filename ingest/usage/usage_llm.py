@@ -54,6 +54,9 @@ class _Answered(NamedTuple):
 class LlmUsage:
     """Makes usage lines with a chat model. Where there is no usable answer, and where the budget ends, the rules make them.
 
+    Cached answers cost nothing, so they are used after the end of the budget too. Which tools a budget is enough for can depend
+    on the order in which the answers arrive.
+
     :param model: the chat model; it has its own retries and its own budget.
     :param cache: cache of the answers by tool, model and prompt; None stores none.
     :param max_tools: number of tools that the model is asked about at most; 0 for all. Those come first whose document does not

@@ -29,6 +29,7 @@ from egotools.client_errors import (
     ToolRequestError,
     UnavailableError,
 )
+from egotools.usage_lines import UsageLine, UsageLines
 from egotools.values import (
     CatalogInfo,
     Dependency,
@@ -91,6 +92,8 @@ __all__ = [
     "ToolRequestError",
     "TraversedEdge",
     "UnavailableError",
+    "UsageLine",
+    "UsageLines",
     "build_request",
 ]
 

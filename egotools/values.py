@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from egotools.call import Call
+from egotools.usage_lines import UsageLines
 
 if TYPE_CHECKING:
     from egotools.calling.tool_request import Credential, ToolRequest
@@ -274,6 +275,7 @@ class Tool:
     :param call: how it is called; with an empty protocol where the source does not say.
     :param call_name: the name by which a model calls it.
     :param schema_notes: why ``schema_json`` is not all that its format asks for (strict mode), one sentence each.
+    :param usage: when to use it, what it cannot do, and everyday requests; empty where the build made none.
     :param schema_json: the call schema as JSON, in the requested format, or empty.
     :param snapshot_id: the snapshot that contains it.
     """
@@ -292,6 +294,7 @@ class Tool:
     call: Call = field(default_factory=Call)
     call_name: str = ""
     schema_notes: tuple[str, ...] = ()
+    usage: UsageLines = field(default_factory=UsageLines)
     schema_json: str = ""
     snapshot_id: str = ""
 

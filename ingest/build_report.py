@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
+from egotools.usage_lines import DOCUMENT
 from ingest.catalog_health import NamespaceHealth, catalog_health
 from ingest.extract.boilerplate import BoilerplateSentence
 from ingest.overlay.apply_overlay import AppliedOverlays
@@ -23,12 +24,14 @@ from ingest.sources.catalog import DocumentReport
 from ingest.sources.named_sources import NamedSource, named_sources
 from ingest.stores import Counts
 from ingest.tool_hubs import Hub, find_hubs
+from ingest.usage.usage_build import UsageBuild
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file
 
 __all__ = [
     "BuildReport",
     "RejectedTriples",
+    "UsageReport",
     "keep_build_report",
     "keep_report",
     "make_report",
@@ -121,6 +124,30 @@ class ReuseReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UsageReport:
+    """The usage lines.
+
+    :param maker: versioned name of what made them; empty where there are none.
+    :param tools: number of tools with usage lines.
+    :param without_when_to_use: number of tools whose document does not say when to use them.
+    :param by_model: number of tools with a usable answer of the model; the others have lines by rules.
+    :param dropped_by_reason: lines of the model that the document does not support.
+    :param dropped_examples: (tool, line, reason), at most 20.
+    :param failed: tool id → why the model gave no usable answer.
+    :param stopped: why the model was not asked about the remaining tools, or empty.
+    """
+
+    maker: str = ""
+    tools: int = 0
+    without_when_to_use: int = 0
+    by_model: int = 0
+    dropped_by_reason: dict[str, int] = field(default_factory=dict)
+    dropped_examples: tuple[tuple[str, str, str], ...] = ()
+    failed: dict[str, str] = field(default_factory=dict)
+    stopped: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BuildReport:
     """What a build did. Its JSON form is printed by ``--json``, and kept in ``reports/<snapshot id>.json`` of the
     store.
@@ -134,6 +161,7 @@ class BuildReport:
     :param boilerplate: sentences that were cut before extraction.
     :param hubs: the objects that most tools of a namespace have, the biggest first.
     :param health: what the owners of the tools can improve, by namespace.
+    :param usage: the usage lines.
     :param stored: name and counts of the graph database that was also written; empty where none was.
     :param seconds: stage → seconds.
     """
@@ -153,6 +181,7 @@ class BuildReport:
     boilerplate: BoilerplateReport = field(default_factory=BoilerplateReport)
     hubs: tuple[Hub, ...] = ()
     health: tuple[NamespaceHealth, ...] = ()
+    usage: UsageReport = field(default_factory=UsageReport)
     stored: dict[str, Any] = field(default_factory=dict)
     reused: ReuseReport
     seconds: dict[str, float]
@@ -225,6 +254,7 @@ def make_report(
     folder: Path,
     catalog: Catalog,
     build: GraphBuild,
+    usage: UsageBuild | None,
     stored: dict[str, Any],
     vectors_reused: int,
     vectors_encoded: int,
@@ -256,6 +286,7 @@ def make_report(
         boilerplate=BoilerplateReport(sentences=len(build.boilerplate), examples=build.boilerplate[:_EXAMPLES]),
         hubs=find_hubs(build.graph, build.tools),
         health=catalog_health(catalog.tools),
+        usage=UsageReport() if usage is None else _usage(usage),
         stored=stored,
         reused=ReuseReport(
             extractions=build.reused,
@@ -291,6 +322,20 @@ def _triples(build: GraphBuild) -> TripleReport:
             (*rejected.triple.key, rejected.reason, rejected.detail) for rejected in build.rejected[:_EXAMPLES]
         ),
         tools_failed=build.failed,
+    )
+
+
+def _usage(usage: UsageBuild) -> UsageReport:
+    said = sum(any(line.origin == DOCUMENT for line in lines.when_to_use) for lines in usage.lines)
+    return UsageReport(
+        maker=usage.maker,
+        tools=len(usage.lines),
+        without_when_to_use=len(usage.lines) - said,
+        by_model=usage.by_model,
+        dropped_by_reason=usage.dropped_by_reason,
+        dropped_examples=tuple((line.tool_id, line.text, line.reason) for line in usage.dropped[:_EXAMPLES]),
+        failed=usage.failed,
+        stopped=usage.stopped,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from egotools.usage_lines import UsageLines
 from egotools.values import CatalogInfo, EgoGraph
 from ontology.tool import Tool
 from retrieval.retriever import Retriever
@@ -31,6 +32,12 @@ class Engine(Protocol):
 
     def tool(self, tool_id: str) -> Tool:
         """Return the tool with this id.
+
+        :raises NotFoundError: for an unknown id.
+        """
+
+    def usage(self, tool_id: str) -> UsageLines:
+        """Return the usage lines of a tool; empty ones where the snapshot has none.
 
         :raises NotFoundError: for an unknown id.
         """

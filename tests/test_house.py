@@ -57,7 +57,7 @@ ROOMS = {
     "ingest": (
         ("sources", "word_lists", "graph_rows"),
         ("extract", "linking", "export"),
-        ("graph", "stores"),
+        ("graph", "stores", "usage"),
         ("canonical",),
         ("overlay",),
     ),

@@ -9,6 +9,7 @@ from typing import Any
 
 from datagen.generation.data_files import read_data
 from ontology.names import is_noun, noun_lemma, verb_lemma
+from ontology.verb_phrases import phrases_of_kinds, phrases_of_verbs
 
 __all__ = ["Field", "Lexicon", "Noun", "load_lexicon"]
 
@@ -148,8 +149,8 @@ def load_lexicon() -> Lexicon:
             " ".join(map(noun_lemma, name.split())): Field(**_tuples(row)) for name, row in fields["fields"].items()
         },
         skipped=frozenset("_".join(map(noun_lemma, name.split("_"))) for name in fields["skip"].split()),
-        verbs=_tuples(verbs["verbs"]),
-        kind_verbs=_tuples(verbs["kind_verbs"]),
+        verbs=phrases_of_verbs(),
+        kind_verbs=phrases_of_kinds(),
         read_verbs=frozenset(verbs["read_verbs"]),
         start_verbs=frozenset(verbs["start_verbs"]),
         qualifiers=_tuples(verbs["qualifiers"]),

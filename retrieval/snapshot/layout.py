@@ -4,6 +4,7 @@
 |---|---|
 | ``manifest.json`` | :class:`retrieval.snapshot.manifest.Manifest` |
 | ``tools.jsonl`` | tools in catalogue order; tool ``i`` is node ``i`` |
+| ``usage.jsonl`` | usage lines of each tool, apart from the words of its document; only where they were made |
 | ``node_keys.txt`` | ``type:name`` of each node, one on each line |
 | ``nodes.jsonl`` | :class:`retrieval.snapshot.graph_records.NodeRecord` of each node |
 | ``edges.jsonl`` | :class:`retrieval.snapshot.graph_records.EdgeRecord` of each edge |
@@ -25,7 +26,7 @@ from pathlib import Path
 __all__ = ["FORMAT_VERSION", "KEYS", "NAME_VECTORS", "NGRAMS", "NODE_VECTORS", "Layout"]
 
 FORMAT_VERSION = 5
-"""5: nodes have aliases; the manifest has the overlay files and the boosts. 4: tools have the JSON Schemas and the call of their source; the file ``filter_values.jsonl``. 3: ``clause_fusion`` is the name of
+"""5: usage lines; nodes have aliases; the manifest has the overlay files and the boosts. 4: tools have the JSON Schemas and the call of their source; the file ``filter_values.jsonl``. 3: ``clause_fusion`` is the name of
 the weight of clause fusion."""
 NODE_VECTORS, NAME_VECTORS = "nodes", "names"
 NGRAMS, KEYS = "ngrams", "keys"
@@ -46,6 +47,11 @@ class Layout:
     def tools(self) -> Path:
         """The path of the records of the tools."""
         return self.folder / "tools"
+
+    @property
+    def usage(self) -> Path:
+        """The path of the usage lines of the tools."""
+        return self.folder / "usage"
 
     @property
     def nodes(self) -> Path:

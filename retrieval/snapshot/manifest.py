@@ -106,6 +106,7 @@ class Manifest(_Section):
     :param abbreviations: map from each abbreviation to its long form, as used in canonicalisation.
     :param created_by: name and version of the program.
     :param ranking: None for the shipped weights.
+    :param usage: versioned name of what made the usage lines; None where there are none.
     :param sources: the named sources, sorted by name; None where no source has a name.
     :param overlays: the overlay files, in the order in which they were applied; None without any.
     :param boosts: tool id → standard deviations of the scores that are added to its score; None where no tool has any.
@@ -122,6 +123,7 @@ class Manifest(_Section):
     abbreviations: dict[str, str]
     counts: Counts
     ranking: RankingSection | None = None
+    usage: str | None = None
     sources: tuple[SourceInfo, ...] | None = None
     overlays: tuple[OverlayInfo, ...] | None = None
     boosts: dict[str, Annotated[float, Field(ge=-1, le=1)]] | None = None

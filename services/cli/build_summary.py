@@ -11,7 +11,7 @@ from rich.markup import escape
 from services.cli.console import stdout, table
 
 if TYPE_CHECKING:
-    from ingest.build_report import BuildReport
+    from ingest.build_report import BuildReport, UsageReport
     from ingest.catalog_health import NamespaceHealth
     from ingest.sources.catalog import DocumentReport
 
@@ -54,6 +54,8 @@ def show_build_summary(report: BuildReport, file: Path | None, *, published: boo
     _show_line("Context parameters", [f"{name} ({count:,} tools)" for name, count in _context(report)])
     _show_words(report)
     _show_overlay(report)
+    if report.usage.maker:
+        _show_usage(report.usage)
     _show_graph(report)
     _show_line("Time", [f"{stage} {spent:.1f} s" for stage, spent in report.seconds.items()], most=len(report.seconds))
     reused = report.reused
@@ -124,6 +126,14 @@ def _show_words(report: BuildReport) -> None:
     examples = [f"“{one.text}” ({one.tools:,} tools of {one.namespace})" for one in boilerplate.examples]
     _show_line(f"Boilerplate, not extracted from: {boilerplate.sentences:,} sentences", examples, most=1)
     _show_line("Hubs", [f"{hub.entity} ({hub.share:.0%} of the tools of {hub.namespace})" for hub in report.hubs])
+
+
+def _show_usage(usage: UsageReport) -> None:
+    text = f"{usage.maker}; {usage.without_when_to_use:,} of {usage.tools:,} documents do not say when to use the tool"
+    if usage.by_model or usage.stopped or usage.failed:
+        dropped = sum(usage.dropped_by_reason.values())
+        text += f"; {usage.by_model:,} answers of the model, {len(usage.failed):,} unusable, {dropped:,} lines dropped"
+    _print("Usage lines by", f"{text}; {usage.stopped}, the rest by rules" if usage.stopped else text)
 
 
 def _show_overlay(report: BuildReport) -> None:

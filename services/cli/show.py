@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from egotools.usage_lines import UsageLine, UsageLines
 from egotools.values import EgoGraph, GraphEdge, GraphNode
 from ontology.errors import NotFoundError
 from ontology.names import canonical_name
 from ontology.tool_graph import Aliases, SurfaceForms
+from ontology.usage_json import usage_to_json
 from services.cli.console import print_json, stdout, table
 from services.cli.options import Json, Store
 from services.jobs.plans import DEFAULT_STORE
@@ -86,6 +88,7 @@ def _show(snapshot: Snapshot, ego: EgoGraph) -> None:
     description = _description(snapshot, center)
     if description:
         stdout.print("  " + escape(description))
+    _show_usage(_usage(snapshot, center))
     rows = [(edge.head, edge.predicate, edge.tail, f"{edge.confidence:.2f}", _evidence(edge)) for edge in ego.edges]
     stdout.print(table("Ego graph", ("head", "predicate", "tail", "confidence", "evidence"), rows))
     if ego.truncated:
@@ -114,7 +117,9 @@ def _to_json(snapshot: Snapshot, ego: EgoGraph) -> dict[str, Any]:
         ],
         "hidden_edges": ego.total_degree - len(ego.edges),
     }
-    return {**row, "description": _description(snapshot, center)} if center.tool_id else row
+    if not center.tool_id:
+        return row
+    return {**row, "description": _description(snapshot, center), "usage": usage_to_json(_usage(snapshot, center))}
 
 
 def _forms(snapshot: Snapshot, node: GraphNode) -> SurfaceForms:
@@ -132,6 +137,24 @@ def _description(snapshot: Snapshot, node: GraphNode) -> str:
     if not node.tool_id:
         return ""
     return snapshot.tool(snapshot.tool_number(node.tool_id)).description[:_DESCRIPTION_CHARS]
+
+
+def _usage(snapshot: Snapshot, node: GraphNode) -> UsageLines:
+    """The usage lines of a tool; empty ones for another node."""
+    return snapshot.usage(snapshot.tool_number(node.tool_id)) if node.tool_id else UsageLines()
+
+
+def _show_usage(usage: UsageLines) -> None:
+    titles = {"when to use": usage.when_to_use, "limitations": usage.limitations, "requests": usage.requests}
+    for title, lines in titles.items():
+        for line in lines:
+            stdout.print(f"  {title}: {escape(line.text)} [dim]({escape(_origin(line))})[/]", soft_wrap=True)
+
+
+def _origin(line: UsageLine) -> str:
+    """Where a line comes from: ``document description[12:80]``, ``rule rules.v1 bounds``."""
+    span = f"[{line.start}:{line.end}]" if line.start >= 0 else ""
+    return f"{line.origin} {line.source}{span}"
 
 
 def _evidence(edge: GraphEdge) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inference import load_encoder
 from inference.cached_encoder import CachedEncoder
@@ -23,6 +23,7 @@ from ingest.sources import Catalog, read_catalog
 from ingest.sources.catalog import DocumentReport
 from ingest.sources.named_sources import named_sources
 from ingest.sources.sources_file import is_sources_file, overlays_of
+from ingest.usage.usage_build import UsageBuild, UsageMaker
 from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
@@ -30,7 +31,7 @@ from ontology.progress import Progress, no_progress, timed
 from retrieval.snapshot.manifest import OverlayInfo, SourceInfo
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
-from services.jobs.model_factory import llm_extractor
+from services.jobs.model_factory import answer_cache, llm_extractor, open_chat, usage_maker
 from services.jobs.plans import BuildPlan
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ __all__ = ["build", "build_snapshot"]
 _NAMED = 20
 _CACHE = "cache.sqlite"
 _EXTRACTORS = ("rules", "llm")
+_USAGE = ("rules", "llm", "none")
 
 
 def build(
@@ -55,13 +57,14 @@ def build(
         problem, remedy = "it replaces the graph of a database, which others read", "Leave one of the two out"
         raise InvalidArgumentError(problem, subject="--graph-store with --no-publish", remedy=remedy)
     ontology = load_ontology(plan.ontology)
-    extractor = _extractor(plan, ontology)
+    models = _models(plan, ontology)
     return build_snapshot(
         plan.addresses,
         plan.store,
         graph_store=_graph_store(plan.graph_store),
         encoder=load_encoder(plan.encoder, workers=plan.workers),
-        extractor=extractor,
+        extractor=models.extractor,
+        usage=models.usage,
         ontology=ontology,
         overlays=plan.overlays,
         strict=plan.strict,
@@ -73,14 +76,34 @@ def build(
     )
 
 
-def _extractor(plan: BuildPlan, ontology: Ontology) -> Extractor | None:
-    if plan.extractor not in _EXTRACTORS:
-        raise InvalidArgumentError(
-            f"there is no extractor {plan.extractor!r}", subject="--extractor", remedy=f"Use {' or '.join(_EXTRACTORS)}"
-        )
-    if plan.extractor == "rules":
-        return None
-    return llm_extractor(ontology, plan.endpoint, cache_file=plan.store / _CACHE if plan.cached else None)
+class _Models(NamedTuple):
+    """The extractor, or None for ``rules.v1``; and what makes the usage lines, or None for none."""
+
+    extractor: Extractor | None
+    usage: UsageMaker | None
+
+
+def _models(plan: BuildPlan, ontology: Ontology) -> _Models:
+    """The parts of a build that may use the chat model. They share it, so that its budget is that of the build."""
+    for option, name, known in (
+        ("--extractor", plan.extractor, _EXTRACTORS),
+        ("--usage", plan.usage, _USAGE),
+    ):
+        if name not in known:
+            problem = f"there is no {option.removeprefix('--')} {name!r}"
+            raise InvalidArgumentError(problem, subject=option, remedy=f"Use {' or '.join(known)}")
+    needed = [option for option, name in (("extractor", plan.extractor), ("usage", plan.usage)) if name == "llm"]
+    chat = open_chat(plan.endpoint, needed_by=f"the {needed[0]} llm") if needed else None
+    cache = answer_cache(plan.store / _CACHE) if chat is not None and plan.cached else None
+    extractor = llm_extractor(ontology, chat, cache=cache) if chat is not None and plan.extractor == "llm" else None
+    maker = usage_maker(
+        plan.usage,
+        ontology,
+        chat if plan.usage == "llm" else None,
+        cache=cache,
+        max_tools=plan.usage_max_tools,
+    )
+    return _Models(extractor, maker)
 
 
 def _graph_store(address: str) -> GraphStore | None:
@@ -97,6 +120,7 @@ def build_snapshot(
     *,
     encoder: Encoder,
     extractor: Extractor | None = None,
+    usage: UsageMaker | None = None,
     ontology: Ontology | None = None,
     graph_store: GraphStore | None = None,
     overlays: Sequence[Path] = (),
@@ -111,6 +135,7 @@ def build_snapshot(
 
     :param addresses: files, folders, glob patterns, live addresses, ``NAME=ADDRESS`` and sources files.
     :param extractor: makes the triples; ``rules.v1`` where None.
+    :param usage: makes the usage lines; None for none.
     :param graph_store: also written with the graph; its counts must be those of the graph.
     :param overlays: overlay files, in the order in which they are applied, after those that sources files name.
     :param strict: fail when a document or record is rejected.
@@ -149,12 +174,14 @@ def build_snapshot(
             )
             _check_extractions(graph, strict=strict)
             seconds |= graph.seconds
+            with timed(seconds, "usage"):
+                usage_build = usage.make(graph.tools, progress) if usage is not None else None
             stored = _write_graph_store(graph_store, graph)
             encoding = cached_encoder.seconds
             with timed(seconds, "write"):
                 snapshot_id = write_snapshot(
                     folder,
-                    _content(graph, ontology, cached_encoder, extractor, catalog, rules, applied),
+                    _content(graph, ontology, cached_encoder, extractor, catalog, rules, applied, usage_build),
                     progress=lambda stage: progress(f"write {stage}", 0, 0),
                 )
             seconds["write"] -= cached_encoder.seconds - encoding
@@ -166,6 +193,7 @@ def build_snapshot(
         folder=kept,
         catalog=catalog,
         build=graph,
+        usage=usage_build,
         stored=stored,
         vectors_reused=cached_encoder.reused,
         vectors_encoded=cached_encoder.encoded,
@@ -216,6 +244,7 @@ def _content(
     catalog: Catalog,
     rules: Sequence[Overlay],
     applied: AppliedOverlays,
+    usage: UsageBuild | None,
 ) -> SnapshotContent:
     return SnapshotContent(
         tools=graph.tools,
@@ -225,6 +254,8 @@ def _content(
         extractor=extractor.name,
         abbreviations=graph.canonical.abbreviations,
         created_by=f"egotools {version('egotools')}",
+        usage_maker=usage.maker if usage is not None else "",
+        usage=usage.lines if usage is not None else (),
         sources=tuple(SourceInfo(**asdict(source)) for source in named_sources(catalog)),
         overlays=tuple(OverlayInfo(name=overlay.name, sha256=overlay.sha256) for overlay in rules),
         boosts=applied.declarations.boosts,

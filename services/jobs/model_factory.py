@@ -9,28 +9,48 @@ from pathlib import Path
 from inference.chat import ChatModel
 from inference.result_cache import ResultCache
 from ingest.extract.extractor import Extractor
+from ingest.usage.usage_build import RulesUsage, UsageMaker
 from ontology.errors import InvalidArgumentError
 from ontology.ontology import Ontology
 from services.jobs.plans import ChatEndpoint
 
-__all__ = ["llm_extractor", "open_chat"]
+__all__ = ["answer_cache", "llm_extractor", "open_chat", "usage_maker"]
 
 
-def llm_extractor(ontology: Ontology, endpoint: ChatEndpoint, *, cache_file: Path | None) -> Extractor:
-    """The extractor ``llm.v1`` with the chat model at an endpoint.
+def llm_extractor(ontology: Ontology, chat: ChatModel, *, cache: ResultCache | None) -> Extractor:
+    """The extractor ``llm.v1`` with a chat model.
 
-    :param cache_file: file of the cache of answers; None for no cache.
-    :raises InvalidArgumentError: when the address or the model is missing.
+    :param cache: cache of answers; None for no cache.
     :raises MissingExtraError: when the extra ``llm`` is not installed.
     """
-    chat = open_chat(endpoint, needed_by="the extractor llm")
     from ingest.extract.llm_extractor import LlmExtractor
 
-    if cache_file is None:
-        return LlmExtractor(chat, ontology)
+    return LlmExtractor(chat, ontology, cache=cache)
+
+
+def usage_maker(
+    name: str, ontology: Ontology, chat: ChatModel | None, *, cache: ResultCache | None, max_tools: int
+) -> UsageMaker | None:
+    """What makes the usage lines: ``rules``, or ``llm`` with a chat model; None for ``none``.
+
+    :param cache: cache of answers; None for no cache.
+    :param max_tools: number of tools that the model is asked about at most; 0 for all.
+    :raises MissingExtraError: when the extra ``llm`` is not installed.
+    """
+    if name == "none":
+        return None
+    if chat is None:
+        return RulesUsage(ontology)
+    from ingest.usage.usage_llm import LlmUsage
+
+    return LlmUsage(chat, ontology, cache=cache, max_tools=max_tools)
+
+
+def answer_cache(file: Path) -> ResultCache:
+    """The cache of a model's answers in this file."""
     with contextlib.suppress(OSError):  # the cache works without a disk, and the build reports the error
-        cache_file.parent.mkdir(parents=True, exist_ok=True)
-    return LlmExtractor(chat, ontology, cache=ResultCache(cache_file))
+        file.parent.mkdir(parents=True, exist_ok=True)
+    return ResultCache(file)
 
 
 def open_chat(endpoint: ChatEndpoint, *, needed_by: str) -> ChatModel:

@@ -9,6 +9,7 @@ from typing import Any
 
 from egotools.call import Call
 from egotools.codec import message_fields, valid_text
+from egotools.usage_lines import UsageLines
 from egotools.v1 import egotools_pb2 as pb
 from egotools.values import CatalogInfo, EgoGraph, RankedTool, Reasons, Response
 from ontology.tool import Parameter, Tool
@@ -21,6 +22,7 @@ __all__ = ["catalog_message", "ego_graph_message", "response_message", "tool_mes
 
 _NO_REASONS = Reasons()
 _NO_CALL = Call()
+_NO_USAGE = UsageLines()
 
 
 def response_message(
@@ -58,8 +60,8 @@ def _with_texts(ranked: RankedTool, tool: Tool, schema_format: str, explain: boo
     )
 
 
-def tool_message(tool: Tool, schema_notes: Sequence[str] = ()) -> pb.Tool:
-    """Encode all fields of a tool, with the notes on its call schema."""
+def tool_message(tool: Tool, schema_notes: Sequence[str] = (), usage: UsageLines = _NO_USAGE) -> pb.Tool:
+    """Encode all fields of a tool, with the notes on its call schema and its usage lines."""
     return pb.Tool(
         id=valid_text(tool.id),
         name=valid_text(tool.name),
@@ -83,6 +85,7 @@ def tool_message(tool: Tool, schema_notes: Sequence[str] = ()) -> pb.Tool:
         call=pb.Call(**message_fields(tool.call)) if tool.call else None,
         call_name=call_name(tool),
         schema_notes=map(valid_text, schema_notes),
+        usage=None if usage == _NO_USAGE else pb.UsageLines(**message_fields(usage)),
     )
 
 

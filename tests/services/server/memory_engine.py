@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from egotools.usage_lines import UsageLines
 from egotools.values import (
     CatalogInfo,
     EgoGraph,
@@ -83,6 +84,7 @@ class MemoryEngine:
 
     tools: tuple[Tool, ...] = TOOLS
     snapshot_id: str = SNAPSHOT_ID
+    usages: dict[str, UsageLines] = field(default_factory=dict)
     delays_s: dict[str, float] = field(default_factory=dict)
     hook: Callable[[Request], None] = lambda request: None
     stages: list[str] = field(default_factory=list)
@@ -102,6 +104,10 @@ class MemoryEngine:
             if tool.id == tool_id:
                 return tool
         raise NotFoundError("there is no such tool", subject=tool_id, remedy="See the catalogue for the ids")
+
+    def usage(self, tool_id: str) -> UsageLines:
+        self.tool(tool_id)
+        return self.usages.get(tool_id, UsageLines())
 
     def neighbors(self, node: str, *, predicates: Sequence[str] = (), limit: int = 100) -> EgoGraph:
         tool = self.tool(node.removeprefix("tool:"))

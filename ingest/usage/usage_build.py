@@ -1,0 +1,72 @@
+"""The usage lines of a catalogue, and what is reported about them; and the interface ``UsageMaker``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from egotools.usage_lines import UsageLines
+from ingest.usage.usage_rules import RULES, usage_by_rules
+from ontology.ontology import Ontology
+from ontology.progress import Progress, no_progress
+from ontology.tool import Tool
+
+__all__ = ["DroppedLine", "RulesUsage", "UsageBuild", "UsageMaker"]
+
+
+class DroppedLine(NamedTuple):
+    """A line of a model that the document of its tool does not support, and the reason (``unknown-number: 50``)."""
+
+    tool_id: str
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageBuild:
+    """The usage lines of a catalogue.
+
+    :param maker: versioned name of what made them; with a model its name and the version of the prompt.
+    :param lines: one for each tool, in order.
+    :param by_model: number of tools with a usable answer of the model; the others have lines by rules.
+    :param dropped: lines of the model that were not kept.
+    :param failed: map from tool id to the reason why there is no usable answer.
+    :param stopped: why the model was not asked about the remaining tools (budget, number of tools), or empty.
+    """
+
+    maker: str
+    lines: tuple[UsageLines, ...]
+    by_model: int = 0
+    dropped: tuple[DroppedLine, ...] = ()
+    failed: dict[str, str] = field(default_factory=dict)
+    stopped: str = ""
+
+    @property
+    def dropped_by_reason(self) -> dict[str, int]:
+        """The number of dropped lines by kind of reason, sorted."""
+        return dict(sorted(Counter(line.reason.partition(":")[0] for line in self.dropped).items()))
+
+
+class UsageMaker(Protocol):
+    """Makes the usage lines of a catalogue."""
+
+    def make(self, tools: Sequence[Tool], progress: Progress = no_progress) -> UsageBuild:
+        """Return the lines of these tools.
+
+        :raises ModelError: when a model is needed, and three calls in a row failed.
+        """
+
+
+class RulesUsage:
+    """Makes usage lines by rules."""
+
+    def __init__(self, ontology: Ontology) -> None:
+        self._ontology = ontology
+
+    def make(self, tools: Sequence[Tool], progress: Progress = no_progress) -> UsageBuild:
+        """Return the lines of these tools."""
+        lines = tuple(usage_by_rules(tool, self._ontology) for tool in tools)
+        progress("usage", len(tools), len(tools))
+        return UsageBuild(maker=RULES, lines=lines)

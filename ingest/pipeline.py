@@ -17,10 +17,12 @@ from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_links
+from ingest.linking.shape_uses import shape_uses
 from ontology.ontology import Ontology
 from ontology.progress import Progress, no_progress, timed
 from ontology.tool import CONTEXT_PARAMETERS, Tool
 from ontology.triple import Triple
+from ontology.value_shape import ShapeUse
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -37,6 +39,7 @@ class GraphBuild:
 
     :param tools: the tools, each with its context parameters in the metadata.
     :param context_parameters: map from tool id to the names of its context parameters.
+    :param value_shapes: the parameters whose values have a shape, sorted.
     :param kept: map from predicate to the number of accepted triples, before equal ones are merged.
     :param rejected: rejected triples, with their reasons.
     :param failed: map from tool id to the reason why the extraction from its whole document failed.
@@ -48,6 +51,7 @@ class GraphBuild:
     canonical: Canonicalization
     tools: Sequence[Tool] = ()
     context_parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    value_shapes: Sequence[ShapeUse] = ()
     kept: Counter[str] = field(default_factory=Counter)
     rejected: tuple[RejectedTriple, ...] = ()
     failed: dict[str, str] = field(default_factory=dict)
@@ -91,11 +95,13 @@ def build_tool_graph(
     with timed(seconds, "link"):
         links = derive_links(tools, ontology)
         graph = build_graph(tools, canonical.triples, ontology, canonical.surface_forms, derived=links.edges)
+        value_shapes = shape_uses(tools, ontology)
         progress("link", len(links.edges), len(links.edges))
     return GraphBuild(
         graph=graph,
         tools=[_with_context(tool, links.context.get(tool.id, ())) for tool in tools],
         context_parameters=links.context,
+        value_shapes=value_shapes,
         canonical=canonical,
         kept=Counter(triple.predicate for triple in canonical.triples),
         rejected=(*rejected, *canonical.rejected),

@@ -13,6 +13,7 @@ from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.tool_graph import EdgeAttributes, NodeAttributes
+from ontology.value_shape import ShapeUse
 from retrieval.index.adjacency import write_adjacency
 from retrieval.index.analysis import name_key, terms
 from retrieval.index.bm25 import make_postings, write_postings
@@ -21,6 +22,7 @@ from retrieval.index.lookup import write_lookup
 from retrieval.index.name_coverage import make_coverage_postings, name_terms
 from retrieval.index.records import write_records, write_texts
 from retrieval.index.text_fields import FIELDS, NAMES
+from retrieval.index.value_shapes import write_value_shapes
 from retrieval.index.vectors import write_vectors
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
 from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
@@ -42,6 +44,7 @@ class SnapshotContent:
     :param abbreviations: map from each abbreviation to its long form, as used in canonicalisation.
     :param created_by: name and version of the program.
     :param sources: the named sources, sorted by name.
+    :param value_shapes: the parameters whose values have a shape.
     """
 
     tools: Sequence[Tool]
@@ -52,6 +55,7 @@ class SnapshotContent:
     abbreviations: Mapping[str, str]
     created_by: str
     sources: tuple[SourceInfo, ...] = ()
+    value_shapes: Sequence[ShapeUse] = ()
 
 
 def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable[[str], None] = lambda _: None) -> str:
@@ -68,6 +72,7 @@ def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable
     write_lookup(folder, KEYS, numbers.items())
     write_lookup(folder, NGRAMS, _ngram_entries(nodes))
     write_filters(folder, content.tools)
+    write_value_shapes(folder, content.value_shapes, {tool.id: number for number, tool in enumerate(content.tools)})
     progress("lexical indexes")
     for field, text_of in FIELDS.items():
         write_postings(folder, field, make_postings(terms(text_of(tool)) for tool in content.tools))

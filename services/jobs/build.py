@@ -171,6 +171,7 @@ def _content(
         abbreviations=graph.canonical.abbreviations,
         created_by=f"egotools {version('egotools')}",
         sources=tuple(SourceInfo(**asdict(source)) for source in named_sources(catalog)),
+        value_shapes=graph.value_shapes,
     )
 
 

@@ -43,7 +43,7 @@ _ALPHABET_BITS = 6.0  # of 64 characters, of which identifiers are made
 _EVERYDAY = (
     "2nd 10pm 24h 12kg 100k 50mm 230V 60Hz 3D 5G 4x4 24x7 x86 v2 mp3 B2B H1N1 A4 Q3 H1 Q3/2026 2026Q3 FY26 FY2026 W47 KW47 "
     "COVID19 CO2 top-10 Top10 90-day 3-year 2-3 9-5 1/2 24/7 10:30 3.14 1,000 50% $100 #1 1.2.3 "
-    "2026-11-22 22.11.2026 11/22/2026 customer order-items report_final"
+    "2026-11 1955-1960 2026-11-22 22.11.2026 11/22/2026 customer order-items report_final"
 ).split()
 _WIDTH_OF_CODE = 8  # quantities and amounts in requests have fewer digits. Chosen, not tuned.
 _UNSPECIFIC_KINDS = frozenset(("date-time", "date", "integer", "number", "currency", "slug"))

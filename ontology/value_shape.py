@@ -83,7 +83,9 @@ _FIXED_DIGITS = (
 )
 # A segment with so many runs of letters and digits, and so many characters, is random. Chosen, not tuned.
 _RANDOM = ((3, 10), (4, 6))
+_WORD_CHARS = 9  # longer letters in mixed case are random
 _HEX_CHARS = 8
+_FEWEST_DIGITS = 2  # "ext4" and "IPv6" are words
 
 
 def kind_of_value(value: str) -> str:
@@ -96,7 +98,7 @@ def kind_of_value(value: str) -> str:
 def shape_of(value: str) -> ValueShape | None:
     """Return the shape of a value: the shape of its kind, or one with its first letters, digits and separators.
 
-    None for a word and a text: for what has no digit, has white space, or is longer than :data:`MAX_VALUE_CHARS`.
+    None for a word and a text: for what has fewer than two digits, has white space, or is longer than :data:`MAX_VALUE_CHARS`.
 
     >>> shape_of("INC0012345")
     ValueShape(pattern='INC\\\\d{7}', kind='')
@@ -109,7 +111,7 @@ def shape_of(value: str) -> ValueShape | None:
     if value.isdigit() and value[0] == "0" and len(value) <= MAX_VALUE_CHARS:
         return ValueShape(rf"0\d{{{len(value) - 1}}}")
     segments = _SEGMENT.findall(value)
-    if len(value) > MAX_VALUE_CHARS or "".join(segments) != value or not any(map(str.isdigit, value)):
+    if len(value) > MAX_VALUE_CHARS or "".join(segments) != value or sum(map(str.isdigit, value)) < _FEWEST_DIGITS:
         return None
     last = max(number for number, segment in enumerate(segments) if segment.isalnum())
     years = sum(map(str.isdigit, _RUN.findall(value))) > 1
@@ -134,7 +136,8 @@ def _segment(text: str, *, first: bool, last: bool, years: bool) -> str:
     runs = _RUN.findall(text)
     if len(runs) > 1 and len(text) >= _HEX_CHARS and re.fullmatch(r"[0-9a-f]+", text):
         return f"[0-9a-f]{{{len(text)}}}"
-    if any(len(runs) >= least and len(text) >= chars for least, chars in _RANDOM):
+    is_long = any(len(runs) >= least and len(text) >= chars for least, chars in _RANDOM)
+    if is_long or any(len(run) > _WORD_CHARS and not (run.islower() or run.isupper() or run.istitle()) for run in runs):
         return _mixed(text)
     return "".join(_runs(runs, first=first, last=last, years=years))
 

@@ -12,7 +12,7 @@ from ingest.linking.shown_values import ShownShape, shown_shapes
 from ontology.ontology import Ontology
 from ontology.pattern_shape import facts_of
 from ontology.tool import Parameter, Tool
-from ontology.value_shape import ShapeUse
+from ontology.value_shape import ShapeUse, ValueShape
 
 __all__ = ["shape_uses"]
 
@@ -27,6 +27,7 @@ class _Place:
     tool: Tool
     parameter: Parameter
     output: bool
+    shapes: tuple[ShownShape, ...]
     identifier: Identifier | None
     name: str
 
@@ -40,17 +41,13 @@ def shape_uses(tools: Sequence[Tool], ontology: Ontology) -> list[ShapeUse]:
     """Return the parameters whose values have a specific shape, sorted.
 
     Where a document shows an identifier once, other inputs of the same identifier in its namespace have the same shape.
-    A number of digits alone is only kept for an identifier.
+    A number without given digits is only kept for an identifier: elsewhere it is a time, a size or a position.
     """
     found: list[ShapeUse] = []
     shown_of: defaultdict[_Field, dict[ShownShape, None]] = defaultdict(dict)
     silent: list[tuple[_Field, _Place]] = []
     for place in _places(tools, ontology):
-        shapes = [
-            shown
-            for shown in shown_shapes(place.parameter)
-            if place.identifier is not None or not facts_of(shown.shape).digits_only
-        ]
+        shapes = [shown for shown in place.shapes if place.identifier is not None or not _is_bare_number(shown.shape)]
         found.extend(_use(place, shown, shown.source) for shown in shapes)
         if place.field is not None:
             shown_of[place.field].update(dict.fromkeys(shown for shown in shapes if shown.source != "kind"))
@@ -61,13 +58,21 @@ def shape_uses(tools: Sequence[Tool], ontology: Ontology) -> list[ShapeUse]:
     return sorted(set(found), key=_order)
 
 
+def _is_bare_number(shape: ValueShape) -> bool:
+    facts = facts_of(shape)
+    return facts.digits_only and not facts.prefix
+
+
 def _places(tools: Iterable[Tool], ontology: Ontology) -> Iterator[_Place]:
     for tool in tools:
         reader = IdentifierReader(tool, ontology)
         for output, parameters in ((False, tool.parameters), (True, tool.returns)):
             for parameter in parameters:
+                shapes = shown_shapes(parameter)
+                if output and not shapes:
+                    continue
                 name = reader.names.canonical(parameter.name.replace("[]", "").rsplit(".", 1)[-1])
-                yield _Place(tool, parameter, output, reader.identifier(parameter), name)
+                yield _Place(tool, parameter, output, shapes, reader.identifier(parameter), name)
 
 
 def _use(place: _Place, shown: ShownShape, source: str) -> ShapeUse:

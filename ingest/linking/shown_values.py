@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from ingest.linking.value_kinds import kinds_of
 from ontology.pattern_shape import is_specific, shape_of_pattern
 from ontology.tool import Parameter
-from ontology.value_shape import KIND_SHAPES, ValueShape, shape_of, widened
+from ontology.value_shape import KIND_SHAPES, ValueShape, kind_of_value, shape_of, widened
 
 __all__ = ["ShownShape", "shown_shapes"]
 
@@ -39,10 +40,12 @@ _FOLLOWED = re.compile(
     r"[\"'`]?\b(?P<prefix>[A-Z]{1,6}-?)[\"'`]? (?:followed by|and|plus|with|then) (?:exactly )?"
     rf"(?P<count>\d{{1,2}}|{'|'.join(_COUNTS)})[ -]digits?\b"
 )
+_NAME = re.compile(r"^[A-Za-z_]{1,30}=")
 _PLACEHOLDER = re.compile(r"#{3,}")
 
 
-def shown_shapes(parameter: Parameter) -> list[ShownShape]:
+@lru_cache(maxsize=50_000)
+def shown_shapes(parameter: Parameter) -> tuple[ShownShape, ...]:
     """Return the specific shapes of a parameter's values, each once; those that its document states before those of examples."""
     found: dict[ValueShape, ShownShape] = {}
     for shown in _shapes(parameter):
@@ -51,7 +54,7 @@ def shown_shapes(parameter: Parameter) -> list[ShownShape]:
     if not found:
         kinds = kinds_of(parameter)
         found = {KIND_SHAPES[kind]: ShownShape(KIND_SHAPES[kind], "kind") for kind in _NAMED_KINDS if kind in kinds}
-    return list(found.values())
+    return tuple(found.values())
 
 
 def _shapes(parameter: Parameter) -> Iterator[ShownShape]:
@@ -80,8 +83,8 @@ def _values(parameter: Parameter) -> Iterator[tuple[str, str]]:
         yield from ((value, source) for value in _parts(text))
     for match in _LEAD.finditer(parameter.description[:_MAX_CHARS]):
         for shown in _VALUE.findall(match["values"])[:_MAX_SHOWN]:
-            value = _PLACEHOLDER.sub(lambda run: "0" * len(run[0]), shown.rstrip(".:!?…"))
-            yield value, "description"
+            value = _NAME.sub("", shown.rstrip(".:!?…"))
+            yield _PLACEHOLDER.sub(lambda run: "0" * len(run[0]), value), "description"
 
 
 def _parts(text: str) -> list[str]:
@@ -96,5 +99,5 @@ def _parts(text: str) -> list[str]:
 
 
 def _is_code(value: str) -> bool:
-    """Whether an allowed value has letters and digits, so that it is no word and no number."""
-    return len(value) <= 64 and any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and " " not in value
+    """Whether an allowed value has the digits of a code, and is no number."""
+    return shape_of(value) is not None and not kind_of_value(value) and not value.isdigit()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ontology.errors import NotFoundError
+from ontology.tool import Parameter, Tool
 
 __all__ = [
     "BENCH",
@@ -24,6 +25,7 @@ __all__ = [
     "SHIPPED_DEV",
     "SHIPPED_GENERATED",
     "SHIPPED_TEST",
+    "WITHOUT_EXAMPLES",
     "BenchSet",
     "bench_sets",
     "catalog_address",
@@ -48,6 +50,10 @@ SAMPLES = ROOT / "examples" / "enterprise" / "requests.jsonl"
 DEPENDENCIES_GIVEN = "-given"
 """Suffix of a set whose catalogue was given the dependencies that its source declares. They are known to be, or to
 contain, the labels (of toollinkos every gold set is the closure of one tool), so such a set is in no mean.
+"""
+WITHOUT_EXAMPLES = "-without-examples"
+"""Suffix of a shipped set whose tools lack what their documents show of values: examples, defaults and patterns. Such a
+set is measured only where it is named.
 """
 GRAPH_RULE_SETS = {
     "apibank": "the tool that opens a session",
@@ -78,6 +84,7 @@ class BenchSet:
     :param catalog: files or folders of tool documents.
     :param gold_edges: files of true dependencies, for scoring the tool graph.
     :param declared: file of dependencies that are made part of the catalogue, or None.
+    :param examples: whether the parameters keep their examples, defaults and patterns.
     """
 
     name: str
@@ -85,6 +92,7 @@ class BenchSet:
     queries: Path
     gold_edges: tuple[Path, ...] = ()
     declared: Path | None = None
+    examples: bool = True
 
 
 def bench_sets(names: Sequence[str] = (), *, bench: Path = BENCH) -> list[BenchSet]:
@@ -98,6 +106,9 @@ def bench_sets(names: Sequence[str] = (), *, bench: Path = BENCH) -> list[BenchS
         for name, file in ((SHIPPED, "hand.jsonl"), (SHIPPED_GENERATED, "generated.jsonl"))
     ]
     known = {bench_set.name: bench_set for bench_set in [*_open_sets(bench), *shipped]}
+    for one in shipped:
+        if (name := f"{one.name}{WITHOUT_EXAMPLES}") in names:
+            known[name] = replace(one, name=name, examples=False)
     unknown = sorted(set(names) - set(known))
     if unknown:
         raise NotFoundError("no such set", subject=", ".join(unknown), remedy=f"There are: {', '.join(known)}")
@@ -118,7 +129,16 @@ def _open_sets(bench: Path) -> Iterable[BenchSet]:
 
 
 def catalog_address(bench_set: BenchSet, folder: Path) -> Path:
-    """What to build the set's snapshot from: its documents, or a table in ``folder`` with the declared dependencies."""
+    """What to build the set's snapshot from: its documents; or a table in ``folder``, with the declared dependencies or
+    without examples.
+    """
+    if not bench_set.examples:
+        from ingest.sources import (
+            read_catalog,
+        )  # may import numeric libraries, which must come after the thread variables
+
+        tools = read_catalog([str(bench_set.catalog)]).tools
+        return _write(folder / "tools.jsonl", (_without_examples(tool).to_json() for tool in tools))
     if bench_set.declared is None:
         return bench_set.catalog
     rows = _rows(bench_set.catalog)
@@ -145,6 +165,21 @@ def reduced(bench_set: BenchSet, folder: Path, *, queries: int, tools: int) -> B
     catalog = sorted(_rows(bench_set.catalog), key=lambda row: (row["id"] not in gold, _hash(row)))
     kept = _write(folder / "catalog.jsonl", catalog[: max(tools, len(gold))])
     return replace(small, catalog=kept)
+
+
+def _without_examples(tool: Tool) -> Tool:
+    """The tool without the values that its document shows. Values in the text of a description stay."""
+
+    def bare(parameter: Parameter) -> Parameter:
+        return replace(parameter, example="", default="", pattern="")
+
+    return replace(
+        tool,
+        parameters=tuple(map(bare, tool.parameters)),
+        returns=tuple(map(bare, tool.returns)),
+        input_schema=None,
+        output_schema=None,
+    )
 
 
 def sampled(queries: Path, limit: int) -> list[dict[str, Any]]:

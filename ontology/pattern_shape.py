@@ -101,7 +101,7 @@ def facts_of(shape: ValueShape) -> ShapeFacts:
         raise ValueError(f"no kind has the shape {shape.pattern!r}")
     try:
         node = _sequence(parser.parse(shape.pattern, re.ASCII), 0) if shape.kind else _written(shape.pattern)
-    except (re.error, OverflowError, RecursionError) as error:
+    except (_UnsupportedError, re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"no shape: {shape.pattern!r}") from error
     return ShapeFacts(
         specificity=round(node.bits, 2),

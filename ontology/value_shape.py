@@ -111,7 +111,10 @@ def shape_of(value: str) -> ValueShape | None:
     if value.isdigit() and value[0] == "0" and len(value) <= MAX_VALUE_CHARS:
         return ValueShape(rf"0\d{{{len(value) - 1}}}")
     segments = _SEGMENT.findall(value)
-    if len(value) > MAX_VALUE_CHARS or "".join(segments) != value or sum(map(str.isdigit, value)) < _FEWEST_DIGITS:
+    digits = sum(map(str.isdigit, value))
+    if len(value) > MAX_VALUE_CHARS or "".join(segments) != value or not digits:
+        return None
+    if digits < _FEWEST_DIGITS and not any(_is_random(_RUN.findall(segment)) for segment in segments):
         return None
     last = max(number for number, segment in enumerate(segments) if segment.isalnum())
     years = sum(map(str.isdigit, _RUN.findall(value))) > 1
@@ -136,10 +139,18 @@ def _segment(text: str, *, first: bool, last: bool, years: bool) -> str:
     runs = _RUN.findall(text)
     if len(runs) > 1 and len(text) >= _HEX_CHARS and re.fullmatch(r"[0-9a-f]+", text):
         return f"[0-9a-f]{{{len(text)}}}"
-    is_long = any(len(runs) >= least and len(text) >= chars for least, chars in _RANDOM)
-    if is_long or any(len(run) > _WORD_CHARS and not (run.islower() or run.isupper() or run.istitle()) for run in runs):
+    if _is_random(runs):
         return _mixed(text)
     return "".join(_runs(runs, first=first, last=last, years=years))
+
+
+def _is_random(runs: Sequence[str]) -> bool:
+    """Whether these runs of letters and of digits are no words and numbers."""
+    chars = sum(map(len, runs))
+    return any(len(runs) >= least and chars >= most for least, most in _RANDOM) or any(
+        run.isalpha() and len(run) > _WORD_CHARS and not (run.islower() or run.isupper() or run.istitle())
+        for run in runs
+    )
 
 
 def _runs(runs: Sequence[str], *, first: bool, last: bool, years: bool) -> list[str]:

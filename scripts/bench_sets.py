@@ -133,9 +133,8 @@ def catalog_address(bench_set: BenchSet, folder: Path) -> Path:
     without examples.
     """
     if not bench_set.examples:
-        from ingest.sources import (
-            read_catalog,
-        )  # may import numeric libraries, which must come after the thread variables
+        # It may import numeric libraries, which must come after the thread variables.
+        from ingest.sources import read_catalog
 
         tools = read_catalog([str(bench_set.catalog)]).tools
         return _write(folder / "tools.jsonl", (_without_examples(tool).to_json() for tool in tools))

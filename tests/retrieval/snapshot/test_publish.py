@@ -85,7 +85,7 @@ def test_another_format_version_is_refused_by_name(tmp_path: Path, store: Path) 
         open_snapshot(folder)
 
 
-@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("version", [2, 3, 4])
 def test_a_snapshot_of_a_format_before_gets_the_version_error_with_its_remedy(
     tmp_path: Path, store: Path, version: int
 ) -> None:
@@ -97,7 +97,9 @@ def test_a_snapshot_of_a_format_before_gets_the_version_error_with_its_remedy(
     old = {**manifest, "format_version": version, "ranking": {"ranker": "fusion.v2", "weights": {"clause_votes": 3.0}}}
     del old["snapshot_id"]
     Layout(folder).manifest.write_text(json.dumps({**old, "snapshot_id": content_id(old)}), encoding="utf-8")
-    with pytest.raises(SnapshotVersionError, match=f"format version {version}; this egotools reads 4") as refused:
+    with pytest.raises(
+        SnapshotVersionError, match=f"version {version}; this egotools reads {FORMAT_VERSION}"
+    ) as refused:
         open_snapshot(folder)
     assert refused.value.subject == str(folder)
     assert refused.value.remedy == "Build it again with this egotools, or serve it with the one that wrote it"

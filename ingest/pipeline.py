@@ -17,6 +17,7 @@ from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_links
+from ingest.linking.observed_values import ObservedShapes
 from ingest.linking.shape_uses import shape_uses
 from ontology.ontology import Ontology
 from ontology.progress import Progress, no_progress, timed
@@ -66,12 +67,14 @@ def build_tool_graph(
     *,
     encoder: Encoder | None = None,
     cache: ResultCache | None = None,
+    observed: ObservedShapes | None = None,
     progress: Progress = no_progress,
 ) -> GraphBuild:
     """Build the tool graph of a catalogue.
 
     :param encoder: finds near-duplicate names and the nearest predicate; without one only exact rules apply.
     :param cache: cache of extractions; unchanged documents are read from it.
+    :param observed: the shapes of values that were observed in use.
     :raises ModelError: when the extractor's model is unavailable; finished extractions stay in the cache.
     """
     seconds: dict[str, float] = {}
@@ -95,7 +98,7 @@ def build_tool_graph(
     with timed(seconds, "link"):
         links = derive_links(tools, ontology)
         graph = build_graph(tools, canonical.triples, ontology, canonical.surface_forms, derived=links.edges)
-        value_shapes = shape_uses(tools, ontology)
+        value_shapes = shape_uses(tools, ontology, observed)
         progress("link", len(links.edges), len(links.edges))
     return GraphBuild(
         graph=graph,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader
+from ingest.linking.observed_values import ObservedShapes
 from ingest.linking.shown_values import ShownShape, shown_shapes
 from ontology.ontology import Ontology
 from ontology.pattern_shape import facts_of
@@ -37,7 +38,7 @@ class _Place:
         return (self.tool.namespace, known.entity, known.field) if known and known.entity not in GENERIC_NAMES else None
 
 
-def shape_uses(tools: Sequence[Tool], ontology: Ontology) -> list[ShapeUse]:
+def shape_uses(tools: Sequence[Tool], ontology: Ontology, observed: ObservedShapes | None = None) -> list[ShapeUse]:
     """Return the parameters whose values have a specific shape, sorted.
 
     Where a document shows an identifier once, other inputs of the same identifier in its namespace have the same shape.
@@ -46,7 +47,7 @@ def shape_uses(tools: Sequence[Tool], ontology: Ontology) -> list[ShapeUse]:
     found: list[ShapeUse] = []
     shown_of: defaultdict[_Field, dict[ShownShape, None]] = defaultdict(dict)
     silent: list[tuple[_Field, _Place]] = []
-    for place in _places(tools, ontology):
+    for place in _places(tools, ontology, observed or ObservedShapes()):
         shapes = [shown for shown in place.shapes if place.identifier is not None or not _is_bare_number(shown.shape)]
         found.extend(_use(place, shown, shown.source) for shown in shapes)
         if place.field is not None:
@@ -63,16 +64,18 @@ def _is_bare_number(shape: ValueShape) -> bool:
     return facts.digits_only and not facts.prefix
 
 
-def _places(tools: Iterable[Tool], ontology: Ontology) -> Iterator[_Place]:
+def _places(tools: Iterable[Tool], ontology: Ontology, observed: ObservedShapes) -> Iterator[_Place]:
     for tool in tools:
         reader = IdentifierReader(tool, ontology)
         for output, parameters in ((False, tool.parameters), (True, tool.returns)):
             for parameter in parameters:
                 shapes = shown_shapes(parameter)
-                if output and not shapes:
+                if output and not shapes and not observed:
                     continue
+                identifier = reader.identifier(parameter)
+                seen = observed.of(tool, parameter, identifier.entity if identifier else "")
                 name = reader.names.canonical(parameter.name.replace("[]", "").rsplit(".", 1)[-1])
-                yield _Place(tool, parameter, output, shapes, reader.identifier(parameter), name)
+                yield _Place(tool, parameter, output, (*shapes, *seen), identifier, name)
 
 
 def _use(place: _Place, shown: ShownShape, source: str) -> ShapeUse:

@@ -15,6 +15,7 @@ from inference.encoder import Encoder
 from inference.result_cache import ResultCache
 from ingest.build_report import BuildReport, keep_build_report, make_report
 from ingest.extract.extractor import Extractor
+from ingest.linking.observed_values import read_observed_values
 from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.named_sources import named_sources
@@ -55,6 +56,7 @@ def build(plan: BuildPlan, progress: Progress) -> BuildReport:
         ontology=ontology,
         strict=plan.strict,
         cached=plan.cached,
+        observed=plan.observed,
         workers=plan.workers,
         progress=progress,
     )
@@ -88,6 +90,7 @@ def build_snapshot(
     graph_store: GraphStore | None = None,
     strict: bool = False,
     cached: bool = True,
+    observed: Path | None = None,
     workers: int = 1,
     progress: Progress = no_progress,
 ) -> BuildReport:
@@ -97,6 +100,7 @@ def build_snapshot(
     :param extractor: makes the triples; ``rules.v1`` where None.
     :param graph_store: also written with the graph; its counts must be those of the graph.
     :param strict: fail when a document or record is rejected.
+    :param observed: file of values that were observed in use; see :func:`ingest.linking.observed_values.read_observed_values`.
     :param cached: reuse extractions and vectors of unchanged tools from ``store/cache.sqlite``.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
@@ -104,13 +108,16 @@ def build_snapshot(
     seconds: dict[str, float] = {}
     with timed(seconds, "read"):
         catalog = read_catalog(addresses, strict=strict, progress=lambda address: progress(f"read {address}", 0, 0))
+    shapes = read_observed_values(observed) if observed else None
     # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
     tools = sorted(catalog.tools, key=lambda tool: tool.id)
     with staging_folder(store) as folder:
         with ResultCache(store / _CACHE) if cached else contextlib.nullcontext() as cache:
             cached_encoder = CachedEncoder(encoder, cache, progress=lambda done, total: progress("encode", done, total))
             extractor = extractor or _rules_extractor(ontology, workers)
-            graph = build_tool_graph(tools, ontology, extractor, encoder=cached_encoder, cache=cache, progress=progress)
+            graph = build_tool_graph(
+                tools, ontology, extractor, encoder=cached_encoder, cache=cache, observed=shapes, progress=progress
+            )
             _check_extractions(graph, strict=strict)
             seconds |= graph.seconds
             stored = _write_graph_store(graph_store, graph)

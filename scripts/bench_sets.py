@@ -136,8 +136,8 @@ def catalog_address(bench_set: BenchSet, folder: Path) -> Path:
         # It may import numeric libraries, which must come after the thread variables.
         from ingest.sources import read_catalog
 
-        tools = read_catalog([str(bench_set.catalog)]).tools
-        return _write(folder / "tools.jsonl", (_without_examples(tool).to_json() for tool in tools))
+        read = read_catalog([str(bench_set.catalog)]).tools
+        return _write(folder / "tools.jsonl", (_without_examples(tool).to_json() for tool in read))
     if bench_set.declared is None:
         return bench_set.catalog
     rows = _rows(bench_set.catalog)

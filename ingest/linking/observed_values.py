@@ -60,7 +60,7 @@ def read_observed_values(path: Path) -> ObservedShapes:
 
 def _row(line: str, place: str) -> dict[str, Any]:
     try:
-        row = json.loads(line)
+        row: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise DocumentError("an observed value is no JSON", subject=place) from error
     known = {"value", "parameter", "tool", "entity"}
@@ -71,4 +71,4 @@ def _row(line: str, place: str) -> dict[str, Any]:
             subject=place,
             remedy='Write {"value": "INC0012345", "parameter": "incident_id"}, or "entity" for "parameter"',
         )
-    return row
+    return dict(row)

@@ -19,12 +19,15 @@ from ingest.extract.extractor import Extraction, Extractor, RejectedTriple
 from ingest.extract.triple_validation import validate
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_links
+from ingest.linking.observed_values import ObservedShapes
+from ingest.linking.shape_uses import shape_uses
 from ingest.overlay.declarations import NOTHING, Declarations
 from ingest.overlay.node_aliases import node_aliases
 from ontology.ontology import Ontology
 from ontology.progress import Progress, no_progress, timed
 from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, Tool
 from ontology.triple import Triple
+from ontology.value_shape import ShapeUse
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -42,6 +45,7 @@ class GraphBuild:
     :param tools: the tools, each with its context parameters and the origins of its overlay rules in the metadata.
     :param context_parameters: map from tool id to the names of its context parameters.
     :param boilerplate: the sentences that the extractor did not see, the most frequent first.
+    :param value_shapes: the parameters whose values have a shape, sorted.
     :param kept: map from predicate to the number of accepted triples, before equal ones are merged.
     :param rejected: rejected triples, with their reasons.
     :param failed: map from tool id to the reason why the extraction from its whole document failed.
@@ -55,6 +59,7 @@ class GraphBuild:
     tools: Sequence[Tool] = ()
     context_parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     boilerplate: tuple[BoilerplateSentence, ...] = ()
+    value_shapes: Sequence[ShapeUse] = ()
     kept: Counter[str] = field(default_factory=Counter)
     rejected: tuple[RejectedTriple, ...] = ()
     failed: dict[str, str] = field(default_factory=dict)
@@ -72,6 +77,7 @@ def build_tool_graph(
     cache: ResultCache | None = None,
     declared: Declarations = NOTHING,
     aliases: Mapping[str, Sequence[str]] = {},
+    observed: ObservedShapes | None = None,
     progress: Progress = no_progress,
 ) -> GraphBuild:
     """Build the tool graph of a catalogue.
@@ -80,6 +86,7 @@ def build_tool_graph(
     :param cache: cache of extractions; unchanged documents are read from it.
     :param declared: what overlay files declare of these tools.
     :param aliases: map from namespace to other names of its system, which its owner gives.
+    :param observed: the shapes of values that were observed in use.
     :raises ModelError: when the extractor's model is unavailable; finished extractions stay in the cache.
     """
     seconds: dict[str, float] = {}
@@ -116,12 +123,14 @@ def build_tool_graph(
             aliases={key: (*named.aliases.get(key, ()), *derived.get(key, ())) for key in named.aliases | derived},
             origins=declared.dependencies,
         )
+        value_shapes = shape_uses(tools, ontology, observed)
         progress("link", len(links.edges), len(links.edges))
     return GraphBuild(
         graph=graph,
         tools=[_with_links(tool, links.context.get(tool.id, ()), declared.origins.get(tool.id, {})) for tool in tools],
         context_parameters=links.context,
         boilerplate=boilerplate.sentences,
+        value_shapes=value_shapes,
         canonical=canonical,
         kept=Counter(triple.predicate for triple in canonical.triples),
         rejected=(*rejected, *canonical.rejected),

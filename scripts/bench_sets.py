@@ -14,6 +14,7 @@ from typing import Any
 
 from eval.gold_slots import gold_slots
 from ontology.errors import NotFoundError
+from ontology.tool import Parameter, Tool
 
 __all__ = [
     "BENCH",
@@ -29,6 +30,7 @@ __all__ = [
     "SHIPPED_DEV",
     "SHIPPED_GENERATED",
     "SHIPPED_TEST",
+    "WITHOUT_EXAMPLES",
     "BenchSet",
     "bench_sets",
     "catalog_address",
@@ -62,6 +64,10 @@ DEPENDENCIES_GIVEN = "-given"
 """Suffix of a set whose catalogue was given the dependencies that its source declares. They are known to be, or to
 contain, the labels (of toollinkos every gold set is the closure of one tool), so such a set is in no mean.
 """
+WITHOUT_EXAMPLES = "-without-examples"
+"""Suffix of a shipped set whose tools lack what their documents show of values: examples, defaults and patterns. Such a
+set is measured only where it is named.
+"""
 GRAPH_RULE_SETS = {
     "apibank": "the tool that opens a session",
     "restbench": "tools that turn words into an identifier",
@@ -92,6 +98,7 @@ class BenchSet:
     :param gold_edges: files of true dependencies, for scoring the tool graph.
     :param declared: file of dependencies that are made part of the catalogue, or None.
     :param split: the split of the requests that is measured; empty for all of them.
+    :param examples: whether the parameters keep their examples, defaults and patterns.
     """
 
     name: str
@@ -100,6 +107,7 @@ class BenchSet:
     gold_edges: tuple[Path, ...] = ()
     declared: Path | None = None
     split: str = ""
+    examples: bool = True
 
 
 def bench_sets(names: Sequence[str] = (), *, bench: Path = BENCH) -> list[BenchSet]:
@@ -116,7 +124,8 @@ def bench_sets(names: Sequence[str] = (), *, bench: Path = BENCH) -> list[BenchS
     listed = {bench_set.name: bench_set for bench_set in [*_open_sets(bench), *shipped]}
     if not names:
         return list(listed.values())
-    known = listed | {bench_set.name: bench_set for bench_set in real_sets()}
+    bare = [replace(one, name=f"{one.name}{WITHOUT_EXAMPLES}", examples=False) for one in shipped]
+    known = listed | {bench_set.name: bench_set for bench_set in [*bare, *real_sets()]}
     unknown = sorted(set(names) - set(known))
     if unknown:
         remedy = REAL_ABSENT if {REAL, REAL_KEPT} & set(unknown) else f"There are: {', '.join(known)}"
@@ -146,7 +155,15 @@ def _open_sets(bench: Path) -> Iterable[BenchSet]:
 
 
 def catalog_address(bench_set: BenchSet, folder: Path) -> Path:
-    """What to build the set's snapshot from: its documents, or a table in ``folder`` with the declared dependencies."""
+    """What to build the set's snapshot from: its documents; or a table in ``folder``, with the declared dependencies or
+    without examples.
+    """
+    if not bench_set.examples:
+        # It may import numeric libraries, which must come after the thread variables.
+        from ingest.sources import read_catalog
+
+        read = read_catalog([str(bench_set.catalog)]).tools
+        return _write(folder / "tools.jsonl", (_without_examples(tool).to_json() for tool in read))
     if bench_set.declared is None:
         return bench_set.catalog
     rows = _rows(bench_set.catalog)
@@ -179,6 +196,21 @@ def sampled(bench_set: BenchSet, limit: int) -> list[dict[str, Any]]:
     """At most so many rows of the requests of a set, chosen by the hash of their ids; 0 for all, as they stand."""
     rows = [row for row in _rows(bench_set.queries) if bench_set.split in ("", row.get("split"))]
     return sorted(rows, key=_hash)[:limit] if limit else rows
+
+
+def _without_examples(tool: Tool) -> Tool:
+    """The tool without the values that its document shows. Values in the text of a description stay."""
+
+    def bare(parameter: Parameter) -> Parameter:
+        return replace(parameter, example="", default="", pattern="")
+
+    return replace(
+        tool,
+        parameters=tuple(map(bare, tool.parameters)),
+        returns=tuple(map(bare, tool.returns)),
+        input_schema=None,
+        output_schema=None,
+    )
 
 
 def _hash(row: dict[str, Any]) -> str:

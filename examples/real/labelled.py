@@ -11,7 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ontology.errors import DocumentError
 
-__all__ = ["DEPENDENCIES", "REQUESTS", "UNANSWERABLE", "Half", "RealRequest", "TrueDependency", "half_of", "read_labelled"]
+__all__ = [
+    "DEPENDENCIES",
+    "REQUESTS",
+    "UNANSWERABLE",
+    "Half",
+    "RealRequest",
+    "TrueDependency",
+    "half_of",
+    "read_labelled",
+]
 
 _FOLDER = Path(__file__).parent
 REQUESTS = _FOLDER / "requests.jsonl"

@@ -20,9 +20,10 @@ __all__ = ["MAX_RESOLVERS", "derive_resolver_edges"]
 
 MAX_RESOLVERS = 3
 """Maximum number of resolvers of one identifier."""
-MIN_SCORE = 0.5
-"""Least score, before calibration, of a tool that turns words into the entity. A bare list has less: it supplies the identifier,
-but takes no words. It was the bound of the ranking; without it the set gtc loses 2 points of CompleteRecall@5."""
+MIN_SCORE = 0.12
+_MIN_STRENGTH = 0.5
+"""Least strength of a resolver. A bare list, and a search without text, have less: they supply the identifier, but take no words.
+Found on the set gtc, which loses 2 points of CompleteRecall@5 to them."""
 _OPTIONAL_FROM = 0.8
 _WITHOUT_TEXT = 0.45
 _OF_CALLER = 0.55
@@ -41,7 +42,10 @@ def derive_resolver_edges(profiles: Sequence[ToolProfile], index: OutputIndex) -
 def _resolvers(consumed: ConsumedValue, consumer: ToolProfile, index: OutputIndex) -> Iterator[DerivedEdge]:
     def confidence(match: ProducerMatch) -> float:
         produced = match.produced
-        strength = _strength(match.profile, consumed.key, consumer, listed="[]" in produced.output) * produced.relevance
+        strength = _strength(match.profile, consumed.key, consumer, listed="[]" in produced.output)
+        if strength < _MIN_STRENGTH:
+            return 0.0
+        strength *= produced.relevance
         return consumed.confidence * produced.confidence * match.fit * strength * (0.85 + 0.15 * match.name_overlap)
 
     best = best_producers(consumed, consumer, index, confidence, MIN_SCORE)

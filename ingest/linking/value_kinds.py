@@ -16,6 +16,7 @@ import yaml
 
 from ontology.names import words
 from ontology.tool import Parameter
+from ontology.value_shape import kind_of_value
 
 __all__ = ["Kinds", "agreement", "kinds_of"]
 
@@ -27,6 +28,10 @@ _OR_KIND = re.compile(
     r"^[^.,;:]{0,60}?\bor (?:the |an? |full |its )*(?P<kind>amazon resource name|arn|id|name|url|uuid|key|email)\b"
 )
 _WEAK = 0.3
+# Kinds here of the kinds of an example: those in which the kind is sure, and integers.
+_OF_EXAMPLE = {kind: kind for kind in ("uuid", "arn", "email", "phone", "url", "date", "integer", "currency")} | {
+    "date-time": "date"
+}
 
 
 class _Rules(NamedTuple):
@@ -34,7 +39,6 @@ class _Rules(NamedTuple):
     by_word: Mapping[str, str]
     phrases: tuple[tuple[tuple[str, ...], str], ...]
     described: tuple[tuple[re.Pattern[str], str], ...]
-    examples: tuple[tuple[re.Pattern[str], str], ...]
     sure: Kinds
     open: Kinds
 
@@ -73,8 +77,9 @@ def _kinds(name: str, type_: str, format_: str, example: str, description: str) 
     said = {kind for pattern, kind in rules.described if pattern.match(description)}
     if said and (also := _OR_KIND.match(description)):
         said.add("arn" if also["kind"] == "amazon resource name" else also["kind"])
-    shown = {kind for pattern, kind in rules.examples if example and pattern.fullmatch(example)}
-    found |= shown - ({"integer"} if type_.lower() == "string" else set())
+    shown = _OF_EXAMPLE.get(kind_of_value(example), "")
+    if shown and not (shown == "integer" and type_.lower() == "string"):
+        found.add(shown)
     # A description is more exact than a name: "FunctionName: the name or ARN of the function".
     if said and (not named or named & said or not named & rules.sure):
         return frozenset(found | said | (named if named & rules.open or said & named else set()))
@@ -107,7 +112,6 @@ def _rules() -> _Rules:
         described=tuple(
             (re.compile(_ARTICLES + row["described"]), kind) for kind, row in kinds.items() if "described" in row
         ),
-        examples=tuple((re.compile(row["example"]), kind) for kind, row in kinds.items() if "example" in row),
         sure=frozenset(document["sure"].split()),
         open=frozenset(document["open"].split()),
     )

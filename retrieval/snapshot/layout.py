@@ -16,6 +16,7 @@
 | ``keys.*`` | map from a node key to its node |
 | ``filters.*`` | map from ``metadata key=value`` to its tools |
 | ``filter_values.jsonl`` | the values of each metadata key |
+| ``value_shapes.jsonl`` | the shapes of values, each with the parameters that have such values |
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from pathlib import Path
 __all__ = ["FORMAT_VERSION", "KEYS", "NAME_VECTORS", "NGRAMS", "NODE_VECTORS", "Layout"]
 
 FORMAT_VERSION = 5
-"""5: usage lines; nodes have aliases; the manifest has the overlay files and the boosts. 4: tools have the JSON Schemas and the call of their source; the file ``filter_values.jsonl``. 3: ``clause_fusion`` is the name of
+"""5: usage lines; the file ``value_shapes.jsonl``; nodes have aliases; the manifest has the overlay files and the boosts. 4: tools have the JSON Schemas and the call of their source; the file ``filter_values.jsonl``. 3: ``clause_fusion`` is the name of
 the weight of clause fusion."""
 NODE_VECTORS, NAME_VECTORS = "nodes", "names"
 NGRAMS, KEYS = "ngrams", "keys"

@@ -24,6 +24,7 @@ from retrieval.index.filters import FilterIndex
 from retrieval.index.lookup import Lookup
 from retrieval.index.records import Records, Texts
 from retrieval.index.text_fields import FIELDS, NAMES
+from retrieval.index.value_shapes import ValueShapes
 from retrieval.index.vectors import NodeVectors
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
 from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
@@ -109,6 +110,7 @@ class Snapshot:
         self.names_index = read_bm25(folder, NAMES, len(self.tools))
         self.ngrams = Lookup(folder, NGRAMS)
         self._keys = Lookup(folder, KEYS)
+        self.value_shapes = ValueShapes(folder, len(self.tools))
         self.filters = FilterIndex(folder, len(self.tools), self.tool_id, self._find_tool)
 
     @property

@@ -15,6 +15,7 @@ from ontology.ontology import Ontology
 from ontology.tool import Tool
 from ontology.tool_graph import EdgeAttributes, NodeAttributes
 from ontology.usage_json import usage_to_json
+from ontology.value_shape import ShapeUse
 from retrieval.index.adjacency import write_adjacency
 from retrieval.index.analysis import name_key, terms
 from retrieval.index.bm25 import make_postings, write_postings
@@ -23,6 +24,7 @@ from retrieval.index.lookup import write_lookup
 from retrieval.index.name_coverage import make_coverage_postings, name_terms
 from retrieval.index.records import write_records, write_texts
 from retrieval.index.text_fields import FIELDS, NAMES
+from retrieval.index.value_shapes import write_value_shapes
 from retrieval.index.vectors import write_vectors
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
 from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
@@ -56,6 +58,7 @@ class SnapshotContent:
     :param boosts: tool id → standard deviations of the scores that are added to its score, in [-1, 1].
     :param usage_maker: versioned name of what made the usage lines, or empty.
     :param usage: the usage lines of each tool, in order; empty where none were made.
+    :param value_shapes: the parameters whose values have a shape.
     """
 
     tools: Sequence[Tool]
@@ -70,6 +73,7 @@ class SnapshotContent:
     boosts: Mapping[str, float] = field(default_factory=dict)
     usage_maker: str = ""
     usage: Sequence[UsageLines] = ()
+    value_shapes: Sequence[ShapeUse] = ()
 
 
 def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable[[str], None] = lambda _: None) -> str:
@@ -88,6 +92,7 @@ def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable
     write_lookup(folder, KEYS, numbers.items())
     write_lookup(folder, NGRAMS, _ngram_entries(nodes))
     write_filters(folder, content.tools)
+    write_value_shapes(folder, content.value_shapes, {tool.id: number for number, tool in enumerate(content.tools)})
     progress("lexical indexes")
     for name, text_of in FIELDS.items():
         write_postings(folder, name, make_postings(terms(text_of(tool)) for tool in content.tools))

@@ -1,4 +1,4 @@
-"""The command ``egotools show``: an entity or a tool, its surface forms and its ego graph."""
+"""The command ``egotools show``: an entity or a tool, its surface forms and its ego graph; a value, and what it looks like."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ontology.tool_graph import Aliases, SurfaceForms
 from ontology.usage_json import usage_to_json
 from services.cli.console import print_json, stdout, table
 from services.cli.options import Json, Store
+from services.cli.show_values import matches_to_json, show_matches, value_matches
 from services.jobs.plans import DEFAULT_STORE
 
 if TYPE_CHECKING:
@@ -29,29 +30,33 @@ _MAX_PLACES = 3  # maximum number of places shown as evidence of an edge
 
 
 def show(
-    entity: Annotated[str, typer.Argument(help="A tool id, a node key (type:name), or a name in any of its forms.")],
+    entity: Annotated[
+        str, typer.Argument(help="A tool id, a node key (type:name), a name in any of its forms, or a value.")
+    ],
     store: Store = DEFAULT_STORE,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of edges.")] = 40,
     as_json: Json = False,
 ) -> None:
-    """Show an entity or a tool: its surface forms and its ego graph."""
+    """Show an entity or a tool: its surface forms and its ego graph. Of a value (INC0012345): which parameters have such values."""
     from inference.hashing import HashingEncoder
     from retrieval.snapshot.reader import open_snapshot
     from retrieval.snapshot_engine import SnapshotEngine
 
     snapshot = open_snapshot(store)
-    keys = _keys(snapshot, entity)
-    if not keys:
+    keys, matches = _keys(snapshot, entity), value_matches(snapshot, entity)
+    if not keys and not matches:
         raise NotFoundError(
             "the graph has no node with this name", subject=entity, remedy=_alternatives(snapshot, entity)
         )
     engine = SnapshotEngine(snapshot, HashingEncoder())  # nothing is encoded here, so no model is loaded
     egos = [engine.neighbors(key, limit=limit) for key in keys]
     if as_json:
-        print_json({"snapshot_id": snapshot.id, "nodes": [_to_json(snapshot, ego) for ego in egos]})
+        nodes = [_to_json(snapshot, ego) for ego in egos]
+        print_json({"snapshot_id": snapshot.id, "nodes": nodes, "values": matches_to_json(snapshot, matches)})
         return
     for ego in egos:
         _show(snapshot, ego)
+    show_matches(snapshot, matches, limit)
 
 
 def _keys(snapshot: Snapshot, entity: str) -> list[str]:

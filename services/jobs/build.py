@@ -15,6 +15,7 @@ from inference.encoder import Encoder
 from inference.result_cache import ResultCache
 from ingest.build_report import BuildReport, keep_build_report, make_report, overlay_report
 from ingest.extract.extractor import Extractor
+from ingest.linking.observed_values import read_observed_values
 from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
 from ingest.overlay.overlay_file import load_overlays
 from ingest.overlay.overlay_rules import Overlay
@@ -70,6 +71,7 @@ def build(
         strict=plan.strict,
         cached=plan.cached,
         published=plan.published,
+        observed=plan.observed,
         workers=plan.workers,
         progress=progress,
         finished=finished,
@@ -127,6 +129,7 @@ def build_snapshot(
     strict: bool = False,
     cached: bool = True,
     published: bool = True,
+    observed: Path | None = None,
     workers: int = 1,
     progress: Progress = no_progress,
     finished: Callable[[DocumentReport], None] | None = None,
@@ -139,6 +142,7 @@ def build_snapshot(
     :param graph_store: also written with the graph; its counts must be those of the graph.
     :param overlays: overlay files, in the order in which they are applied, after those that sources files name.
     :param strict: fail when a document or record is rejected.
+    :param observed: file of values that were observed in use; see :func:`ingest.linking.observed_values.read_observed_values`.
     :param cached: reuse extractions and vectors of unchanged tools from ``store/cache.sqlite``.
     :param published: False to keep the snapshot in the store beside the published one.
     :param finished: called with the counts of each document when it is read.
@@ -156,6 +160,7 @@ def build_snapshot(
         )
         applied = _apply(rules, catalog, ontology)
         catalog = replace(catalog, tools=applied.tools)
+    shapes = read_observed_values(observed) if observed else None
     # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
     tools = sorted(catalog.tools, key=lambda tool: tool.id)
     with staging_folder(store) as folder:
@@ -169,6 +174,7 @@ def build_snapshot(
                 encoder=cached_encoder,
                 cache=cache,
                 declared=applied.declarations,
+                observed=shapes,
                 aliases={name: source.aliases for source in named_sources(catalog) for name in source.namespaces},
                 progress=progress,
             )
@@ -259,6 +265,7 @@ def _content(
         sources=tuple(SourceInfo(**asdict(source)) for source in named_sources(catalog)),
         overlays=tuple(OverlayInfo(name=overlay.name, sha256=overlay.sha256) for overlay in rules),
         boosts=applied.declarations.boosts,
+        value_shapes=graph.value_shapes,
     )
 
 

@@ -148,6 +148,13 @@ class BuildPlan:
             "none.",
         ),
     ] = ""
+    observed: Annotated[
+        Path | None,
+        Option(
+            "--observed",
+            help="JSON Lines file of values in use, {value, parameter} or {value, entity}: only their shapes are kept.",
+        ),
+    ] = None
     strict: Annotated[
         bool, Option("--strict", help="Fail when a document or record is rejected. Default: report it and go on.")
     ] = False

@@ -13,6 +13,7 @@ from ingest.canonical.canonicalize import canonicalize
 from ingest.extract.structure import structural_triples
 from ingest.graph import build_graph
 from ingest.linking.derive import derive_edges
+from ingest.linking.shape_uses import shape_uses
 from ontology import Ontology, Parameter, Tool, Triple, load_ontology
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.reader import Snapshot, open_snapshot
@@ -54,7 +55,7 @@ TOOLS = (
         name="give_spot_award",
         description="Give a spot award to an employee.",
         parameters=(_parameter("employee_id"), _parameter("amount")),
-        returns=(_parameter("award_id"),),
+        returns=(Parameter(name="award_id", required=True, example="AW-10482"),),
         metadata={"line_of_business": "HR", "namespace": "hr"},
     ),
     Tool(
@@ -105,6 +106,7 @@ def content_of(tools: Sequence[Tool], ontology: Ontology) -> SnapshotContent:
         extractor="rules.v1",
         abbreviations=canonical.abbreviations,
         created_by="egotools test",
+        value_shapes=shape_uses(tools, ontology),
     )
 
 

@@ -16,6 +16,7 @@ from eval.regression_gate import GATE_MEASURES, losses, missing_gains
 from eval.summary import summarise
 from inference import Floats1d
 from ingest.linking.derive import Links
+from ingest.sources import read_catalog
 from ontology.errors import DocumentError, InvalidArgumentError, NotFoundError
 from retrieval.ranking.feature_matrix import FeatureMatrix
 from retrieval.ranking.weights import SHIPPED, RankingWeights
@@ -334,3 +335,19 @@ def test_the_open_sets_are_found_beside_the_checkout(shared: Path) -> None:
     assert found["toollinkos-given"].declared is not None
     assert not found["toollinkos-given"].gold_edges  # what was given is not scored as found
     assert list(found)[-2:] == ["enterprise", "enterprise-generated"]
+
+
+def test_the_shipped_set_can_be_measured_without_examples(tmp_path: Path) -> None:
+    (bare,) = bench_sets(["enterprise-without-examples"], bench=tmp_path)
+    address = catalog_address(bare, tmp_path)
+    tools = {row["id"]: row for row in map(json.loads, address.read_text(encoding="utf-8").splitlines())}
+    (whole,) = bench_sets(["enterprise"], bench=tmp_path)
+    documents = {tool.id: tool for tool in read_catalog([str(whole.catalog)]).tools}
+    assert set(tools) == set(documents)
+    assert any(parameter.example for tool in documents.values() for parameter in tool.parameters)
+    shown = {
+        key for row in tools.values() for kind in ("parameters", "returns") for one in row.get(kind, ()) for key in one
+    }
+    assert not shown & {"example", "default", "pattern"}
+    assert {"name", "description", "required"} <= shown
+    assert "enterprise-without-examples" not in {one.name for one in bench_sets(bench=tmp_path)}

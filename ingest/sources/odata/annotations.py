@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 from xml.etree.ElementTree import Element
 
-__all__ = ["Annotations", "inline_annotations", "tag_of", "target_annotations", "vocabularies"]
+__all__ = ["Annotations", "inline_annotations", "tag_of", "target_annotations", "text_of", "vocabularies"]
 
 Annotations: TypeAlias = Mapping[str, Any]
 """Map from term to value; a term is vocabulary and name: ``Core.Description``, ``Capabilities.InsertRestrictions``."""
@@ -51,6 +51,14 @@ def inline_annotations(element: Element, aliases: Mapping[str, str]) -> dict[str
         for child in element
         if tag_of(child) == "Annotation" and child.get("Term") and not child.get("Qualifier")
     }
+
+
+def text_of(annotations: Annotations, term: str) -> str:
+    """Return the text of an annotation, or of its field ``Value`` (``Core.Example``); empty where there is none."""
+    value = annotations.get(term)
+    if isinstance(value, Mapping):
+        value = value.get("Value")
+    return value if isinstance(value, str) else ""
 
 
 def _target(target: str, qualify: Callable[[str], str]) -> str:

@@ -21,6 +21,8 @@ class Property:
     :param precision: maximum number of decimal digits; None without a limit.
     :param scale: maximum number of digits after the point; None without a limit.
     :param default: the value that an absent property has, as text; None without one.
+    :param pattern: regular expression of a value (``Validation.Pattern``), or empty.
+    :param example: a value as an example (``Core.Example``), or empty.
     """
 
     name: str
@@ -35,6 +37,8 @@ class Property:
     precision: int | None = None
     scale: int | None = None
     default: str | None = None
+    pattern: str = ""
+    example: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

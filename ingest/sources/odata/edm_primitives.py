@@ -64,6 +64,10 @@ def primitive_schema(edm_type: str, facets: Property, *, version: str, literal: 
     schema = dict((_JSON_V2.get(name) if is_v2_json else None) or _SCHEMAS.get(name) or _other(name, literal))
     if name == "String" and facets.max_length is not None:
         schema["maxLength"] = facets.max_length
+    if name == "String" and facets.pattern:
+        schema["pattern"] = facets.pattern
+    if name == "String" and facets.example:
+        schema["examples"] = [facets.example]
     if name == "Decimal" and facets.precision is not None and facets.scale is not None:
         schema |= _decimal(facets.precision, facets.scale, text=schema["type"] == "string")
     return schema

@@ -11,7 +11,14 @@ from dataclasses import replace
 from xml.etree.ElementTree import Element
 
 from ingest.sources.document import Document
-from ingest.sources.odata.annotations import Annotations, inline_annotations, tag_of, target_annotations, vocabularies
+from ingest.sources.odata.annotations import (
+    Annotations,
+    inline_annotations,
+    tag_of,
+    target_annotations,
+    text_of,
+    vocabularies,
+)
 from ingest.sources.odata.associations import Associations
 from ingest.sources.odata.csdl import EntitySet, Navigation, Operation, Property, Service, StructuredType
 from ingest.sources.odata.facets import facets_of
@@ -149,6 +156,8 @@ class _Parser:
             updatable=sap_flag(element, "updatable") and not fixed and annotations.get("Core.Immutable") is not True,
             filterable=sap_flag(element, "filterable"),
             default=element.get("DefaultValue"),
+            pattern=text_of(annotations, "Validation.Pattern"),
+            example=text_of(annotations, "Core.Example"),
             **facets_of(element),
         )
 
@@ -219,6 +228,8 @@ class _Parser:
             type=self.qualify(element.get("Type", "Edm.String")),
             required=required and "Core.OptionalParameter" not in annotations,
             description=describe(element, annotations) or label_of(element, annotations),
+            pattern=text_of(annotations, "Validation.Pattern"),
+            example=text_of(annotations, "Core.Example"),
             **facets_of(element),
         )
 

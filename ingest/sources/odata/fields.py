@@ -120,6 +120,8 @@ class ServiceTypes:
             enum=enum,
             location=location,
             format="" if many else format_,
+            pattern=property_.pattern,
+            example=property_.example,
         )
 
     def is_structured(self, type_: str) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ingest.sources import read_catalog
 from ingest.sources.document import Document
 from ingest.sources.odata.source import ODataSource
 from ingest.sources.prose import name_words
@@ -411,3 +412,24 @@ def test_microsoft_graph_loads(shared: Path) -> None:
     assert {"query_users", "read_me", "query_users_messages", "message.reply", "query_me_calendarView"} <= set(tools)
     assert inputs(tools["query_users_messages"])["user_id"] is True
     assert {need.tool for tool in tools.values() for need in tool.depends_on} <= set(tools)
+
+
+def test_the_pattern_and_the_example_of_a_property_are_read(tmp_path: Path) -> None:
+    shown = """<Property Name="customerId" Type="Edm.String" Nullable="false">
+     <Annotation Term="Org.OData.Validation.V1.Pattern" String="^C-\\d{5}$"/>
+     <Annotation Term="Words.Example"><Record><PropertyValue Property="Value" String="C-10482"/></Record></Annotation></Property>"""
+    plain = '<Property Name="customerId" Type="Edm.String" Nullable="false"/>'
+    assert plain in V4
+    (tmp_path / "shop.csdl").write_text(V4.replace(plain, shown), encoding="utf-8")
+    tools = {tool.name: tool for tool in read_catalog([str(tmp_path)]).tools}
+    (found,) = {
+        (one.pattern, one.example)
+        for tool in tools.values()
+        for one in (*tool.parameters, *tool.returns)
+        if one.name.rsplit(".", 1)[-1] == "customerId"
+    }
+    assert found == (r"^C-\d{5}$", "C-10482")
+    schema = next(tool.input_schema for name, tool in tools.items() if "create" in name and "order" in name)
+    assert schema is not None
+    assert schema["properties"]["customerId"]["pattern"] == r"^C-\d{5}$"
+    assert schema["properties"]["customerId"]["examples"] == ["C-10482"]

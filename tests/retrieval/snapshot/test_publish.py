@@ -85,7 +85,7 @@ def test_another_format_version_is_refused_by_name(tmp_path: Path, store: Path) 
         open_snapshot(folder)
 
 
-@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("version", [2, 3, 4])
 def test_a_snapshot_of_a_format_before_gets_the_version_error_with_its_remedy(
     tmp_path: Path, store: Path, version: int
 ) -> None:

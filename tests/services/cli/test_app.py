@@ -318,6 +318,21 @@ def test_show_says_where_each_usage_line_of_a_tool_is_from(run: Run, store: Path
     assert all("usage" not in node for node in json.loads(out)["nodes"])
 
 
+def test_show_says_what_a_value_looks_like(run: Run, tmp_path: Path) -> None:
+    row = {"id": "desk/get", "name": "get", "parameters": [{"name": "incident_id", "example": "INC0012345"}]}
+    (tmp_path / "desk.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert run("build", tmp_path / "desk.jsonl", "--out", tmp_path / "store", "--encoder", "hashing.v1")[0] == 0
+    code, out, _ = run("show", "INC0099887", "--store", tmp_path / "store", "--json")
+    assert code == 0
+    (value,) = json.loads(out)["values"]
+    assert (value["pattern"], value["entities"]) == (r"INC\d{7}", ["incident"])
+    assert [(use["tool_id"], use["parameter"]) for use in value["parameters"]] == [("desk/get", "incident_id")]
+    code, out, _ = run("show", "INC0099887", "--store", tmp_path / "store")
+    assert code == 0
+    assert "looks like INC" in out
+    assert run("show", "XYZ0099887", "--store", tmp_path / "store")[0] == 7
+
+
 @pytest.mark.parametrize("ending", ["graphml", "json", "cypher", "ttl"])
 def test_graph_export_writes_every_format(run: Run, store: Path, tmp_path: Path, ending: str) -> None:
     target = tmp_path / f"graph.{ending}"

@@ -77,6 +77,7 @@ def test_an_unknown_kind_of_usage_lines_is_refused_with_the_known_ones(tmp_path:
         build(plan, no_progress)
     assert (refused.value.subject, refused.value.remedy) == ("--usage", "Use rules or llm or none")
 
+
 _THINGS = "invoice order parcel refund voucher address card basket review return ticket contract".split()
 
 

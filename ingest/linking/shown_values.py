@@ -1,0 +1,103 @@
+"""The values of a parameter that its document shows: example, default, allowed values, and those in its description."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from ingest.linking.value_kinds import kinds_of
+from ontology.pattern_shape import is_specific, shape_of_pattern
+from ontology.tool import Parameter
+from ontology.value_shape import KIND_SHAPES, ValueShape, kind_of_value, shape_of, widened
+
+__all__ = ["ShownShape", "shown_shapes"]
+
+
+class ShownShape(NamedTuple):
+    """A specific shape of a parameter's values; ``source`` and ``is_widened`` as in :class:`ontology.value_shape.ShapeUse`."""
+
+    shape: ValueShape
+    source: str
+    is_widened: bool = False
+
+
+_MAX_ENUM = 50  # a longer list holds values of another system: countries, media types
+_MAX_CHARS = 1_000
+_MAX_SHOWN = 4
+_NAMED_KINDS = ("arn", "email", "phone", "url", "uuid")
+# The words before an example in English descriptions. Chosen from general English, not from a catalogue.
+_LEAD = re.compile(
+    r"(?:\be\.\s?g\.?|\beg\b|\bfor example|\bfor instance|\bexamples?(?: value)?|\bsuch as|\blike|\bi\.e\.|\bformat(?:ted)?(?: is| as)?)"
+    r"[\s:,=]{1,4}(?P<values>[^\n;]{3,120})",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(r"[\"'`(“‘]{0,2}([A-Za-z0-9+/#][^\s,;()\"'`”’<>]{2,63})")
+_COUNTS = {word: count for count, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}
+_FOLLOWED = re.compile(
+    r"[\"'`]?\b(?P<prefix>[A-Z]{1,6}-?)[\"'`]? (?:followed by|and|plus|with|then) (?:exactly )?"
+    rf"(?P<count>\d{{1,2}}|{'|'.join(_COUNTS)})[ -]digits?\b"
+)
+_NAME = re.compile(r"^[A-Za-z_]{1,30}=")
+_PLACEHOLDER = re.compile(r"#{3,}")
+
+
+@lru_cache(maxsize=50_000)
+def shown_shapes(parameter: Parameter) -> tuple[ShownShape, ...]:
+    """Return the specific shapes of a parameter's values, each once; those that its document states before those of examples."""
+    found: dict[ValueShape, ShownShape] = {}
+    for shown in _shapes(parameter):
+        if is_specific(shown.shape):
+            found.setdefault(shown.shape, shown)
+    if not found:
+        kinds = kinds_of(parameter)
+        found = {KIND_SHAPES[kind]: ShownShape(KIND_SHAPES[kind], "kind") for kind in _NAMED_KINDS if kind in kinds}
+    return tuple(found.values())
+
+
+def _shapes(parameter: Parameter) -> Iterator[ShownShape]:
+    stated = shape_of_pattern(parameter.pattern) if parameter.pattern else None
+    if stated is not None:
+        yield ShownShape(stated, "pattern")
+    elif followed := _FOLLOWED.search(parameter.description[:_MAX_CHARS]):
+        count = int(_COUNTS.get(followed["count"], 0) or followed["count"])
+        stated = ValueShape(re.escape(followed["prefix"]) + rf"\d{{{count}}}")
+        yield ShownShape(stated, "description")
+    if len(parameter.enum) <= _MAX_ENUM:
+        yield from (ShownShape(ValueShape(re.escape(value)), "enum") for value in parameter.enum if _is_code(value))
+    for value, source in _values(parameter):
+        shape = shape_of(value)
+        # What the document states is more exact than what an example of it lets guess.
+        if shape is None or (stated is not None and re.fullmatch(stated.pattern, value, re.ASCII)):
+            continue
+        yield ShownShape(shape, source)
+        if any_word := widened(value):
+            yield ShownShape(any_word, source, True)
+
+
+def _values(parameter: Parameter) -> Iterator[tuple[str, str]]:
+    """Yield the values that a document shows, each with its source."""
+    for source, text in (("example", parameter.example), ("default", parameter.default)):
+        yield from ((value, source) for value in _parts(text))
+    for match in _LEAD.finditer(parameter.description[:_MAX_CHARS]):
+        for shown in _VALUE.findall(match["values"])[:_MAX_SHOWN]:
+            value = _NAME.sub("", shown.rstrip(".:!?…"))
+            yield _PLACEHOLDER.sub(lambda run: "0" * len(run[0]), value), "description"
+
+
+def _parts(text: str) -> list[str]:
+    """Return the value of an example, or the values of a list of them as JSON."""
+    if text[:1] not in ("[", "{"):
+        return [text] if text else []
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return [str(one) for one in value if isinstance(one, (str, int))][:_MAX_SHOWN] if isinstance(value, list) else []
+
+
+def _is_code(value: str) -> bool:
+    """Whether an allowed value has the digits of a code, and is no number."""
+    return shape_of(value) is not None and not kind_of_value(value) and not value.isdigit()

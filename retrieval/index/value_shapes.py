@@ -1,0 +1,203 @@
+"""The index of value shapes: what a value in a text looks like, and which parameters and entities have such values."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ontology.errors import SnapshotCorruptError
+from ontology.pattern_shape import ShapeFacts, facts_of
+from ontology.value_shape import KIND_SHAPES, MAX_VALUE_CHARS, ShapeUse, ValueShape
+from retrieval.index.records import Records, write_records
+
+__all__ = ["ShapeMatch", "ValueShapes", "ValueUse", "write_value_shapes"]
+
+_FILE = "value_shapes"
+_MAX_TOKENS = 400  # distinct values that are looked up in one text
+_TOKEN = re.compile(r"[^\s\"'`<>()\[\]{},;|“”‘’«»]{3,256}")
+_PARTS = re.compile(r"[^/:=#?&]{3,64}")
+_SPACED = tuple(re.compile(rf"(?<![\w+]){KIND_SHAPES[kind].pattern}(?!\w)", re.ASCII) for kind in ("phone", "iban"))
+_LEADING, _TRAILING = "#*_~-=", ".:!?*_~-=…"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueUse:
+    """A parameter with values of a shape; the fields are those of :class:`ontology.value_shape.ShapeUse`.
+
+    :param tool: the tool's number.
+    """
+
+    tool: int
+    parameter: str
+    entity: str
+    output: bool
+    source: str
+    is_widened: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeMatch:
+    """A value in a text that has a shape of the index.
+
+    :param start: its first character in the text; ``text[start:end]`` is the value.
+    :param specificity: bits that a text must agree in to have the shape; more is more specific.
+    """
+
+    start: int
+    end: int
+    text: str
+    shape: ValueShape
+    specificity: float
+    uses: tuple[ValueUse, ...]
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """The entities of its parameters, sorted."""
+        return tuple(sorted({use.entity for use in self.uses if use.entity}))
+
+
+def write_value_shapes(folder: Path, uses: Iterable[ShapeUse], numbers: Mapping[str, int]) -> None:
+    """Write the index.
+
+    :param numbers: map from tool id to its number.
+    """
+    rows: defaultdict[ValueShape, list[list[Any]]] = defaultdict(list)
+    for use in uses:
+        rows[use.shape].append(
+            [numbers[use.tool], use.parameter, use.entity, use.output, use.source, use.is_widened],
+        )
+    write_records(
+        folder / _FILE,
+        ({"pattern": shape.pattern, "kind": shape.kind, "uses": sorted(rows[shape])} for shape in sorted(rows)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    shape: ValueShape
+    facts: ShapeFacts
+    compiled: re.Pattern[str]
+    uses: tuple[ValueUse, ...]
+
+    @property
+    def is_widened(self) -> bool:
+        return all(use.is_widened for use in self.uses)
+
+
+class ValueShapes:
+    """The index of value shapes of a snapshot. It is read at the first use.
+
+    :param tool_count: number of tools in the snapshot.
+    """
+
+    def __init__(self, folder: Path, tool_count: int) -> None:
+        self._path = folder / _FILE
+        self._tool_count = tool_count
+        self._rows = Records(self._path, lambda row: row)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def match(self, text: str) -> list[ShapeMatch]:
+        """Return the values in a text that have a shape of the index, the most specific first.
+
+        A value that has a shape that was shown is not matched with shapes of any word (``[A-Z]{2,10}-\\d{2,5}``). Values that follow
+        400 distinct others are not looked up, so that the time is linear in the length of the text.
+        """
+        found: list[ShapeMatch] = []
+        known: dict[str, list[_Entry]] = {}
+        for start, value in _values(text):
+            if value not in known:
+                if len(known) >= _MAX_TOKENS:
+                    break
+                known[value] = self._entries_of(value)
+            found.extend(_match(start, value, entry) for entry in known[value])
+            if not known[value]:
+                found.extend(self._of_parts(start, value, known))
+        taken = {(match.start, match.end) for match in found}
+        for pattern in _SPACED:
+            for spaced in islice(pattern.finditer(text), _MAX_TOKENS):
+                if spaced.span() not in taken:
+                    found.extend(_match(spaced.start(), spaced[0], entry) for entry in self._entries_of(spaced[0]))
+        return sorted(found, key=lambda match: (-match.specificity, match.start, match.shape))
+
+    def _of_parts(self, start: int, value: str, known: dict[str, list[_Entry]]) -> Iterator[ShapeMatch]:
+        """Yield the matches of the parts of ``PO/4711`` and ``id=INC0012345``."""
+        for part in _PARTS.finditer(value):
+            if len(known) < _MAX_TOKENS and part[0] != value and _may_be_value(part[0]):
+                known.setdefault(part[0], self._entries_of(part[0]))
+                yield from (_match(start + part.start(), part[0], entry) for entry in known[part[0]])
+
+    def _entries_of(self, value: str) -> list[_Entry]:
+        by_prefix, by_first = self._entries
+        numeric = value.isdigit()
+        found = [
+            entry
+            for entry in (*by_prefix.get(value[:2].upper(), ()), *by_first.get(value[0], ()))
+            if (entry.facts.digits_only or not numeric)
+            and (entry.shape.kind or len(value) <= MAX_VALUE_CHARS)
+            and entry.compiled.fullmatch(value)
+        ]
+        return [entry for entry in found if not entry.is_widened] or found
+
+    @cached_property
+    def _entries(self) -> tuple[dict[str, list[_Entry]], dict[str, list[_Entry]]]:
+        """The shapes by the two letters with which their values begin, and the others by the first character."""
+        by_prefix: defaultdict[str, list[_Entry]] = defaultdict(list)
+        by_first: defaultdict[str, list[_Entry]] = defaultdict(list)
+        for row in self._rows:
+            try:
+                entry = self._entry(row)
+            except (KeyError, TypeError, ValueError) as error:
+                raise SnapshotCorruptError(
+                    f"the index of value shapes has an invalid row: {error}",
+                    subject=str(self._path.with_suffix(".jsonl")),
+                    remedy="Build again",
+                ) from error
+            if entry.facts.any_case:
+                by_prefix[entry.facts.prefix[:2].upper()].append(entry)
+            else:
+                for first in sorted(entry.facts.firsts):
+                    by_first[first].append(entry)
+        return dict(by_prefix), dict(by_first)
+
+    def _entry(self, row: Any) -> _Entry:
+        shape = ValueShape(row["pattern"], row["kind"])
+        uses = tuple(ValueUse(*_checked(values)) for values in row["uses"])
+        if not uses or not all(0 <= use.tool < self._tool_count for use in uses):
+            raise ValueError("a use of no tool")
+        facts = facts_of(shape)
+        return _Entry(shape, facts, re.compile(shape.pattern, facts.flags), uses)
+
+
+_TYPES = [int, str, str, bool, str, bool]  # of the fields of a use
+
+
+def _checked(values: Any) -> list[Any]:
+    if [type(value) for value in values] != _TYPES:
+        raise TypeError(f"{str(values)[:100]} is no use of a shape")
+    return list(values)
+
+
+def _match(start: int, value: str, entry: _Entry) -> ShapeMatch:
+    return ShapeMatch(start, start + len(value), value, entry.shape, entry.facts.specificity, entry.uses)
+
+
+def _values(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the words of a text that may be values, each with the position of its first character."""
+    for token in _TOKEN.finditer(text):
+        value = token[0].rstrip(_TRAILING)
+        start = len(value) - len(value.lstrip(_LEADING))
+        if len(value) - start > 2 and _may_be_value(value):
+            yield token.start() + start, value[start:]
+
+
+def _may_be_value(text: str) -> bool:
+    """Whether a word has a digit, or a character of an address. Other words have no specific shape."""
+    return any(one.isdigit() or one in "@/" for one in text)

@@ -1,0 +1,122 @@
+"""Which parameters have values of which shape: from patterns, examples, allowed values, descriptions, kinds; and by entity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ingest.linking.observed_values import read_observed_values
+from ingest.linking.shape_uses import shape_uses
+from ingest.linking.shown_values import shown_shapes
+from ontology import DocumentError, Ontology, Parameter, Tool, load_ontology
+from ontology.value_shape import KIND_SHAPES
+
+
+@pytest.fixture(scope="module")
+def ontology() -> Ontology:
+    return load_ontology()
+
+
+def shown(**fields: object) -> set[tuple[str, str]]:
+    parameter = Parameter(**{"name": "thing", **fields})  # type: ignore[arg-type]
+    return {(one.shape.pattern, one.source) for one in shown_shapes(parameter) if not one.is_widened}
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"pattern": r"^INC\d{7}$"}, {(r"INC\d{7}", "pattern")}),
+        ({"pattern": r"^INC\d{7}$", "example": "INC0012345"}, {(r"INC\d{7}", "pattern")}),
+        ({"pattern": r"^(\w+)+$", "example": "INC0012345"}, {(r"INC\d{7}", "example")}),
+        ({"example": '["subnet-0a1b2c3d4e5f60718"]'}, {(r"subnet\-[0-9a-f]{17}", "example")}),
+        ({"default": "R-20418"}, {(r"R\-\d{4,7}", "default")}),
+        ({"enum": ("NET30", "open", "12")}, {("NET30", "enum")}),
+        ({"description": "Number of the incident, e.g. INC0012345."}, {(r"INC\d{7}", "description")}),
+        (
+            {"description": "An incident such as `INC0012345` or CHG0030217"},
+            {(r"INC\d{7}", "description"), (r"CHG\d{7}", "description")},
+        ),
+        ({"description": "Format: INC#######"}, {(r"INC\d{7}", "description")}),
+        ({"description": "Personnel number, E followed by five digits"}, {(r"E\d{5}", "description")}),
+        ({"description": "At most 200 rows, like 2024 or top-10"}, set()),
+        ({"example": "42"}, set()),
+        ({"example": "ext4"}, set()),
+        ({"name": "email"}, {(KIND_SHAPES["email"].pattern, "kind")}),
+        ({"format": "uuid"}, {(KIND_SHAPES["uuid"].pattern, "kind")}),
+    ],
+)
+def test_a_document_shows_values_in_many_places(fields: dict[str, object], found: set[tuple[str, str]]) -> None:
+    assert shown(**fields) == found
+
+
+def tool(name: str, *parameters: Parameter, returns: tuple[Parameter, ...] = (), namespace: str = "desk") -> Tool:
+    return Tool(
+        id=f"{namespace}/{name}", name=name, parameters=parameters, returns=returns, metadata={"namespace": namespace}
+    )
+
+
+def test_other_inputs_of_the_same_identifier_have_the_shape_that_one_shows(ontology: Ontology) -> None:
+    plain = Parameter(name="incident_id", required=True)
+    tools = [
+        tool("get_incident", plain, returns=(Parameter(name="incident_id", example="INC0012345"),)),
+        tool("close_incident", plain),
+        tool("close_incident", plain, namespace="other"),
+        tool("get_change", Parameter(name="change_id", example="CHG0030217")),
+    ]
+    uses = [use for use in shape_uses(tools, ontology) if use.shape.pattern == r"INC\d{7}"]
+    assert [(use.tool, use.output, use.entity, use.source) for use in uses] == [
+        ("desk/close_incident", False, "incident", "entity"),
+        ("desk/get_incident", False, "incident", "entity"),
+        ("desk/get_incident", True, "incident", "example"),
+    ]
+
+
+def test_a_bare_number_is_kept_only_for_an_identifier(ontology: Ontology) -> None:
+    number = {"type": "string", "example": "1700000000"}
+    tools = [
+        tool(
+            "get_order",
+            Parameter(name="order_id", **number),  # type: ignore[arg-type]
+            returns=(Parameter(name="created_at", **number), Parameter(name="supplier", pattern=r"^103\d{5}$")),  # type: ignore[arg-type]
+        )
+    ]
+    assert {(use.parameter, use.shape.pattern) for use in shape_uses(tools, ontology)} == {
+        ("order_id", r"\d{10}"),
+        ("supplier", r"103\d{5}"),
+    }
+
+
+def test_observed_values_give_shapes_and_are_not_kept(tmp_path: Path, ontology: Ontology) -> None:
+    (tmp_path / "seen.jsonl").write_text(
+        """{"value": "INC0012345", "parameter": "Incident_ID"}
+{"value": "CHG0030217", "parameter": "key", "tool": "desk/get_change"}
+{"value": "E10482", "entity": "Employees"}
+{"value": "42", "parameter": "incident_id"}
+""",
+        encoding="utf-8",
+    )
+    key = Parameter(name="key")
+    tools = [
+        tool("get_incident", Parameter(name="incident_id"), returns=(Parameter(name="items[].employee_id"),)),
+        tool("get_change", key),
+        tool("get_other", key),
+    ]
+    uses = shape_uses(tools, ontology, read_observed_values(tmp_path / "seen.jsonl"))
+    assert [(use.tool, use.parameter, use.shape.pattern, use.source) for use in uses] == [
+        ("desk/get_change", "key", r"CHG\d{7}", "observed"),
+        ("desk/get_incident", "items[].employee_id", r"E\d{4,7}", "observed"),
+        ("desk/get_incident", "incident_id", r"INC\d{7}", "observed"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line", ["no json", "[]", "{}", '{"value": "x"}', '{"value": 1, "entity": "a"}', '{"value": "x", "y": "z"}']
+)
+def test_a_wrong_observed_value_is_an_error_with_its_line(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "seen.jsonl"
+    path.write_text('{"value": "INC0012345", "entity": "incident"}\n' + line + "\n", encoding="utf-8")
+    with pytest.raises(DocumentError, match=r"seen\.jsonl:2"):
+        read_observed_values(path)
+    with pytest.raises(DocumentError, match="cannot be read"):
+        read_observed_values(tmp_path / "missing.jsonl")

@@ -1,0 +1,143 @@
+"""The shape of a value, the shape of a pattern, and which shapes tell something."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from ontology.pattern_shape import facts_of, is_specific, shape_of_pattern
+from ontology.value_shape import KIND_SHAPES, ValueShape, kind_of_value, shape_of, widened
+
+
+@pytest.mark.parametrize(
+    ("value", "pattern"),
+    [
+        ("INC0012345", r"INC\d{7}"),
+        ("PROJ-123", r"PROJ\-\d{2,5}"),
+        ("PR-2024-00123", r"PR\-20\d{2}\-\d{5}"),
+        ("cus_NffrFeUfNV2Hib", r"cus_[0-9A-Za-z]{14}"),
+        ("i-0abcd1234efab5678", r"i\-[0-9a-f]{17}"),
+        ("4500012345", r"\d{10}"),
+        ("0000100234", r"0\d{9}"),
+        ("P-1001.02", r"P\-\d{4}\.\d{2}"),
+        ("TO-10047110815", r"TO\-\d{11}"),
+        ("10-4711-A", r"\d{2}\-\d{4}\-[A-Z]"),
+    ],
+)
+def test_the_shape_keeps_the_first_letters_and_separators_and_counts_digits(value: str, pattern: str) -> None:
+    shape = shape_of(value)
+    assert shape == ValueShape(pattern)
+    assert re.fullmatch(pattern, value)
+    assert is_specific(shape)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("123e4567-e89b-42d3-a456-426614174000", "uuid"),
+        ("anna@example.com", "email"),
+        ("https://example.com/a?b=1", "url"),
+        ("arn:aws:iam::123456789012:role/admin", "arn"),
+        ("DE89370400440532013000", "iban"),
+        ("NO93 8601 1117 947", "iban"),
+        ("+49 151 1234567", "phone"),
+        ("2026-11-22", "date"),
+        ("20261122", "date"),
+        ("2026-11-22T10:30:00Z", "date-time"),
+        ("d41d8cd98f00b204e9800998ecf8427e", "hex digest"),
+        ("/var/log/app.log", "path"),
+        ("EUR", "currency"),
+        ("42", "integer"),
+        ("-3.14", "number"),
+        ("some-slug", "slug"),
+    ],
+)
+def test_values_of_a_kind_have_its_shape(value: str, kind: str) -> None:
+    assert kind_of_value(value) == kind
+    assert shape_of(value) == KIND_SHAPES[kind]
+
+
+@pytest.mark.parametrize("value", ["", "supplier", "a free text", "ext4", "IPv6", "Größe-12", "x" * 65 + "12"])
+def test_words_and_texts_have_no_shape(value: str) -> None:
+    assert shape_of(value) is None
+
+
+def test_any_word_may_stand_for_the_first() -> None:
+    assert widened("PROJ-123") == ValueShape(r"[A-Z]{2,10}\-\d{2,5}")
+    assert widened("INC0012345") is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "normal"),
+    [
+        (r"^INC\d{7}$", r"INC\d{7}"),
+        (r"^INC[0-9]{7}$", r"INC\d{7}"),
+        (r"[A-Z]+-\d+", r"[A-Z]{1,64}\-\d{1,64}"),
+        (r"^vol-([0-9a-f]{8}|[0-9a-f]{17})$", r"vol\-(?:[0-9a-f]{8}|[0-9a-f]{17})"),
+        (r"^(\d{1,3}\.){3}\d{1,3}$", r"(?:\d{1,3}\.){3}\d{1,3}"),
+    ],
+)
+def test_a_pattern_is_written_in_one_form(pattern: str, normal: str) -> None:
+    shape = shape_of_pattern(pattern)
+    assert shape == ValueShape(normal)
+    assert shape_of_pattern(normal) == shape
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"^(a+)+$",
+        r"^(a|a)*$",
+        r"^(\w+)\s\1$",
+        r"(?=a)b",
+        r"x*x*x*x*y",
+        "((((((((a",
+        "a{3,1}",
+        "",
+        "^$",
+        "(?i)abc12",
+        "a" * 400,
+    ],
+)
+def test_what_is_costly_or_outside_the_subset_has_no_shape(pattern: str) -> None:
+    assert shape_of_pattern(pattern) is None
+
+
+def test_the_time_of_an_accepted_pattern_has_a_bound() -> None:
+    # The costliest that is accepted: about 1,000 ways.
+    shape = shape_of_pattern(r"^[a-z0-9]{1,30}[a-z]{1,30}-\d+$")
+    assert shape is not None
+    started = time.process_time()
+    assert not re.fullmatch(shape.pattern, "a" * 64, re.ASCII)
+    assert time.process_time() - started < 0.1
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        KIND_SHAPES["integer"],
+        KIND_SHAPES["date"],
+        KIND_SHAPES["slug"],
+        ValueShape(r"\d{6}"),
+        ValueShape(r"[A-Z]{2}\d{2}"),
+        ValueShape(r"[\w+=,.@-]{1,64}"),
+        ValueShape(r"[a-z]{1,20}"),
+    ],
+)
+def test_shapes_of_words_numbers_and_dates_are_not_specific(shape: ValueShape) -> None:
+    assert not is_specific(shape)
+
+
+def test_more_given_characters_are_more_specific() -> None:
+    order = [r"[A-Z]{2,10}\-\d{2,5}", r"\d{10}", r"45\d{8}", r"INC\d{7}"]
+    values = [facts_of(ValueShape(pattern)).specificity for pattern in order]
+    assert values == sorted(values)
+    assert len(set(values)) == len(values)
+
+
+def test_a_shape_that_nothing_makes_has_no_facts() -> None:
+    for shape in (ValueShape(r"(a+)+"), ValueShape("x", "no kind"), ValueShape(".*", "uuid")):
+        with pytest.raises(ValueError, match="shape"):
+            facts_of(shape)

@@ -1,0 +1,155 @@
+"""The index of value shapes: what a text names, in linear time, from a file that is checked when it is read."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from ontology.errors import SnapshotCorruptError
+from ontology.value_shape import KIND_SHAPES, ShapeUse, ValueShape
+from retrieval.index.records import write_records
+from retrieval.index.value_shapes import ValueShapes, write_value_shapes
+from retrieval.snapshot.reader import Snapshot
+
+TOOLS = {"itsm/get_incident": 0, "projects/get_issue": 1, "finance/get_invoice": 2}
+
+
+def use(pattern: str, tool: str, parameter: str, entity: str, *, is_widened: bool = False) -> ShapeUse:
+    shape = KIND_SHAPES.get(pattern) or ValueShape(pattern)
+    return ShapeUse(shape=shape, tool=tool, parameter=parameter, entity=entity, is_widened=is_widened)
+
+
+USES = [
+    use(r"INC\d{7}", "itsm/get_incident", "incident_id", "incident"),
+    use(r"OPS\-\d{2,5}", "projects/get_issue", "key", "issue"),
+    use(r"[A-Z]{2,10}\-\d{2,5}", "projects/get_issue", "key", "issue", is_widened=True),
+    use(r"51\d{8}", "finance/get_invoice", "invoice", "invoice"),
+    use(r"\d{10}", "finance/get_invoice", "document", "document"),
+    use("email", "itsm/get_incident", "caller", "person"),
+    use("iban", "finance/get_invoice", "iban", "bank account"),
+    use("phone", "itsm/get_incident", "phone", "person"),
+    use(r"[0-9A-Z]{18}", "finance/get_invoice", "tracking", "parcel"),
+]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> ValueShapes:
+    folder = tmp_path_factory.mktemp("shapes")
+    write_value_shapes(folder, USES, TOOLS)
+    return ValueShapes(folder, len(TOOLS))
+
+
+def found(index: ValueShapes, text: str) -> list[tuple[str, tuple[str, ...]]]:
+    matches = index.match(text)
+    assert all(text[match.start : match.end] == match.text for match in matches)
+    return [(match.text, match.entities) for match in matches]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("Please close INC0012345.", [("INC0012345", ("incident",))]),
+        ("close (inc0012345)!", [("inc0012345", ("incident",))]),
+        ("#INC0012345's caller", [("INC0012345", ("incident",))]),
+        ("https://desk.example/INC0012345?x=1", [("INC0012345", ("incident",))]),
+        ("PO/5105600123", [("5105600123", ("invoice",)), ("5105600123", ("document",))]),
+        ("mail anna@example.com about OPS-17", [("OPS-17", ("issue",)), ("anna@example.com", ("person",))]),
+        ("move CRM-42", [("CRM-42", ("issue",))]),
+        (
+            "call +44 113 496 0017 or pay DE89 3704 0044 0532 0130 00",
+            [("+44 113 496 0017", ("person",)), ("DE89 3704 0044 0532 0130 00", ("bank account",))],
+        ),
+        ("the top-10 of 2024, 42 INCIDENTS and XINC0012345", []),
+        ("number 111111111111111111", []),
+        ("", []),
+    ],
+)
+def test_values_are_found_with_their_entities(
+    index: ValueShapes, text: str, values: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    assert found(index, text) == values
+
+
+def test_the_most_specific_shape_is_first(index: ValueShapes) -> None:
+    matches = index.match("5105600123 and INC0012345 of OPS-17")
+    assert [match.specificity for match in matches] == sorted((m.specificity for m in matches), reverse=True)
+    assert [use.parameter for match in matches for use in match.uses] == ["incident_id", "invoice", "key", "document"]
+
+
+HOSTILE = [
+    "INC0012345 ",
+    "a1-",
+    "1 ",
+    "+1",
+    "+1 1 1 1 ",
+    "AB12",
+    "AB12 3456 7890 ",
+    "a@",
+    "a@b.c",
+    "/a1",
+    "GB00AAAA",
+    "1-1 ",
+    "=1:",
+]
+
+
+@pytest.mark.parametrize("part", HOSTILE)
+def test_long_hostile_text_takes_little_time(index: ValueShapes, part: str) -> None:
+    index.match("INC0012345")  # reads the index
+    text = (part * 20_000)[:20_000]
+    spent = []
+    for _ in range(3):
+        started = time.process_time()
+        index.match(text)
+        spent.append(time.process_time() - started)
+    # 50 ms on a free machine; a test asserts no speed, only that the time does not explode.
+    assert min(spent) < 0.25
+
+
+def test_only_so_many_values_of_a_text_are_looked_up(index: ValueShapes) -> None:
+    text = " ".join(f"INC{number:07}" for number in range(1_000))
+    assert len(index.match(text)) == 400
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"pattern": "(a+)+", "kind": "", "uses": [[0, "p", "e", False, "example", False]]},
+        {"pattern": "x", "kind": "uuid", "uses": [[0, "p", "e", False, "example", False]]},
+        {"pattern": r"INC\d{7}", "kind": "", "uses": [[9, "p", "e", False, "example", False]]},
+        {"pattern": r"INC\d{7}", "kind": "", "uses": [[0, "p", "e", 0, "example", False]]},
+        {"pattern": r"INC\d{7}", "kind": "", "uses": []},
+        {"pattern": 3, "kind": "", "uses": [[0, "p", "e", False, "example", False]]},
+        ["no object"],
+    ],
+)
+def test_an_altered_index_is_refused(tmp_path: Path, row: object) -> None:
+    write_records(tmp_path / "value_shapes", [row])
+    with pytest.raises(SnapshotCorruptError, match="value shapes"):
+        ValueShapes(tmp_path, 3).match("INC0012345")
+
+
+def test_equal_uses_give_equal_bytes(tmp_path: Path) -> None:
+    texts = []
+    for name, uses in (("one", USES), ("other", USES[::-1])):
+        (tmp_path / name).mkdir()
+        _write(tmp_path / name, uses)
+        texts.append((tmp_path / name / "value_shapes.jsonl").read_bytes())
+    assert texts[0] == texts[1]
+    assert all(json.loads(line)["uses"] for line in texts[0].splitlines())
+
+
+def test_a_snapshot_has_the_index_of_its_tools(snapshot: Snapshot) -> None:
+    (match,) = snapshot.value_shapes.match("who approved award AW-20418?")
+    assert (match.text, match.entities) == ("AW-20418", ("award",))
+    assert [(snapshot.tool_id(use.tool), use.parameter, use.output, use.source) for use in match.uses] == [
+        ("hr/give_spot_award", "award_id", True, "example")
+    ]
+
+
+def _write(folder: Path, uses: Sequence[ShapeUse]) -> None:
+    write_value_shapes(folder, uses, TOOLS)

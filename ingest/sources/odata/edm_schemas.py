@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ingest.sources.json_schema.object_schema import object_schema
 from ingest.sources.json_schema.self_contained import SelfContained, self_contained
 from ingest.sources.json_values import as_mapping
 from ingest.sources.odata.csdl import Navigation, Property
@@ -63,7 +64,7 @@ class EdmSchemas:
         if key not in self._entities:
             properties = {each.name: self.value(each) for each in self._types.properties(type_)}
             links = self._types.navigations(type_) if expanded else []
-            self._entities[key] = _object({**properties, **{link.name: self._link(link) for link in links}})
+            self._entities[key] = object_schema({**properties, **{link.name: self._link(link) for link in links}})
         return self._entities[key]
 
     def created(self, type_: str, properties: Sequence[Property]) -> dict[str, Any]:
@@ -91,11 +92,11 @@ class EdmSchemas:
             value = self._item(Property(name="value", type=single), literal=False)
         if many:
             items = {"type": "array", "items": value}
-            return _object({"d": _object({"results": items})}) if is_v2 else _object({"value": items})
+            return object_schema({"d": object_schema({"results": items})}) if is_v2 else object_schema({"value": items})
         is_entity = kind is not None and bool(self._types.keys(single))
         if is_v2:
-            return _object({"d": value if is_entity or not name else _object({name: value})})
-        return value if kind is not None else _object({"value": value})
+            return object_schema({"d": value if is_entity or not name else object_schema({name: value})})
+        return value if kind is not None else object_schema({"value": value})
 
     def alone(self, schema: Mapping[str, Any], *, output: bool = False) -> SelfContained:
         """A schema with all types that it refers to.
@@ -130,7 +131,7 @@ class EdmSchemas:
         if opened and link.type in self._service.types:
             fields = self.entity(link.type, expanded=False)["properties"]
             own = self._types.properties(link.type)
-            target = _object({each.name: fields[each.name] for each in own if each.creatable})
+            target = object_schema({each.name: fields[each.name] for each in own if each.creatable})
         target["title"] = link.type.rpartition(".")[2]
         if not link.many:
             return target
@@ -147,11 +148,6 @@ _OPEN: Mapping[str, Mapping[str, Any]] = {
     "Edm.PrimitiveType": _ANY,
     "Edm.AnyPropertyPath": {"type": "string"},
 }
-
-
-def _object(properties: Mapping[str, Any], required: Iterable[str] = ()) -> dict[str, Any]:
-    names = list(required)
-    return {"type": "object", "properties": dict(properties), **({"required": names} if names else {})}
 
 
 def _or_null(schema: dict[str, Any]) -> dict[str, Any]:

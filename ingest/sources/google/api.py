@@ -9,9 +9,10 @@ from typing import Any
 
 from egotools.call import Argument, Call, Security, SecurityScheme
 from ingest.sources.call_inputs import CallInput, arguments_schema, distinct_names
+from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.json_schema.schema import Fields, flatten
 from ingest.sources.json_schema.schema_view import dangling_reference
-from ingest.sources.json_schema.self_contained import SelfContained, self_contained
+from ingest.sources.json_schema.self_contained import self_contained
 from ingest.sources.json_values import as_list, as_mapping, as_text
 from ingest.sources.prose import brief, name_words, plain, title_of
 from ontology.tool import Parameter, Tool
@@ -60,12 +61,7 @@ class Api:
         input_schema = self_contained(arguments_schema(inputs), self._lookup)
         output = as_text(as_mapping(body.get("response")).get("$ref"))
         output_schema = self_contained({"$ref": output}, self._lookup, output=True) if output else None
-        parts: dict[str, Fields | SelfContained | None] = {
-            "parameters": request,
-            "returns": response,
-            "input_schema": input_schema,
-            "output_schema": output_schema,
-        }
+        cut = cut_parts(parameters=request, returns=response, input_schema=input_schema, output_schema=output_schema)
         return Tool(
             id=id_,
             name=id_,
@@ -75,7 +71,7 @@ class Api:
                 *(_in_body(field, members) for field in request.parameters),
             ),
             returns=response.parameters,
-            metadata=self._metadata(method, [name for name, part in parts.items() if part is not None and part.cut]),
+            metadata=self._metadata(method) | cut,
             input_schema=input_schema.schema,
             output_schema=output_schema.schema if output_schema else None,
             call=self._call(body, inputs),
@@ -147,7 +143,7 @@ class Api:
         flat = flatten(arguments_schema([each]), lookup=self._lookup, location=each.argument.location).parameters[0]
         return replace(flat, name=each.name, description=brief(flat.description, _FIELD_CHARS))
 
-    def _metadata(self, method: Method, cut: Sequence[str]) -> dict[str, Any]:
+    def _metadata(self, method: Method) -> dict[str, Any]:
         api, body, resource = self.root, method.body, method.resource
         metadata: dict[str, Any] = {
             "title": title_of(method.name) + (f" {name_words(resource[-1])}" if resource else ""),
@@ -160,8 +156,6 @@ class Api:
         }
         if body.get("deprecated") is True:
             metadata["deprecated"] = True
-        if cut:
-            metadata["cut"] = list(cut)
         return metadata
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ingest.sources.call_inputs import CallInput
+from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.odata.csdl import Property
 from ingest.sources.odata.edm_schemas import EdmSchemas
 from ingest.sources.odata.fields import ServiceTypes
@@ -160,7 +161,6 @@ def _tool(schemas: EdmSchemas, types: ServiceTypes, resource: Resource, verb: st
     inputs = first_of_each_name([*key_inputs(schemas, resource.owner_keys), *draft.inputs])
     taken = input_schema_of(schemas, inputs)
     given = schemas.alone(draft.answer, output=True) if draft.answer is not None else None
-    cut = [key for key, part in (("input_schema", taken), ("output_schema", given)) if part is not None and part.cut]
     service = types.service
     return Tool(
         id="",
@@ -176,7 +176,7 @@ def _tool(schemas: EdmSchemas, types: ServiceTypes, resource: Resource, verb: st
             "method": _METHODS[verb],
             "path": path,
             "tags": [resource.noun, *([resource.owner] if resource.owner else [])],
-            **({"cut": cut} if cut else {}),
+            **cut_parts(input_schema=taken, output_schema=given),
         },
         input_schema=taken.schema,
         output_schema=given.schema if given is not None else None,

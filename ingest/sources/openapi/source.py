@@ -9,6 +9,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from egotools.call import Call
 from ingest.sources.document import Document
+from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.json_schema.references import References
 from ingest.sources.json_values import as_list, as_mapping, as_text
 from ingest.sources.openapi.fields import input_schema_of, inputs_of, output_schema_of, outputs_of, success_responses
@@ -125,16 +126,7 @@ def _tool(
     inputs, outputs = inputs_of(request, references), outputs_of(operation.body, references)
     input_schema = input_schema_of(request, references)
     output_schema = output_schema_of(operation.body, references)
-    metadata = _metadata(operation, root)
-    parts = (
-        ("parameters", inputs),
-        ("returns", outputs),
-        ("input_schema", input_schema),
-        ("output_schema", output_schema),
-    )
-    cut = [name for name, part in parts if part is not None and part.cut]
-    if cut:
-        metadata["cut"] = [f"{name}: only the first fields of a large or deep schema are kept" for name in cut]
+    cut = cut_parts(parameters=inputs, returns=outputs, input_schema=input_schema, output_schema=output_schema)
     return Tool(
         id=operation.id,
         name=operation.id,
@@ -142,7 +134,7 @@ def _tool(
         parameters=inputs.parameters,
         returns=outputs.parameters,
         depends_on=depends_on,
-        metadata=metadata,
+        metadata=_metadata(operation, root) | cut,
         input_schema=input_schema.schema,
         output_schema=output_schema.schema if output_schema else None,
         call=_call(operation, request, root, references, base),

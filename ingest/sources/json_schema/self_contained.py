@@ -225,8 +225,9 @@ def _with_null(written: dict[str, Any], source: Mapping[str, Any]) -> dict[str, 
     if source.get("nullable") is not True and source.get("x-nullable") is not True:
         return written
     type_ = written.get("type")
-    if isinstance(type_, str):
-        written["type"] = [type_, "null"]
+    if type_ is not None:
+        types = [type_] if isinstance(type_, str) else type_
+        written["type"] = [*types, *(["null"] if "null" not in types else [])]
         if isinstance(written.get("enum"), list) and None not in written["enum"]:
             written["enum"] = [*written["enum"], None]
         return written

@@ -7,7 +7,6 @@ from typing import Any
 
 from ingest.sources.json_schema.object_schema import object_schema
 from ingest.sources.json_schema.self_contained import SelfContained, self_contained
-from ingest.sources.json_values import as_mapping
 from ingest.sources.odata.csdl import Navigation, Property
 from ingest.sources.odata.edm_primitives import flags_pattern, primitive_schema
 from ingest.sources.odata.fields import ServiceTypes, is_collection, item_type
@@ -38,7 +37,7 @@ class EdmSchemas:
         return "" if is_collection(name) else self._service.aliases.get(name, name)
 
     def value(self, property_: Property, *, literal: bool = False, nullable: bool | None = None) -> dict[str, Any]:
-        """The JSON Schema of a property or a parameter.
+        """The JSON Schema of a property or a parameter; ``nullable`` says that null is a value.
 
         :param literal: whether it is part of a URL, not of a JSON text.
         :param nullable: whether null is a value; as the document says where it is None.
@@ -46,12 +45,12 @@ class EdmSchemas:
         inner = self._item(property_, literal)
         null = property_.nullable if nullable is None else nullable
         if null:
-            inner = _or_null(inner)
+            inner["nullable"] = True
         schema = {"type": "array", "items": inner} if is_collection(property_.type) else inner
         if property_.default is not None and not is_collection(property_.type):
             kind = inner.get("type")
-            kinds = kind if isinstance(kind, list) else [kind]
-            schema["default"] = typed_values((property_.default,), str(kinds[0]) if kinds[0] else None)[0]
+            first = kind[0] if isinstance(kind, list) else kind
+            schema["default"] = typed_values((property_.default,), first)[0]
         text = plain(property_.description)
         return {**schema, "description": text} if text else schema
 
@@ -148,15 +147,3 @@ _OPEN: Mapping[str, Mapping[str, Any]] = {
     "Edm.PrimitiveType": _ANY,
     "Edm.AnyPropertyPath": {"type": "string"},
 }
-
-
-def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema that accepts null too."""
-    type_ = as_mapping(schema).get("type")
-    if isinstance(type_, str | list):
-        types = [type_] if isinstance(type_, str) else type_
-        with_null = {**schema, "type": [*types, "null"]}
-        if isinstance(schema.get("enum"), list):
-            with_null["enum"] = [*schema["enum"], None]
-        return with_null
-    return {"anyOf": [schema, {"type": "null"}]} if schema else schema

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ingest.sources.access import NO_ACCESS, Access
 from ingest.sources.mcp.stdio_server import MAX_ANSWER_BYTES, ServerOutput, stdio_server
-from ingest.sources.run_async import run_async
+from ingest.sources.run_async import first_cause, run_async
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.redaction import redact, redacted_address, secrets_in
 
@@ -96,9 +96,7 @@ def _server(address: str, output: ServerOutput, access: Access) -> Any:
 
 
 def _failure(address: str, error: Exception, output: ServerOutput, timeout_s: float, access: Access) -> DocumentError:
-    cause: BaseException = error
-    while isinstance(cause, BaseExceptionGroup):
-        cause = cause.exceptions[0]
+    cause = first_cause(error)
     server_output = f"; it wrote: {output.last_line[:300]}" if output.last_line else ""
     if isinstance(cause, DocumentError):
         problem = cause.problem

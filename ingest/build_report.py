@@ -16,10 +16,11 @@ from pydantic import TypeAdapter, ValidationError
 from ingest.pipeline import GraphBuild
 from ingest.sources import Catalog
 from ingest.sources.catalog import DocumentReport
-from ingest.sources.named_sources import NamedSource, named_sources
+from ingest.sources.named_sources import named_sources
 from ingest.stores import Counts
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file
+from ontology.named_source import NamedSource
 
 __all__ = ["BuildReport", "RejectedTriples", "keep_build_report", "keep_report", "make_report", "read_build_report"]
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ontology.errors import SnapshotCorruptError, SnapshotVersionError
 from ontology.first_error import first_error
+from ontology.named_source import NamedSource
 from retrieval.snapshot.layout import FORMAT_VERSION, Layout
 
 __all__ = [
@@ -21,7 +22,6 @@ __all__ = [
     "Manifest",
     "OntologyVersion",
     "RankingSection",
-    "SourceInfo",
     "content_id",
     "file_digest",
     "read_manifest",
@@ -64,25 +64,6 @@ class RankingSection(_Section):
     weights: dict[str, float]
 
 
-class SourceInfo(_Section):
-    """A named source of the catalogue, without anything secret.
-
-    :param location: address, path or pattern, as it may be shown.
-    :param namespaces: the namespaces of its tools.
-    :param refresh_s: seconds after which it should be read again, or None.
-    :param aliases: other names of the system.
-    """
-
-    name: str
-    location: str
-    namespaces: tuple[str, ...]
-    owner: str = ""
-    description: str = ""
-    aliases: tuple[str, ...] = ()
-    refresh_s: int | None = None
-    tools: int
-
-
 class FileInfo(_Section):
     """Size and SHA-256 of a file."""
 
@@ -112,7 +93,7 @@ class Manifest(_Section):
     abbreviations: dict[str, str]
     counts: Counts
     ranking: RankingSection | None = None
-    sources: tuple[SourceInfo, ...] | None = None
+    sources: tuple[NamedSource, ...] | None = None
     files: dict[str, FileInfo] = {}
 
     def content(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from inference.encoder import Encoder
+from ontology.named_source import NamedSource
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
@@ -24,7 +25,7 @@ from retrieval.index.text_fields import FIELDS, NAMES
 from retrieval.index.vectors import write_vectors
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
 from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
-from retrieval.snapshot.manifest import Counts, EncoderInfo, Manifest, OntologyVersion, SourceInfo, write_manifest
+from retrieval.snapshot.manifest import Counts, EncoderInfo, Manifest, OntologyVersion, write_manifest
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -51,7 +52,7 @@ class SnapshotContent:
     extractor: str
     abbreviations: Mapping[str, str]
     created_by: str
-    sources: tuple[SourceInfo, ...] = ()
+    sources: tuple[NamedSource, ...] = ()
 
 
 def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable[[str], None] = lambda _: None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,6 @@ from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
 from ontology.progress import Progress, no_progress, timed
 from ontology.tool import Tool
-from retrieval.snapshot.manifest import SourceInfo
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from services.jobs.model_factory import llm_extractor
@@ -170,7 +168,7 @@ def _content(
         extractor=extractor.name,
         abbreviations=graph.canonical.abbreviations,
         created_by=f"egotools {version('egotools')}",
-        sources=tuple(SourceInfo(**asdict(source)) for source in named_sources(catalog)),
+        sources=named_sources(catalog),
     )
 
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from io import BytesIO
 from zlib import error as ZlibError
 
-from ingest.sources.run_async import first_cause, run_async
+from egotools.calling.first_cause import first_cause
+from ingest.sources.run_async import run_async
 from ontology.errors import DocumentError
 from ontology.redaction import redact, redacted_url, secrets_in
 

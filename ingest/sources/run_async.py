@@ -1,4 +1,4 @@
-"""Run a coroutine from a synchronous function; the error of its tasks."""
+"""Run a coroutine from a synchronous function."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-__all__ = ["first_cause", "run_async"]
+__all__ = ["run_async"]
 
 _Result = TypeVar("_Result")
 
@@ -20,10 +20,3 @@ def run_async(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
         return asyncio.run(coroutine)
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, coroutine).result()
-
-
-def first_cause(error: BaseException) -> BaseException:
-    """The first error that is no group: of several tasks, or of several addresses of one host, each may have failed."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

@@ -30,6 +30,7 @@ from egotools import (
 )
 from egotools.calling.http_call import ToolHttpRequest
 from egotools.calling.send_call import ToolAnswer, send_aws, send_http, send_mcp
+from tests.egotools.guarded_mcp import guarded_mcp
 from tests.egotools.loopback import Arrived, Reply, loopback
 from tests.waiting import LIMIT_S, wait_until
 
@@ -220,6 +221,28 @@ if len(sys.argv) > 1:
 else:
     server.run()
 """
+# It writes much to its error channel, and leaves a process behind that would live on.
+NOISY = """
+import os
+import subprocess
+import sys
+from pathlib import Path
+from mcp.server.mcpserver import MCPServer
+
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+Path(sys.argv[1]).write_text(str(child.pid))
+for _ in range(1_000):
+    sys.stderr.write("noise " * 1_000 + "\\n")
+server = MCPServer("warehouse")
+
+
+@server.tool()
+def book(material: str) -> str:
+    return f"{material} for {os.environ.get('BUYER')}"
+
+
+server.run()
+"""
 BOOK = Call(protocol="mcp", session="warehouse", operation="book")
 
 
@@ -261,6 +284,14 @@ def booking(**arguments: Any) -> McpCall:
     return request
 
 
+def _runs(pid: int) -> bool:
+    """Whether a process is there and no zombie, which only waits for its parent to read its exit code."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 class TestMcp:
     async def test_over_stdio(self, script: Path) -> None:
         answer = await send_mcp(booking(material="steel", quantity=2), stdio(script), timeout_s=LIMIT_S)
@@ -271,6 +302,26 @@ class TestMcp:
         answer = await send_mcp(booking(material="steel"), over_http, timeout_s=LIMIT_S)
         assert answer.ok
         assert answer.body["content"][0]["text"] == "steel 1"
+
+    @pytest.mark.usefixtures("script")
+    async def test_a_server_that_demands_a_token(self, tmp_path: Path) -> None:
+        with guarded_mcp(tmp_path, SECRET) as session:
+            with pytest.raises(UnavailableError) as caught:
+                await send_mcp(booking(material="steel"), session, timeout_s=LIMIT_S)
+            headers = {"Authorization": f"Bearer {SECRET}"}
+            answer = await send_mcp(booking(material="steel"), session, headers=headers, timeout_s=LIMIT_S)
+        assert "401" in str(caught.value)
+        assert answer.body["content"][0]["text"] == "steel booked"
+
+    @pytest.mark.usefixtures("script")
+    async def test_no_process_of_a_server_is_left(self, tmp_path: Path) -> None:
+        script, note = tmp_path / "noisy.py", tmp_path / "child.txt"
+        script.write_text(NOISY, encoding="utf-8")
+        session = "mcp:" + shlex.join([sys.executable, str(script), str(note)])
+        answer = await send_mcp(booking(material="steel"), session, env={"BUYER": "Jan"}, timeout_s=LIMIT_S)
+        assert answer.body["content"][0]["text"] == "steel for Jan"
+        child = int(note.read_text(encoding="utf-8"))
+        wait_until(lambda: not _runs(child))
 
     async def test_an_error_of_the_tool_is_an_answer(self, over_http: str) -> None:
         answer = await send_mcp(booking(material="steel", quantity=-1), over_http, timeout_s=LIMIT_S)

@@ -108,6 +108,69 @@ class TestHttp:
             thread.join()
 
 
+class SapService:
+    """Refuses a change without the token of a session, as SAP's gateway does; it gives tokens at its root."""
+
+    def __init__(self, gives: str) -> None:
+        self.gives = gives
+
+    def __call__(self, arrived: Arrived) -> Reply:
+        if arrived.headers.get("authorization") != "Basic VTpQ":
+            return Reply(status=401)
+        if arrived.path == "/sap/ORDERS/":
+            given = arrived.method == self.gives and arrived.headers.get("x-csrf-token") == "fetch"
+            cookie = {"x-csrf-token": "T1", "Set-Cookie": "SAP_SESSION=s1; path=/; HttpOnly"}
+            return Reply(headers=cookie) if given else Reply(status=405)
+        cookies = arrived.headers.get("cookie", "").split("; ")
+        if (arrived.headers.get("x-csrf-token"), "SAP_SESSION=s1" in cookies) != ("T1", True):
+            return Reply(status=403, headers={"x-csrf-token": "Required"})
+        return Reply(status=204, body=b"")
+
+
+def change(server: str, *, protocol: str = "odata", method: str = "PATCH") -> ToolHttpRequest:
+    basic = SecurityScheme(key="b", type="http", scheme="basic")
+    key = SecurityScheme(key="c", type="apiKey", location="cookie", name="route")
+    call = Call(protocol=protocol, service="v2", method=method, path="/A_Order({Order})", media_type="application/json",
+                arguments=(Argument(name="Order", location="path", style="Edm.String"), Argument(name="Note", location="body")),
+                security=(Security(schemes=(basic, key)),))  # fmt: skip
+    arguments = {"Order": "7", **({"Note": "n"} if method == "PATCH" else {})}
+    request = build_request(call, arguments, server=f"{server}/sap/ORDERS", credentials={"b": ("U", "P"), "c": "r1"})
+    assert isinstance(request, ToolHttpRequest)
+    return request
+
+
+class TestCsrfTokens:
+    @pytest.mark.parametrize(("gives", "fetches"), [("HEAD", ["HEAD"]), ("GET", ["HEAD", "GET"])])
+    async def test_a_change_is_sent_again_with_a_token_and_its_session(self, gives: str, fetches: list[str]) -> None:
+        with loopback(SapService(gives)) as server:
+            answer = await send_http(change(server.url))
+        assert answer.status == "204 No Content"
+        assert [arrived.method for arrived in server.arrived] == ["PATCH", *fetches, "PATCH"]
+        first, last = server.arrived[0], server.arrived[-1]
+        assert (first.target, first.body) == (last.target, last.body)
+        assert last.body == b'{"Note":"n"}'
+        assert "route=r1" in last.headers["cookie"]
+
+    async def test_without_a_token_the_refusal_is_the_answer(self) -> None:
+        with loopback(SapService("never")) as server:
+            answer = await send_http(change(server.url))
+        assert answer.status == "403 Forbidden"
+        assert [arrived.method for arrived in server.arrived] == ["PATCH", "HEAD", "GET"]
+
+    async def test_a_change_that_is_refused_again_is_not_sent_a_third_time(self) -> None:
+        with loopback(lambda arrived: Reply(status=403, headers={"x-csrf-token": "Required"})
+                      if arrived.method == "PATCH" else Reply(headers={"x-csrf-token": "T1"})) as server:  # fmt: skip
+            answer = await send_http(change(server.url))
+        assert answer.status == "403 Forbidden"
+        assert [arrived.method for arrived in server.arrived] == ["PATCH", "HEAD", "PATCH"]
+
+    @pytest.mark.parametrize(("protocol", "method"), [("http", "PATCH"), ("odata", "GET")])
+    async def test_other_requests_are_sent_once(self, protocol: str, method: str) -> None:
+        with loopback(SapService("HEAD")) as server:
+            answer = await send_http(change(server.url, protocol=protocol, method=method))
+        assert (answer.status, len(server.arrived)) == ("403 Forbidden", 1)
+
+
 @pytest.fixture
 def aws() -> Any:
     session_module = pytest.importorskip("botocore.session", reason="the extra aws is not installed")

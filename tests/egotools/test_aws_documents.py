@@ -179,9 +179,9 @@ async def test_bytes_arrive_as_they_are_meant(session: Any) -> None:
 def test_the_server_refuses_what_the_model_does_not_have(session: Any) -> None:
     server = ModelServer(session.get_service_model("kinesis"))
     target = {"x-amz-target": "Kinesis_20131202.PutRecord"}
-    server(Arrived("POST", "/", target, b'{"Data": "AA==", "StreamARN": ["x"], "Colour": 1}'))
+    server(Arrived("POST", "/", target, b'{"StreamARN": ["x"], "Colour": 1}'))
     assert server.problems == [
         "PutRecord.StreamARN: list is no string",
         "PutRecord.Colour is unknown",
-        "missing PartitionKey",
+        "missing Data",
     ]

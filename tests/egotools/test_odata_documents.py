@@ -19,6 +19,7 @@ from egotools.calling.http_call import ToolHttpRequest
 from ingest.sources import read_catalog
 from tests.egotools.loopback import Arrived, Reply, loopback
 from tests.egotools.schema_samples import sample_arguments
+from tests.ingest.sources.test_odata import V2, V4
 
 _TEXT = r"'(?:[^']|'')*'"
 _INTEGER, _TIME = r"-?\d+", r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?"
@@ -255,24 +256,13 @@ def _names(data: Metadata, type_: str) -> Iterator[str]:
         type_ = data.types[type_].get("BaseType", "")
 
 
-@pytest.mark.shared
-@pytest.mark.parametrize(
-    ("name", "step", "count"),
-    [
-        ("API_BUSINESS_PARTNER.edmx", 1, 300),
-        ("API_SALES_ORDER_SRV.edmx", 1, 50),
-        ("API_PURCHASEORDER_PROCESS_SRV.edmx", 1, 50),
-        ("msgraph_v1.csdl", 7, 400),
-    ],
-)
-def test_operations_of_a_public_service_arrive_as_its_document_has_them(
-    shared: Path, name: str, step: int, count: int
-) -> None:
-    path = shared / "specs" / name
+def called(path: Path, step: int = 1) -> tuple[dict[str, str], int]:
+    """Call each tool of a service with required and with further arguments; return the faults and the number of requests."""
     service = ODataServer(Metadata(path))
     tools = [tool for tool in read_catalog([str(path)]).tools if tool.call is not None][::step]
-    randomness = random.Random(name)
-    faults, sent = {}, 0
+    randomness = random.Random(path.name)
+    faults: dict[str, str] = {}
+    sent = 0
     with loopback(service) as server, httpx.Client(trust_env=False, verify=False) as client:
         for tool in tools:
             assert tool.call is not None and tool.input_schema is not None
@@ -295,5 +285,51 @@ def test_operations_of_a_public_service_arrive_as_its_document_has_them(
                 sent += 1
                 if service.problems:
                     faults[tool.id] = f"{request.method} {request.url}: {service.problems[:3]}"
+    return faults, sent
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("name", "step", "count"),
+    [
+        ("API_BUSINESS_PARTNER.edmx", 1, 300),
+        ("API_SALES_ORDER_SRV.edmx", 1, 50),
+        ("API_PURCHASEORDER_PROCESS_SRV.edmx", 1, 50),
+        ("msgraph_v1.csdl", 7, 400),
+    ],
+)
+def test_operations_of_a_public_service_arrive_as_its_document_has_them(
+    shared: Path, name: str, step: int, count: int
+) -> None:
+    faults, sent = called(shared / "specs" / name, step)
     assert faults == {}, "\n".join(f"{id_}: {fault}" for id_, fault in list(faults.items())[:20])
     assert sent > count
+
+
+@pytest.mark.parametrize("text", [V2, V4], ids=["v2", "v4"])
+def test_operations_of_a_small_service_arrive_as_its_document_has_them(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "service.edmx"
+    path.write_text(text, encoding="utf-8")
+    faults, sent = called(path)
+    assert faults == {}
+    assert sent > 10
+
+
+@pytest.mark.parametrize(
+    ("target", "body", "problem"),
+    [
+        ("/A_StockOrder(7)", b"", "7 is no Edm.String"),
+        ("/A_StockOrder(Plant='7')", b"", "keys"),
+        ("/A_StockOrder('7')/to_Nothing", b"", "KeyError"),
+        ("/A_StockOrder?$filter=Plant%20eq%207", b"", "7 is no Edm.String"),
+        ("/A_StockOrder", b'{"Colour": "red"}', "unknown member Colour"),
+    ],
+)
+def test_the_server_refuses_what_the_document_does_not_have(
+    tmp_path: Path, target: str, body: bytes, problem: str
+) -> None:
+    path = tmp_path / "service.edmx"
+    path.write_text(V2, encoding="utf-8")
+    server = ODataServer(Metadata(path))
+    server(Arrived("POST", target, {}, body))
+    assert problem in " ".join(server.problems)

@@ -193,7 +193,7 @@ class ODataServer:
         else:
             if many:
                 raise ValueError(f"{name} of a collection")
-            found = data.navigations(type_).get(name) or data.properties(type_)[name].get("Type", "")
+            found = data.navigations(type_).get(name, "") or data.properties(type_)[name].get("Type", "")
             many = found.startswith("Collection(") or data.version == "v2"
         found = found.removeprefix("Collection(").removesuffix(")")
         if given is not None:

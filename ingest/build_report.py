@@ -21,12 +21,13 @@ from ingest.overlay.overlay_rules import Overlay
 from ingest.pipeline import GraphBuild
 from ingest.sources import Catalog
 from ingest.sources.catalog import DocumentReport
-from ingest.sources.named_sources import NamedSource, named_sources
+from ingest.sources.named_sources import named_sources
 from ingest.stores import Counts
 from ingest.tool_hubs import Hub, find_hubs
 from ingest.usage.usage_build import UsageBuild
 from ontology.errors import InvalidArgumentError, StorageError
 from ontology.files import write_file
+from ontology.named_source import NamedSource
 
 __all__ = [
     "BuildReport",

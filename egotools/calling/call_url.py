@@ -25,9 +25,11 @@ def call_url(call: Call, placed: Sequence[PlacedArgument], *, server: str) -> st
     :param server: the base URL; empty for that of the call.
     :raises ToolRequestError: when there is no base URL, or a value cannot be written.
     """
-    query = "&".join(f"{name}={text}" for name, text in _query(call, placed))
+    inline = [each for each in placed if _is_inline(call, each)]
+    query = "&".join(f"{name}={text}" for name, text in _query(call, [each for each in placed if each not in inline]))
     own = urlsplit(call.path)  # a path template may have a query of its own
     path = _path(own.path, call, [each for each in placed if each.argument.location == "path"])
+    path = _with_inline(call, path, inline)
     query = "&".join(part for part in (own.query, query) if part)
     return base_url(call, server) + path + (f"?{query}" if query else "")
 
@@ -86,6 +88,20 @@ def _path(template: str, call: Call, placed: Sequence[PlacedArgument]) -> str:
         )
     check_path(path, "path")
     return path if path.startswith("/") or not path else f"/{path}"
+
+
+def _is_inline(call: Call, placed: PlacedArgument) -> bool:
+    """Whether it is an optional parameter of a function of OData 4: it stands in the parentheses of the path when it is given."""
+    is_v4 = call.protocol == "odata" and call.service == "v4" and call.path.endswith(")")
+    return is_v4 and placed.argument.location == "query" and is_edm_type(placed.argument.style)
+
+
+def _with_inline(call: Call, path: str, inline: Sequence[PlacedArgument]) -> str:
+    for each in inline:
+        literal = odata_literal(each.value, each.argument.style, version=call.service, name=each.argument.name)
+        text = quote(literal, safe="'", errors="replace")
+        path = f"{path[:-1]}{'' if path.endswith('()') else ','}{quote(each.wire_name)}={text})"
+    return path
 
 
 def _query(call: Call, placed: Sequence[PlacedArgument]) -> Iterator[tuple[str, str]]:

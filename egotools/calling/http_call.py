@@ -10,7 +10,7 @@ import httpx
 
 from egotools.call import Call
 from egotools.calling.call_credentials import Credential, Injected, inject_credentials
-from egotools.calling.call_url import call_url
+from egotools.calling.call_url import base_url, call_url
 from egotools.calling.input_arguments import PlacedArgument
 from egotools.calling.parameter_styles import header_text
 from egotools.calling.request_body import make_body
@@ -21,6 +21,7 @@ __all__ = ["HIDDEN", "ToolHttpRequest", "http_request"]
 HIDDEN = "***"
 """What stands for a credential where a request is shown."""
 _BODIES = ("body", "form")
+_READS = ("GET", "HEAD", "OPTIONS")
 _LOCATIONS = frozenset({*_BODIES, "path", "query", "header", "filter"})
 # What belongs to the connection or to the client; a document that declares one as a parameter changes nothing.
 _CLIENT_HEADERS = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"})
@@ -32,9 +33,11 @@ class ToolHttpRequest(httpx.Request):
 
     :param public_url: its URL without credentials.
     :param secret_headers: names, in lower case, of the headers that hold credentials.
+    :param service_root: of OData: the URL of the service, where a request that changes something may need a token of it.
     """
 
     public_url: str = ""
+    service_root: str = ""
     secret_headers: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
@@ -92,6 +95,8 @@ def http_request(
         raise ToolRequestError(problem, subject="server", remedy="Correct the base URL or the document.") from None
     request.read()  # the parts of a form with files are in memory: the request can be shown, and sent again
     request.public_url = _with_query(url, [(name, HIDDEN) for name, _ in injected.query])
+    if call.protocol == "odata" and call.method not in _READS:
+        request.service_root = _with_query(f"{base_url(call, server)}/", injected.query)
     request.secret_headers = frozenset(name.lower() for name, _ in (*injected.headers, *_cookies(injected)))
     return request
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import concurrent.futures
 import re
 import threading
@@ -88,11 +89,33 @@ def _aws(call: AwsCall, session: Any, endpoint_url: str, timeout_s: float, max_b
         if operation is None:
             remedy = "Install a newer botocore."
             raise ToolRequestError("the service has no such operation", subject=call.operation, remedy=remedy)
-        answer = operation(**call.arguments)
+        shape = client.meta.service_model.operation_model(call.operation).input_shape
+        answer = operation(**_with_bytes(call.arguments, shape, call.operation))
         status = answer.pop("ResponseMetadata", {}).get("HTTPStatusCode", "")
         return ToolAnswer(ok=True, status=str(status), body=_read_streams(answer, call.service, max_bytes))
     finally:
         client.close()
+
+
+def _with_bytes(value: Any, shape: Any, name: str) -> Any:
+    """The arguments with bytes where the service wants a blob: in JSON it is text in base64, which botocore would encode again.
+
+    :raises ToolRequestError: for a text that is no base64.
+    """
+    kind = getattr(shape, "type_name", "")
+    if kind == "blob" and isinstance(value, str):
+        try:
+            return base64.b64decode(value, validate=True)
+        except ValueError:
+            remedy = "Give bytes, or their base64."
+            raise ToolRequestError("the value is no base64", subject=name, remedy=remedy) from None
+    if kind == "structure" and isinstance(value, Mapping):
+        return {key: _with_bytes(inner, shape.members.get(key), key) for key, inner in value.items()}
+    if kind == "map" and isinstance(value, Mapping):
+        return {key: _with_bytes(inner, shape.value, name) for key, inner in value.items()}
+    if kind == "list" and isinstance(value, list):
+        return [_with_bytes(inner, shape.member, name) for inner in value]
+    return value
 
 
 def _read_streams(answer: Mapping[str, Any], service: str, max_bytes: int) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Sending one call, with a deadline for the whole of it and a limit of the answer's size.
 
-For programs that have no client of their own. Nothing is tried again, and no redirect is followed: it could take a credential to
-another server.
+For programs that have no client of their own. Nothing is tried again but what a service refused for the want of a CSRF token, and no
+redirect is followed: it could take a credential to another server.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer, too_l
 if TYPE_CHECKING:
     import httpx
 
+    from egotools.calling.http_call import ToolHttpRequest
+
 __all__ = ["MAX_BYTES", "TIMEOUT_S", "ToolAnswer", "send_aws", "send_http", "send_mcp"]
 
 _HTTP_ERROR = 400
 
 
 async def send_http(request: httpx.Request, *, timeout_s: float = TIMEOUT_S, max_bytes: int = MAX_BYTES) -> ToolAnswer:
-    """Send a request over HTTP.
+    """Send a request over HTTP. One of OData that is refused for the want of a CSRF token is sent once more, with one.
 
     :raises ClientDeadlineError: when the answer is not complete in time.
     :raises OverloadedError: when the answer has more bytes.
@@ -30,18 +32,17 @@ async def send_http(request: httpx.Request, *, timeout_s: float = TIMEOUT_S, max
     """
     import httpx
 
+    from egotools.calling.csrf_token import wants_token, with_token
+    from egotools.calling.http_call import ToolHttpRequest
+
     host = request.url.host
     try:
         async with asyncio.timeout(timeout_s), httpx.AsyncClient(follow_redirects=False, timeout=timeout_s) as client:
-            response = await client.send(request, stream=True)
-            try:
-                body = bytearray()
-                async for chunk in response.aiter_bytes():
-                    body += chunk
-                    if len(body) > max_bytes:
-                        raise too_large(host, max_bytes)
-            finally:
-                await response.aclose()
+            response, body = await _sent(client, request, max_bytes)
+            if isinstance(request, ToolHttpRequest) and wants_token(request, response):
+                token = await _token(client, request, max_bytes)
+                if token:
+                    response, body = await _sent(client, with_token(request, token, client.cookies), max_bytes)
     except (TimeoutError, httpx.TimeoutException):
         raise too_slow(host, timeout_s) from None
     except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
@@ -51,5 +52,29 @@ async def send_http(request: httpx.Request, *, timeout_s: float = TIMEOUT_S, max
         ok=response.status_code < _HTTP_ERROR,
         status=f"{response.status_code} {response.reason_phrase}".strip(),
         media_type=response.headers.get("content-type", "").partition(";")[0].strip(),
-        body=bytes(body),
+        body=body,
     )
+
+
+async def _sent(client: httpx.AsyncClient, request: httpx.Request, max_bytes: int) -> tuple[httpx.Response, bytes]:
+    response = await client.send(request, stream=True)
+    body = bytearray()
+    try:
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > max_bytes:
+                raise too_large(request.url.host, max_bytes)
+    finally:
+        await response.aclose()
+    return response, bytes(body)
+
+
+async def _token(client: httpx.AsyncClient, request: ToolHttpRequest, max_bytes: int) -> str:
+    """Return a token of the service, or empty where it gives none."""
+    from egotools.calling.csrf_token import fetch_requests, token_of
+
+    for fetch in fetch_requests(request):
+        response, _ = await _sent(client, fetch, max_bytes)
+        if token := token_of(response):
+            return token
+    return ""

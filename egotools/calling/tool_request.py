@@ -43,7 +43,7 @@ class McpCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsCall:
-    """A call of an operation of an AWS service.
+    """A call of an operation of an AWS service. A blob is text in base64, as in JSON, or bytes; botocore wants bytes.
 
     :param service: the service as botocore names it.
     :param operation: the operation as the service's model names it (``DescribeInstances``).

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from io import BytesIO
 from zlib import error as ZlibError
 
+from egotools.calling.first_cause import first_cause
 from ingest.sources.run_async import run_async
 from ontology.errors import DocumentError
 from ontology.redaction import redact, redacted_url, secrets_in
@@ -59,7 +60,8 @@ def fetch(
     except (EOFError, ZlibError, gzip.BadGzipFile) as error:
         raise DocumentError(f"cannot be read: {error}", subject=shown) from error
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, ExceptionGroup) as error:
-        fault = redact(_fault(error), secrets_in(url))
+        cause = first_cause(error)
+        fault = redact(str(cause) or type(cause).__name__, secrets_in(url))
         raise _unreachable(fault, shown, "Check the address and that the server runs") from error
     if len(body) > limit:
         raise _unreachable(f"it is larger than {limit} bytes", shown)
@@ -93,13 +95,6 @@ async def _get(url: str, limit: int, timeout_s: float, headers: Mapping[str, str
             if len(body) > limit:
                 break
     return bytes(body)
-
-
-def _fault(error: Exception) -> str:
-    """What went wrong; of a group of errors, such as one for each address of a host, the first."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return str(error) or type(error).__name__
 
 
 def _unreachable(fault: str, subject: str, remedy: str = "") -> DocumentError:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from ingest.sources.document import Document
+from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.json_schema.schema import flatten, local_lookup
 from ingest.sources.json_schema.self_contained import self_contained
 from ingest.sources.json_values import as_mapping, as_text
@@ -108,8 +109,7 @@ def _tool(location: str, row: Any) -> Tool | RejectedRecord:
     for key, value in body.items():
         if key not in _KEYS and isinstance(value, (str, int, float, list)) and value != "":
             metadata.setdefault(key, value)
-    if inputs.cut or outputs.cut:
-        metadata["cut"] = ["only the first fields of a large or deep schema are kept"]
+    metadata |= cut_parts(parameters=inputs, returns=outputs, input_schema=taken, output_schema=given)
     return Tool(
         id=name,
         name=name,

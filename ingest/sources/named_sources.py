@@ -1,35 +1,14 @@
-"""What the report and the manifest of a snapshot say of the named sources of a catalogue; nothing of it is secret."""
+"""The named sources of a catalogue, with the number of their tools."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from ingest.sources.catalog import Catalog
+from ontology.named_source import NamedSource
 from ontology.redaction import redacted_address
 
-__all__ = ["NamedSource", "named_sources"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedSource:
-    """A named source.
-
-    :param location: address, path or pattern, as it may be shown.
-    :param namespaces: the namespaces of its tools.
-    :param refresh_s: seconds after which it should be read again, or None.
-    :param aliases: other names of the system.
-    :param tools: number of its tools in the catalogue.
-    """
-
-    name: str
-    location: str
-    namespaces: tuple[str, ...]
-    owner: str = ""
-    description: str = ""
-    aliases: tuple[str, ...] = ()
-    refresh_s: int | None = None
-    tools: int
+__all__ = ["named_sources"]
 
 
 def named_sources(catalog: Catalog) -> tuple[NamedSource, ...]:

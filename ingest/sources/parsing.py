@@ -21,10 +21,10 @@ from ontology.errors import DocumentError
 
 __all__ = ["MAX_EXPANDED_NODES", "parse_json", "parse_yaml"]
 
-#: Maximum number of values after every YAML alias is expanded.
+#: Maximum number of values after every YAML alias is expanded: as many as without aliases (:data:`MAX_NODES`).
 MAX_EXPANDED_NODES = 5_000_000
 
-_MAX_YAML_DEPTH = 400
+_MAX_YAML_DEPTH = 400  # chosen, not tuned: far above documents, far below what overflows the C stack
 _TOO_DEEP = "it is nested too deeply"
 _METHODS = frozenset({"get", "put", "post", "delete", "patch", "head", "options"})
 

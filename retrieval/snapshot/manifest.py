@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ontology.errors import SnapshotCorruptError, SnapshotVersionError
 from ontology.first_error import first_error
+from ontology.named_source import NamedSource
 from retrieval.snapshot.layout import FORMAT_VERSION, Layout
 
 __all__ = [
@@ -22,7 +23,6 @@ __all__ = [
     "OntologyVersion",
     "OverlayInfo",
     "RankingSection",
-    "SourceInfo",
     "content_id",
     "file_digest",
     "read_manifest",
@@ -65,25 +65,6 @@ class RankingSection(_Section):
     weights: dict[str, float]
 
 
-class SourceInfo(_Section):
-    """A named source of the catalogue, without anything secret.
-
-    :param location: address, path or pattern, as it may be shown.
-    :param namespaces: the namespaces of its tools.
-    :param refresh_s: seconds after which it should be read again, or None.
-    :param aliases: other names of the system.
-    """
-
-    name: str
-    location: str
-    namespaces: tuple[str, ...]
-    owner: str = ""
-    description: str = ""
-    aliases: tuple[str, ...] = ()
-    refresh_s: int | None = None
-    tools: int
-
-
 class OverlayInfo(_Section):
     """An overlay file that the catalogue was built with: its name without the folder, and its SHA-256."""
 
@@ -124,7 +105,7 @@ class Manifest(_Section):
     counts: Counts
     ranking: RankingSection | None = None
     usage: str | None = None
-    sources: tuple[SourceInfo, ...] | None = None
+    sources: tuple[NamedSource, ...] | None = None
     overlays: tuple[OverlayInfo, ...] | None = None
     boosts: dict[str, Annotated[float, Field(ge=-1, le=1)]] | None = None
     files: dict[str, FileInfo] = {}

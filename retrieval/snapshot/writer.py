@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from egotools.usage_lines import UsageLines
 from inference.encoder import Encoder
+from ontology.named_source import NamedSource
 from ontology.names import words
 from ontology.ontology import Ontology
 from ontology.tool import Tool
@@ -34,7 +35,6 @@ from retrieval.snapshot.manifest import (
     Manifest,
     OntologyVersion,
     OverlayInfo,
-    SourceInfo,
     write_manifest,
 )
 
@@ -68,7 +68,7 @@ class SnapshotContent:
     extractor: str
     abbreviations: Mapping[str, str]
     created_by: str
-    sources: tuple[SourceInfo, ...] = ()
+    sources: tuple[NamedSource, ...] = ()
     overlays: tuple[OverlayInfo, ...] = ()
     boosts: Mapping[str, float] = field(default_factory=dict)
     usage_maker: str = ""

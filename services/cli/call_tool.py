@@ -18,7 +18,7 @@ from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, ToolRequ
 from egotools.client_errors import ClientError, MissingPackageError, ToolRequestError
 from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, ToolCallError, error_from_status
 from services.cli.console import print_json, stderr, stdout
-from services.cli.credentials import read_credentials
+from services.cli.credentials import read_credentials, read_references
 from services.cli.options import Json, Store
 from services.cli.show_call import printable, shown_answer, shown_request
 from services.jobs.plans import DEFAULT_STORE
@@ -35,6 +35,14 @@ class _Target(NamedTuple):
 
     call: Call
     schema: Mapping[str, Any]
+
+
+class _McpServer(NamedTuple):
+    """The address of an MCP server, the headers of its requests and the environment variables of its process."""
+
+    session: str
+    headers: Mapping[str, str]
+    env: Mapping[str, str]
 
 
 def call(
@@ -59,6 +67,17 @@ def call(
     session: Annotated[
         str, typer.Option(help="Of an MCP tool: its server, mcp:COMMAND … or mcp+https://…, as for build.")
     ] = "",
+    headers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--header",
+            help="Of an MCP tool over HTTP: NAME=${VAR}, NAME=@FILE or 'Authorization=Bearer ${VAR}'; never the value itself.",
+        ),
+    ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(help="Of an MCP server on stdio: an environment variable, NAME=${VAR} or NAME=@FILE."),
+    ] = None,
     timeout_s: Annotated[float, typer.Option(min=0.1, help="Seconds for the whole call.")] = TIMEOUT_S,
     max_bytes: Annotated[int, typer.Option(min=1, help="Bytes of the answer that are taken.")] = MAX_BYTES,
     yes: Annotated[
@@ -74,6 +93,9 @@ def call(
     """
     given = {**_read_arguments(arguments), **_read_files(files or [])}
     secrets = read_credentials(credentials or [])
+    server_of_tool = _McpServer(
+        session, read_references(headers or [], "--header"), read_references(env or [], "--env")
+    )
     target = _remote_target(server, tool) if server else _local_target(store, tool)
     try:
         request = build_request(target.call, given, schema=target.schema, server=base_url, credentials=secrets)
@@ -91,7 +113,7 @@ def call(
                 remedy="Give its server again: --session 'mcp:COMMAND …' or --session mcp+https://….",
             )
         _confirm(request, shown["text"] if as_json else "", yes=yes)
-        answer = asyncio.run(_send(request, base_url, session, timeout_s, max_bytes))
+        answer = asyncio.run(_send(request, base_url, server_of_tool, timeout_s, max_bytes))
     except ClientError as error:
         raise _command_error(error) from error
     found = shown_answer(answer)
@@ -191,9 +213,13 @@ def _confirm(request: ToolRequest, text: str, *, yes: bool) -> None:
         raise InvalidArgumentError("the call was not confirmed; nothing was sent", subject="call")
 
 
-async def _send(request: ToolRequest, base_url: str, session: str, timeout_s: float, max_bytes: int) -> ToolAnswer:
+async def _send(
+    request: ToolRequest, base_url: str, server: _McpServer, timeout_s: float, max_bytes: int
+) -> ToolAnswer:
     if isinstance(request, McpCall):
-        return await send_mcp(request, session, timeout_s=timeout_s, max_bytes=max_bytes)
+        return await send_mcp(
+            request, server.session, headers=server.headers, env=server.env, timeout_s=timeout_s, max_bytes=max_bytes
+        )
     if isinstance(request, AwsCall):
         return await send_aws(request, endpoint_url=base_url, timeout_s=timeout_s, max_bytes=max_bytes)
     if isinstance(request, PythonCall):

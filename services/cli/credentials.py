@@ -9,10 +9,11 @@ from pathlib import Path
 
 from ontology.errors import InvalidArgumentError
 
-__all__ = ["read_credentials"]
+__all__ = ["read_credentials", "read_references"]
 
 _VARIABLE = re.compile(r"^\$\{([A-Za-z_][A-Za-z0-9_]*)\}\Z")
-_OPTION = "--credential"
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_SCHEME = re.compile(r"(?:Bearer|Basic|Token|ApiKey)?\s*", re.IGNORECASE)
 _REMEDY = "Write KEY=${VAR} for a variable of the environment (in single quotes), or KEY=@FILE for a file"
 
 
@@ -25,19 +26,48 @@ def read_credentials(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         key, separator, reference = text.partition("=")
         if not separator or not key:
-            raise InvalidArgumentError("this is not KEY=REFERENCE", subject=_OPTION, remedy=_REMEDY)
-        found[key] = _referred_to(key, reference)
+            raise InvalidArgumentError("this is not KEY=REFERENCE", subject="--credential", remedy=_REMEDY)
+        found[key] = _referred_to(f"--credential {key}", reference)
     return found
 
 
-def _referred_to(key: str, reference: str) -> str:
-    subject = f"{_OPTION} {key}"
+def read_references(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Return the map from name to value, from ``NAME=@FILE`` and ``NAME=TEXT`` whose text has references ``${VAR}``.
+
+    Beside its references a text may have the word of a scheme, as in ``Authorization=Bearer ${TOKEN}``.
+
+    :raises InvalidArgumentError: as :func:`read_credentials`.
+    """
+    found = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator or not name:
+            raise InvalidArgumentError("this is not NAME=REFERENCE", subject=option, remedy=_REMEDY)
+        subject = f"{option} {name}"
+        if _REFERENCE.search(value) and _SCHEME.fullmatch(_REFERENCE.sub("", value)):
+            found[name] = _expanded(subject, value)
+        else:
+            found[name] = _referred_to(subject, value)
+        if not found[name].isprintable():
+            raise InvalidArgumentError("the value is not one line", subject=subject, remedy="Correct what it refers to")
+    return found
+
+
+def _expanded(subject: str, text: str) -> str:
+    return _REFERENCE.sub(lambda match: _variable(subject, match[1]), text)
+
+
+def _variable(subject: str, name: str) -> str:
+    value = os.environ.get(name, "")
+    if not value:
+        problem = f"the environment has no variable {name}"
+        raise InvalidArgumentError(problem, subject=subject, remedy="Export it before the command")
+    return value
+
+
+def _referred_to(subject: str, reference: str) -> str:
     if variable := _VARIABLE.match(reference):
-        value = os.environ.get(variable[1], "")
-        if not value:
-            problem = f"the environment has no variable {variable[1]}"
-            raise InvalidArgumentError(problem, subject=subject, remedy="Export it before the command")
-        return value
+        return _variable(subject, variable[1])
     if reference.startswith("@"):
         try:
             value = Path(reference[1:]).read_text(encoding="utf-8").strip("\r\n")

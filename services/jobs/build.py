@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,7 +29,7 @@ from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
 from ontology.progress import Progress, no_progress, timed
-from retrieval.snapshot.manifest import OverlayInfo, SourceInfo
+from retrieval.snapshot.manifest import OverlayInfo
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from services.jobs.model_factory import answer_cache, llm_extractor, open_chat, usage_maker
@@ -262,7 +262,7 @@ def _content(
         created_by=f"egotools {version('egotools')}",
         usage_maker=usage.maker if usage is not None else "",
         usage=usage.lines if usage is not None else (),
-        sources=tuple(SourceInfo(**asdict(source)) for source in named_sources(catalog)),
+        sources=named_sources(catalog),
         overlays=tuple(OverlayInfo(name=overlay.name, sha256=overlay.sha256) for overlay in rules),
         boosts=applied.declarations.boosts,
         value_shapes=graph.value_shapes,

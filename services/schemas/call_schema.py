@@ -11,7 +11,7 @@ from ontology.tool import Tool
 from services.schemas.call_name import call_name
 from services.schemas.input_schema import MAX_DESCRIPTION, input_schema, shortened
 from services.schemas.source_schema import accepted_schema
-from services.schemas.strict_schema import StrictSchema, strict_schema
+from services.schemas.strict_schema import strict_schema
 
 __all__ = ["SCHEMA_FORMATS", "CallSchema", "call_schema", "tool_schema", "tool_schema_json"]
 
@@ -24,14 +24,7 @@ def tool_schema(tool: Tool, schema_format: str) -> dict[str, Any]:
     :param schema_format: ``openai``, ``openai_strict``, ``anthropic`` or ``mcp``.
     :raises InvalidArgumentError: for another format.
     """
-    make = _FORMATS.get(schema_format)
-    if make is None:
-        raise InvalidArgumentError(
-            f"there is no schema format {schema_format!r}",
-            subject="schema_format",
-            remedy=f"Use one of {', '.join(SCHEMA_FORMATS)}",
-        )
-    return make(tool)
+    return _made(tool, schema_format).schema
 
 
 class CallSchema(NamedTuple):
@@ -46,11 +39,10 @@ def call_schema(tool: Tool, schema_format: str) -> CallSchema:
 
     :raises InvalidArgumentError: for an unknown format.
     """
-    if schema_format == "openai_strict":
-        strict = strict_schema(_arguments(tool))
-        notes = tuple(f"Strict mode is not possible. {reason}." for reason in strict.reasons)
-        return CallSchema(_line(_openai_strict(tool, strict)), notes)
-    return CallSchema("" if schema_format == "none" else _line(tool_schema(tool, schema_format)))
+    if schema_format == "none":
+        return CallSchema("")
+    made = _made(tool, schema_format)
+    return CallSchema(_line(made.schema), made.notes)
 
 
 def tool_schema_json(tool: Tool, schema_format: str) -> str:
@@ -63,35 +55,55 @@ def _line(schema: Mapping[str, Any]) -> str:
     return line.encode("utf-8", "replace").decode("utf-8")
 
 
-def _openai(tool: Tool) -> dict[str, Any]:
-    return {
-        "type": "function",
-        "function": {
-            "name": call_name(tool),
-            "description": shortened(tool.description or tool.title, _MAX_OPENAI_DESCRIPTION),
-            "parameters": _arguments(tool),
-        },
-    }
+class _Made(NamedTuple):
+    """A call schema as JSON values, and its notes."""
+
+    schema: dict[str, Any]
+    notes: tuple[str, ...] = ()
 
 
-def _openai_strict(tool: Tool, strict: StrictSchema | None = None) -> dict[str, Any]:
+def _made(tool: Tool, schema_format: str) -> _Made:
+    make = _FORMATS.get(schema_format)
+    if make is None:
+        raise InvalidArgumentError(
+            f"there is no schema format {schema_format!r}",
+            subject="schema_format",
+            remedy=f"Use one of {', '.join(SCHEMA_FORMATS)}",
+        )
+    return make(tool)
+
+
+def _openai(tool: Tool) -> _Made:
+    return _Made({"type": "function", "function": {**_named(tool), "parameters": _arguments(tool)}})
+
+
+def _openai_strict(tool: Tool) -> _Made:
     """The function in strict mode; as it is, with ``strict: false``, where strict mode is not possible."""
-    strict = strict or strict_schema(_arguments(tool))
-    function = _openai(tool)["function"]
-    if strict.schema is not None:
-        function["parameters"] = strict.schema
-    return {"type": "function", "function": {**function, "strict": strict.schema is not None}}
+    arguments = _arguments(tool)
+    strict, reasons = strict_schema(arguments)
+    function = {**_named(tool), "parameters": arguments if strict is None else strict, "strict": strict is not None}
+    notes = tuple(f"Strict mode is not possible. {reason}." for reason in reasons)
+    return _Made({"type": "function", "function": function}, notes)
 
 
-def _anthropic(tool: Tool) -> dict[str, Any]:
+def _named(tool: Tool) -> dict[str, Any]:
     return {
         "name": call_name(tool),
-        "description": shortened(tool.description or tool.title, MAX_DESCRIPTION),
-        "input_schema": _arguments(tool, rename=True),
+        "description": shortened(tool.description or tool.title, _MAX_OPENAI_DESCRIPTION),
     }
 
 
-def _mcp(tool: Tool) -> dict[str, Any]:
+def _anthropic(tool: Tool) -> _Made:
+    return _Made(
+        {
+            "name": call_name(tool),
+            "description": shortened(tool.description or tool.title, MAX_DESCRIPTION),
+            "input_schema": _arguments(tool, rename=True),
+        }
+    )
+
+
+def _mcp(tool: Tool) -> _Made:
     schema: dict[str, Any] = {
         "name": call_name(tool),
         "title": tool.title,
@@ -102,7 +114,7 @@ def _mcp(tool: Tool) -> dict[str, Any]:
         schema["outputSchema"] = dict(tool.output_schema)
     elif tool.returns:
         schema["outputSchema"] = input_schema(tool.returns)
-    return schema
+    return _Made(schema)
 
 
 def _arguments(tool: Tool, *, rename: bool = False) -> dict[str, Any]:
@@ -112,7 +124,7 @@ def _arguments(tool: Tool, *, rename: bool = False) -> dict[str, Any]:
     return accepted_schema(tool.input_schema, rename=rename)
 
 
-_FORMATS: Mapping[str, Callable[[Tool], dict[str, Any]]] = {
+_FORMATS: Mapping[str, Callable[[Tool], _Made]] = {
     "openai": _openai,
     "anthropic": _anthropic,
     "mcp": _mcp,

@@ -30,6 +30,7 @@ from egotools import (
 )
 from egotools.calling.http_call import ToolHttpRequest
 from egotools.calling.send_call import ToolAnswer, send_aws, send_http, send_mcp
+from tests.egotools.guarded_mcp import guarded_mcp
 from tests.egotools.loopback import Arrived, Reply, loopback
 from tests.waiting import LIMIT_S, wait_until
 
@@ -105,6 +106,69 @@ class TestHttp:
             with pytest.raises(UnavailableError, match="RemoteProtocolError"):
                 await send_http(get(f"http://127.0.0.1:{listener.getsockname()[1]}"))
             thread.join()
+
+
+class SapService:
+    """Refuses a change without the token of a session, as SAP's gateway does; it gives tokens at its root."""
+
+    def __init__(self, gives: str) -> None:
+        self.gives = gives
+
+    def __call__(self, arrived: Arrived) -> Reply:
+        if arrived.headers.get("authorization") != "Basic VTpQ":
+            return Reply(status=401)
+        if arrived.path == "/sap/ORDERS/":
+            given = arrived.method == self.gives and arrived.headers.get("x-csrf-token") == "fetch"
+            cookie = {"x-csrf-token": "T1", "Set-Cookie": "SAP_SESSION=s1; path=/; HttpOnly"}
+            return Reply(headers=cookie) if given else Reply(status=405)
+        cookies = arrived.headers.get("cookie", "").split("; ")
+        if (arrived.headers.get("x-csrf-token"), "SAP_SESSION=s1" in cookies) != ("T1", True):
+            return Reply(status=403, headers={"x-csrf-token": "Required"})
+        return Reply(status=204, body=b"")
+
+
+def change(server: str, *, protocol: str = "odata", method: str = "PATCH") -> ToolHttpRequest:
+    basic = SecurityScheme(key="b", type="http", scheme="basic")
+    key = SecurityScheme(key="c", type="apiKey", location="cookie", name="route")
+    call = Call(protocol=protocol, service="v2", method=method, path="/A_Order({Order})", media_type="application/json",
+                arguments=(Argument(name="Order", location="path", style="Edm.String"), Argument(name="Note", location="body")),
+                security=(Security(schemes=(basic, key)),))  # fmt: skip
+    arguments = {"Order": "7", **({"Note": "n"} if method == "PATCH" else {})}
+    request = build_request(call, arguments, server=f"{server}/sap/ORDERS", credentials={"b": ("U", "P"), "c": "r1"})
+    assert isinstance(request, ToolHttpRequest)
+    return request
+
+
+class TestCsrfTokens:
+    @pytest.mark.parametrize(("gives", "fetches"), [("HEAD", ["HEAD"]), ("GET", ["HEAD", "GET"])])
+    async def test_a_change_is_sent_again_with_a_token_and_its_session(self, gives: str, fetches: list[str]) -> None:
+        with loopback(SapService(gives)) as server:
+            answer = await send_http(change(server.url))
+        assert answer.status == "204 No Content"
+        assert [arrived.method for arrived in server.arrived] == ["PATCH", *fetches, "PATCH"]
+        first, last = server.arrived[0], server.arrived[-1]
+        assert (first.target, first.body) == (last.target, last.body)
+        assert last.body == b'{"Note":"n"}'
+        assert "route=r1" in last.headers["cookie"]
+
+    async def test_without_a_token_the_refusal_is_the_answer(self) -> None:
+        with loopback(SapService("never")) as server:
+            answer = await send_http(change(server.url))
+        assert answer.status == "403 Forbidden"
+        assert [arrived.method for arrived in server.arrived] == ["PATCH", "HEAD", "GET"]
+
+    async def test_a_change_that_is_refused_again_is_not_sent_a_third_time(self) -> None:
+        with loopback(lambda arrived: Reply(status=403, headers={"x-csrf-token": "Required"})
+                      if arrived.method == "PATCH" else Reply(headers={"x-csrf-token": "T1"})) as server:  # fmt: skip
+            answer = await send_http(change(server.url))
+        assert answer.status == "403 Forbidden"
+        assert [arrived.method for arrived in server.arrived] == ["PATCH", "HEAD", "PATCH"]
+
+    @pytest.mark.parametrize(("protocol", "method"), [("http", "PATCH"), ("odata", "GET")])
+    async def test_other_requests_are_sent_once(self, protocol: str, method: str) -> None:
+        with loopback(SapService("HEAD")) as server:
+            answer = await send_http(change(server.url, protocol=protocol, method=method))
+        assert (answer.status, len(server.arrived)) == ("403 Forbidden", 1)
 
 
 @pytest.fixture
@@ -220,6 +284,28 @@ if len(sys.argv) > 1:
 else:
     server.run()
 """
+# It writes much to its error channel, and leaves a process behind that would live on.
+NOISY = """
+import os
+import subprocess
+import sys
+from pathlib import Path
+from mcp.server.mcpserver import MCPServer
+
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+Path(sys.argv[1]).write_text(str(child.pid))
+for _ in range(1_000):
+    sys.stderr.write("noise " * 1_000 + "\\n")
+server = MCPServer("warehouse")
+
+
+@server.tool()
+def book(material: str) -> str:
+    return f"{material} for {os.environ.get('BUYER')}"
+
+
+server.run()
+"""
 BOOK = Call(protocol="mcp", session="warehouse", operation="book")
 
 
@@ -261,6 +347,14 @@ def booking(**arguments: Any) -> McpCall:
     return request
 
 
+def _runs(pid: int) -> bool:
+    """Whether a process is there and no zombie, which only waits for its parent to read its exit code."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 class TestMcp:
     async def test_over_stdio(self, script: Path) -> None:
         answer = await send_mcp(booking(material="steel", quantity=2), stdio(script), timeout_s=LIMIT_S)
@@ -271,6 +365,26 @@ class TestMcp:
         answer = await send_mcp(booking(material="steel"), over_http, timeout_s=LIMIT_S)
         assert answer.ok
         assert answer.body["content"][0]["text"] == "steel 1"
+
+    @pytest.mark.usefixtures("script")
+    async def test_a_server_that_demands_a_token(self, tmp_path: Path) -> None:
+        with guarded_mcp(tmp_path, SECRET) as session:
+            with pytest.raises(UnavailableError) as caught:
+                await send_mcp(booking(material="steel"), session, timeout_s=LIMIT_S)
+            headers = {"Authorization": f"Bearer {SECRET}"}
+            answer = await send_mcp(booking(material="steel"), session, headers=headers, timeout_s=LIMIT_S)
+        assert "401" in str(caught.value)
+        assert answer.body["content"][0]["text"] == "steel booked"
+
+    @pytest.mark.usefixtures("script")
+    async def test_no_process_of_a_server_is_left(self, tmp_path: Path) -> None:
+        script, note = tmp_path / "noisy.py", tmp_path / "child.txt"
+        script.write_text(NOISY, encoding="utf-8")
+        session = "mcp:" + shlex.join([sys.executable, str(script), str(note)])
+        answer = await send_mcp(booking(material="steel"), session, env={"BUYER": "Jan"}, timeout_s=LIMIT_S)
+        assert answer.body["content"][0]["text"] == "steel for Jan"
+        child = int(note.read_text(encoding="utf-8"))
+        wait_until(lambda: not _runs(child))
 
     async def test_an_error_of_the_tool_is_an_answer(self, over_http: str) -> None:
         answer = await send_mcp(booking(material="steel", quantity=-1), over_http, timeout_s=LIMIT_S)

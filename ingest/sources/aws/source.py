@@ -9,6 +9,7 @@ from typing import Any
 from egotools.call import Argument, Call, Security, SecurityScheme
 from ingest.sources.aws.shapes import Shapes, plain_documentation
 from ingest.sources.document import Document
+from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.json_schema.self_contained import SelfContained
 from ingest.sources.json_values import as_mapping
 from ingest.sources.prose import title_of
@@ -121,9 +122,7 @@ def _tool(id_: str, name: str, operation: Mapping[str, Any], shapes: Shapes, ser
     if operation.get("deprecated") is True:
         metadata["deprecated"] = True
     taken, given = _schema(shapes, operation.get("input")), _schema(shapes, operation.get("output"), output=True)
-    cut = [key for key, part in (("input_schema", taken), ("output_schema", given)) if part is not None and part.cut]
-    if cut:
-        metadata["cut"] = cut
+    metadata |= cut_parts(input_schema=taken, output_schema=given)
     input_schema = taken.schema if taken else {"type": "object", "properties": {}}
     return Tool(
         id=id_,

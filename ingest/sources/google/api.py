@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from egotools.call import Argument, Call, Security, SecurityScheme
+from ingest.sources.call_inputs import CallInput, arguments_schema, distinct_names
+from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.json_schema.schema import Fields, flatten
 from ingest.sources.json_schema.schema_view import dangling_reference
-from ingest.sources.json_schema.self_contained import SelfContained, self_contained
+from ingest.sources.json_schema.self_contained import self_contained
 from ingest.sources.json_values import as_list, as_mapping, as_text
 from ingest.sources.prose import brief, name_words, plain, title_of
 from ontology.tool import Parameter, Tool
 
 __all__ = ["Api", "Method"]
 
-_HOLDERS = ("items", "additionalProperties")
-_REQUIRED = "x-required"
 _OWNER = {"contact": "ownerName", "contact_host": "ownerDomain"}
 _DESCRIPTION_CHARS = 600
 _FIELD_CHARS = 300
@@ -46,7 +45,6 @@ class Api:
         self.root = root
         self._version = version
         self._schemas = as_mapping(root.get("schemas"))
-        self._typed: dict[str, Mapping[str, Any]] = {}
         self._known: dict[tuple[str, bool], Fields] = {}
 
     def tool(self, method: Method) -> Tool:
@@ -58,63 +56,52 @@ class Api:
         own = as_text(body.get("id")) or f"{self.root.get('name', 'api')}.{method.path}"
         first, _, rest = own.partition(".")
         id_ = f"{first}.{self._version}.{rest}" if self._version else own
-        response = self._fields(body.get("response"), output=True)
-        url = self._url_parameters(body)
-        members = self._members(body.get("request"), own, url)
-        request = self._fields(body.get("request"), output=False)
-        required = {name for name, row in members.items() if row.get(_REQUIRED) is True}
-        flat = (_in_body(field, url, required) for field in request.parameters)
-        fields = (*(self._url_parameter(name, row) for name, row in url.items()), *flat)
-        input_schema = self_contained(_object({**url, **members}), self._lookup)
+        inputs = list(distinct_names([*self._url_inputs(body), *self._body_inputs(body.get("request"), own)]))
+        members = {each.argument.wire_name or each.name: each for each in inputs if each.argument.location == "body"}
+        request, response = (self._fields(body.get(key), output=key == "response") for key in ("request", "response"))
+        input_schema = self_contained(arguments_schema(inputs), self._lookup)
         output = as_text(as_mapping(body.get("response")).get("$ref"))
         output_schema = self_contained({"$ref": output}, self._lookup, output=True) if output else None
-        parts: dict[str, Fields | SelfContained | None] = {
-            "parameters": request,
-            "returns": response,
-            "input_schema": input_schema,
-            "output_schema": output_schema,
-        }
+        cut = cut_parts(parameters=request, returns=response, input_schema=input_schema, output_schema=output_schema)
         return Tool(
             id=id_,
             name=id_,
             description=brief(plain(as_text(body.get("description"))), _DESCRIPTION_CHARS),
-            parameters=fields,
+            parameters=(
+                *(self._url_parameter(each) for each in inputs if each.argument.location != "body"),
+                *(_in_body(field, members) for field in request.parameters),
+            ),
             returns=response.parameters,
-            metadata=self._metadata(method, [name for name, part in parts.items() if part is not None and part.cut]),
+            metadata=self._metadata(method) | cut,
             input_schema=input_schema.schema,
             output_schema=output_schema.schema if output_schema else None,
-            call=self._call(body, url, members),
+            call=self._call(body, inputs),
         )
 
-    def _call(self, body: Mapping[str, Any], url: Mapping[str, Any], members: Mapping[str, Any]) -> Call:
+    def _call(self, body: Mapping[str, Any], inputs: Sequence[CallInput]) -> Call:
         """The call of a method: the URL template of ``path``, whose names are those of the parameters (``flatPath`` has others)."""
         root = as_text(self.root.get("rootUrl")).rstrip("/")
         base = f"{root}/{as_text(self.root.get('servicePath')).strip('/')}".rstrip("/")
-        wire = {name: name.removeprefix("body_") if name.removeprefix("body_") in url else "" for name in members}
         return Call(
             protocol="http",
             servers=(base,) if root else (),
             method=str(body.get("httpMethod", "GET")),
             path="/" + as_text(body.get("path")).lstrip("/"),
-            media_type="application/json" if members else "",
+            media_type="application/json" if any(each.argument.location == "body" for each in inputs) else "",
             accept="application/json",
-            arguments=(
-                *(Argument(name=name, location=_location(row)) for name, row in url.items()),
-                *(Argument(name=name, location="body", wire_name=wire[name]) for name in members),
-            ),
+            arguments=tuple(each.argument for each in inputs),
             security=tuple(_oauth(str(scope)) for scope in as_list(body.get("scopes"))),
         )
 
-    def _members(self, reference: Any, method: str, url: Mapping[str, Any]) -> dict[str, Any]:
-        """The members of a request body; one whose name the URL has too gets ``body_`` before it."""
+    def _body_inputs(self, reference: Any, method: str) -> Iterator[CallInput]:
+        """The members of a request body; a method names those that it requires in their annotations."""
         name = as_text(as_mapping(reference).get("$ref"))
-        schema = as_mapping(self._lookup(name)) if name else {}
-        required = self._required(schema, method)
-        return {
-            f"body_{key}" if key in url else key: {**as_mapping(row), **({_REQUIRED: True} if key in required else {})}
-            for key, row in as_mapping(schema.get("properties")).items()
-            if as_mapping(row).get("readOnly") is not True
-        }
+        schema = self._lookup(name) if name else {}
+        for key, row in as_mapping(schema.get("properties")).items():
+            field = as_mapping(row)
+            if field.get("readOnly") is not True:
+                required = method in as_list(as_mapping(field.get("annotations")).get("required"))
+                yield CallInput(argument=Argument(name=key, location="body"), schema=field, required=required)
 
     def _fields(self, reference: Any, *, output: bool) -> Fields:
         """The fields of a request or a response."""
@@ -128,44 +115,36 @@ class Api:
             self._known[key] = Fields(parameters=_shortened(fields.parameters), cut=fields.cut)
         return self._known[key]
 
-    def _required(self, schema: Mapping[str, Any], method: str) -> set[str]:
-        """Names of the fields of a request that a method requires: annotated, or described as required."""
-        return {
-            name
-            for name, field in as_mapping(schema.get("properties")).items()
-            if method in as_list(as_mapping(as_mapping(field).get("annotations")).get("required"))
-        }
-
     def _lookup(self, ref: str) -> Mapping[str, Any]:
-        if ref not in self._typed:
-            schema = self._schemas.get(ref)
-            if not isinstance(schema, Mapping):
-                raise dangling_reference(ref, subject=ref)
-            self._typed[ref] = _typed(schema)
-        return self._typed[ref]
+        schema = self._schemas.get(ref)
+        if not isinstance(schema, Mapping):
+            raise dangling_reference(ref, subject=ref)
+        return schema
 
-    def _url_parameters(self, body: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-        """The parameters of path and query as schemas, those that have an order first."""
+    def _url_inputs(self, body: Mapping[str, Any]) -> Iterator[CallInput]:
+        """The parameters of path and query, those that have an order first."""
         parameters = as_mapping(body.get("parameters"))
         ordered = [name for name in as_list(body.get("parameterOrder")) if isinstance(name, str) and name in parameters]
-        rows = {str(name): parameters[name] for name in dict.fromkeys((*ordered, *parameters))}
-        return {name: self._url_schema(row) for name, row in rows.items() if isinstance(row, Mapping)}
+        for name in dict.fromkeys((*ordered, *parameters)):
+            row = parameters[name]
+            if isinstance(row, Mapping):
+                location = "path" if row.get("location") == "path" else "query"
+                argument = Argument(name=str(name), location=location)
+                yield CallInput(argument=argument, schema=self._url_schema(row), required=row.get("required") is True)
 
     def _url_schema(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
         stated = {**self._lookup(row["$ref"]), **row} if isinstance(row.get("$ref"), str) else dict(row)
         stated.pop("$ref", None)
-        typed: dict[str, Any] = _typed(stated)
-        typed[_REQUIRED] = row.get("required") is True
-        if row.get("repeated") is True:
-            outer = {key: typed.pop(key) for key in ("description", "location", _REQUIRED) if key in typed}
-            return {**outer, "type": "array", "items": typed}
-        return typed
+        if row.get("repeated") is not True:
+            return stated
+        outer = {"description": stated.pop("description")} if "description" in stated else {}
+        return {**outer, "type": "array", "items": stated}
 
-    def _url_parameter(self, name: str, schema: Mapping[str, Any]) -> Parameter:
-        flat = flatten(_object({name: schema}), lookup=self._lookup, location=_location(schema)).parameters[0]
-        return replace(flat, name=name, description=brief(flat.description, _FIELD_CHARS))
+    def _url_parameter(self, each: CallInput) -> Parameter:
+        flat = flatten(arguments_schema([each]), lookup=self._lookup, location=each.argument.location).parameters[0]
+        return replace(flat, name=each.name, description=brief(flat.description, _FIELD_CHARS))
 
-    def _metadata(self, method: Method, cut: Sequence[str]) -> dict[str, Any]:
+    def _metadata(self, method: Method) -> dict[str, Any]:
         api, body, resource = self.root, method.body, method.resource
         metadata: dict[str, Any] = {
             "title": title_of(method.name) + (f" {name_words(resource[-1])}" if resource else ""),
@@ -179,49 +158,22 @@ class Api:
         }
         if body.get("deprecated") is True:
             metadata["deprecated"] = True
-        if cut:
-            metadata["cut"] = list(cut)
         return metadata
 
 
-def _object(fields: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The object schema of some fields."""
-    required = [name for name, schema in fields.items() if schema.get(_REQUIRED) is True]
-    return {"type": "object", "properties": dict(fields), **({"required": required} if required else {})}
-
-
-def _in_body(field: Parameter, url: Mapping[str, Any], required: Collection[str]) -> Parameter:
+def _in_body(field: Parameter, members: Mapping[str, CallInput]) -> Parameter:
     """A field of the body under the name that it has in the input schema."""
     top = re.split(r"[.\[]", field.name, maxsplit=1)[0]
-    name = f"body_{field.name}" if top in url else field.name
-    return replace(field, name=name, required=field.required or name in required)
+    member = members.get(top)
+    if member is None:
+        return field
+    required = field.required or (member.required and field.name == top)
+    return replace(field, name=member.name + field.name.removeprefix(top), required=required)
 
 
 def _oauth(scope: str) -> Security:
     return Security(schemes=(SecurityScheme(key="oauth2", type="oauth2", scopes=(scope,)),))
 
 
-def _location(schema: Mapping[str, Any]) -> Literal["path", "query"]:
-    return "path" if schema.get("location") == "path" else "query"
-
-
 def _shortened(parameters: Sequence[Parameter]) -> tuple[Parameter, ...]:
     return tuple(replace(each, description=brief(each.description, _FIELD_CHARS)) for each in parameters)
-
-
-def _typed(schema: Any) -> Any:
-    """A schema whose defaults and bounds, which discovery documents write as texts, have the type of the value."""
-    if isinstance(schema, list):
-        return [_typed(inner) for inner in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    typed = {key: _typed(value) if key in _HOLDERS else value for key, value in schema.items() if key != "required"}
-    if isinstance(properties := schema.get("properties"), Mapping):
-        typed["properties"] = {name: _typed(inner) for name, inner in properties.items()}
-    for key in ("default", "minimum", "maximum"):
-        if isinstance(value := typed.get(key), str) and (key != "default" or typed.get("type") != "string"):
-            try:
-                typed[key] = json.loads(value)
-            except ValueError:
-                typed.pop(key)
-    return typed

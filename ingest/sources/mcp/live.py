@@ -7,8 +7,9 @@ import logging
 import shlex
 from typing import Any, NamedTuple
 
+from egotools.calling.first_cause import first_cause
+from egotools.calling.mcp_stdio import ServerOutput, stdio_server
 from ingest.sources.access import NO_ACCESS, Access
-from ingest.sources.mcp.stdio_server import MAX_ANSWER_BYTES, ServerOutput, stdio_server
 from ingest.sources.run_async import run_async
 from ontology.errors import DocumentError, MissingExtraError
 from ontology.redaction import redact, redacted_address, secrets_in
@@ -34,7 +35,7 @@ def list_tools(address: str, *, timeout_s: float = TIMEOUT_S, access: Access = N
     :param timeout_s: seconds for the whole exchange.
     :param access: environment variables, headers and references in the address.
     :raises DocumentError: when the server cannot be started or reached, fails, is too slow, gives no valid answer, or
-        writes more than :data:`ingest.sources.mcp.stdio_server.MAX_ANSWER_BYTES`.
+        writes more than :data:`egotools.calling.mcp_stdio.MAX_ANSWER_BYTES`.
     :raises MissingExtraError: when the SDK is not installed, or is older than the high-level client.
     """
     try:
@@ -79,7 +80,7 @@ async def _list(address: str, output: ServerOutput, timeout_s: float, access: Ac
 def _server(address: str, output: ServerOutput, access: Access) -> Any:
     """Return the connection argument of the SDK's client."""
     if address.startswith(("mcp+http://", "mcp+https://")):
-        from ingest.sources.mcp.http_server import http_server
+        from egotools.calling.mcp_http import http_server
 
         return http_server(access.expand(address.removeprefix("mcp+")), access.resolved_headers(), output)
     try:
@@ -96,14 +97,14 @@ def _server(address: str, output: ServerOutput, access: Access) -> Any:
 
 
 def _failure(address: str, error: Exception, output: ServerOutput, timeout_s: float, access: Access) -> DocumentError:
-    cause: BaseException = error
-    while isinstance(cause, BaseExceptionGroup):
-        cause = cause.exceptions[0]
+    cause = first_cause(error)
     server_output = f"; it wrote: {output.last_line[:300]}" if output.last_line else ""
     if isinstance(cause, DocumentError):
         problem = cause.problem
     elif output.too_large:
-        problem = f"the MCP server wrote more than {MAX_ANSWER_BYTES} bytes"
+        problem = f"the MCP server wrote more than {output.max_bytes} bytes"
+    elif output.refused:
+        problem = f"the MCP server refuses the request ({output.refused}): give its token in a sources file"
     elif isinstance(cause, TimeoutError):
         problem = f"the MCP server did not list its tools within {timeout_s:g} s{server_output}"
     elif isinstance(cause, FileNotFoundError):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from egotools.call import Argument, Call
 from ingest.sources.document import Document
+from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.json_schema.schema import Fields, flatten, local_lookup
 from ingest.sources.json_schema.self_contained import self_contained
 from ingest.sources.json_values import as_mapping, as_text
@@ -128,24 +129,24 @@ def _tool(row: Any, location: str, service: str) -> Tool | RejectedRecord:
     for key in ("inputSchema", "outputSchema"):
         if not isinstance(row.get(key, {}), (Mapping, type(None))):
             return RejectedRecord(location, "wrong-type", f"Its {key} must be an object.")
+    input_schema, output_schema = row.get("inputSchema"), row.get("outputSchema")
     try:
-        inputs = flatten(row["inputSchema"]) if row.get("inputSchema") else Fields()
-        outputs = flatten(row["outputSchema"], output=True) if row.get("outputSchema") else Fields()
+        inputs = flatten(input_schema) if input_schema else Fields()
+        outputs = flatten(output_schema, output=True) if output_schema else Fields()
+        taken = self_contained(input_schema, local_lookup(input_schema)) if input_schema else None
+        given = self_contained(output_schema, local_lookup(output_schema), output=True) if output_schema else None
     except DocumentError as error:
         return RejectedRecord.of_error(location, error)
-    cut = [field for field, fields in (("parameters", inputs), ("returns", outputs)) if fields.cut]
-    input_schema, output_schema = row.get("inputSchema"), row.get("outputSchema")
     return Tool(
         id=name,
         name=name,
         description=plain(as_text(row.get("description"))),
         parameters=inputs.parameters,
         returns=outputs.parameters,
-        metadata={**_metadata(row, service), **({"cut": cut} if cut else {})},
-        input_schema=self_contained(input_schema, local_lookup(input_schema)).schema if input_schema else None,
-        output_schema=self_contained(output_schema, local_lookup(output_schema), output=True).schema
-        if output_schema
-        else None,
+        metadata=_metadata(row, service)
+        | cut_parts(parameters=inputs, returns=outputs, input_schema=taken, output_schema=given),
+        input_schema=taken.schema if taken else None,
+        output_schema=given.schema if given else None,
         call=Call(
             protocol="mcp", operation=name, arguments=tuple(Argument(name=key) for key in _properties(input_schema))
         ),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ingest.sources.json_schema.object_schema import object_schema
 from ingest.sources.json_schema.self_contained import SelfContained, self_contained
-from ingest.sources.json_values import as_mapping
 from ingest.sources.odata.csdl import Navigation, Property
 from ingest.sources.odata.edm_primitives import flags_pattern, primitive_schema
 from ingest.sources.odata.fields import ServiceTypes, is_collection, item_type
@@ -37,7 +37,7 @@ class EdmSchemas:
         return "" if is_collection(name) else self._service.aliases.get(name, name)
 
     def value(self, property_: Property, *, literal: bool = False, nullable: bool | None = None) -> dict[str, Any]:
-        """The JSON Schema of a property or a parameter.
+        """The JSON Schema of a property or a parameter; ``nullable`` says that null is a value.
 
         :param literal: whether it is part of a URL, not of a JSON text.
         :param nullable: whether null is a value; as the document says where it is None.
@@ -45,12 +45,12 @@ class EdmSchemas:
         inner = self._item(property_, literal)
         null = property_.nullable if nullable is None else nullable
         if null:
-            inner = _or_null(inner)
+            inner["nullable"] = True
         schema = {"type": "array", "items": inner} if is_collection(property_.type) else inner
         if property_.default is not None and not is_collection(property_.type):
             kind = inner.get("type")
-            kinds = kind if isinstance(kind, list) else [kind]
-            schema["default"] = typed_values((property_.default,), str(kinds[0]) if kinds[0] else None)[0]
+            first = kind[0] if isinstance(kind, list) else kind
+            schema["default"] = typed_values((property_.default,), first)[0]
         text = plain(property_.description)
         return {**schema, "description": text} if text else schema
 
@@ -63,7 +63,7 @@ class EdmSchemas:
         if key not in self._entities:
             properties = {each.name: self.value(each) for each in self._types.properties(type_)}
             links = self._types.navigations(type_) if expanded else []
-            self._entities[key] = _object({**properties, **{link.name: self._link(link) for link in links}})
+            self._entities[key] = object_schema({**properties, **{link.name: self._link(link) for link in links}})
         return self._entities[key]
 
     def created(self, type_: str, properties: Sequence[Property]) -> dict[str, Any]:
@@ -91,11 +91,11 @@ class EdmSchemas:
             value = self._item(Property(name="value", type=single), literal=False)
         if many:
             items = {"type": "array", "items": value}
-            return _object({"d": _object({"results": items})}) if is_v2 else _object({"value": items})
+            return object_schema({"d": object_schema({"results": items})}) if is_v2 else object_schema({"value": items})
         is_entity = kind is not None and bool(self._types.keys(single))
         if is_v2:
-            return _object({"d": value if is_entity or not name else _object({name: value})})
-        return value if kind is not None else _object({"value": value})
+            return object_schema({"d": value if is_entity or not name else object_schema({name: value})})
+        return value if kind is not None else object_schema({"value": value})
 
     def alone(self, schema: Mapping[str, Any], *, output: bool = False) -> SelfContained:
         """A schema with all types that it refers to.
@@ -130,7 +130,7 @@ class EdmSchemas:
         if opened and link.type in self._service.types:
             fields = self.entity(link.type, expanded=False)["properties"]
             own = self._types.properties(link.type)
-            target = _object({each.name: fields[each.name] for each in own if each.creatable})
+            target = object_schema({each.name: fields[each.name] for each in own if each.creatable})
         target["title"] = link.type.rpartition(".")[2]
         if not link.many:
             return target
@@ -147,20 +147,3 @@ _OPEN: Mapping[str, Mapping[str, Any]] = {
     "Edm.PrimitiveType": _ANY,
     "Edm.AnyPropertyPath": {"type": "string"},
 }
-
-
-def _object(properties: Mapping[str, Any], required: Iterable[str] = ()) -> dict[str, Any]:
-    names = list(required)
-    return {"type": "object", "properties": dict(properties), **({"required": names} if names else {})}
-
-
-def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema that accepts null too."""
-    type_ = as_mapping(schema).get("type")
-    if isinstance(type_, str | list):
-        types = [type_] if isinstance(type_, str) else type_
-        with_null = {**schema, "type": [*types, "null"]}
-        if isinstance(schema.get("enum"), list):
-            with_null["enum"] = [*schema["enum"], None]
-        return with_null
-    return {"anyOf": [schema, {"type": "null"}]} if schema else schema

@@ -11,15 +11,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from egotools.call import Argument, Call
+from ingest.sources.call_inputs import CallInput
 from ingest.sources.json_schema.self_contained import SelfContained
 from ingest.sources.odata.csdl import Operation, Property
 from ingest.sources.odata.edm_schemas import EdmSchemas
 from ingest.sources.odata.fields import ServiceTypes, is_collection, item_type
 from ingest.sources.odata.request_inputs import (
-    Input,
     body_inputs,
     call_of,
-    distinct,
+    first_of_each_name,
     input_schema_of,
     key_inputs,
     parameter_inputs,
@@ -72,11 +72,11 @@ def operation_request(
         keys: list[Property] = []
         if bound and bound in service.types and not is_collection(operation.binding):
             keys = _own_keys(types, bound, parameters, frozenset())
-        inputs = distinct([*key_inputs(schemas, keys), *given])
+        inputs = first_of_each_name([*key_inputs(schemas, keys), *given])
     else:
         path, keys = _below(types, place, operation, parameters)
         path += f"/{operation.qualified or operation.name}{signature}"
-        inputs = distinct([*key_inputs(schemas, (*place.owner_keys, *keys)), *given])
+        inputs = first_of_each_name([*key_inputs(schemas, (*place.owner_keys, *keys)), *given])
     schema = input_schema_of(schemas, inputs)
     if path is None:
         return OperationRequest(schema, None)
@@ -110,19 +110,19 @@ def _own_keys(
 
 def _parameters(
     schemas: EdmSchemas, types: ServiceTypes, operation: Operation, parameters: Sequence[Property]
-) -> tuple[list[Input], str]:
+) -> tuple[list[CallInput], str]:
     """The inputs of the parameters, and what stands after the name in the path."""
     if types.service.version == "v2":
         return parameter_inputs(schemas, parameters, "query"), ""
     if operation.method != "GET":
         fields = {each.name: schemas.value(each) for each in parameters}
         return body_inputs(fields, [each.name for each in parameters if each.required]), ""
-    inputs: list[Input] = []
+    inputs: list[CallInput] = []
     written: list[str] = []
     for each in parameters:
         if is_collection(each.type) or types.is_structured(each.type):  # JSON, by an alias
             argument = Argument(name=each.name, location="query", wire_name=f"@{each.name}", style="json")
-            inputs.append(Input(argument=argument, schema=schemas.value(each), required=each.required))
+            inputs.append(CallInput(argument=argument, schema=schemas.value(each), required=each.required))
             written.append(f"{each.name}=@{each.name}")
         elif each.required:
             inputs += parameter_inputs(schemas, [each], "path")

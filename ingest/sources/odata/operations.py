@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.odata.csdl import Operation, Property
 from ingest.sources.odata.edm_schemas import EdmSchemas
 from ingest.sources.odata.fields import ServiceTypes, is_collection, item_type, key_parameter
@@ -35,14 +36,12 @@ def operation_tools(
             request = operation_request(schemas, types, overloads, _inputs(overloads), places)
             returns = next((o.returns for o in overloads if o.returns), "")
             given = schemas.alone(schemas.answer(returns, overloads[0].name), output=True) if returns else None
-            parts = (("input_schema", request.schema), ("output_schema", given))
-            cut = [key for key, part in parts if part is not None and part.cut]
             yield replace(
                 tool,
                 input_schema=request.schema.schema,
                 output_schema=given.schema if given is not None else None,
                 call=request.call,
-                metadata={**tool.metadata, **({"cut": cut} if cut else {})},
+                metadata={**tool.metadata, **cut_parts(input_schema=request.schema, output_schema=given)},
             )
         except DocumentError as error:
             yield RejectedRecord.of_error(f"{address}#{id_}", error)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from egotools.call import Argument, Call
+from ingest.sources.call_inputs import CallInput, arguments_schema
 from ingest.sources.json_schema.self_contained import SelfContained
 from ingest.sources.odata.csdl import Property
 from ingest.sources.odata.edm_schemas import EdmSchemas
 from ontology.tool import Parameter
 
 __all__ = [
-    "Input",
     "body_inputs",
     "call_of",
-    "distinct",
     "filter_inputs",
+    "first_of_each_name",
     "input_schema_of",
     "key_inputs",
     "option_inputs",
@@ -28,29 +27,20 @@ _JSON = "application/json"
 _COUNTS = ("$top", "$skip")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Input:
-    """One property of the input schema of a tool, and its place in the request."""
-
-    argument: Argument
-    schema: Mapping[str, Any]
-    required: bool = False
-
-
-def key_inputs(schemas: EdmSchemas, keys: Iterable[Property]) -> list[Input]:
+def key_inputs(schemas: EdmSchemas, keys: Iterable[Property]) -> list[CallInput]:
     """Keys of entities, as parts of the path; the type of each says how its literal is written."""
     return [_literal(schemas, key, "path", required=True) for key in keys]
 
 
-def filter_inputs(schemas: EdmSchemas, properties: Iterable[Property]) -> list[Input]:
+def filter_inputs(schemas: EdmSchemas, properties: Iterable[Property]) -> list[CallInput]:
     """Properties to compare with, which the request joins to one ``$filter``."""
     return [_literal(schemas, each, "filter") for each in properties]
 
 
-def option_inputs(options: Iterable[Parameter]) -> list[Input]:
+def option_inputs(options: Iterable[Parameter]) -> list[CallInput]:
     """Query options: ``$select``, ``$top``, …"""
     return [
-        Input(
+        CallInput(
             argument=Argument(name=option.name, location="query"),
             schema={
                 "type": option.type,
@@ -62,32 +52,29 @@ def option_inputs(options: Iterable[Parameter]) -> list[Input]:
     ]
 
 
-def parameter_inputs(schemas: EdmSchemas, parameters: Iterable[Property], location: str) -> list[Input]:
+def parameter_inputs(schemas: EdmSchemas, parameters: Iterable[Property], location: str) -> list[CallInput]:
     """Parameters of a function, as literals of the URL."""
     return [_literal(schemas, each, location, required=each.required) for each in parameters]
 
 
-def body_inputs(fields: Mapping[str, Mapping[str, Any]], required: Iterable[str] = ()) -> list[Input]:
+def body_inputs(fields: Mapping[str, Mapping[str, Any]], required: Iterable[str] = ()) -> list[CallInput]:
     """Members of a JSON body."""
     needed = frozenset(required)
     return [
-        Input(argument=Argument(name=name, location="body"), schema=schema, required=name in needed)
+        CallInput(argument=Argument(name=name, location="body"), schema=schema, required=name in needed)
         for name, schema in fields.items()
     ]
 
 
-def input_schema_of(schemas: EdmSchemas, inputs: Sequence[Input]) -> SelfContained:
+def input_schema_of(schemas: EdmSchemas, inputs: Sequence[CallInput]) -> SelfContained:
     """The JSON Schema of the arguments.
 
     :raises DocumentError: when a type is not defined.
     """
-    properties = {each.argument.name: each.schema for each in inputs}
-    required = [each.argument.name for each in inputs if each.required]
-    schema = {"type": "object", "properties": properties, **({"required": required} if required else {})}
-    return schemas.alone(schema)
+    return schemas.alone(arguments_schema(inputs))
 
 
-def call_of(method: str, path: str, inputs: Sequence[Input], *, version: str, servers: tuple[str, ...]) -> Call:
+def call_of(method: str, path: str, inputs: Sequence[CallInput], *, version: str, servers: tuple[str, ...]) -> Call:
     """The call of a tool.
 
     :param version: ``v2`` or ``v4``.
@@ -105,16 +92,16 @@ def call_of(method: str, path: str, inputs: Sequence[Input], *, version: str, se
     )
 
 
-def distinct(inputs: Iterable[Input]) -> list[Input]:
+def first_of_each_name(inputs: Iterable[CallInput]) -> list[CallInput]:
     """Of two inputs of one name the first: a key that stands in the path twice, a field of the body that the path states."""
-    found: dict[str, Input] = {}
+    found: dict[str, CallInput] = {}
     for each in inputs:
         found.setdefault(each.argument.name, each)
     return list(found.values())
 
 
-def _literal(schemas: EdmSchemas, property_: Property, location: str, *, required: bool = False) -> Input:
-    return Input(
+def _literal(schemas: EdmSchemas, property_: Property, location: str, *, required: bool = False) -> CallInput:
+    return CallInput(
         argument=Argument(name=property_.name, location=location, style=schemas.edm_type(property_.type)),
         schema=schemas.value(property_, literal=True, nullable=False),
         required=required,

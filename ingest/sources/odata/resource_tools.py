@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ingest.sources.call_inputs import CallInput
+from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.odata.csdl import Property
 from ingest.sources.odata.edm_schemas import EdmSchemas
 from ingest.sources.odata.fields import ServiceTypes
 from ingest.sources.odata.query_options import filters, projection_options, query_options
 from ingest.sources.odata.request_inputs import (
-    Input,
     body_inputs,
     call_of,
-    distinct,
     filter_inputs,
+    first_of_each_name,
     input_schema_of,
     key_inputs,
     option_inputs,
@@ -42,7 +43,7 @@ class _Draft:
 
     text: str
     parameters: tuple[Parameter, ...]
-    inputs: Sequence[Input]
+    inputs: Sequence[CallInput]
     returns: tuple[Parameter, ...] = ()
     answer: dict[str, Any] | None = field(default=None)
 
@@ -157,10 +158,9 @@ def _tool(schemas: EdmSchemas, types: ServiceTypes, resource: Resource, verb: st
     if verb not in {"query", "create"} and not resource.single:
         keys = [p.name for p in draft.parameters if p.location == "path"]
         path += "(" + (f"{{{keys[0]}}}" if len(keys) == 1 else ",".join(f"{k}={{{k}}}" for k in keys)) + ")"
-    inputs = distinct([*key_inputs(schemas, resource.owner_keys), *draft.inputs])
+    inputs = first_of_each_name([*key_inputs(schemas, resource.owner_keys), *draft.inputs])
     taken = input_schema_of(schemas, inputs)
     given = schemas.alone(draft.answer, output=True) if draft.answer is not None else None
-    cut = [key for key, part in (("input_schema", taken), ("output_schema", given)) if part is not None and part.cut]
     service = types.service
     return Tool(
         id="",
@@ -176,7 +176,7 @@ def _tool(schemas: EdmSchemas, types: ServiceTypes, resource: Resource, verb: st
             "method": _METHODS[verb],
             "path": path,
             "tags": [resource.noun, *([resource.owner] if resource.owner else [])],
-            **({"cut": cut} if cut else {}),
+            **cut_parts(input_schema=taken, output_schema=given),
         },
         input_schema=taken.schema,
         output_schema=given.schema if given is not None else None,
@@ -218,5 +218,5 @@ def _keys(types: ServiceTypes, resource: Resource) -> tuple[Parameter, ...]:
     return tuple(types.parameter(key, location="path", required=True) for key in keys)
 
 
-def _key_inputs(schemas: EdmSchemas, types: ServiceTypes, resource: Resource) -> list[Input]:
+def _key_inputs(schemas: EdmSchemas, types: ServiceTypes, resource: Resource) -> list[CallInput]:
     return key_inputs(schemas, _key_properties(types, resource))

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 from egotools.call import Argument
 from egotools.calling.input_arguments import ANY_NAME
+from ingest.sources.call_inputs import CallInput, distinct_names
 from ingest.sources.json_schema.references import References
 from ingest.sources.json_schema.schema_view import view_of
 from ingest.sources.json_values import as_list, as_mapping, as_text, is_true
 from ingest.sources.openapi.operation import Operation
 from ontology.errors import DocumentError
 
-__all__ = ["HttpRequest", "Input", "MediaType", "media_type_of", "request_of"]
+__all__ = ["HttpRequest", "MediaType", "media_type_of", "request_of"]
 
 # Set by the protocol, not by the caller: OpenAPI says to ignore parameters of these names.
 _PROTOCOL_HEADERS = frozenset({"accept", "content-type", "authorization"})
@@ -30,21 +31,6 @@ _WHOLE = "body"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Input:
-    """One property of the input schema of an operation.
-
-    :param argument: its name and its place in the request.
-    :param schema: its JSON Schema, as the document has it.
-    :param description: of the parameter, beside that of its schema.
-    """
-
-    argument: Argument
-    schema: Any
-    required: bool
-    description: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
     """The request of an operation.
 
@@ -53,7 +39,7 @@ class HttpRequest:
     :param values: schema of further members of the body (``additionalProperties``), or None.
     """
 
-    inputs: tuple[Input, ...]
+    inputs: tuple[CallInput, ...]
     media_type: str = ""
     values: Any = None
 
@@ -98,7 +84,7 @@ def request_of(operation: Operation, root: Mapping[str, Any], references: Refere
         inputs += members
     elif body and media_type:
         inputs.append(_whole({}, body))
-    return HttpRequest(inputs=tuple(_distinct(inputs)), media_type=media_type, values=values)
+    return HttpRequest(inputs=tuple(distinct_names(inputs)), media_type=media_type, values=values)
 
 
 def media_type_of(holder: Mapping[str, Any]) -> MediaType:
@@ -124,15 +110,15 @@ def _declared(operation: Operation, references: References) -> dict[tuple[str, s
     return declared
 
 
-def _undeclared_variables(path: str, declared: Iterable[tuple[str, str]]) -> Iterator[Input]:
+def _undeclared_variables(path: str, declared: Iterable[tuple[str, str]]) -> Iterator[CallInput]:
     """Variables of the path that the document does not declare are inputs too."""
     known = {name for name, location in declared if location == "path"}
     for name in dict.fromkeys(_TEMPLATE.findall(path)):
         if name not in known:
-            yield Input(argument=Argument(name=name, location="path"), schema={"type": "string"}, required=True)
+            yield CallInput(argument=Argument(name=name, location="path"), schema={"type": "string"}, required=True)
 
 
-def _input(name: str, location: str, parameter: Mapping[str, Any]) -> Input:
+def _input(name: str, location: str, parameter: Mapping[str, Any]) -> CallInput:
     content = media_type_of(parameter)
     schema = parameter.get("schema") or content.schema
     if schema is None:
@@ -146,7 +132,7 @@ def _input(name: str, location: str, parameter: Mapping[str, Any]) -> Input:
     explode = parameter.get("explode")
     if collection:
         explode = collection == "multi"
-    return Input(
+    return CallInput(
         argument=Argument(
             name=name, location=location, style=style, explode=explode if isinstance(explode, bool) else None
         ),
@@ -167,7 +153,7 @@ def _consumed(operation: Operation, root: Mapping[str, Any], default: str) -> st
 
 def _body(
     schema: Mapping[str, Any], holder: Mapping[str, Any], media_type: str, references: References
-) -> tuple[list[Input], Any]:
+) -> tuple[list[CallInput], Any]:
     """The members of an object, else the whole body as one input; alternatives (``oneOf``) are not torn apart."""
     view = view_of(schema, references.lookup)
     if not view.properties or _has_alternatives(schema, references):
@@ -176,7 +162,7 @@ def _body(
     location = _body_location(media_type)
     encoding = as_mapping(as_mapping(as_mapping(holder.get("content")).get(media_type)).get("encoding"))
     members = [
-        Input(
+        CallInput(
             argument=_encoded(Argument(name=name, location=location), as_mapping(encoding.get(name))),
             schema=inner,
             required=required and name in view.required,
@@ -200,8 +186,8 @@ def _encoded(argument: Argument, encoding: Mapping[str, Any]) -> Argument:
     return replace(argument, style=style, explode=explode if isinstance(explode, bool) else None)
 
 
-def _whole(schema: Any, holder: Mapping[str, Any]) -> Input:
-    return Input(
+def _whole(schema: Any, holder: Mapping[str, Any]) -> CallInput:
+    return CallInput(
         argument=Argument(name=_WHOLE, location="body", whole_body=True),
         schema=schema,
         required=is_true(holder.get("required")),
@@ -217,17 +203,3 @@ def _has_alternatives(schema: Any, references: References) -> bool:
 
 def _read_only(schema: Any, references: References) -> bool:
     return isinstance(schema, Mapping) and references.resolve(schema).get("readOnly") is True
-
-
-def _distinct(inputs: Iterable[Input]) -> Iterator[Input]:
-    """Of two inputs of one name the later has its location before it: ``id`` and ``body_id``."""
-    taken: set[str] = set()
-    for each in inputs:
-        name = each.argument.name
-        while name in taken:
-            name = f"{each.argument.location}_{name}"
-        taken.add(name)
-        renamed = name != each.argument.name
-        yield (
-            replace(each, argument=replace(each.argument, name=name, wire_name=each.argument.name)) if renamed else each
-        )

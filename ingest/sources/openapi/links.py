@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from ingest.sources.json_schema.references import References
 from ingest.sources.json_values import as_mapping
-from ingest.sources.openapi.fields import success_responses
+from ingest.sources.openapi.http_answer import success_responses
 from ingest.sources.openapi.operation import Operation
 from ingest.sources.source import RejectedRecord
 from ontology.errors import DocumentError

@@ -9,10 +9,14 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from egotools.call import Call
 from ingest.sources.document import Document
+from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.json_schema.references import References
+from ingest.sources.json_schema.schema import Fields, flatten
+from ingest.sources.json_schema.self_contained import self_contained
 from ingest.sources.json_values import as_list, as_mapping, as_text
-from ingest.sources.openapi.fields import input_schema_of, inputs_of, output_schema_of, outputs_of, success_responses
-from ingest.sources.openapi.http_request import HttpRequest, media_type_of, request_of
+from ingest.sources.openapi.fields import input_schema_of, inputs_of
+from ingest.sources.openapi.http_answer import answer_of
+from ingest.sources.openapi.http_request import HttpRequest, request_of
 from ingest.sources.openapi.links import declared_links
 from ingest.sources.openapi.operation import Operation
 from ingest.sources.openapi.security import security_of
@@ -123,19 +127,13 @@ def _tool(
     base: str,
 ) -> Tool:
     request = request_of(operation, root, references)
-    inputs, outputs = inputs_of(request, references), outputs_of(operation.body, references)
-    input_schema = input_schema_of(request, references)
-    output_schema = output_schema_of(operation.body, references)
-    metadata = _metadata(operation, root)
-    parts = (
-        ("parameters", inputs),
-        ("returns", outputs),
-        ("input_schema", input_schema),
-        ("output_schema", output_schema),
-    )
-    cut = [name for name, part in parts if part is not None and part.cut]
-    if cut:
-        metadata["cut"] = [f"{name}: only the first fields of a large or deep schema are kept" for name in cut]
+    answer = answer_of(operation, root, references)
+    inputs, input_schema = inputs_of(request, references), input_schema_of(request, references)
+    outputs, output_schema = Fields(), None
+    if answer.schema is not None:
+        outputs = flatten(answer.schema, lookup=references.lookup, output=True)
+        output_schema = self_contained(answer.schema, references.lookup, output=True)
+    cut = cut_parts(parameters=inputs, returns=outputs, input_schema=input_schema, output_schema=output_schema)
     return Tool(
         id=operation.id,
         name=operation.id,
@@ -143,10 +141,10 @@ def _tool(
         parameters=inputs.parameters,
         returns=outputs.parameters,
         depends_on=depends_on,
-        metadata=metadata,
+        metadata=_metadata(operation, root) | cut,
         input_schema=input_schema.schema,
         output_schema=output_schema.schema if output_schema else None,
-        call=_call(operation, request, root, references, base),
+        call=_call(operation, request, root, references, base, answer.name),
     )
 
 
@@ -155,7 +153,12 @@ def _described(holder: Mapping[str, Any]) -> str:
 
 
 def _call(
-    operation: Operation, request: HttpRequest, root: Mapping[str, Any], references: References, base: str
+    operation: Operation,
+    request: HttpRequest,
+    root: Mapping[str, Any],
+    references: References,
+    base: str,
+    accept: str,
 ) -> Call:
     """How the operation is called; a server that is only a path is on the host of the document."""
     return Call(
@@ -164,21 +167,10 @@ def _call(
         method=operation.method,
         path=operation.path,
         media_type=request.media_type,
-        accept=_accepted(operation, root, references),
+        accept=accept,
         arguments=request.arguments,
         security=security_of(operation.body, root, references),
     )
-
-
-def _accepted(operation: Operation, root: Mapping[str, Any], references: References) -> str:
-    """The media type of the first success answer that has one."""
-    for _, response in success_responses(operation.body, references):
-        if name := media_type_of(response).name:
-            return name
-        if "schema" in response:  # Swagger 2.0
-            produced = as_list(operation.body.get("produces")) or as_list(root.get("produces"))
-            return next((name for name in produced if isinstance(name, str)), "application/json")
-    return ""
 
 
 def _rejected(subject: str, error: DocumentError) -> RejectedRecord:

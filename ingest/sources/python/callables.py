@@ -15,6 +15,7 @@ from typing import Any
 
 from egotools.call import Argument, Call
 from ingest.sources.document import Document
+from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.json_schema.schema import flatten, local_lookup
 from ingest.sources.json_schema.self_contained import self_contained
 from ingest.sources.python.docstrings import Docstring, parse_docstring
@@ -112,21 +113,21 @@ def _tool(id_: str, function: Callable[..., Any], module: ModuleType) -> Tool:
     input_schema = with_top_level_definitions(_input_schema(signature, hints, docstring))
     given = hints.get("return", signature.return_annotation)
     output_schema = {} if given in _NOTHING else with_top_level_definitions(schema_of(given))
+    inputs, outputs = flatten(input_schema), flatten(output_schema, output=True)
+    taken = self_contained(input_schema, local_lookup(input_schema))
+    alone = self_contained(output_schema, local_lookup(output_schema), output=True) if output_schema else None
     return Tool(
         id=id_,
         name=id_.rsplit(".", 1)[-1],
         description=docstring.description,
-        parameters=flatten(input_schema).parameters,
-        returns=_outputs(given, output_schema, docstring),
-        metadata={"module": module.__name__},
-        input_schema=self_contained(input_schema, local_lookup(input_schema)).schema,
-        output_schema=_alone(output_schema),
+        parameters=inputs.parameters,
+        returns=_outputs(given, output_schema, outputs.parameters, docstring),
+        metadata={"module": module.__name__}
+        | cut_parts(parameters=inputs, returns=outputs, input_schema=taken, output_schema=alone),
+        input_schema=taken.schema,
+        output_schema=alone.schema if alone else None,
         call=Call(protocol="python", operation=f"{module.__name__}:{id_}", arguments=_arguments(input_schema)),
     )
-
-
-def _alone(schema: dict[str, Any]) -> dict[str, Any] | None:
-    return self_contained(schema, local_lookup(schema), output=True).schema if schema else None
 
 
 def _arguments(schema: Mapping[str, Any]) -> tuple[Argument, ...]:
@@ -174,10 +175,11 @@ def _of_default(default: Any) -> dict[str, Any]:
     return {} if default is None or default is inspect.Parameter.empty else schema_of(type(default))
 
 
-def _outputs(hint: Any, schema: dict[str, Any], docstring: Docstring) -> tuple[Parameter, ...]:
+def _outputs(
+    hint: Any, schema: dict[str, Any], fields: tuple[Parameter, ...], docstring: Docstring
+) -> tuple[Parameter, ...]:
     if hint is None or hint is type(None):
         return ()
-    fields = flatten(schema, output=True).parameters
     if fields and fields[0].name != "result":
         return fields
     if fields:

@@ -98,6 +98,29 @@ def test_methods_of_nested_resources_become_tools(tmp_path: Path) -> None:
     assert [o.name for o in listed.returns][:2] == ["books", "books[].title"]
 
 
+def test_members_that_the_url_names_too_keep_their_names_in_the_body(tmp_path: Path) -> None:
+    members = {name: {"type": "string"} for name in ("body_name", "name", "size")}
+    method = {
+        "id": "x.put",
+        "httpMethod": "PUT",
+        "path": "{name}",
+        "parameters": {"name": {"type": "string", "location": "path", "required": True}},
+        "request": {"$ref": "Body"},
+    }
+    api = {**API, "schemas": {"Body": {"type": "object", "properties": members}}, "methods": {}}
+    tools, _ = read(tmp_path / "x.json", {**api, "resources": {"x": {"methods": {"put": method}}}})
+    call = tools["x.put"].call
+    assert call is not None
+    assert {each.name: (each.location, each.wire_name or each.name) for each in call.arguments} == {
+        "name": ("path", "name"),
+        "body_name": ("body", "body_name"),
+        "body_body_name": ("body", "name"),
+        "size": ("body", "size"),
+    }
+    assert tools["x.put"].input_schema is not None
+    assert list(tools["x.put"].input_schema["properties"]) == [p.name for p in tools["x.put"].parameters]
+
+
 def test_a_schema_defined_nowhere_refuses_its_methods_only(tmp_path: Path) -> None:
     tools, rejected = read(tmp_path / "l.json", {**API, "schemas": {"List": API["schemas"]["List"]}})
     assert list(tools) == ["library.ping"]

@@ -30,6 +30,10 @@ def alone(schema: Any, **options: bool) -> dict[str, Any]:
             {"type": "object", "additionalProperties": {"type": "string"}},
         ),
         ({"type": "string", "nullable": True, "enum": ["a"]}, {"type": ["string", "null"], "enum": ["a", None]}),
+        (
+            {"type": ["number", "string"], "nullable": True, "enum": [1, "a"]},
+            {"type": ["number", "string", "null"], "enum": [1, "a", None]},
+        ),
         ({"type": "integer", "minimum": 0, "exclusiveMinimum": True}, {"type": "integer", "exclusiveMinimum": 0}),
         ({"type": "integer", "minimum": 0, "exclusiveMinimum": False}, {"type": "integer", "minimum": 0}),
         ({"type": "string", "example": "INC0012345"}, {"type": "string", "examples": ["INC0012345"]}),
@@ -41,7 +45,19 @@ def alone(schema: Any, **options: bool) -> dict[str, Any]:
         ),
         ({"type": "any"}, {}),
     ],
-    ids=["items", "map", "nullable", "exclusive", "not exclusive", "example", "file", "dict", "alternatives", "any"],
+    ids=[
+        "items",
+        "map",
+        "nullable",
+        "nullable list",
+        "exclusive",
+        "not exclusive",
+        "example",
+        "file",
+        "dict",
+        "alternatives",
+        "any",
+    ],
 )
 def test_what_a_schema_states_is_kept_in_one_dialect(source: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
     assert alone(source) == expected

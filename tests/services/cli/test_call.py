@@ -14,6 +14,7 @@ import pytest
 from inference import HashingEncoder
 from services.jobs.build import build_snapshot
 from services.server.server_process import server_process
+from tests.egotools.guarded_mcp import guarded_mcp
 from tests.egotools.loopback import Arrived, Loopback, Reply, loopback
 from tests.services.conftest import Run
 from tests.waiting import LIMIT_S
@@ -271,6 +272,29 @@ def test_a_tool_of_an_mcp_session(run: Run, store: Path, tmp_path: Path) -> None
     code, out, err = run(*command, "--session", session, "--yes")
     assert code == 0, err
     assert "booked steel" in out
+
+
+def test_a_tool_of_an_mcp_server_that_demands_a_token(
+    run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mcp.server.mcpserver", reason="the extra mcp is not installed")
+    monkeypatch.setenv("WAREHOUSE_TOKEN", SECRET)
+    command = ("call", "warehouse/book", "--store", store, "-a", '{"material": "steel"}', "--timeout-s", LIMIT_S)
+    with guarded_mcp(tmp_path, SECRET) as session:
+        called = (*command, "--yes", "--session", session)
+        code, _, err = run(*called)
+        assert (code, "401" in err, "--header" in err) == (16, True, True), err
+        code, out, err = run(*called, "--header", "Authorization=Bearer ${WAREHOUSE_TOKEN}")
+        assert (code, "steel booked" in out) == (0, True), err
+    assert SECRET not in out + err
+
+
+@pytest.mark.parametrize("value", [f"Bearer {SECRET}", "Bearer ${NO_SUCH_VARIABLE}", "@no-such-file", ""])
+@pytest.mark.parametrize("option", ["--header", "--env"])
+def test_a_header_is_given_by_reference_only(run: Run, store: Path, option: str, value: str) -> None:
+    code, _, err = run("call", "warehouse/book", "--store", store, "--session", "mcp:x", "--yes", option, f"A={value}")
+    assert (code, f"{option} A" in err) == (2, True), err
+    assert SECRET not in err
 
 
 def test_without_the_extra_the_error_names_it(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

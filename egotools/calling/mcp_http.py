@@ -1,4 +1,4 @@
-"""The connection to an MCP server over HTTP, with headers and a limit of the bytes that it answers. Needs the extra ``mcp``."""
+"""The connection to an MCP server over HTTP, with headers and a limit of the bytes that it answers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from ingest.sources.mcp.stdio_server import MAX_ANSWER_BYTES, ServerOutput
+from egotools.calling.mcp_stdio import ServerOutput
 
 __all__ = ["http_server"]
+
+_REFUSED = (401, 403)
 
 
 @contextlib.asynccontextmanager
@@ -24,6 +26,8 @@ async def http_server(url: str, headers: Mapping[str, str], output: ServerOutput
     size = _Size(output)
 
     async def bound(response: Any) -> None:
+        if response.status_code in _REFUSED:
+            output.refused = response.status_code
         response.stream = _CountedStream(response.stream, size)
 
     async with create_mcp_http_client(headers=dict(headers)) as client:
@@ -41,9 +45,9 @@ class _Size:
 
     def add(self, part: bytes) -> None:
         self._bytes += len(part)
-        if self._bytes > MAX_ANSWER_BYTES:
+        if self._bytes > self._output.max_bytes:
             self._output.too_large = True
-            raise httpx2.ReadError(f"the answers are larger than {MAX_ANSWER_BYTES} bytes")
+            raise httpx2.ReadError(f"the answers are larger than {self._output.max_bytes} bytes")
 
 
 class _CountedStream(httpx2.AsyncByteStream):

@@ -3,6 +3,8 @@
 It takes the place of the SDK's own transport, which keeps whatever a server writes and leaves processes behind that the
 server has started. Here the bytes of all answers are counted, the last part of the standard error is kept in memory and
 the rest forgotten, and at the end the whole process group is killed.
+
+Reading a catalogue and calling a tool both use it.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any
 
 __all__ = ["MAX_ANSWER_BYTES", "MAX_ERROR_BYTES", "ServerOutput", "stdio_server"]
 
-#: Maximum number of bytes of all that a server writes to its standard output.
+#: Maximum number of bytes of all that a server writes to its standard output. Chosen, not tuned, as the other limits here.
 MAX_ANSWER_BYTES = 64 * 2**20
 #: The last bytes of its standard error that are kept.
 MAX_ERROR_BYTES = 64 * 2**10
@@ -27,11 +29,15 @@ _DRAIN_S = 1.0
 class ServerOutput:
     """What is known of the output of a server.
 
-    :ivar too_large: whether it wrote more than :data:`MAX_ANSWER_BYTES`.
+    :param max_bytes: of all its answers; by default :data:`MAX_ANSWER_BYTES`.
+    :ivar too_large: whether it wrote more.
+    :ivar refused: the status with which it refused a request over HTTP (401, 403), or 0.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int = 0) -> None:
+        self.max_bytes = max_bytes or MAX_ANSWER_BYTES
         self.too_large = False
+        self.refused = 0
         self._errors = b""
 
     def add_errors(self, chunk: bytes) -> None:
@@ -100,7 +106,7 @@ async def _read_messages(process: Any, output: ServerOutput, received: Any) -> N
         async with received:
             async for chunk in process.stdout:
                 size += len(chunk)
-                if size > MAX_ANSWER_BYTES:
+                if size > output.max_bytes:
                     output.too_large = True
                     return
                 buffer += chunk

@@ -1,0 +1,65 @@
+"""An MCP server on loopback, over streamable HTTP, that demands a bearer token."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.waiting import LIMIT_S, wait_until
+
+__all__ = ["guarded_mcp"]
+
+_SERVER = """
+import sys
+import uvicorn
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("warehouse")
+token = "Bearer " + sys.argv[2]
+
+
+@server.tool()
+def book(material: str) -> str:
+    return f"{material} booked"
+
+
+app = server.streamable_http_app()
+
+
+async def guarded(scope, receive, send):
+    if scope["type"] == "http" and dict(scope["headers"]).get(b"authorization", b"").decode() != token:
+        await send({"type": "http.response.start", "status": 401, "headers": [(b"www-authenticate", b"Bearer")]})
+        await send({"type": "http.response.body", "body": b""})
+    else:
+        await app(scope, receive, send)
+
+
+uvicorn.run(guarded, host="127.0.0.1", port=int(sys.argv[1]), log_level="error")
+"""
+
+
+@contextmanager
+def guarded_mcp(folder: Path, token: str) -> Iterator[str]:
+    """Run the server, which has the tool ``book``, while the block runs; yield its address as a session."""
+    script = folder / "guarded_server.py"
+    script.write_text(_SERVER, encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+
+    def listening() -> bool:
+        with socket.socket() as connection:
+            return connection.connect_ex(("127.0.0.1", port)) == 0
+
+    with subprocess.Popen(
+        [sys.executable, str(script), str(port), token], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
+    ) as server:
+        try:
+            wait_until(listening, process=server)
+            yield f"mcp+http://127.0.0.1:{port}/mcp"
+        finally:
+            server.terminate()
+            server.wait(timeout=LIMIT_S)

@@ -19,7 +19,7 @@ from retrieval.index.bm25 import make_postings, write_postings
 from retrieval.index.filters import write_filters
 from retrieval.index.lookup import write_lookup
 from retrieval.index.name_coverage import make_coverage_postings, name_terms
-from retrieval.index.records import write_records, write_texts
+from retrieval.index.records import write_lines, write_records, write_texts
 from retrieval.index.text_fields import FIELDS, NAMES
 from retrieval.index.vectors import write_vectors
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
@@ -61,7 +61,7 @@ def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable
     numbers = {key: number for number, key in enumerate(order)}
     nodes = [cast("NodeAttributes", content.graph.nodes[key]) for key in order]
     progress("tools and graph")
-    write_records(layout.tools, (tool.to_json() for tool in content.tools))
+    write_lines(layout.tools, (tool.canonical_json() for tool in content.tools))
     write_texts(layout.node_keys, order)
     write_records(layout.nodes, (NodeRecord.of(node).to_json() for node in nodes))
     edges = _write_edges(layout, content.graph, numbers, sorted(content.ontology.predicates))

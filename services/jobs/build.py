@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
-from dataclasses import asdict
+import gc
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from services.jobs.model_factory import llm_extractor
 from services.jobs.plans import BuildPlan
+from services.jobs.unchanged import earlier_build, inputs_key, remember_build
 
 if TYPE_CHECKING:
     from ingest.stores import GraphStore
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["build", "build_snapshot"]
 
 _NAMED = 20
+_THRESHOLDS = (200_000, 20, 50)  # chosen, not tuned
 _CACHE = "cache.sqlite"
 _EXTRACTORS = ("rules", "llm")
 
@@ -101,42 +104,88 @@ def build_snapshot(
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
     ontology = ontology or load_ontology()
-    seconds: dict[str, float] = {}
-    with timed(seconds, "read"):
-        catalog = read_catalog(addresses, strict=strict, progress=lambda address: progress(f"read {address}", 0, 0))
-    # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
-    tools = sorted(catalog.tools, key=lambda tool: tool.id)
-    with staging_folder(store) as folder:
-        with ResultCache(store / _CACHE) if cached else contextlib.nullcontext() as cache:
-            cached_encoder = CachedEncoder(encoder, cache, progress=lambda done, total: progress("encode", done, total))
-            extractor = extractor or _rules_extractor(ontology, workers)
-            graph = build_tool_graph(tools, ontology, extractor, encoder=cached_encoder, cache=cache, progress=progress)
-            _check_extractions(graph, strict=strict)
-            seconds |= graph.seconds
-            stored = _write_graph_store(graph_store, graph)
-            encoding = cached_encoder.seconds
-            with timed(seconds, "write"):
-                snapshot_id = write_snapshot(
-                    folder,
-                    _content(graph.tools, graph, ontology, cached_encoder, extractor, catalog),
-                    progress=lambda stage: progress(f"write {stage}", 0, 0),
-                )
-            seconds["write"] -= cached_encoder.seconds - encoding
-            seconds["encode"] = cached_encoder.seconds
-        with timed(seconds, "publish"):
-            published = publish(store, folder, snapshot_id)
-    report = make_report(
-        snapshot_id=snapshot_id,
-        folder=published,
-        catalog=catalog,
-        build=graph,
-        stored=stored,
-        vectors_reused=cached_encoder.reused,
-        vectors_encoded=cached_encoder.encoded,
-        seconds=seconds,
-    )
+    extractor = extractor or _rules_extractor(ontology, workers)
+    key = None
+    with _rare_collections(), contextlib.ExitStack() as stack:
+        folder = stack.enter_context(staging_folder(store))
+        cache = stack.enter_context(ResultCache(store / _CACHE)) if cached else None
+        if cache is not None and graph_store is None:
+            key = inputs_key(addresses, encoder=encoder, extractor=extractor, ontology=ontology, strict=strict)
+            if key is not None and (earlier := earlier_build(cache, key, store)) is not None:
+                return earlier
+        build_ = _Build(store, folder, cache, encoder, extractor, ontology, graph_store, progress)
+        catalog, report = build_.run(addresses, strict=strict)
+        # A file that changed while it was read was read in a state that the key does not tell.
+        if (
+            cache is not None
+            and key is not None
+            and key == inputs_key(addresses, encoder=encoder, extractor=extractor, ontology=ontology, strict=strict)
+        ):
+            remember_build(cache, key, catalog, report)
     keep_build_report(store, report)
     return report
+
+
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """One build: what it reads with, and where it writes."""
+
+    store: Path
+    folder: Path
+    cache: ResultCache | None
+    encoder: Encoder
+    extractor: Extractor
+    ontology: Ontology
+    graph_store: GraphStore | None
+    progress: Progress
+
+    def run(self, addresses: Sequence[str], *, strict: bool) -> tuple[Catalog, BuildReport]:
+        """Read, extract, link, write and publish."""
+        seconds: dict[str, float] = {}
+        progress, ontology, extractor = self.progress, self.ontology, self.extractor
+        with timed(seconds, "read"):
+            catalog = read_catalog(addresses, strict=strict, progress=lambda address: progress(f"read {address}", 0, 0))
+        # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
+        tools = sorted(catalog.tools, key=lambda tool: tool.id)
+        encoder = CachedEncoder(self.encoder, self.cache, progress=lambda done, total: progress("encode", done, total))
+        graph = build_tool_graph(tools, ontology, extractor, encoder=encoder, cache=self.cache, progress=progress)
+        _check_extractions(graph, strict=strict)
+        seconds |= graph.seconds
+        stored = _write_graph_store(self.graph_store, graph)
+        encoding = encoder.seconds
+        with timed(seconds, "write"):
+            snapshot_id = write_snapshot(
+                self.folder,
+                _content(graph.tools, graph, ontology, encoder, extractor, catalog),
+                progress=lambda stage: progress(f"write {stage}", 0, 0),
+            )
+        seconds["write"] -= encoder.seconds - encoding
+        seconds["encode"] = encoder.seconds
+        with timed(seconds, "publish"):
+            published = publish(self.store, self.folder, snapshot_id)
+        return catalog, make_report(
+            snapshot_id=snapshot_id,
+            folder=published,
+            catalog=catalog,
+            build=graph,
+            stored=stored,
+            vectors_reused=encoder.reused,
+            vectors_encoded=encoder.encoded,
+            seconds=seconds,
+        )
+
+
+@contextlib.contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let the collector of reference cycles run rarely: a build makes millions of objects, nearly none of them in a cycle, and
+    each full collection visits all of them.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(*_THRESHOLDS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _rules_extractor(ontology: Ontology, workers: int) -> Extractor:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -21,6 +20,7 @@ from ingest.sources import Catalog
 from ingest.sources.addresses import find_documents
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.ontology import Ontology
+from ontology.progress import now
 from retrieval.snapshot.layout import FORMAT_VERSION, Layout
 from retrieval.snapshot.manifest import file_digest, read_manifest
 from retrieval.snapshot.publish import SNAPSHOTS, publish_again
@@ -67,7 +67,7 @@ def earlier_build(cache: ResultCache, key: str, store: Path) -> BuildReport | No
     :returns: the report of then, in which everything is reused, with the seconds that this took.
     :raises StorageError: when the store cannot be written.
     """
-    started = time.perf_counter()
+    started = now()
     stored = cache.get(_CACHE_KIND, key)
     try:
         entry = json.loads(stored) if stored is not None else {}
@@ -86,7 +86,7 @@ def earlier_build(cache: ResultCache, key: str, store: Path) -> BuildReport | No
         vectors=of.of_vectors,
         of_vectors=of.of_vectors,
     )
-    return replace(report, folder=folder, reused=reused, seconds={"unchanged": round(time.perf_counter() - started, 3)})
+    return replace(report, folder=folder, reused=reused, seconds={"unchanged": round(now() - started, 3)})
 
 
 def _is_whole(folder: Path) -> bool:

@@ -129,7 +129,7 @@ class Tool:
     :param metadata: JSON values by key: ``title``, ``namespace``, ``format``, ``tags``, ``line_of_business``,
         ``method``, ``path``, …
     :param input_schema: the JSON Schema (Draft 2020-12) of the arguments as the source has it, an object without references
-        to the outside; None where the source has none.
+        to the outside; None where the source has none. Tools that were just read have it as a :class:`JsonObject`.
     :param output_schema: the same of a successful answer.
     :param call: how the tool is called; None where the source does not say.
     """

@@ -21,7 +21,7 @@ FIRST = MeasuredBuild(
 def test_each_bar_has_its_figure() -> None:
     builds = {
         "first": FIRST,
-        "unchanged": replace(FIRST, processor_s=1.0),
+        "unchanged": replace(FIRST, processor_s=1.0, peak_mb=100.0),
         "changed": replace(FIRST, snapshot_id="b", processor_s=6.0),
         "fresh": replace(FIRST, snapshot_id="b"),
     }
@@ -29,7 +29,7 @@ def test_each_bar_has_its_figure() -> None:
         ("50.0 and 50.0 s", True),
         ("1.0%", True),
         ("6.0%", False),
-        ("1,000 MB (500 MB with 5,000 tools, in proportion)", True),
+        ("900 MB, concluded from 500 MB with 5,000 tools", True),
         ("equal", True),
     ]
     builds["fresh"] = FIRST

@@ -105,23 +105,30 @@ def build_snapshot(
     """
     ontology = ontology or load_ontology()
     extractor = extractor or _rules_extractor(ontology, workers)
-    key = None
-    with _rare_collections(), contextlib.ExitStack() as stack:
-        folder = stack.enter_context(staging_folder(store))
-        cache = stack.enter_context(ResultCache(store / _CACHE)) if cached else None
-        if cache is not None and graph_store is None:
-            key = inputs_key(addresses, encoder=encoder, extractor=extractor, ontology=ontology, strict=strict)
-            if key is not None and (earlier := earlier_build(cache, key, store)) is not None:
+
+    def inputs() -> str | None:
+        if not cached or graph_store is not None:
+            return None
+        return inputs_key(addresses, encoder=encoder, extractor=extractor, ontology=ontology, strict=strict)
+
+    key = inputs()
+    if key is not None and (store / _CACHE).is_file():
+        with ResultCache(store / _CACHE) as cache:
+            if (earlier := earlier_build(cache, key, store)) is not None:
                 return earlier
-        build_ = _Build(store, folder, cache, encoder, extractor, ontology, graph_store, progress)
-        catalog, report = build_.run(addresses, strict=strict)
-        # A file that changed while it was read was read in a state that the key does not tell.
-        if (
-            cache is not None
-            and key is not None
-            and key == inputs_key(addresses, encoder=encoder, extractor=extractor, ontology=ontology, strict=strict)
-        ):
-            remember_build(cache, key, catalog, report)
+    seconds: dict[str, float] = {}
+    with _rare_collections():
+        with timed(seconds, "read"):
+            catalog = read_catalog(addresses, strict=strict, progress=lambda address: progress(f"read {address}", 0, 0))
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(staging_folder(store))
+            kept = stack.enter_context(ResultCache(store / _CACHE)) if cached else None
+            report = _Build(store, folder, kept, encoder, extractor, ontology, graph_store, progress).run(
+                catalog, seconds, strict=strict
+            )
+            # A file that changed while it was read was read in a state that the key does not tell.
+            if kept is not None and key is not None and key == inputs():
+                remember_build(kept, key, catalog, report)
     keep_build_report(store, report)
     return report
 
@@ -139,12 +146,9 @@ class _Build:
     graph_store: GraphStore | None
     progress: Progress
 
-    def run(self, addresses: Sequence[str], *, strict: bool) -> tuple[Catalog, BuildReport]:
-        """Read, extract, link, write and publish."""
-        seconds: dict[str, float] = {}
+    def run(self, catalog: Catalog, seconds: dict[str, float], *, strict: bool) -> BuildReport:
+        """Extract, link, write and publish; the time of each stage is added to ``seconds``."""
         progress, ontology, extractor = self.progress, self.ontology, self.extractor
-        with timed(seconds, "read"):
-            catalog = read_catalog(addresses, strict=strict, progress=lambda address: progress(f"read {address}", 0, 0))
         # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
         tools = sorted(catalog.tools, key=lambda tool: tool.id)
         encoder = CachedEncoder(self.encoder, self.cache, progress=lambda done, total: progress("encode", done, total))
@@ -163,7 +167,7 @@ class _Build:
         seconds["encode"] = encoder.seconds
         with timed(seconds, "publish"):
             published = publish(self.store, self.folder, snapshot_id)
-        return catalog, make_report(
+        return make_report(
             snapshot_id=snapshot_id,
             folder=published,
             catalog=catalog,

@@ -47,6 +47,7 @@ docs: $(VENV)/.docs ## build the documentation site; a broken link is an error
 bench: $(VENV)/.dev ## speed and size, compared within one run
 	$(BIN)/python -m scripts.bench $(BENCH)
 	$(BIN)/python -m scripts.bench_datagen
+	$(BIN)/python -m scripts.bench_builds
 
 bench-quality: $(VENV)/.dev ## every system on every set; rewrites docs/results.md
 	$(BIN)/python -m scripts.bench_quality $(BENCH)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
 from inference.result_cache import ResultCache
+from ontology.progress import now
 
 __all__ = ["CachedEncoder"]
 
@@ -77,7 +77,7 @@ class CachedEncoder:
 
     def _encode_missing(self, missing: dict[str, str]) -> dict[str, Floats1d]:
         fresh: dict[str, Floats1d] = {}
-        started = time.perf_counter()
+        started = now()
         keys = list(missing)
         for start in range(0, len(keys), _CHUNK):
             chunk = keys[start : start + _CHUNK]
@@ -86,5 +86,5 @@ class CachedEncoder:
             if self._cache:
                 self._cache.put_many(_CACHE_KIND, {key: fresh[key].tobytes() for key in chunk})
             self._progress(len(fresh), len(keys))
-        self.seconds += time.perf_counter() - started
+        self.seconds += now() - started
         return fresh

@@ -32,7 +32,9 @@ from ontology.named_source import NamedSource
 __all__ = [
     "BuildReport",
     "RejectedTriples",
+    "ReuseReport",
     "UsageReport",
+    "build_report_from",
     "keep_build_report",
     "keep_report",
     "make_report",
@@ -242,11 +244,20 @@ def read_build_report(store: Path, snapshot_id: str) -> BuildReport | None:
     if row.get("snapshot_id") != snapshot_id:
         problem, remedy = f"the build report is of snapshot {row.get('snapshot_id')}", "Give its own report"
         raise InvalidArgumentError(problem, subject=f"snapshot {snapshot_id}", remedy=remedy)
+    return build_report_from(row)
+
+
+def build_report_from(row: Any) -> BuildReport:
+    """The report of its JSON form.
+
+    :raises InvalidArgumentError: when it is no build report.
+    """
     try:
         return _codec().validate_python(row)
     except ValidationError as error:
+        subject = f"snapshot {row.get('snapshot_id') if isinstance(row, dict) else ''}"
         problem = f"the build report lacks what a build writes: {error.errors()[0]['loc']}"
-        raise InvalidArgumentError(problem, subject=f"snapshot {snapshot_id}", remedy="Build again") from error
+        raise InvalidArgumentError(problem, subject=subject, remedy="Build again") from error
 
 
 def make_report(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GraphBuild", "build_tool_graph"]
 
-_CACHE_KIND = "extraction.v3"
+_CACHE_KIND = "validated-extraction.v1"
 _CHUNK = 512  # extractions written to the cache together; a crash loses at most this number
 
 
@@ -96,13 +96,12 @@ def build_tool_graph(
     reused = 0
     with timed(seconds, "extract"):
         boilerplate = find_boilerplate(tools)
-        # The extractor, the cache and the validation see these; everything else the documents as they are.
+        # The extractor, the validation and the cache see these; everything else the documents as they are.
         cut = [boilerplate.cut(tool) for tool in tools]
-        extractions = zip(cut, _extractions(cut, extractor, cache), strict=True)
+        extractions = zip(cut, _extractions(cut, extractor, ontology, cache), strict=True)
         for number, (tool, (extraction, cached)) in enumerate(extractions, start=1):
-            checked = validate(tool, extraction.triples, ontology)
-            kept.extend(checked.kept)
-            rejected.extend((*extraction.rejected, *checked.rejected))
+            kept.extend(extraction.triples)
+            rejected.extend(extraction.rejected)
             reused += cached
             if extraction.error:
                 failed[tool.id] = extraction.error
@@ -159,20 +158,32 @@ class _Extracted(NamedTuple):
     cached: bool
 
 
-def _extractions(tools: Sequence[Tool], extractor: Extractor, cache: ResultCache | None) -> Iterator[_Extracted]:
-    """Yield one extraction for each tool, in order."""
+def _extractions(
+    tools: Sequence[Tool], extractor: Extractor, ontology: Ontology, cache: ResultCache | None
+) -> Iterator[_Extracted]:
+    """Yield one validated extraction for each tool, in order."""
     if cache is None:
-        yield from (_Extracted(extraction, False) for extraction in extractor.extract(tools))
+        yield from (_Extracted(extraction, False) for extraction in _validated(tools, extractor, ontology))
         return
-    keys = [_key(tool, extractor.fingerprint) for tool in tools]
+    fingerprint = f"{extractor.fingerprint}\n{ontology.digest}"
+    keys = [_key(tool, fingerprint) for tool in tools]
     known = cache.get_many(_CACHE_KIND, keys)
     missing = [(tool, key) for tool, key in zip(tools, keys, strict=True) if key not in known]
-    fresh = _stored(extractor.extract([tool for tool, _ in missing]), [key for _, key in missing], cache)
+    extracted = _validated([tool for tool, _ in missing], extractor, ontology)
+    fresh = _stored(extracted, [key for _, key in missing], cache)
     for key in keys:
         if key in known:
-            yield _Extracted(_codec().validate_json(known[key]), True)
+            yield _Extracted(_codec().validate_json(known.pop(key)), True)
         else:
             yield _Extracted(next(fresh), False)
+
+
+def _validated(tools: Sequence[Tool], extractor: Extractor, ontology: Ontology) -> Iterator[Extraction]:
+    """Yield the extractions with only their valid triples; the others are among the rejected ones."""
+    for tool, extraction in zip(tools, extractor.extract(tools), strict=True):
+        checked = validate(tool, extraction.triples, ontology)
+        rejected = (*extraction.rejected, *checked.rejected)
+        yield replace(extraction, triples=tuple(checked.kept), rejected=rejected)
 
 
 def _stored(extractions: Iterable[Extraction], keys: Sequence[str], cache: ResultCache) -> Iterator[Extraction]:

@@ -96,7 +96,10 @@ def _name_words(text: str) -> tuple[str, ...]:
 
 def _split(text: str) -> list[str]:
     joined = _BRAND.sub(lambda brand: brand[0].lower(), text)
-    return [_POSSESSIVE.sub("", word) for word in _WORD.findall(_CAMEL_CASE_BOUNDARY.sub(" ", joined).lower())]
+    found: list[str] = _WORD.findall(_CAMEL_CASE_BOUNDARY.sub(" ", joined).lower())
+    if "'" in text or "’" in text:  # in few texts
+        return [_POSSESSIVE.sub("", word) for word in found]
+    return found
 
 
 def noun_lemma(word: str) -> str:

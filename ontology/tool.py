@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from egotools.call import Call
 from ontology.call_json import call_from_json, call_to_json
 from ontology.errors import DocumentError
+from ontology.json_object import JsonObject, canonical_text
 
 __all__ = ["CONTEXT_PARAMETERS", "OVERLAY_ORIGINS", "Dependency", "Parameter", "Tool"]
 
@@ -130,7 +131,7 @@ class Tool:
     :param metadata: JSON values by key: ``title``, ``namespace``, ``format``, ``tags``, ``line_of_business``,
         ``method``, ``path``, …
     :param input_schema: the JSON Schema (Draft 2020-12) of the arguments as the source has it, an object without references
-        to the outside; None where the source has none.
+        to the outside; None where the source has none. Tools that were just read have it as a :class:`JsonObject`.
     :param output_schema: the same of a successful answer.
     :param call: how the tool is called; None where the source does not say.
     """
@@ -160,6 +161,25 @@ class Tool:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form: a row of ``tools.jsonl``."""
+        row = self._row()
+        row.update(
+            (key, dict(schema.parsed() if isinstance(schema, JsonObject) else schema))
+            for key, schema in self._schemas()
+        )
+        return row
+
+    def canonical_json(self) -> str:
+        """Return the JSON form as one line with sorted keys, for hashing: equal tools have equal text."""
+        fields = {key: canonical_text(value) for key, value in (*self._row().items(), *self._schemas())}
+        return "{" + ",".join(f'"{key}":{fields[key]}' for key in sorted(fields)) + "}"
+
+    def _schemas(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        for key, schema in (("input_schema", self.input_schema), ("output_schema", self.output_schema)):
+            if schema is not None:
+                yield key, schema
+
+    def _row(self) -> dict[str, Any]:
+        """Return the JSON form without the schemas."""
         row: dict[str, Any] = {
             "id": self.id,
             "name": self.name,
@@ -172,17 +192,9 @@ class Tool:
             row["depends_on"] = [dependency.to_json() for dependency in self.depends_on]
         if self.metadata:
             row["metadata"] = dict(self.metadata)
-        if self.input_schema is not None:
-            row["input_schema"] = dict(self.input_schema)
-        if self.output_schema is not None:
-            row["output_schema"] = dict(self.output_schema)
         if self.call is not None:
             row["call"] = call_to_json(self.call)
         return row
-
-    def canonical_json(self) -> str:
-        """Return the JSON form as one line with sorted keys, for hashing: equal tools have equal text."""
-        return json.dumps(self.to_json(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, row: Any) -> Tool:

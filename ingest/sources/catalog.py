@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ingest.sources.addresses import find_documents
 from ingest.sources.detect import source_for
@@ -57,6 +58,7 @@ class Catalog:
 
     :param renamed: ``(original id, id in the catalogue)`` of each tool whose id several documents have.
     :param sources: the named sources, sorted by name.
+    :param references: the other files that the documents refer to, sorted, also those that are missing.
     """
 
     tools: tuple[Tool, ...]
@@ -64,6 +66,7 @@ class Catalog:
     documents: tuple[DocumentReport, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     sources: tuple[SourceEntry, ...] = ()
+    references: tuple[Path, ...] = ()
 
     def rejected_by_reason(self) -> dict[str, int]:
         """Return the number of rejected records of each reason, by reason."""
@@ -106,6 +109,7 @@ def read_catalog(
         documents=tuple(_report(read) for read in reads if read.counted),
         renamed=tuple(renamed),
         sources=sources,
+        references=tuple(sorted({path for document in documents for path in document.references})),
     )
     _check(catalog, shown, strict=strict)
     return catalog

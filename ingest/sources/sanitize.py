@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ontology.call_json import call_from_json, call_to_json
+from ontology.json_object import JsonObject, canonical_text
 from ontology.tool import Dependency, Parameter, Tool
 
 __all__ = ["MAX_DESCRIPTION_CHARS", "MAX_NAME_CHARS", "printable", "sanitize_tool"]
@@ -19,6 +20,7 @@ MAX_NAME_CHARS = 2_000
 # Control characters, lone surrogates and the two non-characters: XML or UTF-8 does not allow them.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_NO_JSON = re.compile("[\ud800-\udfff]|NaN|Infinity")
 
 
 def sanitize_tool(tool: Tool) -> Tool:
@@ -41,16 +43,25 @@ def sanitize_tool(tool: Tool) -> Tool:
         returns=returns,
         depends_on=tuple(map(_dependency, tool.depends_on)),
         metadata=metadata,
-        input_schema=_json(tool.input_schema),
-        output_schema=_json(tool.output_schema),
+        input_schema=_schema(tool.input_schema),
+        output_schema=_schema(tool.output_schema),
         call=None if tool.call is None else call_from_json(_json(call_to_json(tool.call))),
     )
 
 
-def _json(value: Mapping[str, Any] | None) -> Any:
+def _schema(schema: Mapping[str, Any] | None) -> JsonObject | None:
+    """Return a schema as text, with what JSON has alone. Few texts need the slow way, which parses them again."""
+    if schema is None or isinstance(schema, JsonObject):
+        return schema
+    try:
+        text = json.dumps(schema, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    except TypeError:  # keys of several types
+        return JsonObject(canonical_text(_json(schema)))
+    return JsonObject(canonical_text(_json(schema)) if _NO_JSON.search(text) else text)
+
+
+def _json(value: Mapping[str, Any]) -> Any:
     """Replace lone surrogates, numbers and types that JSON does not have in a JSON value; other characters are escaped in JSON."""
-    if value is None:
-        return None
     text = json.dumps(value, ensure_ascii=False, default=str)
     return json.loads(_SURROGATE.sub("\ufffd", text), parse_constant=lambda _: None)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
+from ingest.sources.sanitize import sanitize_tool
 from ontology.redaction import redact_document_text
 from ontology.tool import Tool
 
@@ -18,7 +21,8 @@ _MARKS = (
 )
 _SHORTEST = 8  # no key and no password with its name is shorter
 _NAMES = frozenset(("id", "name", "tool", "operation", "path"))
-_EXAMPLES = ("example", "default", "examples", "const")
+_EXAMPLES = frozenset(("example", "default", "examples", "const"))
+_REMEMBERED_CHARS = 500  # a longer text is searched each time: what is remembered stays below some 30 MB
 _PASSWORD_NAMES = frozenset(
     ("password", "passwd", "pwd", "secret", "clientsecret", "apikey", "accesstoken", "privatekey")
 )
@@ -31,13 +35,13 @@ def without_secrets(tool: Tool, secrets: tuple[str, ...] = ()) -> Tool:
 
     :param secrets: the values that are known to be secret, such as those of its source's environment.
     """
-    row = tool.to_json()
-    text = json.dumps(row, ensure_ascii=False)
+    text = tool.canonical_json()
     known = any(json.dumps(secret, ensure_ascii=False)[1:-1] in text for secret in secrets)
     if not known and not any(mark in text for mark in _MARKS):
         return tool
+    row = tool.to_json()
     cleaned = _cleaned(row, secrets)
-    return Tool.from_json(cleaned) if cleaned != row else tool
+    return sanitize_tool(Tool.from_json(cleaned)) if cleaned != row else tool
 
 
 def secret_places(before: Tool, after: Tool) -> list[str]:
@@ -66,24 +70,47 @@ def _changed(before: Any, after: Any, place: str) -> Iterator[str]:
 
 
 def _cleaned(value: Any, secrets: tuple[str, ...], name: str = "") -> Any:
-    """Return a JSON value without secrets; ``name`` is that of the property that it describes."""
+    """Return a JSON value without secrets, the same object where it has none; ``name`` is that of the property that it describes."""
     if isinstance(value, str):
-        if not secrets and (len(value) < _SHORTEST or not any(mark in value for mark in _MARKS)):
-            return value
-        return redact_document_text(value, secrets, is_name=name in _NAMES)
+        return _cleaned_text(value, secrets, name in _NAMES)
     if isinstance(value, list):
-        return [_cleaned(item, secrets) for item in value]
-    if not isinstance(value, Mapping):
+        items = [_cleaned(item, secrets) for item in value]
+        return items if any(map(operator.is_not, items, value)) else value
+    if not isinstance(value, dict):
         return value
     own = value.get("name")
-    hidden = value.get("format") == "password" or _is_password(own if isinstance(own, str) else name)
+    hidden = not _EXAMPLES.isdisjoint(value) and (
+        value.get("format") == "password" or _is_password(own if isinstance(own, str) else name)
+    )
     cleaned: dict[str, Any] = {}
+    changed = False
     for key, inner in value.items():
         if hidden and key in _EXAMPLES and not isinstance(inner, Mapping):
+            changed = True
             continue
-        cleaned[_cleaned(key, secrets, "name")] = _cleaned(inner, secrets, key)
-    return cleaned
+        shown, kept = _cleaned_text(key, secrets, True), _cleaned(inner, secrets, key)
+        changed |= shown is not key or kept is not inner
+        cleaned[shown] = kept
+    return cleaned if changed else value
 
 
+def _cleaned_text(text: str, secrets: tuple[str, ...], is_name: bool) -> str:
+    if secrets or len(text) > _REMEMBERED_CHARS:
+        return _searched_text(text, secrets, is_name)
+    return text if len(text) < _SHORTEST else _remembered_text(text, secrets, is_name)
+
+
+def _searched_text(text: str, secrets: tuple[str, ...], is_name: bool) -> str:
+    if not secrets and not any(mark in text for mark in _MARKS):
+        return text
+    cleaned = redact_document_text(text, secrets, is_name=is_name)
+    return text if cleaned == text else cleaned
+
+
+# The operations of one document repeat the texts of its schemas.
+_remembered_text = lru_cache(maxsize=1 << 15)(_searched_text)
+
+
+@lru_cache(maxsize=1 << 14)
 def _is_password(name: str) -> bool:
     return "".join(filter(str.isalnum, name.rpartition(".")[2].lower())) in _PASSWORD_NAMES

@@ -52,6 +52,10 @@ class UsageBuild:
 class UsageMaker(Protocol):
     """Makes the usage lines of a catalogue."""
 
+    @property
+    def name(self) -> str:
+        """Versioned name; with a model its name and the version of the prompt."""
+
     def make(self, tools: Sequence[Tool], progress: Progress = no_progress) -> UsageBuild:
         """Return the lines of these tools.
 
@@ -61,6 +65,8 @@ class UsageMaker(Protocol):
 
 class RulesUsage:
     """Makes usage lines by rules."""
+
+    name = RULES
 
     def __init__(self, ontology: Ontology) -> None:
         self._ontology = ontology

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ontology.errors import SnapshotCorruptError
+from ontology.json_object import canonical_text
 from retrieval.index.mapped_array import load_mapped
 
-__all__ = ["Records", "Texts", "write_records", "write_texts"]
+__all__ = ["Records", "Texts", "write_lines", "write_records", "write_texts"]
 
 _T = TypeVar("_T")
 
@@ -25,8 +26,12 @@ def write_records(path: Path, rows: Iterable[Any]) -> None:
 
     Rows are written with sorted keys, so equal rows give equal bytes.
     """
-    texts = (json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":")) for row in rows)
-    _write_lines(path.with_suffix(".jsonl"), path, texts)
+    write_lines(path, map(canonical_text, rows))
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write ``path.jsonl`` and its offsets from rows that are JSON texts on one line already."""
+    _write_lines(path.with_suffix(".jsonl"), path, lines)
 
 
 def write_texts(path: Path, texts: Iterable[str]) -> None:

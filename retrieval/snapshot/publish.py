@@ -23,7 +23,7 @@ from ontology.files import disk_errors, flush_to_disk, replacing
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import file_digest
 
-__all__ = ["SNAPSHOTS", "current_snapshot", "publish", "staging_folder"]
+__all__ = ["SNAPSHOTS", "current_snapshot", "publish", "publish_again", "staging_folder"]
 
 _CURRENT = "CURRENT"
 SNAPSHOTS = "snapshots"
@@ -67,10 +67,24 @@ def publish(store: Path, folder: Path, snapshot_id: str, *, current: bool = True
             folder.rename(target)
         flush_to_disk(target.parent)
         if current:
-            with replacing(store / _CURRENT) as temporary:
-                temporary.write_text(f"{snapshot_id}\n", encoding="utf-8")
+            _name_current(store, snapshot_id)
         flush_to_disk(store)
     return target
+
+
+def publish_again(store: Path, snapshot_id: str) -> None:
+    """Make ``CURRENT`` name a snapshot that is in the store already.
+
+    :raises StorageError: when a write fails; ``CURRENT`` is then unchanged.
+    """
+    with disk_errors(store, remedy=_REMEDY):
+        _name_current(store, snapshot_id)
+        flush_to_disk(store)
+
+
+def _name_current(store: Path, snapshot_id: str) -> None:
+    with replacing(store / _CURRENT) as temporary:
+        temporary.write_text(f"{snapshot_id}\n", encoding="utf-8")
 
 
 def current_snapshot(store: Path) -> Path:

@@ -23,7 +23,7 @@ from retrieval.index.bm25 import make_postings, write_postings
 from retrieval.index.filters import write_filters
 from retrieval.index.lookup import write_lookup
 from retrieval.index.name_coverage import make_coverage_postings, name_terms
-from retrieval.index.records import write_records, write_texts
+from retrieval.index.records import write_lines, write_records, write_texts
 from retrieval.index.text_fields import FIELDS, NAMES
 from retrieval.index.value_shapes import write_value_shapes
 from retrieval.index.vectors import write_vectors
@@ -83,7 +83,7 @@ def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable
     numbers = {key: number for number, key in enumerate(order)}
     nodes = [cast("NodeAttributes", content.graph.nodes[key]) for key in order]
     progress("tools and graph")
-    write_records(layout.tools, (tool.to_json() for tool in content.tools))
+    write_lines(layout.tools, (tool.canonical_json() for tool in content.tools))
     if content.usage_maker:
         write_records(layout.usage, map(usage_to_json, content.usage))
     write_texts(layout.node_keys, order)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,10 +16,9 @@ from inference.encoder import Encoder
 from inference.result_cache import ResultCache
 from ingest.build_report import BuildReport, keep_build_report, make_report, overlay_report
 from ingest.extract.extractor import Extractor
-from ingest.linking.observed_values import read_observed_values
+from ingest.linking.observed_values import ObservedShapes, read_observed_values
 from ingest.overlay.apply_overlay import AppliedOverlays, apply_overlays
 from ingest.overlay.overlay_file import load_overlays
-from ingest.overlay.overlay_rules import Overlay
 from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.catalog import DocumentReport
@@ -32,8 +32,10 @@ from ontology.progress import Progress, no_progress, timed
 from retrieval.snapshot.manifest import OverlayInfo
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
+from services.jobs.build_inputs import BuildInputs
 from services.jobs.model_factory import answer_cache, llm_extractor, open_chat, usage_maker
 from services.jobs.plans import BuildPlan
+from services.jobs.unchanged import earlier_build, inputs_key, remember_build
 
 if TYPE_CHECKING:
     from ingest.stores import GraphStore
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["build", "build_snapshot"]
 
 _NAMED = 20
+_THRESHOLDS = (200_000, 20, 50)  # chosen, not tuned
 _CACHE = "cache.sqlite"
 _EXTRACTORS = ("rules", "llm")
 _USAGE = ("rules", "llm", "none")
@@ -149,65 +152,139 @@ def build_snapshot(
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
     """
     ontology = ontology or load_ontology()
-    seconds: dict[str, float] = {}
-    rules = load_overlays([*_overlays_of_sources(addresses), *overlays])
-    with timed(seconds, "read"):
-        catalog = read_catalog(
-            addresses,
-            strict=strict,
-            progress=lambda address: progress(f"read {address}", 0, 0),
-            finished=finished,
-        )
-        applied = _apply(rules, catalog, ontology)
-        catalog = replace(catalog, tools=applied.tools)
-    shapes = read_observed_values(observed) if observed else None
-    # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
-    tools = sorted(catalog.tools, key=lambda tool: tool.id)
-    with staging_folder(store) as folder:
-        with ResultCache(store / _CACHE) if cached else contextlib.nullcontext() as cache:
-            cached_encoder = CachedEncoder(encoder, cache, progress=lambda done, total: progress("encode", done, total))
-            extractor = extractor or _rules_extractor(ontology, workers)
-            graph = build_tool_graph(
-                tools,
-                ontology,
-                extractor,
-                encoder=cached_encoder,
-                cache=cache,
-                declared=applied.declarations,
-                observed=shapes,
-                aliases={name: source.aliases for source in named_sources(catalog) for name in source.namespaces},
-                progress=progress,
-            )
-            _check_extractions(graph, strict=strict)
-            seconds |= graph.seconds
-            with timed(seconds, "usage"):
-                usage_build = usage.make(graph.tools, progress) if usage is not None else None
-            stored = _write_graph_store(graph_store, graph)
-            encoding = cached_encoder.seconds
-            with timed(seconds, "write"):
-                snapshot_id = write_snapshot(
-                    folder,
-                    _content(graph, ontology, cached_encoder, extractor, catalog, rules, applied, usage_build),
-                    progress=lambda stage: progress(f"write {stage}", 0, 0),
-                )
-            seconds["write"] -= cached_encoder.seconds - encoding
-            seconds["encode"] = cached_encoder.seconds
-        with timed(seconds, "publish"):
-            kept = publish(store, folder, snapshot_id, current=published)
-    report = make_report(
-        snapshot_id=snapshot_id,
-        folder=kept,
-        catalog=catalog,
-        build=graph,
-        usage=usage_build,
-        stored=stored,
-        vectors_reused=cached_encoder.reused,
-        vectors_encoded=cached_encoder.encoded,
-        seconds=seconds,
-        overlay=overlay_report(rules, applied, graph),
+    inputs = BuildInputs(
+        addresses=addresses,
+        encoder=encoder,
+        extractor=extractor or _rules_extractor(ontology, workers),
+        ontology=ontology,
+        usage=usage,
+        overlays=load_overlays([*_overlays_of_sources(addresses), *overlays]),
+        observed=observed,
+        strict=strict,
     )
+    key = inputs_key(inputs) if cached and graph_store is None else None
+    if key is not None and (store / _CACHE).is_file():
+        with ResultCache(store / _CACHE) as cache:
+            if (earlier := earlier_build(cache, key, store, published=published)) is not None:
+                return earlier
+    seconds: dict[str, float] = {}
+    with _rare_collections(), contextlib.ExitStack() as stack:
+        with timed(seconds, "read"):
+            read = _read(inputs, progress, finished)
+        folder = stack.enter_context(staging_folder(store))
+        kept = stack.enter_context(ResultCache(store / _CACHE)) if cached else None
+        build = _Build(inputs, store, folder, kept, graph_store, published, progress)
+        report = build.run(read, seconds)
+        # A file that changed while it was read was read in a state that the key does not tell.
+        if kept is not None and key is not None and key == inputs_key(inputs):
+            remember_build(kept, key, read.catalog, report)
     keep_build_report(store, report)
     return report
+
+
+class _Read(NamedTuple):
+    """The catalogue without hidden tools, what the overlays declare, and the shapes of observed values."""
+
+    catalog: Catalog
+    applied: AppliedOverlays
+    observed: ObservedShapes | None
+
+
+def _read(inputs: BuildInputs, progress: Progress, finished: Callable[[DocumentReport], None] | None) -> _Read:
+    """Read the documents, and apply the overlays.
+
+    :raises CatalogError: when the overlays hide every tool, and as :func:`read_catalog`.
+    """
+    catalog = read_catalog(
+        inputs.addresses,
+        strict=inputs.strict,
+        progress=lambda address: progress(f"read {address}", 0, 0),
+        finished=finished,
+    )
+    applied = apply_overlays(inputs.overlays, catalog.tools, inputs.ontology)
+    if not applied.tools:
+        names = ", ".join(overlay.name for overlay in inputs.overlays)
+        raise CatalogError("every tool is hidden", subject=names, remedy="Leave `hidden` out for some tools")
+    observed = read_observed_values(inputs.observed) if inputs.observed else None
+    return _Read(replace(catalog, tools=applied.tools), applied, observed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """One build: what it reads with, and where it writes."""
+
+    inputs: BuildInputs
+    store: Path
+    folder: Path
+    cache: ResultCache | None
+    graph_store: GraphStore | None
+    published: bool
+    progress: Progress
+
+    def run(self, read: _Read, seconds: dict[str, float]) -> BuildReport:
+        """Extract, link, write and publish; the time of each stage is added to ``seconds``."""
+        inputs, progress = self.inputs, self.progress
+        encoder = CachedEncoder(
+            inputs.encoder, self.cache, progress=lambda done, total: progress("encode", done, total)
+        )
+        graph = self._graph(read, encoder)
+        seconds |= graph.seconds
+        with timed(seconds, "usage"):
+            usage = inputs.usage.make(graph.tools, progress) if inputs.usage is not None else None
+        stored = _write_graph_store(self.graph_store, graph)
+        encoding = encoder.seconds
+        with timed(seconds, "write"):
+            snapshot_id = write_snapshot(
+                self.folder,
+                _content(inputs, read, graph, encoder, usage),
+                progress=lambda stage: progress(f"write {stage}", 0, 0),
+            )
+        seconds["write"] -= encoder.seconds - encoding
+        seconds["encode"] = encoder.seconds
+        with timed(seconds, "publish"):
+            folder = publish(self.store, self.folder, snapshot_id, current=self.published)
+        return make_report(
+            snapshot_id=snapshot_id,
+            folder=folder,
+            catalog=read.catalog,
+            build=graph,
+            usage=usage,
+            stored=stored,
+            vectors_reused=encoder.reused,
+            vectors_encoded=encoder.encoded,
+            seconds=seconds,
+            overlay=overlay_report(inputs.overlays, read.applied, graph),
+        )
+
+    def _graph(self, read: _Read, encoder: Encoder) -> GraphBuild:
+        catalog = read.catalog
+        graph = build_tool_graph(
+            # Sorted by id, so that the snapshot depends neither on the order of the addresses nor on the file system.
+            sorted(catalog.tools, key=lambda tool: tool.id),
+            self.inputs.ontology,
+            self.inputs.extractor,
+            encoder=encoder,
+            cache=self.cache,
+            declared=read.applied.declarations,
+            observed=read.observed,
+            aliases={name: source.aliases for source in named_sources(catalog) for name in source.namespaces},
+            progress=self.progress,
+        )
+        _check_extractions(graph, strict=self.inputs.strict)
+        return graph
+
+
+@contextlib.contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let the collector of reference cycles run rarely: a build makes millions of objects, nearly none of them in a cycle, and
+    each full collection visits all of them.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(*_THRESHOLDS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _rules_extractor(ontology: Ontology, workers: int) -> Extractor:
@@ -230,41 +307,22 @@ def _overlays_of_sources(addresses: Sequence[str]) -> list[Path]:
     return [overlay for file in files for overlay in overlays_of(file)]
 
 
-def _apply(rules: Sequence[Overlay], catalog: Catalog, ontology: Ontology) -> AppliedOverlays:
-    """Apply the overlays to a catalogue.
-
-    :raises CatalogError: when they hide every tool.
-    """
-    applied = apply_overlays(rules, catalog.tools, ontology)
-    if not applied.tools:
-        names = ", ".join(overlay.name for overlay in rules)
-        raise CatalogError("every tool is hidden", subject=names, remedy="Leave `hidden` out for some tools")
-    return applied
-
-
 def _content(
-    graph: GraphBuild,
-    ontology: Ontology,
-    encoder: Encoder,
-    extractor: Extractor,
-    catalog: Catalog,
-    rules: Sequence[Overlay],
-    applied: AppliedOverlays,
-    usage: UsageBuild | None,
+    inputs: BuildInputs, read: _Read, graph: GraphBuild, encoder: Encoder, usage: UsageBuild | None
 ) -> SnapshotContent:
     return SnapshotContent(
         tools=graph.tools,
         graph=graph.graph,
-        ontology=ontology,
+        ontology=inputs.ontology,
         encoder=encoder,
-        extractor=extractor.name,
+        extractor=inputs.extractor.name,
         abbreviations=graph.canonical.abbreviations,
         created_by=f"egotools {version('egotools')}",
         usage_maker=usage.maker if usage is not None else "",
         usage=usage.lines if usage is not None else (),
-        sources=named_sources(catalog),
-        overlays=tuple(OverlayInfo(name=overlay.name, sha256=overlay.sha256) for overlay in rules),
-        boosts=applied.declarations.boosts,
+        sources=named_sources(read.catalog),
+        overlays=tuple(OverlayInfo(name=overlay.name, sha256=overlay.sha256) for overlay in inputs.overlays),
+        boosts=read.applied.declarations.boosts,
         value_shapes=graph.value_shapes,
     )
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 from ingest.sources.json_schema.schema_view import Lookup
@@ -56,6 +55,7 @@ _TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 _ONE = ("items", "additionalProperties", "not", "propertyNames", "contains", "if", "then", "else")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS = ("properties", "patternProperties", "dependentSchemas")
+_NESTED = frozenset((*_ONE, *_LISTS, *_MAPS, "$ref", "required"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +70,11 @@ class SelfContained:
 
 
 class _Pending(NamedTuple):
-    """A schema to be written to a place in the result."""
+    """A schema, and its place in the result: a key of an object or an index of a list."""
 
     source: Any
-    put: Callable[[Any], None]
+    holder: Any
+    place: str | int
 
 
 def self_contained(schema: Any, lookup: Lookup, *, output: bool = False) -> SelfContained:
@@ -100,18 +101,20 @@ class _Writer:
         self._queue(self._resolved(schema), holder, "top")
         taken = 0
         while self._pending:
-            source, put = self._pending.popleft()
+            source, into, place = self._pending.popleft()
             taken += 1
             if taken > MAX_SCHEMAS:
                 self._cut = True
-                put({})
+                into[place] = {}
             else:
-                put(self._converted(source))
+                into[place] = self._converted(source)
         top = holder["top"] if isinstance(holder["top"], dict) else {}
         return SelfContained(schema={**top, **({"$defs": self._defs} if self._defs else {})}, cut=self._cut)
 
     def _resolved(self, schema: Any) -> Any:
         """The top schema without a reference around it, so that it says itself what it is."""
+        if isinstance(schema, dict) and "$ref" not in schema:  # most are
+            return schema
         seen: set[str] = set()
         while isinstance(schema, Mapping) and isinstance(ref := schema.get("$ref"), str) and ref not in seen:
             seen.add(ref)
@@ -119,13 +122,18 @@ class _Writer:
         return schema
 
     def _converted(self, source: Any) -> Any:
-        if not isinstance(source, Mapping):
+        if not isinstance(source, (dict, Mapping)):
             return source is not False  # true and false are schemas; anything else states nothing
-        written = {
-            key: source[key] for key, kind in _KEPT.items() if isinstance(source.get(key), kind) and key in source
-        }
-        written.update(_numbers(source))
+        written = {key: value for key, value in source.items() if key in _KEPT and isinstance(value, _KEPT[key])}
+        if len(written) < len(source):
+            written.update(_numbers(source))
         _to_one_dialect(written, source)
+        if not _NESTED.isdisjoint(source):
+            self._add_nested(written, source)
+        return _with_null(written, source)
+
+    def _add_nested(self, written: dict[str, Any], source: Mapping[str, Any]) -> None:
+        """Add the reference, the subschemas, which are written later, and the names of required fields."""
         if isinstance(ref := source.get("$ref"), str):
             written["$ref"] = f"#/$defs/{self._name(ref)}"
         for key in _ONE:
@@ -146,7 +154,6 @@ class _Writer:
                 for name, inner in fields.items():
                     self._queue(inner, written[key], str(name))
         self._add_required(written, source)
-        return _with_null(written, source)
 
     def _add_required(self, written: dict[str, Any], source: Mapping[str, Any]) -> None:
         names = [name for name in as_list(source.get("required")) if isinstance(name, str)]
@@ -164,13 +171,13 @@ class _Writer:
 
     def _queue(self, schema: Any, holder: dict[str, Any], key: str) -> None:
         holder[key] = {}  # holds the place: the order of the fields is that of the source
-        self._pending.append(_Pending(schema, partial(holder.__setitem__, key)))
+        self._pending.append(_Pending(schema, holder, key))
 
     def _queue_list(self, schemas: list[Any], holder: dict[str, Any], key: str) -> None:
         places: list[Any] = [{} for _ in schemas]
         holder[key] = places
         for number, schema in enumerate(schemas):
-            self._pending.append(_Pending(schema, partial(places.__setitem__, number)))
+            self._pending.append(_Pending(schema, places, number))
 
     def _name(self, ref: str) -> str:
         if ref not in self._names:

@@ -27,8 +27,9 @@ def call(tool: Tool) -> Call:
 
 def properties(tool: Tool) -> dict[str, Any]:
     assert tool.input_schema is not None
-    Draft202012Validator.check_schema(tool.input_schema)
-    fields: dict[str, Any] = tool.input_schema["properties"]
+    schema = tool.to_json()["input_schema"]
+    Draft202012Validator.check_schema(schema)
+    fields: dict[str, Any] = schema["properties"]
     return fields
 
 

@@ -36,7 +36,7 @@ def catalogue(address: str) -> dict[str, Tool]:
         pytest.importorskip("googleapiclient", reason="the extra google is not installed")
     if address.startswith("aws"):
         pytest.importorskip("botocore", reason="the extra aws is not installed")
-    return {tool.name: tool for tool in read_catalog([address]).tools}
+    return {tool.name: Tool.from_json(tool.to_json()) for tool in read_catalog([address]).tools}
 
 
 def document(shared: Path, name: str) -> tuple[dict[str, Any], dict[str, Tool]]:

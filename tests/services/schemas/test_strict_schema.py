@@ -156,7 +156,7 @@ def check_share(address: str, least: float) -> None:
     made = 0
     catalogue = read_catalog([address]).tools
     for tool in catalogue:
-        found = strict_schema(tool.input_schema or {})
+        found = strict_schema(tool.to_json().get("input_schema", {}))
         assert (found.schema is None) is bool(found.reasons)
         if found.schema is not None:
             assert broken_rules(found.schema) == [], tool.id

@@ -1,0 +1,123 @@
+"""Builds of unchanged files: where nothing that a build reads differs, the snapshot that it made before is published again.
+
+Only builds of files are recognised. A live address must be asked, and a failed extraction is to be tried again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+from inference.result_cache import ResultCache
+from ingest.build_report import BuildReport, ReuseReport, build_report_from
+from ingest.sources import Catalog
+from ingest.sources.addresses import find_documents
+from ontology.errors import EgotoolsError, InvalidArgumentError
+from ontology.progress import now
+from retrieval.snapshot.layout import FORMAT_VERSION, Layout
+from retrieval.snapshot.manifest import file_digest, read_manifest
+from retrieval.snapshot.publish import SNAPSHOTS, publish_again
+from services.jobs.build_inputs import BuildInputs
+
+__all__ = ["earlier_build", "inputs_key", "remember_build"]
+
+_CACHE_KIND = "build.v1"
+
+
+def inputs_key(inputs: BuildInputs) -> str | None:
+    """The hash of everything that a build depends on, beside the files that its documents refer to; None where it also depends
+    on what a live address answers, or where a file cannot be read.
+
+    :raises EgotoolsError: as :func:`~ingest.sources.addresses.find_documents`.
+    """
+    found = find_documents(inputs.addresses)
+    encoder, extractor = inputs.encoder, inputs.extractor
+    known: list[object] = [version("egotools"), FORMAT_VERSION, _code_digest(), inputs.strict, sorted(inputs.addresses)]
+    known += [inputs.ontology.digest, extractor.name, extractor.fingerprint, encoder.name, encoder.digest]
+    known += [repr(found.sources), repr(found.rejected)]
+    known += [[overlay.name, overlay.sha256] for overlay in inputs.overlays]
+    known += ["usage", inputs.usage.name if inputs.usage is not None else None]
+    known += ["observed", _digest(inputs.observed) if inputs.observed is not None else None]
+    for document in found.documents:
+        digest = _digest(document.path) if document.path is not None else None
+        if digest is None:
+            return None
+        source = document.source.name if document.source is not None else ""
+        known.append([document.address, document.namespace, str(document.root), source, digest])
+    return hashlib.sha256(json.dumps(known).encode()).hexdigest()
+
+
+def remember_build(cache: ResultCache, key: str, catalog: Catalog, report: BuildReport) -> None:
+    """Remember which snapshot a build made, unless an extraction failed or a model was not asked about every tool."""
+    if report.triples.tools_failed or report.usage.failed or report.usage.stopped:
+        return
+    references = {str(path): _digest(path) for path in catalog.references}
+    entry = {"report": report.to_json(), "references": references}
+    cache.put(_CACHE_KIND, key, json.dumps(entry, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+
+
+def earlier_build(cache: ResultCache, key: str, store: Path, *, published: bool = True) -> BuildReport | None:
+    """Publish the snapshot that the same build made before; None where it must be made again: there was none, a file that a
+    document refers to has changed, or the snapshot is damaged or gone.
+
+    :param published: False to leave the published snapshot as it is.
+    :returns: the report of then, in which everything is reused, with the seconds that this took.
+    :raises StorageError: when the store cannot be written.
+    """
+    started = now()
+    stored = cache.get(_CACHE_KIND, key)
+    try:
+        entry = json.loads(stored) if stored is not None else {}
+        report = build_report_from(entry["report"])
+        references = dict(entry["references"])
+    except (ValueError, KeyError, TypeError, InvalidArgumentError):
+        return None
+    folder = store / SNAPSHOTS / report.snapshot_id
+    if any(_digest(Path(path)) != digest for path, digest in references.items()) or not _is_whole(folder):
+        return None
+    if published:
+        publish_again(store, report.snapshot_id)
+    of = report.reused
+    reused = ReuseReport(
+        extractions=of.of_extractions,
+        of_extractions=of.of_extractions,
+        vectors=of.of_vectors,
+        of_vectors=of.of_vectors,
+    )
+    return replace(report, folder=folder, reused=reused, seconds={"unchanged": round(now() - started, 3)})
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether the folder has every file of its manifest, with its content."""
+    try:
+        manifest = read_manifest(Layout(folder))
+    except EgotoolsError:
+        return False
+    return all(_digest(folder / name) == file.sha256 for name, file in manifest.files.items())
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return file_digest(path) if path.is_file() else None
+    except OSError:
+        return None
+
+
+def _code_digest() -> str:
+    """The SHA-256 of the program's own modules that a build runs: a changed rule makes another snapshot."""
+    root = Path(__file__).resolve().parents[2]
+    digest = hashlib.sha256()
+    for path in _sorted_files(root / name for name in ("egotools", "ontology", "inference", "ingest", "retrieval")):
+        digest.update(f"{path.relative_to(root)}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _sorted_files(folders: Iterable[Path]) -> list[Path]:
+    return sorted(
+        path for folder in folders for suffix in ("py", "yaml", "txt") for path in folder.rglob(f"*.{suffix}")
+    )

@@ -1,0 +1,49 @@
+"""A JSON object that is kept as its text behaves as the dict that it stands for."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import pytest
+
+from ontology.json_object import JsonObject, canonical_text
+from ontology.tool import Tool
+
+VALUE = {"type": "object", "properties": {"b": {"type": "integer", "maximum": 1e30}, "ä": {"enum": ["'", '"', None]}}}
+
+
+def test_it_is_the_mapping_of_its_text() -> None:
+    kept = JsonObject(canonical_text(VALUE))
+    assert dict(kept) == kept.parsed() == VALUE
+    assert kept == VALUE
+    assert VALUE == kept
+    assert kept != {**VALUE, "type": "string"}
+    assert kept == pickle.loads(pickle.dumps(kept))
+    assert len(kept) == 2
+    assert kept["type"] == "object"
+    with pytest.raises(KeyError):
+        kept["absent"]
+
+
+def test_changing_a_parsed_value_changes_nothing() -> None:
+    kept = JsonObject(canonical_text(VALUE))
+    kept.parsed()["type"] = "string"
+    kept["properties"].clear()
+    assert kept == VALUE
+
+
+def test_the_canonical_text_of_a_tool_is_that_of_its_json() -> None:
+    plain = Tool(id="a", name="a", metadata={"z": [1, {"b": 1, "a": "ü"}]}, input_schema=VALUE, output_schema={})
+    kept = Tool(
+        id="a",
+        name="a",
+        metadata={"z": [1, {"b": 1, "a": "ü"}]},
+        input_schema=JsonObject(canonical_text(VALUE)),
+        output_schema=JsonObject("{}"),
+    )
+    expected = json.dumps(plain.to_json(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    assert plain.canonical_json() == kept.canonical_json() == expected
+    assert kept.to_json() == plain.to_json()
+    assert isinstance(kept.to_json()["input_schema"], dict)
+    assert Tool.from_json(kept.to_json()) == plain

@@ -70,8 +70,9 @@ set is measured only where it is named.
 """
 GRAPH_RULE_SETS = {
     "apibank": "the tool that opens a session",
+    "gtc": "tools that take no words turn none into an identifier",
     "restbench": "tools that turn words into an identifier",
-    "toollinkos": "preconditions of a device",
+    "toollinkos": "the nearest supplier of a value",
 }
 """Sets that a rule of the tool graph (``ingest/linking``) was found on, and what it concludes. They are counted
 apart.

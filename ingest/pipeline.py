@@ -23,6 +23,7 @@ from ingest.linking.observed_values import ObservedShapes
 from ingest.linking.shape_uses import shape_uses
 from ingest.overlay.declarations import NOTHING, Declarations
 from ingest.overlay.node_aliases import node_aliases
+from ontology.digests import code_digest
 from ontology.ontology import Ontology
 from ontology.progress import Progress, no_progress, timed
 from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, Tool
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["GraphBuild", "build_tool_graph"]
 
 _CACHE_KIND = "validated-extraction.v1"
+_RULES = ("ingest.extract", "ontology")  # a changed rule or word list extracts again
 _CHUNK = 512  # extractions written to the cache together; a crash loses at most this number
 
 
@@ -165,7 +167,7 @@ def _extractions(
     if cache is None:
         yield from (_Extracted(extraction, False) for extraction in _validated(tools, extractor, ontology))
         return
-    fingerprint = f"{extractor.fingerprint}\n{ontology.digest}"
+    fingerprint = f"{extractor.fingerprint}\n{ontology.digest}\n{code_digest(*_RULES)}"
     keys = [_key(tool, fingerprint) for tool in tools]
     known = cache.get_many(_CACHE_KIND, keys)
     missing = [(tool, key) for tool, key in zip(tools, keys, strict=True) if key not in known]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["JsonObject", "canonical_text"]
+__all__ = ["JsonObject", "as_dict", "canonical_text"]
 
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
@@ -45,6 +45,11 @@ class JsonObject(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"JsonObject({self.text!r})"
+
+
+def as_dict(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The mapping as a dict; of a :class:`JsonObject` a new one, parsed once."""
+    return value.parsed() if isinstance(value, JsonObject) else dict(value)
 
 
 def canonical_text(value: Any) -> str:

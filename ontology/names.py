@@ -64,7 +64,7 @@ _NEW_NOUNS = frozenset(
     "keyword reseller preorder tracklist ringtone setlist airline multimedia media sms vm vpn ip sku asin isbn".split()
 )
 _IDENTIFIER_WORDS = frozenset(
-    "id ids identifier identifiers uuid guid key keys code number no num nr ref reference slug iban".split()
+    "id ids identifier identifiers uid uids uuid uuids guid guids arn arns key keys code number no num nr ref reference slug iban".split()
 )
 _IDENTIFIER_TAIL = re.compile(r"^(?P<entity>[a-z]{3,})(?P<tail>id|ids|uuid|guid)$")
 

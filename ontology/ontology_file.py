@@ -57,6 +57,8 @@ def load_ontology(path: Path | None = None) -> Ontology:
 def check_ontology(path: Path) -> CheckedOntology:
     """Parse an ontology file. The ontology is None when the file has faults; faults are sorted by line."""
     try:
+        if path.exists() and not path.is_file():  # a pipe could be read without end
+            return CheckedOntology(None, [Fault(1, "this is no file")])
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         return CheckedOntology(None, [Fault(1, f"the file cannot be read: {error}")])

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 from ingest.graph import node_key
 from ingest.word_lists import word_list
+from ontology.hosts import registered_label
 from ontology.names import canonical_name, is_word
 from ontology.stop_words import stop_words
 from ontology.tool import Tool
@@ -32,8 +33,6 @@ _SYSTEM = "system"
 _DOCUMENTS, _SOURCES_FILE = "documents", "sources file"
 _GENERIC = word_list("canonical", "generic_system_words") | stop_words("index") | stop_words("name_edges")
 _VERSION = re.compile(r"v?\d+")
-_HOST = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@]*@)?(?P<host>[a-z0-9.-]+)", re.IGNORECASE)
-_SECOND_LEVEL = frozenset("ac co com edu gov net org".split())
 _VENDOR_WORDS = 3
 _MIN_CHARS = 2
 
@@ -112,12 +111,8 @@ def _labels(tool: Tool) -> Iterator[str]:
     """Yield the label that was registered of each host: ``acme`` of ``api.acme.com`` and of ``acme.co.uk``."""
     servers = tool.call.servers if tool.call is not None else ()
     contact = tool.metadata.get("contact_host")
-    for address in (*servers, *([contact] if isinstance(contact, str) else [])):
-        match = _HOST.match(address)
-        labels = match["host"].lower().split(".")[:-1] if match else []
-        while labels and labels[-1] in _SECOND_LEVEL:
-            labels.pop()
-        yield from (label.replace("-", "") for label in labels[-1:])
+    addresses = (*servers, *([contact] if isinstance(contact, str) else []))
+    yield from filter(None, map(registered_label, addresses))
 
 
 def _derived(system: _System, taken: Collection[str]) -> Iterator[str]:

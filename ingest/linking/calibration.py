@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
+from ontology.yaml_data import read_yaml
 
 __all__ = ["calibrated"]
 
@@ -33,6 +33,5 @@ def calibrated(predicate: str, score: float) -> float:
 
 @cache
 def _points() -> dict[str, list[tuple[float, float]]]:
-    text = (Path(__file__).parent / "confidence.yaml").read_text(encoding="utf-8")
-    rows: dict[str, Any] = yaml.safe_load(text)["bins"]
+    rows: dict[str, Any] = read_yaml(Path(__file__).parent / "confidence.yaml")["bins"]
     return {predicate: [(float(score), float(share)) for score, share in points] for predicate, points in rows.items()}

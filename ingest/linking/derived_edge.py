@@ -1,4 +1,4 @@
-"""The DerivedEdge: an edge between two tools that no document declares."""
+"""The DerivedEdge: an edge between two tools that the tools' documents imply, or that their owner declares."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DerivedEdge:
     :param field: the field of that entity (``id``, ``email``).
     :param confidence: in [0, 1]; of the edges of one confidence about that share is true.
     :param origin: where the owner of the catalogue declares it (``overlay.yaml:12``), or empty.
-    :param stated: whether a sentence of the consumer's description says it.
+    :param stated: whether a sentence of the consumer's description, or the owner, says it.
     :param score: the evidence before calibration, in [0, 1].
     """
 
@@ -38,6 +38,26 @@ class DerivedEdge:
     score: float = 0.0
     stated: bool = False
     origin: str = ""
+
+    @classmethod
+    def precondition(cls, consumer: str, producer: str, state: str, confidence: float, origin: str = "") -> DerivedEdge:
+        """Return the dependency of a tool on the one that brings about a state.
+
+        :param origin: where the owner declares it; without one a sentence of the consumer's description states it.
+        """
+        return cls(
+            source=consumer,
+            predicate="depends_on",
+            target=producer,
+            parameter="",
+            output="",
+            entity=state,
+            field="",
+            confidence=confidence,
+            score=confidence,
+            stated=True,
+            origin=origin,
+        )
 
     @property
     def key(self) -> str:

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ingest.linking.shown_values import ShownShape
+from ingest.linking.documented_shapes import ShownShape
 from ontology.errors import DocumentError
 from ontology.names import canonical_name
 from ontology.pattern_shape import is_specific
 from ontology.tool import Parameter, Tool
 from ontology.value_shape import shape_of
+
+_MAX_BYTES = 1 << 26  # chosen, not tuned
 
 __all__ = ["ObservedShapes", "read_observed_values"]
 
@@ -51,6 +53,11 @@ def read_observed_values(path: Path) -> ObservedShapes:
 
     :raises DocumentError: when it cannot be read, or with the line of a row that is invalid.
     """
+    if path.exists() and (not path.is_file() or path.stat().st_size > _MAX_BYTES):  # a pipe could be read without end
+        problem = f"the observed values must be a file of at most {_MAX_BYTES:,} bytes"
+        raise DocumentError(
+            problem, subject=str(path), remedy="Give a sample of them: one value of each kind is enough"
+        )
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ingest.linking.documented_shapes import ShownShape, shown_shapes
 from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader
 from ingest.linking.observed_values import ObservedShapes
-from ingest.linking.shown_values import ShownShape, shown_shapes
 from ontology.ontology import Ontology
 from ontology.pattern_shape import facts_of
 from ontology.tool import Parameter, Tool

@@ -13,12 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from ingest.linking.derived_edge import DerivedEdge
 from ingest.linking.tool_subjects import local_name
 from ontology.names import noun_lemma, words
 from ontology.tool import Tool
+from ontology.yaml_data import read_yaml
 
 __all__ = ["derive_stated_preconditions"]
 
@@ -50,7 +49,7 @@ def derive_stated_preconditions(tools: Sequence[Tool]) -> Iterator[DerivedEdge]:
             for id_ in ids:
                 if id_ not in seen:
                     seen.add(id_)
-                    yield _edge(tool.id, id_, name)
+                    yield DerivedEdge.precondition(tool.id, id_, name, _CONFIDENCE)
 
 
 def _stated(description: str) -> Iterator[tuple[str, _State]]:
@@ -69,23 +68,7 @@ def _name(tokens: Sequence[str]) -> str:
     return " ".join((*tokens[:-1], noun_lemma(tokens[-1])))
 
 
-def _edge(consumer: str, producer: str, state: str) -> DerivedEdge:
-    return DerivedEdge(
-        source=consumer,
-        predicate="depends_on",
-        target=producer,
-        parameter="",
-        output="",
-        entity=state,
-        field="",
-        confidence=_CONFIDENCE,
-        score=_CONFIDENCE,
-        stated=True,
-    )
-
-
 @cache
 def _states() -> tuple[_State, ...]:
-    text = (Path(__file__).parent / "preconditions.yaml").read_text(encoding="utf-8")
-    rows: list[dict[str, Any]] = yaml.safe_load(text)["states"]
+    rows: list[dict[str, Any]] = read_yaml(Path(__file__).parent / "preconditions.yaml")["states"]
     return tuple(_State(re.compile(row["pattern"]), frozenset(row["verbs"].split())) for row in rows)

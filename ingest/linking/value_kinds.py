@@ -12,11 +12,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from ontology.names import words
 from ontology.tool import Parameter
 from ontology.value_shape import kind_of_value
+from ontology.yaml_data import read_yaml
 
 __all__ = ["Kinds", "agreement", "kinds_of"]
 
@@ -98,8 +97,7 @@ def _by_name(tokens: list[str], rules: _Rules) -> set[str]:
 
 @cache
 def _rules() -> _Rules:
-    text = (Path(__file__).parent / "value_kinds.yaml").read_text(encoding="utf-8")
-    document: dict[str, Any] = yaml.safe_load(text)
+    document: dict[str, Any] = read_yaml(Path(__file__).parent / "value_kinds.yaml")
     kinds: dict[str, dict[str, str]] = document["kinds"]
     return _Rules(
         by_format={word: kind for kind, row in kinds.items() for word in row.get("formats", "").split()},

@@ -1,21 +1,18 @@
 """The vendor of each document: edges between documents join those of one vendor only.
 
-The vendor is told by the host of the server (``calendar.googleapis.com`` and ``pubsub.googleapis.com``), by the protocol of AWS, or by the
+The vendor is told by the registered label of the server's host (``calendar.googleapis.com`` and ``pubsub.googleapis.com``), by the protocol of AWS, or by the
 first word of the service's title. Found on the discovery documents of Google, the AWS models and examples/enterprise/catalog. A
 catalogue in which at most one vendor is known is taken for one company's.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from ontology.hosts import registered_label
 from ontology.tool import Tool
 
 __all__ = ["Vendors"]
-
-_HOST = re.compile(r"^[a-z]+://(?:[^/@]*@)?(?P<host>[^/:]+)", re.IGNORECASE)
-_LABELS = 2
 
 
 class Vendors:
@@ -40,8 +37,4 @@ def _vendor(tool: Tool) -> str:
         return ""
     if call.protocol == "aws":
         return "aws"
-    for server in call.servers:
-        match = _HOST.match(server)
-        if match and "." in match["host"]:
-            return ".".join(match["host"].lower().split(".")[-_LABELS:])
-    return ""
+    return next(filter(None, map(registered_label, call.servers)), "")

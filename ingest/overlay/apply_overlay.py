@@ -12,7 +12,7 @@ from ingest.linking.derived_edge import DerivedEdge
 from ingest.overlay.declarations import NOTHING, Declarations
 from ingest.overlay.node_aliases import near
 from ingest.overlay.overlay_rules import NamePattern, NamespaceRules, Overlay, Requirement, TextRule, ToolRule
-from ingest.overlay.tool_texts import EXAMPLE_REQUESTS, with_texts
+from ingest.overlay.tool_texts import with_texts
 from ontology.names import canonical_name
 from ontology.ontology import Ontology
 from ontology.synonym import Synonym
@@ -63,6 +63,7 @@ class _Applied:
             self._namespaces[tool.namespace].append(tool.id)
         self._hidden: set[str] = set()
         self._boosts: dict[str, float] = {}
+        self._requests: dict[str, dict[str, str]] = defaultdict(dict)
         self._synonyms: dict[str, dict[str, Synonym]] = defaultdict(dict)
         self._context: dict[str, dict[str, bool]] = defaultdict(dict)
         self._origins: dict[str, dict[str, str]] = defaultdict(dict)
@@ -121,6 +122,7 @@ class _Applied:
         if rule.boost is not None:
             self._boosts[id_] = rule.boost
             origins["boost"] = origin
+        self._requests[id_] |= {text: origin for text in rule.requests if text not in self._requests[id_]}
         changed = list(_changed_fields(tool, rule))
         origins.update(dict.fromkeys(changed, origin))
         if changed:
@@ -149,6 +151,7 @@ class _Applied:
             synonyms=tuple(sorted({pair for found in self._synonyms.values() for pair in found.items()})),
             dependencies=dependencies,
             origins={id_: fields for id_, fields in origins.items() if fields},
+            requests={id_: dict(texts) for id_, texts in sorted(self._requests.items()) if texts and id_ in ids},
             boosts={id_: boost for id_, boost in sorted(self._boosts.items()) if boost and id_ in ids},
         )
         return AppliedOverlays(
@@ -169,7 +172,7 @@ class _Applied:
                 continue
             if requirement.state:
                 state = canonical_name(requirement.state, self._ontology.abbreviations)
-                edges.append(_precondition(id_, needed, state, requirement.origin))
+                edges.append(DerivedEdge.precondition(id_, needed, state, 1.0, requirement.origin))
                 continue
             tool = self._tools[id_]
             origins[id_, needed] = requirement.origin
@@ -241,8 +244,6 @@ def _changed_fields(tool: Tool, rule: ToolRule) -> Iterator[str]:
         yield "title"
     if rule.deprecated is not None:
         yield "deprecated"
-    if rule.requests:
-        yield EXAMPLE_REQUESTS
     for key, listed, texts in (
         ("parameters", tool.parameters, rule.parameters),
         ("returns", tool.returns, rule.returns),
@@ -263,26 +264,11 @@ def _chosen(names: dict[str, bool], wanted: bool) -> frozenset[str]:
     return frozenset(name for name, is_context in names.items() if is_context is wanted)
 
 
-def _precondition(consumer: str, producer: str, state: str, origin: str) -> DerivedEdge:
-    return DerivedEdge(
-        source=consumer,
-        predicate="depends_on",
-        target=producer,
-        parameter="",
-        output="",
-        entity=state,
-        field="",
-        confidence=1.0,
-        score=1.0,
-        stated=True,
-        origin=origin,
-    )
-
-
 def _changes(declarations: Declarations) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for fields in declarations.origins.values():
         counts.update({name.partition(".")[0] for name in fields})
+    counts["requests"] = len(declarations.requests)
     counts["depends_on"] = len({tool for tool, _ in declarations.dependencies})
     counts["preconditions"] = len({edge.source for edge in declarations.links.preconditions})
     counts["synonyms"] = len(declarations.links.synonyms)

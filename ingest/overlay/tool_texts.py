@@ -11,27 +11,21 @@ from typing import Any
 from ingest.linking.type_families import type_family
 from ingest.overlay.overlay_rules import TextRule, ToolRule
 from ingest.sources.sanitize import sanitize_tool
+from ontology.json_object import as_dict
 from ontology.tool import Parameter, Tool
 
-__all__ = ["EXAMPLE_REQUESTS", "with_texts"]
+__all__ = ["with_texts"]
 
-EXAMPLE_REQUESTS = "example_requests"
-"""Key of the metadata: examples of requests that need the tool."""
 _DEPRECATED = "deprecated"
 
 
 def with_texts(tool: Tool, rule: ToolRule) -> Tool:
-    """Return the tool with the texts, the example requests and the mark ``deprecated`` of a rule."""
+    """Return the tool with the texts and the mark ``deprecated`` of a rule."""
     metadata = {**tool.metadata, **({"title": rule.title} if rule.title else {})}
     if rule.deprecated:
         metadata[_DEPRECATED] = True
     elif rule.deprecated is False:
         metadata.pop(_DEPRECATED, None)
-    if rule.requests:
-        before = metadata.get(EXAMPLE_REQUESTS)
-        metadata[EXAMPLE_REQUESTS] = list(
-            dict.fromkeys([*(before if isinstance(before, list) else ()), *rule.requests])
-        )
     return sanitize_tool(
         replace(
             tool,
@@ -65,7 +59,7 @@ def _schema(
     """Return the schema with the new texts; a property behind a ``$ref``, which other tools' fields may share, keeps its own."""
     if schema is None or not rules:
         return schema
-    changed = copy.deepcopy(dict(schema))
+    changed = copy.deepcopy(as_dict(schema))
     for parameter in parameters:
         node = _property(changed, parameter.name) if parameter.name in rules else None
         if node is not None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
-from egotools.usage_lines import UsageLines
+from egotools.usage_lines import OVERLAY, UsageLine, UsageLines
 from ingest.usage.usage_rules import RULES, usage_by_rules
 from ontology.ontology import Ontology
 from ontology.progress import Progress, no_progress
 from ontology.tool import Tool
 
-__all__ = ["DroppedLine", "RulesUsage", "UsageBuild", "UsageMaker"]
+__all__ = ["DroppedLine", "RulesUsage", "UsageBuild", "UsageMaker", "with_declared_requests"]
 
 
 class DroppedLine(NamedTuple):
@@ -61,6 +61,23 @@ class UsageMaker(Protocol):
 
         :raises ModelError: when a model is needed, and three calls in a row failed.
         """
+
+
+def with_declared_requests(
+    build: UsageBuild, tools: Sequence[Tool], declared: Mapping[str, Mapping[str, str]]
+) -> UsageBuild:
+    """Return the lines with the requests that overlay files declare, before the others.
+
+    :param declared: tool id → request → origin.
+    """
+    if not declared:
+        return build
+    lines = []
+    for tool, usage in zip(tools, build.lines, strict=True):
+        texts = declared.get(tool.id, {})
+        own = tuple(UsageLine(text=text, origin=OVERLAY, source=origin) for text, origin in texts.items())
+        lines.append(replace(usage, requests=(*own, *(one for one in usage.requests if one.text not in texts))))
+    return replace(build, lines=tuple(lines))
 
 
 class RulesUsage:

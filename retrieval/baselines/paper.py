@@ -163,8 +163,8 @@ class HybridRetriever:
         """The best k of the union, which has at most 20 tools."""
         context = QueryContext.begin(request, self._semantic.snapshot, self._semantic.encoder)
         with context.stage("entry"):
-            pools = [self._lexical.best(context, _TOP), self._semantic.nearest(context, _TOP)]
-            context.candidates = np.unique(np.concatenate([pool.tools for pool in pools]))
+            found = [self._lexical.best(context, _TOP), self._semantic.nearest(context, _TOP)]
+            context.candidates = np.unique(np.concatenate([one.tools for one in found]))
         with context.stage("rank"):
             ranking = rank_with_fallback(context, self._ranker, self._fusion)
         return respond(context, ranking, preset=self.name)

@@ -33,8 +33,8 @@ def generate_candidates(context: QueryContext, config: RetrievalConfig) -> None:
         if config.ngram_entries:
             context.entries += ngram_entries(context)
     with context.stage("ego"):
-        pools = list(_pools(context, config))
-        context.candidates = np.unique(np.concatenate((np.empty(0, dtype=np.int64), *pools)))
+        found = list(_candidates(context, config))
+        context.candidates = np.unique(np.concatenate((np.empty(0, dtype=np.int64), *found)))
 
 
 def ensemble_tools(
@@ -47,7 +47,7 @@ def ensemble_tools(
     return np.unique(np.concatenate([snapshot.ego_tools(node, allowed) for node in nodes]))
 
 
-def _pools(context: QueryContext, config: RetrievalConfig) -> Iterator[_Tools]:
+def _candidates(context: QueryContext, config: RetrievalConfig) -> Iterator[_Tools]:
     if config.ego_candidates:
         yield ensemble_tools(context.snapshot, context.entries, context.allowed)
     if config.text_candidates:

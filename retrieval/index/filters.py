@@ -146,11 +146,11 @@ def _listed(wanted: str, known: Iterable[str]) -> str:
     """Return up to 20 of the known, those first that are like what is wanted."""
     folded = wanted.casefold().strip("!*")
 
-    def unlikeness(text: str) -> tuple[bool, int, str]:
+    def distance(text: str) -> tuple[bool, int, str]:
         other = text.casefold()
         return other != folded, -_common_start(other, folded), text
 
-    near = sorted(known, key=unlikeness)
+    near = sorted(known, key=distance)
     shown = ", ".join(text[:100] for text in near[:_SHOWN])
     return shown + (f" and {len(near) - _SHOWN} more" if len(near) > _SHOWN else "")
 

@@ -192,9 +192,9 @@ def _row_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterato
     for change in flat:
         if change.field.replace("call.arguments.", "inputs.", 1) not in told - {change.field}:
             yield change
-    rooms = {field.partition(".")[0].partition(" ")[0] for field in told}
+    groups = {field.partition(".")[0].partition(" ")[0] for field in told}
     for key, fields in _SCHEMAS.items():
-        if fields not in rooms:
+        if fields not in groups:
             yield from json_changes(before.get(key, {}), after.get(key, {}), key)
 
 

@@ -16,7 +16,7 @@ from ontology.tool_graph import Aliases, SurfaceForms
 from ontology.usage_json import usage_to_json
 from services.cli.console import print_json, stdout, table
 from services.cli.options import Json, Store
-from services.cli.show_values import matches_to_json, show_matches, value_matches
+from services.cli.show_shapes import matches_to_json, show_matches, value_matches
 from services.jobs.plans import DEFAULT_STORE
 
 if TYPE_CHECKING:

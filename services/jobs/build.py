@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -24,11 +24,12 @@ from ingest.sources import Catalog, read_catalog
 from ingest.sources.catalog import DocumentReport
 from ingest.sources.named_sources import named_sources
 from ingest.sources.sources_file import is_sources_file, overlays_of
-from ingest.usage.usage_build import UsageBuild, UsageMaker
+from ingest.usage.usage_build import UsageBuild, UsageMaker, with_declared_requests
 from ontology.errors import CatalogError, InvalidArgumentError
 from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
 from ontology.progress import Progress, no_progress, timed
+from ontology.tool import Tool
 from retrieval.snapshot.manifest import OverlayInfo
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
@@ -230,7 +231,7 @@ class _Build:
         graph = self._graph(read, encoder)
         seconds |= graph.seconds
         with timed(seconds, "usage"):
-            usage = inputs.usage.make(graph.tools, progress) if inputs.usage is not None else None
+            usage = self._usage(graph.tools, read.applied.declarations.requests)
         stored = _write_graph_store(self.graph_store, graph)
         encoding = encoder.seconds
         with timed(seconds, "write"):
@@ -255,6 +256,11 @@ class _Build:
             seconds=seconds,
             overlay=overlay_report(inputs.overlays, read.applied, graph),
         )
+
+    def _usage(self, tools: Sequence[Tool], declared: Mapping[str, Mapping[str, str]]) -> UsageBuild | None:
+        if self.inputs.usage is None:
+            return None
+        return with_declared_requests(self.inputs.usage.make(tools, self.progress), tools, declared)
 
     def _graph(self, read: _Read, encoder: Encoder) -> GraphBuild:
         catalog = read.catalog

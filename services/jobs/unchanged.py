@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +15,7 @@ from inference.result_cache import ResultCache
 from ingest.build_report import BuildReport, ReuseReport, build_report_from
 from ingest.sources import Catalog
 from ingest.sources.addresses import find_documents
+from ontology.digests import code_digest
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.progress import now
 from retrieval.snapshot.layout import FORMAT_VERSION, Layout
@@ -26,6 +26,14 @@ from services.jobs.build_inputs import BuildInputs
 __all__ = ["earlier_build", "inputs_key", "remember_build"]
 
 _CACHE_KIND = "build.v1"
+_PROGRAM = (
+    "egotools",
+    "inference",
+    "ingest",
+    "ontology",
+    "retrieval",
+    "services",
+)  # a changed rule makes another snapshot
 
 
 def inputs_key(inputs: BuildInputs) -> str | None:
@@ -36,7 +44,13 @@ def inputs_key(inputs: BuildInputs) -> str | None:
     """
     found = find_documents(inputs.addresses)
     encoder, extractor = inputs.encoder, inputs.extractor
-    known: list[object] = [version("egotools"), FORMAT_VERSION, _code_digest(), inputs.strict, sorted(inputs.addresses)]
+    known: list[object] = [
+        version("egotools"),
+        FORMAT_VERSION,
+        code_digest(*_PROGRAM),
+        inputs.strict,
+        sorted(inputs.addresses),
+    ]
     known += [inputs.ontology.digest, extractor.name, extractor.fingerprint, encoder.name, encoder.digest]
     known += [repr(found.sources), repr(found.rejected)]
     known += [[overlay.name, overlay.sha256] for overlay in inputs.overlays]
@@ -105,19 +119,3 @@ def _digest(path: Path) -> str | None:
         return file_digest(path) if path.is_file() else None
     except OSError:
         return None
-
-
-def _code_digest() -> str:
-    """The SHA-256 of the program's own modules that a build runs: a changed rule makes another snapshot."""
-    root = Path(__file__).resolve().parents[2]
-    digest = hashlib.sha256()
-    for path in _sorted_files(root / name for name in ("egotools", "ontology", "inference", "ingest", "retrieval")):
-        digest.update(f"{path.relative_to(root)}\n".encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def _sorted_files(folders: Iterable[Path]) -> list[Path]:
-    return sorted(
-        path for folder in folders for suffix in ("py", "yaml", "txt") for path in folder.rglob(f"*.{suffix}")
-    )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ontology.errors import InvalidArgumentError
+from ontology.json_object import as_dict
 from ontology.tool import Tool
 from services.schemas.call_name import call_name
 from services.schemas.input_schema import MAX_DESCRIPTION, input_schema, shortened
@@ -108,10 +109,10 @@ def _mcp(tool: Tool) -> _Made:
         "name": call_name(tool),
         "title": tool.title,
         "description": shortened(tool.description or tool.title, MAX_DESCRIPTION),
-        "inputSchema": dict(tool.input_schema) if tool.input_schema is not None else input_schema(tool.parameters),
+        "inputSchema": as_dict(tool.input_schema) if tool.input_schema is not None else input_schema(tool.parameters),
     }
     if tool.output_schema is not None:
-        schema["outputSchema"] = dict(tool.output_schema)
+        schema["outputSchema"] = as_dict(tool.output_schema)
     elif tool.returns:
         schema["outputSchema"] = input_schema(tool.returns)
     return _Made(schema)

@@ -78,9 +78,10 @@ namespaces:
           owner.name: {description: Full name., example: "12"}
           shared: {description: New.}
 """
-    (changed,) = _applied(tmp_path, [tool], text).tools
+    applied = _applied(tmp_path, [tool], text)
+    (changed,) = applied.tools
     assert (changed.title, changed.description) == ("Make a table", "Makes.\n\nSlowly.")
-    assert changed.metadata["example_requests"] == ["a table please"]
+    assert list(applied.declarations.requests["desk/make"]) == ["a table please"]
     assert [(one.description, one.example) for one in changed.parameters] == [
         ("Old.\n\nIn cm.", "12"),
         ("Full name.", "12"),

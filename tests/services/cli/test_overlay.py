@@ -162,12 +162,15 @@ def test_hidden_deprecated_and_other_texts(stores: _Stores) -> None:
     assert "deprecated" not in plain.filters.keys
     tool = overlaid.tool(overlaid.tool_number("desk/assign_issue"))
     assert tool.description == "Give an issue to a colleague."
-    assert tool.metadata["example_requests"] == ["give the printer fault to Ana"]
+    (node,) = stores.show(stores.overlaid, "desk/assign_issue")
+    assert node["usage"]["requests"][0]["text"] == "give the printer fault to Ana"
+    assert [line["origin"] == "overlay" for line in node["usage"]["requests"]][:2] == [True, False]
+    assert "give the printer fault to Ana" not in overlaid.filters.keys
     (member,) = (one for one in tool.parameters if one.name == "member")
     assert (member.description, member.example) == ("Handle of the colleague.", "ana.p")
     assert tool.metadata["overlay"]["description"] == "overlay.yaml:11"
     before = plain.tool(plain.tool_number("desk/assign_issue"))
-    assert ("example_requests" in before.metadata, "overlay" in before.metadata) == (False, False)
+    assert "overlay" not in before.metadata
 
 
 def test_a_boost_raises_the_score_and_is_a_reason(stores: _Stores) -> None:

@@ -23,7 +23,7 @@ def _lines(path: Path, rows: list[dict[str, str]]) -> Path:
 @pytest.fixture(scope="module")
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     folder = tmp_path_factory.mktemp("given")
-    rows = [{"id": name, "name": f"tool {name}"} for name in "abcd"]
+    rows = [{"id": name, "name": f"tool {name}", "parameters": []} for name in "abcd"]
     tools = _lines(folder / "tools.jsonl", rows)
     build_snapshot([str(tools)], folder / "store", encoder=HashingEncoder(), cached=False)
     return open_snapshot(folder / "store")

@@ -152,7 +152,7 @@ def test_the_hash_seed_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_text(
         '{"name": "x", "parameters": [], "z": 1, "y": 2}\n{"name": "x", "parameters": []}\n', encoding="utf-8"
     )
-    program = "import sys; from ingest.sources import read_catalog; sys.stdout.write(repr(read_catalog(sys.argv[1:])))"
+    program = "import sys; from ingest.sources import read_catalog; catalog = read_catalog(sys.argv[1:]); sys.stdout.write(repr((catalog.tools, catalog.rejected, catalog.renamed)))"
     said = {
         subprocess.run(
             [sys.executable, "-c", program, str(tmp_path)],

@@ -118,10 +118,12 @@ def _labels(tool: Tool) -> Iterator[str]:
 def _derived(system: _System, taken: Collection[str]) -> Iterator[str]:
     own = _without_generic_ends(next(iter(system.names)).split())
     for name in system.names:
-        tokens = _without_generic_ends(name.split())
-        for size in range(1, min(_VENDOR_WORDS, len(tokens)) + 1):
-            if "".join(tokens[:size]) in system.labels and _names_something(tokens[:size]):
-                yield " ".join(tokens[:size])
+        whole = name.split()
+        for size in range(1, min(_VENDOR_WORDS, len(whole)) + 1):
+            # People write a name in one word too, as its host does: "victorops", "onsched".
+            if "".join(whole[:size]) in system.labels and _names_something(whole[:size]):
+                yield from (" ".join(whole[:size]), "".join(whole[:size]))
+        tokens = _without_generic_ends(whole)
         alias = " ".join(tokens)
         everyday = all(map(is_word, tokens)) and (len(tokens) == 1 or alias in taken)
         # A contact is no name of the system, and a namespace only where it is the beginning of the system's own name.

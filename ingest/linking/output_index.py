@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from ingest.linking.profiles import ToolProfile
 from ingest.linking.resource_names import RESOURCE_NAME
-from ingest.linking.supplier_rules import kind_fit, needs_value
+from ingest.linking.supplier_rules import is_owner, kind_fit, needs_value
 from ingest.linking.tool_values import PLAIN_VALUE, ConsumedValue, Key, ProducedValue
 from ingest.linking.type_families import type_fit
+from ontology.names import noun_lemma, words
 
 __all__ = ["OutputIndex", "ProducerMatch"]
 
@@ -35,6 +36,8 @@ _KIND_OF = {"id": "id", "arn": "arn", RESOURCE_NAME: "name", "name": "name"}
 _OTHER_FIELD = 0.8
 _OTHER_SYSTEM = 0.75
 _NO_COMMON_GROUP = 0.85
+_MAX_HOMES = 2
+"""Of an entity that many systems speak of, at most so many may list it: a company has a system of record. Chosen, not tuned."""
 
 
 class _ValueIndex(NamedTuple):
@@ -141,9 +144,12 @@ class OutputIndex:
         values = dict.fromkeys(self._of_system.get((key, system), ()))
         for word in consumer.words:
             values.update(dict.fromkeys(self._of_word.get((key, system, word), ())))
-        if self._systems.get(key, 0) <= MAX_SYSTEMS:
-            elsewhere = [value for value in self._best.get(key, ()) if self._profiles[value.profile].system != system]
-            values.update(dict.fromkeys(elsewhere[:MAX_OTHER_SYSTEM]))
+        elsewhere = [value for value in self._best.get(key, ()) if self._profiles[value.profile].system != system]
+        if self._systems.get(key, 0) > MAX_SYSTEMS:
+            elsewhere = [value for value in elsewhere if _is_home(self._profiles[value.profile], key)]
+            if len({self._profiles[value.profile].system for value in elsewhere}) > _MAX_HOMES:
+                elsewhere = []
+        values.update(dict.fromkeys(elsewhere[:MAX_OTHER_SYSTEM]))
         return values
 
     def _matches(
@@ -162,7 +168,7 @@ class OutputIndex:
             same = profile.system == consumer.system
             fit = factor * types * _ACTION_WEIGHT[profile.action] * produced.relevance
             if not same:
-                fit *= self._other_system_factor(produced.key)
+                fit *= self._other_system_factor(produced.key, profile, exact=produced.key == consumed.key)
             other_group = bool(consumer.groups and profile.groups and not consumer.groups & profile.groups)
             if other_group:
                 fit *= _NO_COMMON_GROUP
@@ -176,10 +182,21 @@ class OutputIndex:
                 other_group=other_group,
             )
 
-    def _other_system_factor(self, key: Key) -> float:
-        """Return the factor for a value of another system; 0 for a plain value of one word, whose meaning differs by system."""
+    def _other_system_factor(self, key: Key, producer: ToolProfile, *, exact: bool) -> float:
+        """Return the factor for a value of another system; 0 for a plain value of one word, whose meaning differs by system.
+
+        Within one company the list or search of the entity itself is the place to look: nothing is taken off for its system. Where
+        a catalogue has several vendors, the documents of one describe separate services: an entity of one word (policy, member,
+        connection) is another one in each, unless the producer's service has its name. Found by reading 31 such edges between
+        services of Google and of AWS, all of them false.
+        """
         if key[0] == PLAIN_VALUE and " " not in key[1]:
             return 0.0
+        if producer.vendor:
+            if " " not in key[0] and key[0] not in map(noun_lemma, words(producer.system)):
+                return 0.0
+        elif exact and _is_home(producer, key):
+            return _OTHER_SYSTEM
         size_factor = min(1.0, MANY_SYSTEMS / max(len(self._all_systems), 1))
         return size_factor * _OTHER_SYSTEM / math.sqrt(max(self._systems.get(key, 1) - 1, 1))
 
@@ -191,6 +208,11 @@ class OutputIndex:
     def specificity(self, key: Key) -> float:
         """Return the specificity of a key, in [0, 1]: 1 - log(number of producers) / log(number of tools)."""
         return max(0.0, 1 - math.log(max(self.count.get(key, 1), 1)) / math.log(self._total))
+
+
+def _is_home(producer: ToolProfile, key: Key) -> bool:
+    """Whether a tool of the one company of the catalogue lists or searches the entity itself."""
+    return not producer.vendor and producer.action in ("list", "search") and is_owner(producer, key[0])
 
 
 def _append(values: list[_ValueIndex], value: _ValueIndex, limit: int) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "shared_scope",
 ]
 
+_BODY = frozenset(("body", "form"))
 _LISTS = frozenset(("update", "list", "search"))
 _CREATING = word_list("linking", "creating_verbs")
 
@@ -54,13 +55,13 @@ def is_own_new_value(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
 
 
 def is_sibling_reference(producer: ToolProfile, consumed: ConsumedValue, consumer: ToolProfile) -> bool:
-    """Whether a value would be copied from an object of the very kind that the consumer makes or changes.
+    """Whether a value would be copied from an object of the very kind that the consumer makes, changes or sends.
 
-    The network of a new gateway is not that of the gateways there are.
+    The network of a new gateway is not that of the gateways there are, nor is the supplier of an invoice that is recorded.
     """
     own = consumer.entities[0] if consumer.entities else consumer.entity
     return (
-        _changes(consumed, consumer)
+        (_changes(consumed, consumer) or consumed.location in _BODY)
         and consumed.location != "path"
         and consumed.key[0] != own
         and bool(own)

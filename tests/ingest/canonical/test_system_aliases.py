@@ -98,3 +98,8 @@ def test_what_the_owner_gives_is_kept() -> None:
     assert found == {"acme crm api": {"client book", "acme crm"}, "billing api": {"acme"}}
     both = {"a": ("back office",), "b": ("back office",)}
     assert all("back office" in names for names in aliases(sales, billing, given=both).values())
+
+
+def test_a_name_in_one_word_as_its_host_has_it() -> None:
+    named = aliases(tool("OnSched Consumer API", host="sandbox-api.onsched.com"))
+    assert {alias for found in named.values() for alias in found} >= {"onsched"}

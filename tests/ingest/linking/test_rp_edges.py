@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -271,3 +272,22 @@ def test_real_sets_reach_the_figures_on_record(shared: Path) -> None:
             count <= (MAX_RESOLVERS if key[0] == "resolved_by" else LinkLimits().max_providers)
             for key, count in fan_in.items()
         )
+
+
+def test_what_many_systems_need_comes_from_the_one_that_lists_it() -> None:
+    tools = [tool(f"send_{n}", "supplier_id", f"sent_{n}_id", namespace=f"s{n}") for n in range(20)]
+    tools.append(tool("search_suppliers", "query", "suppliers[].supplier_id", namespace="procurement"))
+    assert pairs(tools) == {("procurement/search_suppliers", f"s{n}/send_{n}") for n in range(20)}
+
+
+def test_the_supplier_of_a_new_invoice_is_not_that_of_another_invoice() -> None:
+    tools = [
+        tool(
+            "search_invoices", "status?", "invoices[].invoice_id invoices[].supplier_id", path="/invoices", method="GET"
+        ),
+        tool("search_suppliers", "q", "suppliers[].supplier_id", path="/suppliers", method="GET"),
+    ]
+    record = tool("record_invoice", "supplier_id", "invoice_id", path="/invoices", method="POST")
+    tools.append(replace(record, parameters=(replace(record.parameters[0], location="body"),)))
+    assert pairs(tools) >= {("search_suppliers", "record_invoice")}
+    assert ("search_invoices", "record_invoice") not in pairs(tools)

@@ -14,12 +14,13 @@ from ingest.sources.json_schema.references import References
 from ingest.sources.json_schema.schema_view import view_of
 from ingest.sources.json_values import as_list, as_mapping, as_text, is_true
 from ingest.sources.openapi.operation import Operation
+from ingest.sources.openapi.security import is_credential
 from ontology.errors import DocumentError
 
 __all__ = ["HttpRequest", "MediaType", "media_type_of", "request_of"]
 
 # Set by the protocol, not by the caller: OpenAPI says to ignore parameters of these names.
-_PROTOCOL_HEADERS = frozenset({"accept", "content-type", "authorization"})
+_PROTOCOL_HEADERS = frozenset({"accept", "content-type"})
 _LOCATIONS: Mapping[str, str] = {"path": "path", "query": "query", "header": "header", "formData": "form"}
 _FORMS = re.compile(r"^(?:application/x-www-form-urlencoded|multipart/)", re.IGNORECASE)
 _JSON = re.compile(r"^application/json\b|\+json\b|^text/json\b", re.IGNORECASE)
@@ -37,11 +38,13 @@ class HttpRequest:
     :param inputs: path, query, header and form parameters, then the members of the body; names are unique.
     :param media_type: of the body; empty without one.
     :param values: schema of further members of the body (``additionalProperties``), or None.
+    :param credentials: (name, location) of the required parameters that are credentials; they are no inputs.
     """
 
     inputs: tuple[CallInput, ...]
     media_type: str = ""
     values: Any = None
+    credentials: tuple[tuple[str, str], ...] = ()
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
@@ -65,11 +68,14 @@ def request_of(operation: Operation, root: Mapping[str, Any], references: Refere
     declared = _declared(operation, references)
     inputs = [*_undeclared_variables(operation.path, declared)]
     media_type, values = "", None
+    credentials: list[tuple[str, str]] = []
     body: Mapping[str, Any] = {}
     for (name, location), parameter in declared.items():
         if location == "body":  # Swagger 2.0
             body = parameter
             media_type = media_type or _consumed(operation, root, "application/json")
+        elif is_credential(name, location):
+            credentials += [(name, location)] if is_true(parameter.get("required")) else []
         elif location in _LOCATIONS and not (location == "header" and name.lower() in _PROTOCOL_HEADERS):
             inputs.append(_input(name, _LOCATIONS[location], parameter))
             if location == "formData":
@@ -84,7 +90,9 @@ def request_of(operation: Operation, root: Mapping[str, Any], references: Refere
         inputs += members
     elif body and media_type:
         inputs.append(_whole({}, body))
-    return HttpRequest(inputs=tuple(distinct_names(inputs)), media_type=media_type, values=values)
+    return HttpRequest(
+        inputs=tuple(distinct_names(inputs)), media_type=media_type, values=values, credentials=tuple(credentials)
+    )
 
 
 def media_type_of(holder: Mapping[str, Any]) -> MediaType:

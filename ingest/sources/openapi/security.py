@@ -1,15 +1,53 @@
-"""The credentials that an OpenAPI operation needs: alternatives of schemes, with their scopes."""
+"""The credentials that an OpenAPI operation needs: alternatives of schemes, with their scopes.
+
+Documents also declare credentials as parameters (``X-Api-Key`` in the header). They are credentials all the same: the caller injects
+them, and no model is asked for them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from egotools.call import Security, SecurityScheme
 from ingest.sources.json_schema.references import References
 from ingest.sources.json_values import as_list, as_mapping, as_text
+from ontology.names import words
 
-__all__ = ["security_of"]
+__all__ = ["is_credential", "security_of", "with_credential_parameters"]
+
+# The last words of names of credentials; from general usage of HTTP APIs, found on the documents of VictorOps and GoToWebinar.
+_CREDENTIALS = {
+    "header": ("authorization", "api key", "apikey", "api token", "auth token", "access token", "subscription key"),
+    "query": ("api key", "apikey"),
+}
+
+
+def is_credential(name: str, location: str) -> bool:
+    """Whether a parameter is a credential by its name and location (``header``, ``query``)."""
+    spoken = " ".join(words(name))
+    return any(spoken == one or spoken.endswith(f" {one}") for one in _CREDENTIALS.get(location, ()))
+
+
+def with_credential_parameters(
+    security: tuple[Security, ...], parameters: Iterable[tuple[str, str]]
+) -> tuple[Security, ...]:
+    """Return the alternatives with an API key for each credential that is declared as a required parameter, as (name, location).
+
+    Each alternative then needs them too. One that a scheme has already is not added again; nor is the header ``Authorization`` where a scheme
+    fills it.
+    """
+    known = {(one.location, one.name.lower()) for each in security for one in each.schemes if one.type == "apiKey"}
+    if any(one.type != "apiKey" for each in security for one in each.schemes):
+        known.add(("header", "authorization"))
+    added = tuple(
+        SecurityScheme(key=name, type="apiKey", location=location, name=name)
+        for name, location in parameters
+        if (location, name.lower()) not in known
+    )
+    if not added:
+        return security
+    return tuple(Security(schemes=(*each.schemes, *added)) for each in security or (Security(),))
 
 
 def security_of(body: Mapping[str, Any], root: Mapping[str, Any], references: References) -> tuple[Security, ...]:

@@ -19,7 +19,7 @@ from ingest.sources.openapi.http_answer import answer_of
 from ingest.sources.openapi.http_request import HttpRequest, request_of
 from ingest.sources.openapi.links import declared_links
 from ingest.sources.openapi.operation import Operation
-from ingest.sources.openapi.security import security_of
+from ingest.sources.openapi.security import security_of, with_credential_parameters
 from ingest.sources.prose import plain, sentences
 from ingest.sources.rows import DATA_SUFFIXES
 from ingest.sources.source import RejectedRecord, Source
@@ -169,7 +169,7 @@ def _call(
         media_type=request.media_type,
         accept=accept,
         arguments=request.arguments,
-        security=security_of(operation.body, root, references),
+        security=with_credential_parameters(security_of(operation.body, root, references), request.credentials),
     )
 
 

@@ -25,14 +25,16 @@ _DEPENDENCY = tuple(each.name for each in fields(Dependency))
 
 def read_to_bytes(read: DocumentRead) -> bytes:
     """The bytes of what was read, without the time that it took."""
-    numbers: dict[str, int] = {}
-    rows = [_row(tool, numbers) for tool in read.tools]
+    parameters: dict[str, int] = {}
+    definitions: dict[str, int] = {}
+    rows = [_row(tool, parameters, definitions) for tool in read.tools]
     entry = {
         "format": read.format,
         "keeps_ids": read.keeps_ids,
         "secrets": read.secrets,
         "rejected": [astuple(record) for record in read.rejected],
-        "parameters": list(numbers),
+        "parameters": list(parameters),
+        "definitions": list(definitions),
         "tools": rows,
     }
     return zlib.compress(json.dumps(entry, ensure_ascii=False).encode("utf-8", "surrogatepass"), _FAST)
@@ -52,23 +54,23 @@ def read_from_bytes(stored: bytes, document: Document) -> DocumentRead:
             keeps_ids=entry["keeps_ids"],
             secrets=entry["secrets"],
             rejected=[RejectedRecord(*record) for record in entry["rejected"]],
-            tools=[_tool(row, parameters) for row in entry["tools"]],
+            tools=[_tool(row, parameters, entry["definitions"]) for row in entry["tools"]],
         )
     except (zlib.error, KeyError, IndexError, TypeError, AttributeError, DocumentError) as error:
         raise ValueError("the stored tools are damaged") from error
 
 
-def _row(tool: Tool, numbers: dict[str, int]) -> dict[str, Any]:
+def _row(tool: Tool, parameters: dict[str, int], definitions: dict[str, int]) -> dict[str, Any]:
     return {
         "id": tool.id,
         "name": tool.name,
         "description": tool.description,
-        "parameters": [_number(parameter, numbers) for parameter in tool.parameters],
-        "returns": [_number(parameter, numbers) for parameter in tool.returns],
+        "parameters": [_number(parameter, parameters) for parameter in tool.parameters],
+        "returns": [_number(parameter, parameters) for parameter in tool.returns],
         "depends_on": [[getattr(dependency, key) for key in _DEPENDENCY] for dependency in tool.depends_on],
         "metadata": dict(tool.metadata),
-        "input_schema": _text(tool.input_schema),
-        "output_schema": _text(tool.output_schema),
+        "input_schema": _schema_row(tool.input_schema, definitions),
+        "output_schema": _schema_row(tool.output_schema, definitions),
         "call": None if tool.call is None else call_to_json(tool.call),
     }
 
@@ -79,14 +81,24 @@ def _number(parameter: Parameter, numbers: dict[str, int]) -> int:
     return numbers.setdefault(text, len(numbers))
 
 
-def _text(schema: Mapping[str, Any] | None) -> str | None:
-    return None if schema is None else canonical_text(schema)
+def _schema_row(schema: Mapping[str, Any] | None, definitions: dict[str, int]) -> list[Any] | None:
+    """The text of a schema, and the number of each of its definitions, by name."""
+    if not isinstance(schema, JsonObject):
+        return None if schema is None else [canonical_text(schema), {}]
+    return [
+        schema.own_text,
+        {name: definitions.setdefault(text, len(definitions)) for name, text in schema.definitions},
+    ]
 
 
-def _tool(row: Mapping[str, Any], parameters: list[Parameter]) -> Tool:
-    schemas = {
-        key: None if (text := row[key]) is None else JsonObject(text) for key in ("input_schema", "output_schema")
-    }
+def _schema(row: list[Any] | None, definitions: list[str]) -> JsonObject | None:
+    if row is None:
+        return None
+    own, numbers = row
+    return JsonObject(own, {name: definitions[number] for name, number in numbers.items()})
+
+
+def _tool(row: Mapping[str, Any], parameters: list[Parameter], definitions: list[str]) -> Tool:
     return Tool(
         id=row["id"],
         name=row["name"],
@@ -96,7 +108,8 @@ def _tool(row: Mapping[str, Any], parameters: list[Parameter]) -> Tool:
         depends_on=tuple(Dependency(**dict(zip(_DEPENDENCY, each, strict=True))) for each in row["depends_on"]),
         metadata=row["metadata"],
         call=None if row["call"] is None else call_from_json(row["call"]),
-        **schemas,
+        input_schema=_schema(row["input_schema"], definitions),
+        output_schema=_schema(row["output_schema"], definitions),
     )
 
 

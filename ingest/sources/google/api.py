@@ -60,7 +60,7 @@ class Api:
         inputs = list(distinct_names([*self._url_inputs(body), *self._body_inputs(body.get("request"), own)]))
         members = {each.argument.wire_name or each.name: each for each in inputs if each.argument.location == "body"}
         request, response = (self._fields(body.get(key), output=key == "response") for key in ("request", "response"))
-        input_schema = self_contained(arguments_schema(inputs), self._lookup, definitions=self._definitions)
+        input_schema = self_contained(arguments_schema(inputs), self._lookup)  # in the order of the inputs
         output = as_text(as_mapping(body.get("response")).get("$ref"))
         output_schema = None
         if output:

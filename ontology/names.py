@@ -135,6 +135,8 @@ def expand(tokens: list[str], abbreviations: Mapping[str, str]) -> list[str]:
     """Replace abbreviations word by word (``po`` → ``purchase order``); see :func:`expansions`."""
     if not abbreviations:
         return tokens
+    if len(tokens) == 1:  # most names
+        return abbreviations.get(tokens[0], tokens[0]).split()
     return [word for _, meaning in expansions(tokens, abbreviations) for word in meaning.split()]
 
 

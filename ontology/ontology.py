@@ -69,12 +69,15 @@ class Ontology:
 
     def allows(self, head_type: str, predicate: str, tail_type: str) -> bool:
         """Whether an edge of the predicate may connect these entity types."""
-        known = self.predicates.get(predicate)
-        return (
-            known is not None
-            and any(self.is_a(head_type, wider) for wider in known.domain)
-            and any(self.is_a(tail_type, wider) for wider in known.range)
-        )
+        edge = (head_type, predicate, tail_type)
+        if edge not in self._allowed:
+            known = self.predicates.get(predicate)
+            self._allowed[edge] = (
+                known is not None
+                and any(self.is_a(head_type, wider) for wider in known.domain)
+                and any(self.is_a(tail_type, wider) for wider in known.range)
+            )
+        return self._allowed[edge]
 
     def predicate_for(self, phrase: str) -> str:
         """Return the predicate that has the phrase as its name or synonym, or an empty text."""
@@ -84,6 +87,11 @@ class Ontology:
     def metadata_predicates(self) -> Mapping[str, str]:
         """Map from metadata key to predicate."""
         return {key: predicate.name for predicate in self.predicates.values() for key in predicate.metadata}
+
+    @cached_property
+    def _allowed(self) -> dict[tuple[str, str, str], bool]:
+        """What :meth:`allows` has found out: there are few combinations, and a build asks millions of times."""
+        return {}
 
     @cached_property
     def _phrases(self) -> Mapping[str, str]:

@@ -31,6 +31,7 @@ REASONS = {
     "contradicts-declared": "the document declares something else",
 }
 _MAX_EVIDENCE_CHARS = 200_000
+_MAX_REMEMBERED = 4_000  # texts whose words are kept, some 10 MB; chosen, not tuned
 _CHUNK_CHARS = 20_000  # maximum that ontology.names.words reads in one call
 
 
@@ -195,20 +196,51 @@ _CHECKS: tuple[_Check, ...] = (_in_ontology, _confidence_in_range, _span_inside,
 def _evidence(tool: Tool, ontology: Ontology) -> frozenset[str]:
     found: set[str] = set()
     left = _MAX_EVIDENCE_CHARS
+    of_texts = _text_evidence(ontology)
     for text in document_texts(tool):
         text = text[:left]
         left -= len(text)
-        for start in range(0, len(text), _CHUNK_CHARS):
-            for word in expand(words(text[start : start + _CHUNK_CHARS]), ontology.abbreviations):
-                found.update(_lemmas(word))
-            # An abbreviation is also evidence in its short form.
-            found.update(words(text[start : start + _CHUNK_CHARS]))
+        found |= of_texts.of(text)
         if left <= 0:
             break
     for parameter in (*tool.parameters, *tool.returns):
         # "sessionid" is evidence of a session.
         found.update(identified_entity(parameter.name, ontology.abbreviations).split())
     return frozenset(found)
+
+
+class _TextEvidence:
+    """The words of texts, in any inflection. The tools of one document repeat the descriptions of their fields."""
+
+    def __init__(self, ontology: Ontology) -> None:
+        self.ontology = ontology
+        self._known: dict[str, frozenset[str]] = {}
+
+    def of(self, text: str) -> frozenset[str]:
+        known = self._known.get(text)
+        if known is None:
+            if len(self._known) >= _MAX_REMEMBERED:
+                self._known.clear()
+            known = self._known[text] = self._found(text)
+        return known
+
+    def _found(self, text: str) -> frozenset[str]:
+        found: set[str] = set()
+        for start in range(0, len(text), _CHUNK_CHARS):
+            read = words(text[start : start + _CHUNK_CHARS])
+            for word in expand(read, self.ontology.abbreviations):
+                found |= _lemmas(word)
+            found.update(read)  # an abbreviation is also evidence in its short form
+        return frozenset(found)
+
+
+_last: list[_TextEvidence] = []  # of the ontology that was used last; a build uses one
+
+
+def _text_evidence(ontology: Ontology) -> _TextEvidence:
+    if not _last or _last[0].ontology is not ontology:
+        _last[:] = [_TextEvidence(ontology)]
+    return _last[0]
 
 
 @lru_cache(maxsize=1 << 16)

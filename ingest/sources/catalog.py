@@ -14,6 +14,7 @@ from ingest.sources.detect import source_for
 from ingest.sources.document import Document
 from ingest.sources.namespaces import name_live_documents
 from ingest.sources.naming import DocumentRead, assign_ids
+from ingest.sources.read_cache import ReadCache
 from ingest.sources.sanitize import printable, sanitize_tool
 from ingest.sources.source import RejectedRecord
 from ingest.sources.source_entry import SourceEntry
@@ -79,6 +80,7 @@ def read_catalog(
     strict: bool = False,
     progress: Callable[[str], None] | None = None,
     finished: Callable[[DocumentReport], None] | None = None,
+    cache: ReadCache | None = None,
 ) -> Catalog:
     """Read tools from files, folders, globs and live addresses into one catalogue.
 
@@ -87,6 +89,7 @@ def read_catalog(
     :param strict: whether a rejected record is an error.
     :param progress: called with each document's address before it is read.
     :param finished: called with the counts of each document after it is read, before ids that several documents have are changed.
+    :param cache: files that have not changed are taken from it.
     :raises CatalogError: when no tool could be read, or when ``strict`` is true and a record was rejected.
     :raises SourcesFileError: for a sources file with faults.
     :raises InvalidArgumentError: when two sources have one name.
@@ -96,7 +99,7 @@ def read_catalog(
     for document in documents:
         if progress is not None:
             progress(document.address)
-        reads.append(_read(document))
+        reads.append(_read(document, cache))
         document.release()  # keep at most one document in memory
         if finished is not None:
             finished(_report(reads[-1]))
@@ -133,12 +136,10 @@ def _shown(record: RejectedRecord) -> RejectedRecord:
     return replace(record, subject=printable(record.subject), detail=redact(printable(record.detail)))
 
 
-def _read(document: Document) -> DocumentRead:
+def _read(document: Document, cache: ReadCache | None) -> DocumentRead:
     """Read all tools of a document; a document that cannot be read gives a rejected record."""
-    read = DocumentRead(document=document)
     started = time.perf_counter()
-    _read_tools(document, read)
-    _take_secrets_out(read)
+    read = _read_whole(document, cache)
     if document.source is not None:
         read.left_out = len(read.tools)
         read.tools, unused = select_tools(document.source, read.tools)
@@ -150,6 +151,19 @@ def _read(document: Document) -> DocumentRead:
         for record in read.rejected
     ]
     read.seconds = time.perf_counter() - started
+    return read
+
+
+def _read_whole(document: Document, cache: ReadCache | None) -> DocumentRead:
+    """Read the tools of a document before its source selects of them, or take them from the cache."""
+    state = cache.state(document) if cache is not None else None
+    if cache is not None and state is not None and (known := cache.get(document, state)) is not None:
+        return known
+    read = DocumentRead(document=document)
+    _read_tools(document, read)
+    _take_secrets_out(read)
+    if cache is not None and state is not None:
+        cache.put(read, state)
     return read
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ingest.sources.json_schema.schema_text import json_value, schema_text
 from ontology.call_json import call_from_json, call_to_json
-from ontology.json_object import JsonObject, canonical_text
+from ontology.json_object import JsonObject
 from ontology.tool import Dependency, Parameter, Tool
 
 __all__ = ["MAX_DESCRIPTION_CHARS", "MAX_NAME_CHARS", "printable", "sanitize_tool"]
@@ -19,8 +19,6 @@ MAX_NAME_CHARS = 2_000
 
 # Control characters, lone surrogates and the two non-characters: XML or UTF-8 does not allow them.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_NO_JSON = re.compile("[\ud800-\udfff]|NaN|Infinity")
 
 
 def sanitize_tool(tool: Tool) -> Tool:
@@ -45,25 +43,12 @@ def sanitize_tool(tool: Tool) -> Tool:
         metadata=metadata,
         input_schema=_schema(tool.input_schema),
         output_schema=_schema(tool.output_schema),
-        call=None if tool.call is None else call_from_json(_json(call_to_json(tool.call))),
+        call=None if tool.call is None else call_from_json(json_value(call_to_json(tool.call))),
     )
 
 
 def _schema(schema: Mapping[str, Any] | None) -> JsonObject | None:
-    """Return a schema as text, with what JSON has alone. Few texts need the slow way, which parses them again."""
-    if schema is None or isinstance(schema, JsonObject):
-        return schema
-    try:
-        text = json.dumps(schema, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
-    except TypeError:  # keys of several types
-        return JsonObject(canonical_text(_json(schema)))
-    return JsonObject(canonical_text(_json(schema)) if _NO_JSON.search(text) else text)
-
-
-def _json(value: Mapping[str, Any]) -> Any:
-    """Replace lone surrogates, numbers and types that JSON does not have in a JSON value; other characters are escaped in JSON."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return json.loads(_SURROGATE.sub("\ufffd", text), parse_constant=lambda _: None)
+    return schema if schema is None or isinstance(schema, JsonObject) else JsonObject(schema_text(schema))
 
 
 def _text(text: str, max_chars: int, field: str, cut: list[str]) -> str:

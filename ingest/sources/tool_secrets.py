@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.sources.sanitize import sanitize_tool
+from ontology.json_object import JsonObject
 from ontology.redaction import redact_document_text
 from ontology.tool import Tool
 
@@ -35,13 +37,49 @@ def without_secrets(tool: Tool, secrets: tuple[str, ...] = ()) -> Tool:
 
     :param secrets: the values that are known to be secret, such as those of its source's environment.
     """
+    if not secrets and _is_clean(tool):
+        return tool
     text = tool.canonical_json()
     known = any(json.dumps(secret, ensure_ascii=False)[1:-1] in text for secret in secrets)
-    if not known and not any(mark in text for mark in _MARKS):
+    if not known and not _has_mark(text):
         return tool
     row = tool.to_json()
     cleaned = _cleaned(row, secrets)
     return sanitize_tool(Tool.from_json(cleaned)) if cleaned != row else tool
+
+
+def _is_clean(tool: Tool) -> bool:
+    """Whether a tool surely has no secrets; each definition of its schemas is searched once for all tools that have it."""
+    definitions: set[tuple[str, str]] = set()
+    for schema in (tool.input_schema, tool.output_schema):
+        definitions.update(schema.definitions if isinstance(schema, JsonObject) else ())
+    own = replace(tool, input_schema=_own(tool.input_schema), output_schema=_own(tool.output_schema))
+    found = [_searched_definition(*each) for each in definitions]
+    if not _has_mark(own.canonical_json()) and not any(each.marked for each in found):
+        return True
+    row = own.to_json()
+    return all(each.clean for each in found) and _cleaned(row, ()) is row
+
+
+def _own(schema: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return JsonObject(schema.own_text) if isinstance(schema, JsonObject) else schema
+
+
+class _Searched(NamedTuple):
+    """Whether a definition has a text of :data:`_MARKS`, and whether nothing in it is to be taken out."""
+
+    marked: bool
+    clean: bool
+
+
+@lru_cache(maxsize=1 << 13)
+def _searched_definition(name: str, text: str) -> _Searched:
+    definition = {name: json.loads(text)}
+    return _Searched(_has_mark(name) or _has_mark(text), _cleaned(definition, ()) is definition)
+
+
+def _has_mark(text: str) -> bool:
+    return any(mark in text for mark in _MARKS)
 
 
 def secret_places(before: Tool, after: Tool) -> list[str]:
@@ -95,20 +133,24 @@ def _cleaned(value: Any, secrets: tuple[str, ...], name: str = "") -> Any:
 
 
 def _cleaned_text(text: str, secrets: tuple[str, ...], is_name: bool) -> str:
+    """The text without secrets, the same object where it has none."""
     if secrets or len(text) > _REMEMBERED_CHARS:
-        return _searched_text(text, secrets, is_name)
-    return text if len(text) < _SHORTEST else _remembered_text(text, secrets, is_name)
+        cleaned = _changed_text(text, secrets, is_name)
+    else:
+        cleaned = None if len(text) < _SHORTEST else _remembered_text(text, secrets, is_name)
+    return text if cleaned is None else cleaned
 
 
-def _searched_text(text: str, secrets: tuple[str, ...], is_name: bool) -> str:
-    if not secrets and not any(mark in text for mark in _MARKS):
-        return text
+def _changed_text(text: str, secrets: tuple[str, ...], is_name: bool) -> str | None:
+    """The text without secrets; None where it has none."""
+    if not secrets and not _has_mark(text):
+        return None
     cleaned = redact_document_text(text, secrets, is_name=is_name)
-    return text if cleaned == text else cleaned
+    return None if cleaned == text else cleaned
 
 
 # The operations of one document repeat the texts of its schemas.
-_remembered_text = lru_cache(maxsize=1 << 15)(_searched_text)
+_remembered_text = lru_cache(maxsize=1 << 15)(_changed_text)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -23,6 +23,7 @@ from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.catalog import DocumentReport
 from ingest.sources.named_sources import named_sources
+from ingest.sources.read_cache import ReadCache
 from ingest.sources.sources_file import is_sources_file, overlays_of
 from ingest.usage.usage_build import UsageBuild, UsageMaker, with_declared_requests
 from ontology.errors import CatalogError, InvalidArgumentError
@@ -147,7 +148,7 @@ def build_snapshot(
     :param overlays: overlay files, in the order in which they are applied, after those that sources files name.
     :param strict: fail when a document or record is rejected.
     :param observed: file of values that were observed in use; see :func:`ingest.linking.observed_values.read_observed_values`.
-    :param cached: reuse extractions and vectors of unchanged tools from ``store/cache.sqlite``.
+    :param cached: reuse what was read of unchanged files, and extractions and vectors of unchanged tools, from ``store/cache.sqlite``.
     :param published: False to keep the snapshot in the store beside the published one.
     :param finished: called with the counts of each document when it is read.
     :raises EgotoolsError: nothing is published then, and the snapshot that was published before is unchanged.
@@ -170,10 +171,14 @@ def build_snapshot(
                 return earlier
     seconds: dict[str, float] = {}
     with _rare_collections(), contextlib.ExitStack() as stack:
+        opened = stack.enter_context(ResultCache(store / _CACHE)) if cached and (store / _CACHE).is_file() else None
+        documents = ReadCache(opened) if cached else None
         with timed(seconds, "read"):
-            read = _read(inputs, progress, finished)
+            read = _read(inputs, documents, progress, finished)
         folder = stack.enter_context(staging_folder(store))
         kept = stack.enter_context(ResultCache(store / _CACHE)) if cached else None
+        if documents is not None and kept is not None:
+            documents.write(kept)
         build = _Build(inputs, store, folder, kept, graph_store, published, progress)
         report = build.run(read, seconds)
         # A file that changed while it was read was read in a state that the key does not tell.
@@ -191,7 +196,12 @@ class _Read(NamedTuple):
     observed: ObservedShapes | None
 
 
-def _read(inputs: BuildInputs, progress: Progress, finished: Callable[[DocumentReport], None] | None) -> _Read:
+def _read(
+    inputs: BuildInputs,
+    cache: ReadCache | None,
+    progress: Progress,
+    finished: Callable[[DocumentReport], None] | None,
+) -> _Read:
     """Read the documents, and apply the overlays.
 
     :raises CatalogError: when the overlays hide every tool, and as :func:`read_catalog`.
@@ -201,6 +211,7 @@ def _read(inputs: BuildInputs, progress: Progress, finished: Callable[[DocumentR
         strict=inputs.strict,
         progress=lambda address: progress(f"read {address}", 0, 0),
         finished=finished,
+        cache=cache,
     )
     applied = apply_overlays(inputs.overlays, catalog.tools, inputs.ontology)
     if not applied.tools:

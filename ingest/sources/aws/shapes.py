@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ingest.sources.json_schema.self_contained import SelfContained, self_contained
+from ingest.sources.json_schema.self_contained import Definitions, SelfContained, self_contained
 from ingest.sources.json_values import as_list, as_mapping
 from ingest.sources.nested_fields import Member, NestedFields
 from ingest.sources.prose import brief
@@ -65,6 +65,7 @@ class Shapes:
     def __init__(self, shapes: Mapping[str, Any]) -> None:
         self._shapes = shapes
         self._known: dict[str, tuple[Member, ...]] = {}
+        self._definitions = Definitions(self._json_schema)
         self._nested = NestedFields(
             members=self._members,
             element_type=self._element_type,
@@ -89,7 +90,8 @@ class Shapes:
 
         :raises DocumentError: when a shape is not defined.
         """
-        return self_contained({"$ref": name}, self._json_schema, output=output)
+        definitions = self._definitions if output else None  # the order of the inputs is that of the arguments
+        return self_contained({"$ref": name}, self._json_schema, output=output, definitions=definitions)
 
     def _json_schema(self, name: str) -> Mapping[str, Any]:
         """One shape as a JSON Schema that refers to the others by name."""

@@ -12,7 +12,7 @@ from ingest.sources.call_inputs import CallInput, arguments_schema, distinct_nam
 from ingest.sources.json_schema.cut_parts import cut_parts
 from ingest.sources.json_schema.schema import Fields, flatten
 from ingest.sources.json_schema.schema_view import dangling_reference
-from ingest.sources.json_schema.self_contained import self_contained
+from ingest.sources.json_schema.self_contained import Definitions, self_contained
 from ingest.sources.json_values import as_list, as_mapping, as_text
 from ingest.sources.prose import brief, name_words, plain, title_of
 from ontology.tool import Parameter, Tool
@@ -46,6 +46,7 @@ class Api:
         self._version = version
         self._schemas = as_mapping(root.get("schemas"))
         self._known: dict[tuple[str, bool], Fields] = {}
+        self._definitions = Definitions(self._lookup)
 
     def tool(self, method: Method) -> Tool:
         """A method as a tool.
@@ -59,9 +60,11 @@ class Api:
         inputs = list(distinct_names([*self._url_inputs(body), *self._body_inputs(body.get("request"), own)]))
         members = {each.argument.wire_name or each.name: each for each in inputs if each.argument.location == "body"}
         request, response = (self._fields(body.get(key), output=key == "response") for key in ("request", "response"))
-        input_schema = self_contained(arguments_schema(inputs), self._lookup)
+        input_schema = self_contained(arguments_schema(inputs), self._lookup)  # in the order of the inputs
         output = as_text(as_mapping(body.get("response")).get("$ref"))
-        output_schema = self_contained({"$ref": output}, self._lookup, output=True) if output else None
+        output_schema = None
+        if output:
+            output_schema = self_contained({"$ref": output}, self._lookup, output=True, definitions=self._definitions)
         cut = cut_parts(parameters=request, returns=response, input_schema=input_schema, output_schema=output_schema)
         return Tool(
             id=id_,

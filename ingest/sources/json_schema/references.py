@@ -26,6 +26,7 @@ from ingest.sources.json_schema.embedded_resources import (
     has_json_schema_addresses,
 )
 from ingest.sources.json_schema.schema_view import dangling_reference
+from ingest.sources.json_schema.self_contained import Definitions
 from ontology.errors import DocumentError
 
 __all__ = ["References"]
@@ -46,6 +47,8 @@ class References:
         data = document.data
         embedded = embedded_resources(data, self._base) if has_json_schema_addresses(data) else EmbeddedResources()
         self._anchors = embedded.anchors
+        #: The schemas that are referred to, converted.
+        self.definitions = Definitions(self.lookup)
         schemas = [(uri, DRAFT202012.create_resource(schema)) for uri, schema in embedded.resources.items()]
         own = Specification.OPAQUE.create_resource(data)
         self._resolver = registry.with_resources([(self._base, own), *schemas]).resolver(base_uri=self._base)

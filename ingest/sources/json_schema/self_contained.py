@@ -10,14 +10,17 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from ingest.sources.json_schema.schema_text import schema_text
 from ingest.sources.json_schema.schema_view import Lookup
 from ingest.sources.json_values import as_list, as_mapping, as_number
+from ontology.errors import DocumentError
+from ontology.json_object import DEFINITIONS, JsonObject
 from ontology.json_types import json_type, typed_values
 
-__all__ = ["MAX_SCHEMAS", "SelfContained", "self_contained"]
+__all__ = ["MAX_SCHEMAS", "Definitions", "SelfContained", "self_contained"]
 
 #: Schemas and subschemas that are taken from one input or output. Chosen, not tuned: of 36,500 real tools (all discovery documents that
 #: the client ships, eight AWS models, seven specifications) it cuts six schemas.
@@ -65,7 +68,7 @@ class SelfContained:
     :param cut: whether the limit left something out.
     """
 
-    schema: dict[str, Any]
+    schema: Mapping[str, Any]
     cut: bool = False
 
 
@@ -77,14 +80,82 @@ class _Pending(NamedTuple):
     place: str | int
 
 
-def self_contained(schema: Any, lookup: Lookup, *, output: bool = False) -> SelfContained:
+class _Definition(NamedTuple):
+    """What a reference stands for.
+
+    :param text: as JSON.
+    :param refs: the references in it.
+    :param taken: number of its schemas and subschemas, without those that it refers to.
+    """
+
+    text: str
+    refs: tuple[str, ...]
+    taken: int
+
+
+class Definitions:
+    """The definitions of one document, each converted once for all schemas that refer to it.
+
+    :param lookup: what a ``$ref`` stands for.
+    """
+
+    def __init__(self, lookup: Lookup) -> None:
+        self.lookup = lookup
+        self._known: dict[tuple[str, str], _Definition] = {}
+
+    def of(self, ref: str, hidden: str) -> _Definition:
+        """What a reference stands for, without the fields that are ``hidden``; raises DocumentError where it leads nowhere."""
+        key = (ref, hidden)
+        if key not in self._known:
+            writer = _PartWriter(self.lookup, hidden)
+            written = writer.write_part(self.lookup(ref))
+            self._known[key] = _Definition(schema_text(written), tuple(writer.names), writer.taken)
+        return self._known[key]
+
+
+def self_contained(
+    schema: Any, lookup: Lookup, *, output: bool = False, definitions: Definitions | None = None
+) -> SelfContained:
     """The schema with everything it refers to.
 
     :param lookup: what a ``$ref`` stands for.
     :param output: whether it is a schema of answers (``writeOnly`` fields are left out) or of requests (``readOnly`` ones are).
+    :param definitions: of the document, with the same ``lookup``; the schema is then a :class:`JsonObject`, which sorts its keys.
     :raises DocumentError: when a reference leads nowhere.
     """
-    return _Writer(lookup, "writeOnly" if output else "readOnly").write(schema)
+    hidden = "writeOnly" if output else "readOnly"
+    if definitions is not None and (composed := _composed(schema, definitions, hidden)) is not None:
+        return composed
+    written = _Writer(lookup, hidden).write(schema)
+    return written if definitions is None else replace(written, schema=_divided(written.schema))
+
+
+def _composed(schema: Any, definitions: Definitions, hidden: str) -> SelfContained | None:
+    """The schema with finished definitions; None where a limit, a fault or two definitions of one name need the whole to be seen."""
+    writer = _PartWriter(definitions.lookup, hidden)
+    texts: dict[str, str] = {}
+    try:
+        top = writer.write_top(schema)
+        taken, pending, done = writer.taken, deque(writer.names), set[str]()
+        while pending:
+            ref = pending.popleft()
+            if ref in done:
+                continue
+            done.add(ref)
+            name, found = _stem(ref), definitions.of(ref, hidden)
+            taken += found.taken
+            if name in texts or taken > MAX_SCHEMAS:
+                return None
+            texts[name] = found.text
+            pending.extend(found.refs)
+    except DocumentError:
+        return None
+    return SelfContained(schema=JsonObject(schema_text(top), texts)) if taken <= MAX_SCHEMAS else None
+
+
+def _divided(schema: Mapping[str, Any]) -> JsonObject:
+    own = {key: value for key, value in schema.items() if key != DEFINITIONS}
+    return JsonObject(schema_text(own), {name: schema_text(each) for name, each in schema.get(DEFINITIONS, {}).items()})
 
 
 class _Writer:
@@ -92,24 +163,27 @@ class _Writer:
         self._lookup = lookup
         self._hidden = hidden
         self._defs: dict[str, Any] = {}
-        self._names: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+        self.taken = 0
         self._pending: deque[_Pending] = deque()
-        self._cut = False
 
     def write(self, schema: Any) -> SelfContained:
+        top = self.write_top(schema)
+        cut = self.taken > MAX_SCHEMAS
+        return SelfContained(schema={**top, **({DEFINITIONS: self._defs} if self._defs else {})}, cut=cut)
+
+    def write_top(self, schema: Any) -> dict[str, Any]:
+        top = self.write_part(self._resolved(schema))
+        return top if isinstance(top, dict) else {}
+
+    def write_part(self, schema: Any) -> Any:
         holder: dict[str, Any] = {}
-        self._queue(self._resolved(schema), holder, "top")
-        taken = 0
+        self._queue(schema, holder, "top")
         while self._pending:
             source, into, place = self._pending.popleft()
-            taken += 1
-            if taken > MAX_SCHEMAS:
-                self._cut = True
-                into[place] = {}
-            else:
-                into[place] = self._converted(source)
-        top = holder["top"] if isinstance(holder["top"], dict) else {}
-        return SelfContained(schema={**top, **({"$defs": self._defs} if self._defs else {})}, cut=self._cut)
+            self.taken += 1
+            into[place] = self._converted(source) if self.taken <= MAX_SCHEMAS else {}
+        return holder["top"]
 
     def _resolved(self, schema: Any) -> Any:
         """The top schema without a reference around it, so that it says itself what it is."""
@@ -180,14 +254,25 @@ class _Writer:
             self._pending.append(_Pending(schema, places, number))
 
     def _name(self, ref: str) -> str:
-        if ref not in self._names:
-            stem = re.sub(r"[^\w.-]+", "_", re.split("[/#]", ref.rstrip("/#"))[-1]).strip("_") or "schema"
+        if ref not in self.names:
+            stem = _stem(ref)
             name, number = stem, 2
             while name in self._defs:
                 name, number = f"{stem}_{number}", number + 1
-            self._names[ref] = name
+            self.names[ref] = name
             self._queue(self._lookup(ref), self._defs, name)
-        return self._names[ref]
+        return self.names[ref]
+
+
+class _PartWriter(_Writer):
+    """Writes a schema without what it refers to."""
+
+    def _name(self, ref: str) -> str:
+        return self.names.setdefault(ref, _stem(ref))
+
+
+def _stem(ref: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", re.split("[/#]", ref.rstrip("/#"))[-1]).strip("_") or "schema"
 
 
 def _to_one_dialect(written: dict[str, Any], source: Mapping[str, Any]) -> None:

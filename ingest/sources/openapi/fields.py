@@ -39,7 +39,7 @@ def input_schema_of(request: HttpRequest, references: References) -> SelfContain
     schema = arguments_schema(request.inputs)
     if request.values is not None:
         schema["additionalProperties"] = request.values
-    return self_contained(schema, references.lookup)
+    return self_contained(schema, references.lookup, definitions=references.definitions)
 
 
 def _field(each: CallInput, references: References) -> Fields:

@@ -132,7 +132,9 @@ def _tool(
     outputs, output_schema = Fields(), None
     if answer.schema is not None:
         outputs = flatten(answer.schema, lookup=references.lookup, output=True)
-        output_schema = self_contained(answer.schema, references.lookup, output=True)
+        output_schema = self_contained(
+            answer.schema, references.lookup, output=True, definitions=references.definitions
+        )
     cut = cut_parts(parameters=inputs, returns=outputs, input_schema=input_schema, output_schema=output_schema)
     return Tool(
         id=operation.id,

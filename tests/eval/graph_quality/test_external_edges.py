@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from retrieval.snapshot.reader import Snapshot, open_snapshot
 from services.jobs.build import build_snapshot
 
 
-def _lines(path: Path, rows: list[dict[str, str]]) -> Path:
+def _lines(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows) + "\n", encoding="utf-8")
     return path
 

@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from ingest.sources.json_schema.schema import local_lookup
-from ingest.sources.json_schema.self_contained import MAX_SCHEMAS, self_contained
+from ingest.sources.json_schema.schema_text import schema_text
+from ingest.sources.json_schema.self_contained import MAX_SCHEMAS, Definitions, self_contained
+from ontology.errors import DocumentError
+from ontology.json_object import JsonObject
 
 
-def alone(schema: Any, **options: bool) -> dict[str, Any]:
-    return self_contained(schema, local_lookup(schema), **options).schema
+def alone(schema: Any, *, output: bool = False) -> dict[str, Any]:
+    return dict(self_contained(schema, local_lookup(schema), output=output).schema)
 
 
 @pytest.mark.parametrize(
@@ -107,3 +110,40 @@ _JSON = st.recursive(
 @given(_JSON)
 def test_whatever_the_source_holds_the_result_is_a_valid_schema(source: Any) -> None:
     Draft202012Validator.check_schema(alone({"properties": {"x": source}}))
+
+
+@pytest.mark.parametrize("case", ["plain", "one name twice", "beyond the limit", "dangling"])
+@pytest.mark.parametrize("output", [False, True])
+def test_shared_definitions_change_no_schema(case: str, output: bool) -> None:
+    document: dict[str, Any] = {
+        "definitions": {
+            "order": {
+                "properties": {"id": {"readOnly": True}, "item": {"$ref": "#/definitions/item"}},
+                "required": ["id"],
+            },
+            "item": {
+                "nullable": True,
+                "properties": {"order": {"$ref": "#/definitions/order"}, "note": {"writeOnly": True}},
+            },
+        },
+        "other": {"order": {"type": "string"}},
+    }
+    document["properties"] = {"a": {"$ref": "#/definitions/order"}, "b": {"type": "integer", "example": float("nan")}}
+    if case == "one name twice":
+        document["properties"]["c"] = {"$ref": "#/other/order"}
+    elif case == "beyond the limit":
+        document["definitions"]["item"]["properties"].update({f"f{number}": {} for number in range(MAX_SCHEMAS)})
+    elif case == "dangling":
+        document["definitions"]["item"]["properties"]["x"] = {"$ref": "#/definitions/absent"}
+    lookup = local_lookup(document)
+    known = Definitions(lookup)
+    if case == "dangling":
+        with pytest.raises(DocumentError, match="absent"):
+            self_contained(document, lookup, output=output, definitions=known)
+        return
+    for _ in range(2):
+        alone = self_contained(document, lookup, output=output)
+        shared = self_contained(document, lookup, output=output, definitions=known)
+        assert shared.cut == alone.cut == (case == "beyond the limit")
+        assert isinstance(shared.schema, JsonObject)
+        assert shared.schema.text == schema_text(alone.schema)

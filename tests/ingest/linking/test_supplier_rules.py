@@ -45,6 +45,14 @@ def test_only_an_input_that_must_be_given_is_the_value_itself() -> None:
         assert (("find_roles", "delete_role") in pairs(tools)) == expected, need
 
 
+def test_the_value_itself_may_have_another_name() -> None:
+    one = http("GET", "/roles/{role_id}", "id", "name")
+    all_ = http("GET", "/roles", "roles[].id")
+    change = http("DELETE", "/roles/{role}")
+    assert suppliers([one, change], change.id, "role") == set()
+    assert suppliers([one, all_, change], change.id, "role") == {all_.id}
+
+
 @pytest.mark.parametrize("method", ["POST", "PATCH"])
 def test_the_network_of_a_gateway_is_not_that_of_another_gateway(method: str) -> None:
     body = (Parameter(name="network_id", required=True, location="body"),)

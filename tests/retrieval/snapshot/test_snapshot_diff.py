@@ -63,6 +63,15 @@ def test_a_tool_that_goes_takes_its_context_parameters_along(built: _Builder) ->
     assert found.context_parameters == (ContextChange("desk", "bug_id", 0, 1),)
 
 
+def test_a_changed_tool_with_the_same_context_parameters_is_no_change_of_them(built: _Builder) -> None:
+    overlay = "namespaces: {desk: {context_parameters: [bug_id]}}"
+    found = diff_snapshots(
+        built(overlay=overlay), built([{**_DESK[0], "description": "Reads a bug."}, _DESK[1]], overlay)
+    )
+    assert [tool.id for tool in found.tools.changed] == ["desk/get_bug"]
+    assert found.context_parameters == ()
+
+
 def test_changed_settings_are_not_among_the_counts(built: _Builder) -> None:
     found = diff_snapshots(built(), built(overlay="namespaces: {desk: {tools: {get_bug: {boost: 0.5}}}}"))
     assert {change.field.partition(".")[0] for change in found.settings} == {"overlays", "boosts"}

@@ -2,7 +2,7 @@
 
     python -m research.edge_truth draw DOCUMENT... --count 100 --seed 1 --out sample.jsonl
     python -m research.edge_truth score research/edge_verdicts/calibration.jsonl
-    python -m research.edge_truth recall DOCUMENT... --dependencies examples/real/true_dependencies.jsonl --split dev
+    python -m research.edge_truth recall DOCUMENT... --dependencies examples/real/true_dependencies.jsonl
     python -m research.edge_truth calibrate research/edge_verdicts/calibration.jsonl --out ingest/linking/confidence.yaml
 
 ``draw`` takes one edge of each document in turn, in the order of their names, until there are enough; a document that has no more is left

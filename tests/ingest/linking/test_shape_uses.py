@@ -95,7 +95,7 @@ def test_other_inputs_of_the_same_identifier_have_the_shape_that_one_shows(ontol
 def test_a_shape_by_entity_does_not_contradict_the_document(ontology: Ontology, others: dict[str, object]) -> None:
     shows = tool("get_incident", Parameter(name="incident_id", required=True, example="INC0012345"))
     for fields, count in (({}, 1), ({"example": "INC0000001"}, 1), (others, 0)):
-        other = tool("close_incident", Parameter(name="incident_id", required=True, **fields))  # type: ignore[arg-type]
+        other = tool("close_incident", Parameter(name="incident_id", required=True, **fields))
         uses = [use for use in shape_uses([shows, other], ontology) if use.tool == other.id]
         assert len(uses) == count, fields
 

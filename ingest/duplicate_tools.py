@@ -1,8 +1,9 @@
 """Near-duplicate tools: two tools of one namespace that a reader of their documents can hardly tell apart.
 
-They have the same name and inputs but for spelling and version, or almost the same text. Of two texts, a word that only one of them
-has must not be a word of the tools' names: *deletes a folder* and *deletes a file* are different tools. Nothing here was tuned: the
-numbers are chosen.
+They have the same name and inputs but for spelling and version, or almost the same text. Two texts must begin with the same title or
+sentence, which names the object; a further word that only one of them has must not be a word of the tools' names. Tools of which one
+has a further segment in its path, or reads where the other changes, are different ones. Found on the documents of Okta, Jira, Datadog,
+DocuSign and VictorOps; the numbers are chosen, not tuned.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
+from ingest.extract.sentences import sentence_spans
 from ontology.names import noun_lemma, words
 from ontology.tool import Tool
 
@@ -22,7 +24,14 @@ _SIMILARITY = 0.9  # Jaccard index of the words of two texts
 _FEWEST_WORDS = 5  # a shorter text says too little to be compared
 _MOST_SHARED = 50  # texts compared by one word; keeps the time linear in the number of tools
 _ARTICLES = frozenset("a an the of to in for".split())  # others (not, all, before) tell tools apart
-_VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?|alpha|beta|preview")
+_VERSION = re.compile(r"v\d+(?:(?:alpha|beta|preview)\d*)?|alpha|beta")  # a preview alone is another object
+_EFFECTS = {
+    "GET": "reads",
+    "HEAD": "reads",
+    "PUT": "changes",
+    "PATCH": "changes",
+    "DELETE": "deletes",
+}  # POST may be any
 
 
 class _Text(NamedTuple):
@@ -38,8 +47,31 @@ def near_duplicates(tools: Iterable[Tool]) -> tuple[tuple[str, ...], ...]:
     by_namespace: defaultdict[str, list[Tool]] = defaultdict(list)
     for tool in tools:
         by_namespace[tool.namespace].append(tool)
-    groups = [group for found in by_namespace.values() for group in _joined((*_same_calls(found), *_same_texts(found)))]
+    groups: list[tuple[str, ...]] = []
+    for found in by_namespace.values():
+        by_id = {tool.id: tool for tool in found}
+        pairs = (*_same_calls(found), *_same_texts(found))
+        groups += _joined((one, other) for one, other in pairs if not _calls_differ(by_id[one], by_id[other]))
     return tuple(sorted(groups))
+
+
+def _calls_differ(one: Tool, other: Tool) -> bool:
+    """Whether the calls tell two tools apart: by what they do, or by a further segment of the path."""
+    effects = {_EFFECTS.get(str(tool.metadata.get("method", "")).upper(), "") for tool in (one, other)} - {""}
+    short, long = sorted((_segments(one), _segments(other)), key=len)
+    return len(effects) > 1 or (len(short) < len(long) and short[:1] == long[:1] and _is_part(short, long))
+
+
+def _is_part(short: Sequence[str], long: Sequence[str]) -> bool:
+    """Whether the segments of the one stand in the other, in their order."""
+    rest = iter(long)
+    return all(part in rest for part in short)
+
+
+def _segments(tool: Tool) -> list[str]:
+    """Return the segments of a path without versions, placeholders as ``{}``; empty without a path."""
+    parts = re.sub(r"\{[^}]*\}", "{}", str(tool.metadata.get("path", ""))).lower().split("/")
+    return [part for part in parts if part and not _VERSION.fullmatch(part)]
 
 
 def _same_calls(tools: Sequence[Tool]) -> Iterator[tuple[str, str]]:
@@ -53,7 +85,22 @@ def _same_calls(tools: Sequence[Tool]) -> Iterator[tuple[str, str]]:
 
 
 def _same_texts(tools: Sequence[Tool]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of tools whose texts have almost the same words."""
+    """Yield pairs of tools whose texts begin alike and have almost the same words."""
+    by_beginning: defaultdict[tuple[str, ...], list[Tool]] = defaultdict(list)
+    for tool in tools:
+        by_beginning[_beginning(tool)].append(tool)
+    for found in by_beginning.values():
+        yield from _similar_texts(found)
+
+
+def _beginning(tool: Tool) -> tuple[str, ...]:
+    """Return the words of the title, or of the first sentence, which name what the tool is about."""
+    text = tool.description if tool.title == tool.name else tool.title
+    end = next((end for _, end in sentence_spans(text)), 0)
+    return tuple(filter(_tells, words(text[:end])))
+
+
+def _similar_texts(tools: Sequence[Tool]) -> Iterator[tuple[str, str]]:
     texts: dict[frozenset[str], _Text] = {}
     for tool in tools:
         content = _content(tool)
@@ -96,7 +143,11 @@ def _content(tool: Tool) -> frozenset[str]:
     if not tool.description:
         return frozenset()
     text = tool.description if tool.title == tool.name else f"{tool.title}. {tool.description}"
-    return frozenset(word for word in words(text) if word not in _ARTICLES and not _VERSION.fullmatch(word))
+    return frozenset(filter(_tells, words(text)))
+
+
+def _tells(word: str) -> bool:
+    return word not in _ARTICLES and not _VERSION.fullmatch(word)
 
 
 def _joined(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:

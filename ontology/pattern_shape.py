@@ -43,10 +43,16 @@ _ALPHABET_BITS = 6.0  # of 64 characters, of which identifiers are made
 _EVERYDAY = (
     "2nd 10pm 24h 12kg 100k 50mm 230V 60Hz 3D 5G 4x4 24x7 x86 v2 mp3 B2B H1N1 A4 Q3 H1 Q3/2026 2026Q3 FY26 FY2026 W47 KW47 "
     "COVID19 CO2 top-10 Top10 90-day 3-year 2-3 9-5 1/2 24/7 10:30 3.14 1,000 50% $100 #1 1.2.3 "
-    "2026-11 1955-1960 2026-11-22 22.11.2026 11/22/2026 customer order-items report_final"
+    "2026-11 1955-1960 2026-11-22 22.11.2026 11/22/2026 1-11-2026 22-11-2026 +02:00 https://example.com http://example.com/a.html www.example.com customer order-items report_final"
 ).split()
 _WIDTH_OF_CODE = 8  # quantities and amounts in requests have fewer digits. Chosen, not tuned.
-_UNSPECIFIC_KINDS = frozenset(("date-time", "date", "integer", "number", "currency", "slug"))
+_UNSPECIFIC_KINDS = frozenset(
+    ("date-time", "date", "duration", "integer", "number", "currency", "slug", "ip", "version")
+)
+# Dates of the years 1900 to 2099 with and without a time, and seconds and milliseconds since 1970 of the years 2010 to 2039.
+_TIMES = tuple(f"{year}1122{clock}" for year in range(1900, 2100) for clock in ("", "103000")) + tuple(
+    f"{million}000000{rest}" for million in range(1_262, 2_209) for rest in ("", "000")
+)
 
 
 class _UnsupportedError(ValueError):
@@ -116,13 +122,16 @@ def facts_of(shape: ValueShape) -> ShapeFacts:
 def is_specific(shape: ValueShape) -> bool:
     """Whether a text of this shape tells something: no word, plain number, amount, date or the like has it.
 
-    Numbers must have at least 8 digits in every case, or begin with a digit that is given and is 0.
+    Numbers must have at least 8 digits in every case, or begin with a digit that is given and is 0; none may be a date or a time.
     """
     if shape.kind:
         return shape.kind not in _UNSPECIFIC_KINDS
     node = _written(shape.pattern)
     if node.chars <= _DIGITS:
-        return node.low >= _WIDTH_OF_CODE or (node.prefix[:1] == "0" and node.low > 1)
+        is_wide = node.low >= _WIDTH_OF_CODE or (node.prefix[:1] == "0" and node.low > 1)
+        return is_wide and not any(map(re.compile(shape.pattern, re.ASCII).fullmatch, _TIMES))
+    if node.chars <= _DIGITS | {"."}:
+        return False  # versions, addresses of computers, amounts
     compiled = re.compile(shape.pattern, facts_of(shape).flags)
     return node.low > 2 and not any(map(compiled.fullmatch, _EVERYDAY))
 

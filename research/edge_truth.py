@@ -2,11 +2,13 @@
 
     python -m research.edge_truth draw DOCUMENT... --count 100 --seed 1 --out sample.jsonl
     python -m research.edge_truth score research/edge_verdicts/calibration.jsonl
-    python -m research.edge_truth recall DOCUMENT... --dependencies examples/real/true_dependencies.jsonl --split dev
+    python -m research.edge_truth recall DOCUMENT... --dependencies examples/real/true_dependencies.jsonl
     python -m research.edge_truth calibrate research/edge_verdicts/calibration.jsonl --out ingest/linking/confidence.yaml
 
-``draw`` takes as many edges from each document, so that a large one does not outweigh the others. A reader adds ``"true": true`` or
-``false`` and a reason to each row after reading the two documents; ``score`` and ``calibrate`` read the rows again.
+``draw`` takes one edge of each document in turn, in the order of their names, until there are enough; a document that has no more is left
+out. So a large one does not outweigh the others, and the first ones may have one edge more. The seed stands in each row. A reader adds
+``"true": true`` or ``false`` and a reason to each row after reading the two documents; ``score`` and ``calibrate`` read the rows again.
+The dependencies of the split ``test`` are read once, after the last change of a rule.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 import yaml
@@ -28,9 +30,10 @@ from ingest.linking.derived_edge import DerivedEdge
 from ingest.sources import read_catalog
 from ontology import Tool, load_ontology
 
-__all__ = ["draw_edges", "fit_bins", "found_dependencies", "precision_by_bin"]
+__all__ = ["FoundDependencies", "draw_edges", "fit_bins", "found_dependencies", "of_split", "precision_by_bin"]
 
 Row = dict[str, Any]
+_DEV, _TEST = "dev", "test"
 _BINS = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _MAX_TEXT = 160
 
@@ -45,7 +48,7 @@ def draw(
     seed: Annotated[int, typer.Option(help="of the draw")] = 1,
     predicates: Annotated[str, typer.Option(help="kinds of edges, with commas")] = "supplies,resolved_by",
 ) -> None:
-    """Draw edges at random, the same number from each document."""
+    """Draw edges at random, one of each document in turn."""
     tools = read_catalog(documents).tools
     edges = [edge for edge in derive_edges(tools, load_ontology()) if edge.predicate in predicates.split(",")]
     rows = draw_edges(tools, edges, count, seed)
@@ -72,13 +75,18 @@ def score(verdicts: Annotated[list[Path], typer.Argument(help="judged rows")]) -
 def recall(
     documents: Annotated[list[str], typer.Argument(help="addresses of the documents")],
     dependencies: Annotated[Path, typer.Option(help="true dependencies: consumer, input, producer, split")],
-    split: Annotated[str, typer.Option(help="only the rows of this split")] = "",
+    split: Annotated[str, typer.Option(help="dev, or test: to be read once, at the end")] = _DEV,
 ) -> None:
-    """Print which share of the true dependencies has an edge that fills the input from the producer."""
-    wanted = [row for row in _rows([dependencies]) if not split or row.get("split") == split]
+    """Print which share of the true dependencies has an edge that fills the input from the producer, and from the output too."""
+    if split == _TEST:
+        typer.echo("warning: the split test is to be read once, after the last change of a rule", err=True)
+    wanted = of_split(_rows([dependencies]), split)
     found = found_dependencies(derive_edges(read_catalog(documents).tools, load_ontology()), wanted)
-    typer.echo(f"recall: {_text(Proportion(len(found), len(wanted)))}")
-    known = {row["id"] for row in found}
+    typer.echo(f"recall of {split}: {_text(Proportion(len(found.by_producer), len(wanted)))} from the producer")
+    typer.echo(
+        f"recall of {split}: {_text(Proportion(len(found.by_output), len(wanted)))} from the output of the producer"
+    )
+    known = {row["id"] for row in found.by_producer}
     for row in wanted:
         if row["id"] not in known:
             typer.echo(f"missed {row['id']}: {row['consumer']} {row['input']} <- {row['producer']}")
@@ -102,7 +110,7 @@ def calibrate(
 
 
 def draw_edges(tools: Sequence[Tool], edges: Iterable[DerivedEdge], count: int, seed: int) -> list[Row]:
-    """Return rows for edges drawn at random, the same number for each namespace while it has some."""
+    """Return rows for edges drawn at random: one of each namespace in turn, in the order of their names, while it has some."""
     by_id = {tool.id: tool for tool in tools}
     groups: dict[str, list[DerivedEdge]] = defaultdict(list)
     for edge in edges:
@@ -114,14 +122,42 @@ def draw_edges(tools: Sequence[Tool], edges: Iterable[DerivedEdge], count: int, 
     while len(drawn) < count and any(groups.values()):
         for name in sorted(groups):
             if groups[name] and len(drawn) < count:
-                drawn.append(_row(groups[name].pop(), by_id))
+                drawn.append(_row(groups[name].pop(), by_id) | {"seed": seed})
     return drawn
 
 
-def found_dependencies(edges: Iterable[DerivedEdge], wanted: Sequence[Row]) -> list[Row]:
-    """Return the true dependencies that an edge states: the same input from the same producer."""
-    stated = {(_consumer(edge), edge.parameter, _producer(edge)) for edge in edges}
-    return [row for row in wanted if (row["consumer"], row["input"], row["producer"]) in stated]
+class FoundDependencies(NamedTuple):
+    """The true dependencies that an edge states.
+
+    :param by_producer: the same input from the same producer.
+    :param by_output: those of them with the same output of the producer.
+    """
+
+    by_producer: list[Row]
+    by_output: list[Row]
+
+
+def of_split(rows: Iterable[Row], split: str) -> list[Row]:
+    """Return the rows of a split.
+
+    :raises typer.BadParameter: when no row is of it.
+    """
+    found = [row for row in rows if row.get("split") == split]
+    if not found:
+        raise typer.BadParameter(f"no dependency is of the split {split!r}")
+    return found
+
+
+def found_dependencies(edges: Iterable[DerivedEdge], wanted: Sequence[Row]) -> FoundDependencies:
+    """Return the true dependencies that an edge states."""
+    stated: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for edge in edges:
+        stated[_consumer(edge), edge.parameter, _producer(edge)].add(edge.output)
+    outputs = [(row, stated.get((row["consumer"], row["input"], row["producer"]))) for row in wanted]
+    return FoundDependencies(
+        by_producer=[row for row, stated_ in outputs if stated_ is not None],
+        by_output=[row for row, stated_ in outputs if stated_ and row["output"] in stated_],
+    )
 
 
 def precision_by_bin(rows: Sequence[Row]) -> dict[float, list[Row]]:

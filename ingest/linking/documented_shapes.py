@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ingest.linking.value_kinds import kinds_of
-from ontology.pattern_shape import is_specific, shape_of_pattern
+from ontology.pattern_shape import facts_of, is_specific, shape_of_pattern
 from ontology.tool import Parameter
 from ontology.value_shape import KIND_SHAPES, ValueShape, kind_of_value, shape_of, widened
 
-__all__ = ["ShownShape", "shown_shapes"]
+__all__ = ["ShownShape", "is_possible", "shown_shapes"]
 
 
 class ShownShape(NamedTuple):
@@ -27,6 +27,9 @@ class ShownShape(NamedTuple):
 _MAX_ENUM = 50  # a longer list holds values of another system: countries, media types
 _MAX_CHARS = 1_000
 _MAX_SHOWN = 4
+_OWN = ("pattern", "example", "enum")  # sources that are not compared with the values that a document shows
+_NUMBERS = frozenset(("integer", "int", "int32", "int64", "long", "number", "float", "double"))
+_NO_VALUES = frozenset(("boolean", "bool", "object"))
 _NAMED_KINDS = ("arn", "email", "phone", "url", "uuid")
 # The words before an example in English descriptions. Chosen from general English, not from a catalogue.
 _LEAD = re.compile(
@@ -34,11 +37,18 @@ _LEAD = re.compile(
     r"[\s:,=]{1,4}(?P<values>[^\n;]{3,120})",
     re.IGNORECASE,
 )
-_VALUE = re.compile(r"[\"'`(“‘]{0,2}([A-Za-z0-9+/#][^\s,;()\"'`”’<>]{2,63})")
+# Not the second part of a number that is written with spaces, nor the rest of a long value.
+_VALUE = re.compile(r"(?<!\w)(?<!\d )[\"'`(“‘]{0,2}([A-Za-z0-9+/#][^\s,;()\"'`”’<>]{2,63})")
 _COUNTS = {word: count for count, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}
 _FOLLOWED = re.compile(
     r"[\"'`]?\b(?P<prefix>[A-Z]{1,6}-?)[\"'`]? (?:followed by|and|plus|with|then) (?:exactly )?"
     rf"(?P<count>\d{{1,2}}|{'|'.join(_COUNTS)})[ -]digits?\b"
+)
+# The names of standards and of their parts: "Format: RFC-3339" shows no value. Chosen from standards bodies, not from a catalogue.
+_STANDARD = re.compile(
+    r"(?:RFC|ISO|IEC|ISO/IEC|IEEE|ITU(?:-T)?|ANSI|ECMA|FIPS|NIST|BCP|UTF|UCS|SHA|MD|GS1|CP|EIA|STD)[-_/ ]?\d[\w.:/-]{0,20}"
+    r"|[A-Z]\.\d{2,4}|(?:windows|latin|base|iso)-?\d[\d-]{0,8}",
+    re.IGNORECASE,
 )
 _NAME = re.compile(r"^[A-Za-z_]{1,30}=")
 _PLACEHOLDER = re.compile(r"#{3,}")
@@ -46,15 +56,35 @@ _PLACEHOLDER = re.compile(r"#{3,}")
 
 @lru_cache(maxsize=50_000)
 def shown_shapes(parameter: Parameter) -> tuple[ShownShape, ...]:
-    """Return the specific shapes of a parameter's values, each once; those that its document states before those of examples."""
+    """Return the specific shapes of a parameter's values, each once; those that its document states before those of examples.
+
+    None where the document shows an example that has none of them.
+    """
     found: dict[ValueShape, ShownShape] = {}
     for shown in _shapes(parameter):
-        if is_specific(shown.shape):
+        if is_specific(shown.shape) and (shown.source in _OWN or is_possible(shown.shape, parameter)):
             found.setdefault(shown.shape, shown)
     if not found:
         kinds = kinds_of(parameter)
-        found = {KIND_SHAPES[kind]: ShownShape(KIND_SHAPES[kind], "kind") for kind in _NAMED_KINDS if kind in kinds}
+        named = (KIND_SHAPES[kind] for kind in _NAMED_KINDS if kind in kinds)
+        found = {shape: ShownShape(shape, "kind") for shape in named if is_possible(shape, parameter)}
+    examples = _parts(parameter.example)
+    if examples and not any(_has(value, shape) for value in examples for shape in found):
+        return ()
     return tuple(found.values())
+
+
+def is_possible(shape: ValueShape, parameter: Parameter) -> bool:
+    """Whether the type of a parameter, its example, its default and its allowed values agree with a shape."""
+    type_ = parameter.type.lower()
+    if type_ in _NO_VALUES or (type_ in _NUMBERS and not facts_of(shape).digits_only):
+        return False
+    known = (*_parts(parameter.example), *_parts(parameter.default), *parameter.enum)
+    return all(_has(value, shape) for value in known)
+
+
+def _has(value: str, shape: ValueShape) -> bool:
+    return re.fullmatch(shape.pattern, value.strip(), re.ASCII) is not None
 
 
 def _shapes(parameter: Parameter) -> Iterator[ShownShape]:
@@ -68,7 +98,7 @@ def _shapes(parameter: Parameter) -> Iterator[ShownShape]:
     if len(parameter.enum) <= _MAX_ENUM:
         yield from (ShownShape(ValueShape(re.escape(value)), "enum") for value in parameter.enum if _is_code(value))
     for value, source in _values(parameter):
-        shape = shape_of(value)
+        shape = None if _STANDARD.fullmatch(value) else shape_of(value)
         # What the document states is more exact than what an example of it lets guess.
         if shape is None or (stated is not None and re.fullmatch(stated.pattern, value, re.ASCII)):
             continue
@@ -84,7 +114,9 @@ def _values(parameter: Parameter) -> Iterator[tuple[str, str]]:
     for match in _LEAD.finditer(parameter.description[:_MAX_CHARS]):
         for shown in _VALUE.findall(match["values"])[:_MAX_SHOWN]:
             value = _NAME.sub("", shown.rstrip(".:!?…"))
-            yield _PLACEHOLDER.sub(lambda run: "0" * len(run[0]), value), "description"
+            # A link in a description is no value, and an input that takes a link has the shape of its kind.
+            if kind_of_value(value) != "url":
+                yield _PLACEHOLDER.sub(lambda run: "0" * len(run[0]), value), "description"
 
 
 def _parts(text: str) -> list[str]:

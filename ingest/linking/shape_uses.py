@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ingest.linking.documented_shapes import ShownShape, shown_shapes
+from ingest.linking.documented_shapes import ShownShape, is_possible, shown_shapes
 from ingest.linking.identifiers import GENERIC_NAMES, Identifier, IdentifierReader
 from ingest.linking.observed_values import ObservedShapes
 from ontology.ontology import Ontology
@@ -41,7 +41,8 @@ class _Place:
 def shape_uses(tools: Sequence[Tool], ontology: Ontology, observed: ObservedShapes | None = None) -> list[ShapeUse]:
     """Return the parameters whose values have a specific shape, sorted.
 
-    Where a document shows an identifier once, other inputs of the same identifier in its namespace have the same shape.
+    Where a document shows an identifier once, other inputs of the same identifier in its namespace have the same shape, unless what the
+    document says of them contradicts it.
     A number without given digits is only kept for an identifier: elsewhere it is a time, a size or a position.
     """
     found: list[ShapeUse] = []
@@ -55,7 +56,8 @@ def shape_uses(tools: Sequence[Tool], ontology: Ontology, observed: ObservedShap
             if not place.output and all(shown.source == "kind" for shown in shapes):
                 silent.append((place.field, place))
     for field, place in silent:
-        found.extend(_use(place, shown, "entity") for shown in shown_of[field])
+        possible = (shown for shown in shown_of[field] if is_possible(shown.shape, place.parameter))
+        found.extend(_use(place, shown, "entity") for shown in possible)
     return sorted(set(found), key=_order)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from egotools import (
@@ -28,6 +29,7 @@ from egotools import (
     UnavailableError,
     build_request,
 )
+from egotools.calling.csrf_token import token_of, wants_token
 from egotools.calling.http_call import ToolHttpRequest
 from egotools.calling.send_call import ToolAnswer, send_aws, send_http, send_mcp
 from tests.egotools.guarded_mcp import guarded_mcp
@@ -169,6 +171,25 @@ class TestCsrfTokens:
         with loopback(SapService("HEAD")) as server:
             answer = await send_http(change(server.url, protocol=protocol, method=method))
         assert (answer.status, len(server.arrived)) == ("403 Forbidden", 1)
+
+    @pytest.mark.parametrize(
+        ("status", "wants"),
+        [(403, "Required"), (403, "required"), (403, "fetch"), (403, ""), (401, "Required"), (200, "Required")],
+    )
+    def test_only_a_refusal_for_the_want_of_a_token_asks_for_one(self, status: int, wants: str) -> None:
+        answer = httpx.Response(status, headers={"x-csrf-token": wants} if wants else {})
+        expected = status == 403 and wants.lower() == "required"
+        assert wants_token(change("http://127.0.0.1:9"), answer) == expected
+
+    async def test_a_service_that_asks_again_gave_no_token(self) -> None:
+        with loopback(lambda arrived: Reply(status=403, headers={"x-csrf-token": "Required"})) as server:
+            answer = await send_http(change(server.url))
+        assert answer.status == "403 Forbidden"
+        assert [arrived.method for arrived in server.arrived] == ["PATCH", "HEAD", "GET"]
+
+    @pytest.mark.parametrize(("value", "token"), [("T1", "T1"), ("Required", ""), ("Fetch", ""), ("", "")])
+    def test_the_words_of_the_exchange_are_no_tokens(self, value: str, token: str) -> None:
+        assert token_of(httpx.Response(200, headers={"x-csrf-token": value})) == token
 
 
 @pytest.fixture

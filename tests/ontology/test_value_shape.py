@@ -19,7 +19,7 @@ from ontology.value_shape import KIND_SHAPES, ValueShape, kind_of_value, shape_o
         ("PR-2024-00123", r"PR\-20\d{2}\-\d{5}"),
         ("cus_NffrFeUfNV2Hib", r"cus_[0-9A-Za-z]{14}"),
         ("i-0abcd1234efab5678", r"i\-[0-9a-f]{17}"),
-        ("4500012345", r"\d{10}"),
+        ("123456789012", r"\d{12}"),
         ("0000100234", r"0\d{9}"),
         ("P-1001.02", r"P\-\d{4}\.\d{2}"),
         ("TO-10047110815", r"TO\-\d{11}"),
@@ -52,6 +52,11 @@ def test_the_shape_keeps_the_first_letters_and_separators_and_counts_digits(valu
         ("42", "integer"),
         ("-3.14", "number"),
         ("some-slug", "slug"),
+        ("1.27.4-rc.2", "version"),
+        ("v1.2", "version"),
+        ("10.0.0.0/16", "ip"),
+        ("P12M", "duration"),
+        ("PT15M", "duration"),
     ],
 )
 def test_values_of_a_kind_have_its_shape(value: str, kind: str) -> None:
@@ -120,7 +125,19 @@ def test_the_time_of_an_accepted_pattern_has_a_bound() -> None:
         KIND_SHAPES["integer"],
         KIND_SHAPES["date"],
         KIND_SHAPES["slug"],
+        KIND_SHAPES["version"],
+        KIND_SHAPES["ip"],
+        KIND_SHAPES["duration"],
         ValueShape(r"\d{6}"),
+        ValueShape(r"\d{8}"),
+        ValueShape(r"20\d{6}"),
+        ValueShape(r"\d{10}"),
+        ValueShape(r"17\d{8}"),
+        ValueShape(r"\d{13}"),
+        ValueShape(r"\d{14}"),
+        ValueShape(r"0\.\d{2}\.\d{3}"),
+        ValueShape(r"\d\-\d{2}\-20\d{2}"),
+        ValueShape(r"https?://[!-~]{1,64}"),
         ValueShape(r"[A-Z]{2}\d{2}"),
         ValueShape(r"[\w+=,.@-]{1,64}"),
         ValueShape(r"[a-z]{1,20}"),
@@ -128,6 +145,14 @@ def test_the_time_of_an_accepted_pattern_has_a_bound() -> None:
 )
 def test_shapes_of_words_numbers_and_dates_are_not_specific(shape: ValueShape) -> None:
     assert not is_specific(shape)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"\d{9}", r"\d{12}", r"0\d{6}", r"45\d{8}", r"103\d{5}", r"https://desk\.example/t/\d{1,9}", r"P\-\d{4}\.\d{2}"],
+)
+def test_numbers_that_are_no_times_and_codes_in_links_are_specific(pattern: str) -> None:
+    assert is_specific(ValueShape(pattern))
 
 
 def test_more_given_characters_are_more_specific() -> None:

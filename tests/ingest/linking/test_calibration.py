@@ -1,12 +1,17 @@
-"""Confidence from judged samples rises with the score."""
+"""Confidence from judged samples: the points of the data file, and a rise between them."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from ingest.linking import calibration
 from ingest.linking.calibration import calibrated
+from ontology.yaml_data import read_yaml
+
+BINS: dict[str, list[tuple[float, float]]] = read_yaml(Path(calibration.__file__).parent / "confidence.yaml")["bins"]
 
 
 @pytest.mark.parametrize("predicate", ["supplies", "resolved_by"])
@@ -14,6 +19,27 @@ def test_a_better_score_is_a_higher_confidence(predicate: str) -> None:
     values = [calibrated(predicate, step / 50) for step in range(51)]
     assert all(one < other for one, other in pairwise(values))
     assert values[0] >= 0 and values[-1] <= 1
+
+
+@pytest.mark.parametrize(
+    ("predicate", "point"), [(name, at) for name, points in BINS.items() for at in range(len(points))]
+)
+def test_a_point_of_the_data_file_is_its_share(predicate: str, point: int) -> None:
+    score, share = BINS[predicate][point]
+    assert calibrated(predicate, score) == share
+    assert calibrated(predicate, score) != score
+
+
+def test_two_points_as_numbers() -> None:
+    assert calibrated("resolved_by", 0.172) == 0.75
+    assert calibrated("supplies", 0.4522) == 0.914
+
+
+def test_between_two_points_it_rises_evenly_and_after_the_last_a_little() -> None:
+    (low, start), (high, end) = BINS["supplies"][:2]
+    assert calibrated("supplies", (low + high) / 2) == pytest.approx((start + end) / 2, abs=1e-4)
+    last = BINS["supplies"][-1][1]
+    assert last < calibrated("supplies", 1.0) < last + 0.05
 
 
 def test_what_is_not_calibrated_stays() -> None:

@@ -55,3 +55,12 @@ def test_what_many_tools_are_about_is_no_context() -> None:
 
 def test_a_small_catalogue_has_none() -> None:
     assert derive_links([get("/projects/{project}/disks", "items[].id")], ONTOLOGY).context == {}
+
+
+def test_what_stands_late_in_many_paths_is_no_context() -> None:
+    for late, expected in ((1, True), (6, False)):
+        tools = catalogue()
+        deep = "/folders/{folder}/groups/{group}/projects/{project}"
+        tools += [get(f"{deep}/{kind}s/{{{kind}}}/parts", "x") for kind in KINDS[:late]]
+        links = derive_links(tools, ONTOLOGY)
+        assert ("compute/GET /projects/{project}/disks" in links.context) == expected, late

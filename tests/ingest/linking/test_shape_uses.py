@@ -40,10 +40,26 @@ def shown(**fields: object) -> set[tuple[str, str]]:
         ({"description": "Format: INC#######"}, {(r"INC\d{7}", "description")}),
         ({"description": "Personnel number, E followed by five digits"}, {(r"E\d{5}", "description")}),
         ({"description": "At most 200 rows, like 2024 or top-10"}, set()),
+        ({"description": "Format: RFC-3339 P[n]Y[n]M[n]D."}, set()),
+        ({"description": "Encoded as per e.g. ISO-8859-1, UTF-8 or SHA-256; phone number in format E.164"}, set()),
+        ({"description": "Where to call, for example, +353 80 0 098 8099."}, set()),
+        ({"description": "A code, like https://docs.example.com/INC0012345"}, set()),
+        ({"example": "UTF-8", "default": "RFC3339"}, set()),
         ({"example": "42"}, set()),
         ({"example": "ext4"}, set()),
         ({"name": "email"}, {(KIND_SHAPES["email"].pattern, "kind")}),
         ({"format": "uuid"}, {(KIND_SHAPES["uuid"].pattern, "kind")}),
+        ({"format": "uuid", "example": "xxxxxxxx-xxxx"}, set()),
+        ({"name": "counts.sent_emails", "example": "4"}, set()),
+        ({"name": "sent_emails", "type": "integer"}, set()),
+        ({"name": "email", "type": "object"}, set()),
+        ({"name": "url", "example": "example.com"}, set()),
+        ({"description": "e.g. INC0012345", "example": "12"}, set()),
+        ({"description": "e.g. INC0012345", "enum": ("open", "closed")}, set()),
+        ({"description": "e.g. INC0012345", "default": "none"}, set()),
+        ({"description": "e.g. INC0012345", "example": "INC0099999"}, {(r"INC\d{7}", "example")}),
+        ({"default": "404.html", "example": "error.html"}, set()),
+        ({"enum": ("NET30", "open"), "example": "open"}, set()),
     ],
 )
 def test_a_document_shows_values_in_many_places(fields: dict[str, object], found: set[tuple[str, str]]) -> None:
@@ -72,8 +88,20 @@ def test_other_inputs_of_the_same_identifier_have_the_shape_that_one_shows(ontol
     ]
 
 
+@pytest.mark.parametrize(
+    "others",
+    [{"example": "17"}, {"default": "none"}, {"enum": ("open", "closed")}, {"type": "integer"}, {"type": "boolean"}],
+)
+def test_a_shape_by_entity_does_not_contradict_the_document(ontology: Ontology, others: dict[str, object]) -> None:
+    shows = tool("get_incident", Parameter(name="incident_id", required=True, example="INC0012345"))
+    for fields, count in (({}, 1), ({"example": "INC0000001"}, 1), (others, 0)):
+        other = tool("close_incident", Parameter(name="incident_id", required=True, **fields))
+        uses = [use for use in shape_uses([shows, other], ontology) if use.tool == other.id]
+        assert len(uses) == count, fields
+
+
 def test_a_bare_number_is_kept_only_for_an_identifier(ontology: Ontology) -> None:
-    number = {"type": "string", "example": "1700000000"}
+    number = {"type": "string", "example": "170000000012"}
     tools = [
         tool(
             "get_order",
@@ -82,7 +110,7 @@ def test_a_bare_number_is_kept_only_for_an_identifier(ontology: Ontology) -> Non
         )
     ]
     assert {(use.parameter, use.shape.pattern) for use in shape_uses(tools, ontology)} == {
-        ("order_id", r"\d{10}"),
+        ("order_id", r"\d{12}"),
         ("supplier", r"103\d{5}"),
     }
 

@@ -39,6 +39,30 @@ def test_a_supplier_does_not_need_the_value_itself() -> None:
     assert ("GetRolePolicy", "DeleteRole") not in pairs(tools)
 
 
+def test_only_an_input_that_must_be_given_is_the_value_itself() -> None:
+    for need, expected in (("role_name", False), ("role_name?", True), ("role_path", True)):
+        tools = [tool("find_roles", need, "roles[].role_name"), tool("delete_role", "role_name")]
+        assert (("find_roles", "delete_role") in pairs(tools)) == expected, need
+
+
+def test_the_value_itself_may_have_another_name() -> None:
+    one = http("GET", "/roles/{role_id}", "id", "name")
+    all_ = http("GET", "/roles", "roles[].id")
+    change = http("DELETE", "/roles/{role}")
+    assert suppliers([one, change], change.id, "role") == set()
+    assert suppliers([one, all_, change], change.id, "role") == {all_.id}
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH"])
+def test_the_network_of_a_gateway_is_not_that_of_another_gateway(method: str) -> None:
+    body = (Parameter(name="network_id", required=True, location="body"),)
+    change = http(method, "/gateways" if method == "POST" else "/gateways/{gateway_id}", body=body)
+    gateways = http("GET", "/gateways", "gateways[].id", "gateways[].network_id")
+    networks = http("GET", "/networks", "networks[].id")
+    assert suppliers([gateways, change], change.id, "network_id") == set()
+    assert suppliers([gateways, networks, change], change.id, "network_id") == {networks.id}
+
+
 def test_an_item_comes_from_the_list_of_its_own_collection() -> None:
     tools = [
         http("GET", "/groups/{group_id}/events", "value[].id"),

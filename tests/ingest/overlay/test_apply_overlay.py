@@ -209,3 +209,26 @@ def test_a_context_parameter_that_was_found_can_be_none(tmp_path: Path) -> None:
     assert len(_linked(_applied(tmp_path, tools))[1]) == 12
     text = "namespaces: {desk: {not_context_parameters: [project_id]}}"
     assert _linked(_applied(tmp_path, tools, text))[1] == {}
+
+
+def test_two_dependencies_on_one_tool_by_overlays_are_both_kept(tmp_path: Path) -> None:
+    tools = [_tool("find"), _tool("assign", "member", "team", depends_on=(Dependency(tool="desk/find"),))]
+    texts = [
+        f"namespaces: {{desk: {{tools: {{assign: {{depends_on: [{{tool: find, parameter: {name}}}]}}}}}}}}"
+        for name in ("member", "team")
+    ]
+    assert _by_name(_applied(tmp_path, tools, *texts))["assign"].depends_on == (
+        Dependency(tool="desk/find", parameter="member", reason="overlay"),
+        Dependency(tool="desk/find", parameter="team", reason="overlay"),
+    )
+
+
+def test_a_dependency_by_name_stays_where_a_tool_of_this_name_is_kept(tmp_path: Path) -> None:
+    tools = [
+        _tool("find", namespace="old"),
+        _tool("find"),
+        _tool("assign", depends_on=(Dependency(tool="find"), Dependency(tool="old/find"))),
+    ]
+    applied = _applied(tmp_path, tools, "namespaces: {old: {tools: {find: {hidden: true}}}}")
+    assert applied.hidden == ("old/find",)
+    assert _by_name(applied)["assign"].depends_on == (Dependency(tool="find"),)

@@ -131,3 +131,12 @@ def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path) -> None:
 )
 def test_an_overlay_file_is_known_by_its_top_level_keys(tmp_path: Path, name: str, text: str, expected: bool) -> None:
     assert is_overlay_file(write(tmp_path, text, name)) is expected
+
+
+@pytest.mark.parametrize(
+    ("boost", "is_fault"), [("-1", False), ("1", False), ("-1.01", True), ("1.01", True), (".nan", True)]
+)
+def test_a_boost_has_two_bounds(tmp_path: Path, boost: str, is_fault: bool) -> None:
+    overlay, faults = check_overlay(write(tmp_path, f"namespaces: {{desk: {{tools: {{a: {{boost: {boost}}}}}}}}}"))
+    assert (overlay is None) == bool(faults) == is_fault
+    assert [fault.problem for fault in faults] == ["boost must be a number from -1 to 1"] * is_fault

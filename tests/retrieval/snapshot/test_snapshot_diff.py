@@ -1,0 +1,117 @@
+"""What publishing one snapshot in place of another changes: settings, schemas, other names, context parameters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inference import load_encoder
+from retrieval.snapshot.reader import Snapshot, open_snapshot
+from retrieval.snapshot.snapshot_diff import ContextChange, EntityChanges, SnapshotDiff, diff_snapshots
+from services.jobs.build import build_snapshot
+
+_BUG = {"type": "object", "properties": {"bug_id": {"type": "string"}}, "required": ["bug_id"]}
+_DESK = [
+    {"name": "get_bug", "description": "Gets a bug of a workspace.", "inputSchema": _BUG},
+    {"name": "close_bug", "description": "Closes a bug of a workspace.", "inputSchema": _BUG},
+]
+
+
+class _Builder:
+    """Makes snapshots of one file, each in a store of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._count = 0
+
+    def __call__(
+        self, tools: Sequence[dict[str, Any]] = _DESK, overlay: str = "", *, names: Sequence[str] = ("desk",)
+    ) -> Snapshot:
+        self._count += 1
+        folder, store = self._folder, self._folder / f"store{self._count}"
+        (folder / "tools.json").write_text(json.dumps(tools), encoding="utf-8")
+        overlays = [folder / "overlay.yaml"] if overlay else []
+        for path in overlays:
+            path.write_text(overlay, encoding="utf-8")
+        addresses = [f"{name}={folder / 'tools.json'}" for name in names]
+        build_snapshot(addresses, store, encoder=load_encoder("hashing.v1"), overlays=overlays)
+        return open_snapshot(store)
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> _Builder:
+    return _Builder(tmp_path)
+
+
+def _both(old: Snapshot, new: Snapshot) -> tuple[SnapshotDiff, SnapshotDiff]:
+    return diff_snapshots(old, new), diff_snapshots(new, old)
+
+
+def test_context_parameters_are_counted_in_their_namespace(built: _Builder) -> None:
+    there, back = _both(built(), built(overlay="namespaces: {desk: {context_parameters: [bug_id]}}"))
+    assert there.context_parameters == (ContextChange("desk", "bug_id", 2, 0),)
+    assert back.context_parameters == (ContextChange("desk", "bug_id", 0, 2),)
+
+
+def test_a_tool_that_goes_takes_its_context_parameters_along(built: _Builder) -> None:
+    overlay = "namespaces: {desk: {context_parameters: [bug_id]}}"
+    found = diff_snapshots(built(overlay=overlay), built(_DESK[:1], overlay))
+    assert found.context_parameters == (ContextChange("desk", "bug_id", 0, 1),)
+
+
+def test_a_changed_tool_with_the_same_context_parameters_is_no_change_of_them(built: _Builder) -> None:
+    overlay = "namespaces: {desk: {context_parameters: [bug_id]}}"
+    found = diff_snapshots(
+        built(overlay=overlay), built([{**_DESK[0], "description": "Reads a bug."}, _DESK[1]], overlay)
+    )
+    assert [tool.id for tool in found.tools.changed] == ["desk/get_bug"]
+    assert found.context_parameters == ()
+
+
+def test_changed_settings_are_not_among_the_counts(built: _Builder) -> None:
+    found = diff_snapshots(built(), built(overlay="namespaces: {desk: {tools: {get_bug: {boost: 0.5}}}}"))
+    assert {change.field.partition(".")[0] for change in found.settings} == {"overlays", "boosts"}
+    assert found.counts == ()
+    assert not found.same
+
+
+def test_changed_counts_are_not_among_the_settings(built: _Builder) -> None:
+    other = {"name": "list_invoices", "description": "Lists invoices.", "inputSchema": {"type": "object"}}
+    found = diff_snapshots(built(), built([*_DESK, other]))
+    counts = {change.field: (change.before, change.after) for change in found.counts}
+    assert counts["nodes.tool"] == (2, 3)
+    assert not {"files", "counts", "format_version"} & {change.field.partition(".")[0] for change in found.settings}
+
+
+def test_a_change_that_only_the_schema_tells_is_a_change(built: _Builder) -> None:
+    closed = [{**_DESK[0], "inputSchema": {**_BUG, "additionalProperties": False}}, _DESK[1]]
+    (tool,) = diff_snapshots(built(), built(closed)).tools.changed
+    assert tool.id == "desk/get_bug"
+    assert [(change.field, change.before, change.after) for change in tool.changes] == [
+        ("input_schema.additionalProperties", None, False)
+    ]
+
+
+def test_a_synonym_renames_the_entity_and_keeps_the_rest(built: _Builder) -> None:
+    changes = diff_snapshots(built(), built(overlay="namespaces: {desk: {synonyms: {bug: issue}}}")).entities
+    assert changes["business_object"] == EntityChanges(added=(), removed=(), renamed=(("bug", "issue"),))
+
+
+def test_a_tool_with_another_namespace_alone_is_renamed(built: _Builder) -> None:
+    tools = diff_snapshots(built(names=["a"]), built(names=["b"])).tools
+    assert tools.renamed == (("a/close_bug", "b/close_bug"), ("a/get_bug", "b/get_bug"))
+    assert tools.added == tools.removed == ()
+
+
+@pytest.mark.parametrize(("before", "after"), [(["a", "b"], ["c"]), (["a"], ["c", "d"]), (["a", "b"], ["c", "d"])])
+def test_which_of_several_equal_tools_was_renamed_is_not_guessed(
+    built: _Builder, before: list[str], after: list[str]
+) -> None:
+    tools = diff_snapshots(built(names=before), built(names=after)).tools
+    assert tools.renamed == ()
+    assert tools.removed == tuple(sorted(f"{name}/{tool}" for name in before for tool in ("close_bug", "get_bug")))
+    assert tools.added == tuple(sorted(f"{name}/{tool}" for name in after for tool in ("close_bug", "get_bug")))

@@ -130,16 +130,16 @@ def _in_short(summary: Summary) -> str:
     better = [name for name in groups.no_rule if (ten[name].difference_low or 0.0) > 0]
     worse = [name for name in groups.no_rule if (ten[name].difference_high or 0.0) < 0]
     return (
-        f"- **{_slashed(shares)} % of the graph's mean gain at 3 / 5 / 10 tools come from two sets, by one rule "
+        f"- **{_slashed(shares)} % of the graph's mean gain at 3 / 5 / 10 tools come from {len(rules)} sets, by one rule "
         f"each**, and each rule was "
         f"found on that set: {by_rule}.\n"
         f"- Over the nine published sets ({', '.join(MACRO_SETS)}) the graph gains {_slashed(points(one.value) for one in mean)} points of "
         f"CompleteRecall. **Over the "
-        f"other seven it gains {_slashed(points(one.value) for one in rest)}.**\n"
+        f"other {len(others)} it gains {_slashed(points(one.value) for one in rest)}.**\n"
         f"- With the set as the unit (exact sign-flip test), p is {_slashed(f'{one.p:.3f}' for one in mean)} "
         f"over the nine and "
-        f"{_slashed(f'{one.p:.3f}' for one in rest)} over the seven.\n"
-        f"- No rule was found on {len(groups.no_rule)} measured sets: these seven and {', '.join(beside)}. "
+        f"{_slashed(f'{one.p:.3f}' for one in rest)} over the {len(others)}.\n"
+        f"- No rule was found on {len(groups.no_rule)} measured sets: these {len(others)} and {', '.join(beside)}. "
         f"At ten tools the graph is better beyond chance on "
         f"{len(better)} of them ({', '.join(better) or 'none'}) and worse beyond chance on {len(worse)}."
     )

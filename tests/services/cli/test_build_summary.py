@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from services.cli.build_summary import _counted
 from tests.services.conftest import Run
 
 KEY = "sk-planted0123456789abcdef"

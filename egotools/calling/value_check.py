@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,7 +131,8 @@ def _check_required(
     path: str,
 ) -> None:
     stated = part.get("required")
-    needed = [key for key in map(str, stated) if not _read_only(properties.get(key))] if _is_list(stated) else []
+    keys = map(str, stated) if isinstance(stated, list | tuple) else ()
+    needed = [key for key in keys if not _read_only(properties.get(key))]
     missing = [names.get(key, key) for key in needed if names.get(key, key) not in value]
     if missing:
         others = f"; also missing: {', '.join(missing[1:_SHOWN])}" if missing[1:] else ""
@@ -158,10 +159,6 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _article(noun: str) -> str:

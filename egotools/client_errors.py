@@ -66,7 +66,8 @@ class ClientError(Exception):
 
     def __str__(self) -> str:
         text = f"{self.subject}: {self.message}" if self.subject else self.message
-        return f"{self.code}: {text} {self.remedy}".strip()
+        stop = "" if text.endswith((".", "?", "!", ":")) or not self.remedy else "."
+        return f"{self.code}: {text}{stop} {self.remedy}".strip()
 
 
 class InvalidRequestError(ClientError):

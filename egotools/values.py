@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from egotools.call import Call
+from egotools.client_errors import ToolRequestError
 from egotools.usage_lines import UsageLines
 
 if TYPE_CHECKING:
@@ -198,13 +199,16 @@ class Response:
     def by_call_name(self, name: str) -> RankedTool:
         """The tool that a model called.
 
-        :raises KeyError: when no tool of this answer has that name.
+        :raises ToolRequestError: when no tool of this answer has that name: the model made it up.
         """
         for tool in self.tools:
             if tool.call_name == name:
                 return tool
-        raise KeyError(
-            f"no tool of this answer is called {name!r}; there are {[tool.call_name for tool in self.tools]}"
+        known = ", ".join(tool.call_name for tool in self.tools) or "none"
+        raise ToolRequestError(
+            f"no tool of this answer is called {name[:200]!r}; the model made the name up",
+            subject="tool",
+            remedy=f"Tell the model so, or ask again. The tools of this answer: {known}.",
         )
 
     def request(
@@ -218,8 +222,7 @@ class Response:
         """The request that calls a tool of this answer. See :func:`egotools.build_request`.
 
         :param tool: one of :attr:`tools`, or the name by which a model called it.
-        :raises KeyError: when no tool of this answer has that name.
-        :raises ToolRequestError: when the request cannot be made.
+        :raises ToolRequestError: when no tool of this answer has that name, and when the request cannot be made.
         """
         found = self.by_call_name(tool) if isinstance(tool, str) else tool
         return found.request(arguments, server=server, credentials=credentials)

@@ -95,6 +95,7 @@ RejectionReason: TypeAlias = Literal[
     "dangling-type",
     "duplicate-id",
     "empty",
+    "excludes-nothing",
     "invalid-csv",
     "invalid-json",
     "invalid-xml",

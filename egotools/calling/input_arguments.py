@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 from egotools.call import Argument, Call
 from egotools.calling.legal_keys import source_names
 from egotools.calling.schema_kinds import items_of, kind_of, kinds, properties_of
+from egotools.calling.value_check import ValueCheck
 from egotools.client_errors import ToolRequestError
 
 __all__ = ["ANY_NAME", "PlacedArgument", "place_arguments"]
@@ -22,9 +21,6 @@ _SHOWN = 20
 _MAX_DEPTH = 100
 _AS_TEXT = frozenset({"path", "query", "header", "form", "filter"})
 _CLOSED = frozenset({"http", "odata"})
-_JSON_KINDS = frozenset({"string", "boolean", "integer", "number", "object", "array", "null", "file"})
-_NUMBER = re.compile(r"^-?\d+(\.\d+)?([eE][+-]?\d+)?\Z", re.ASCII)
-_INTEGER = re.compile(r"^-?\d+\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +47,8 @@ def place_arguments(
 
     :param schema: the JSON Schema of the arguments; empty where it is not known.
     :param null_is_absent: whether ``null`` always means that an argument is absent, as under schemas that require every property.
-    :raises ToolRequestError: for an unknown argument, a missing one, and a value of the wrong kind.
+    :raises ToolRequestError: for an unknown argument, a missing one, and a value that its schema does not allow, also inside
+        of objects and lists.
     """
     if not isinstance(arguments, Mapping):
         raise ToolRequestError(
@@ -79,8 +76,9 @@ def place_arguments(
         for name, value in given.items()
         if name not in places
     ]
+    check = ValueCheck(root=schema, any_python=call.protocol in ("aws", "python"), all_optional=null_is_absent)
     for each in placed:
-        _check_kind(each, schema, any_python=call.protocol in ("aws", "python"))
+        _check_value(each, replace(check, as_text=each.argument.location in _AS_TEXT))
     return tuple(placed)
 
 
@@ -168,37 +166,10 @@ def _check_required(call: Call, given: Mapping[str, Any], required: Sequence[str
     raise ToolRequestError(f"this required argument{where} is missing{others}", subject=missing[0], remedy="Give it.")
 
 
-def _check_kind(placed: PlacedArgument, root: Any, *, any_python: bool) -> None:
-    kind, allowed = kind_of(placed.value), kinds(placed.schema, root) if placed.schema is not None else None
-    name = placed.argument.name
-    if any_python and kind not in _JSON_KINDS:
-        return
-    if kind not in _JSON_KINDS:
-        raise ToolRequestError(f"a value of the type {kind} cannot be sent", subject=name, remedy="Give a JSON value.")
-    if isinstance(placed.value, float) and not math.isfinite(placed.value):
-        raise ToolRequestError("the number is not finite", subject=name, remedy="Give a finite number.")
-    if allowed is None or kind in allowed or kind == "file" or not allowed:
-        return
-    if kind == "integer" and "number" in allowed:
-        return
-    if kind == "array" and placed.argument.location == "filter":  # one of several values
-        return
-    if placed.argument.location in _AS_TEXT and _same_as_text(placed.value, kind, allowed):
-        return
-    wanted = " or ".join(sorted(allowed - {"null"}))
-    raise ToolRequestError(
-        f"the value is {_article(kind)}, not {_article(wanted)}", subject=name, remedy=f"Give {_article(wanted)}."
-    )
-
-
-def _same_as_text(value: Any, kind: str, allowed: frozenset[str]) -> bool:
-    """Return whether a value of another kind is written the same in a URL, a header or a form."""
-    if kind in ("integer", "number", "boolean"):
-        return "string" in allowed
-    if kind == "string" and isinstance(value, str):
-        numeric = ("integer" in allowed and _INTEGER.match(value)) or ("number" in allowed and _NUMBER.match(value))
-        return bool(numeric) or ("boolean" in allowed and value in ("true", "false"))
-    return False
+def _check_value(placed: PlacedArgument, check: ValueCheck) -> None:
+    several = placed.argument.location == "filter" and kind_of(placed.value) == "array"  # one of several values
+    for value in placed.value if several else [placed.value]:
+        check.check(value, placed.schema, placed.argument.name)
 
 
 def _article(noun: str) -> str:

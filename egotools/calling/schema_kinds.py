@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
-__all__ = ["items_of", "kind_of", "kinds", "properties_of", "resolved"]
+__all__ = ["items_of", "kind_of", "kinds", "properties_of", "required_parts", "resolved"]
 
 _MAX_PARTS = 200
 _KINDS = {str: "string", bool: "boolean", int: "integer", type(None): "null", bytes: "string"}
@@ -31,11 +31,7 @@ def kinds(schema: Any, root: Any) -> frozenset[str] | None:
 
     :param root: the schema that local references (``#/$defs/…``) point into.
     """
-    allowed: frozenset[str] | None = None
-    for part in _required_parts(schema, root):
-        own = _own_kinds(part, root)
-        allowed = own if allowed is None else allowed if own is None else allowed & own
-    return allowed
+    return _kinds(schema, root, frozenset())
 
 
 def resolved(schema: Any, root: Any) -> Mapping[str, Any]:
@@ -48,6 +44,11 @@ def resolved(schema: Any, root: Any) -> Mapping[str, Any]:
             return schema
         schema = _pointed_at(reference, root)
     return {}
+
+
+def required_parts(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the schema and all its parts under ``$ref`` and ``allOf``, each once."""
+    yield from _parts(schema, root, ("allOf",))
 
 
 def properties_of(schema: Any, root: Any) -> dict[str, Any]:
@@ -65,7 +66,16 @@ def items_of(schema: Any, root: Any) -> Any:
     return next((part["items"] for part in _all_parts(schema, root) if "items" in part), None)
 
 
-def _own_kinds(schema: Mapping[str, Any], root: Any) -> frozenset[str] | None:
+def _kinds(schema: Any, root: Any, outer: frozenset[int]) -> frozenset[str] | None:
+    """The kinds of a schema that stands in others; a schema that is an alternative of itself says nothing."""
+    allowed: frozenset[str] | None = None
+    for part in required_parts(schema, root):
+        own = _own_kinds(part, root, outer | {id(part)}) if id(part) not in outer else None
+        allowed = own if allowed is None else allowed if own is None else allowed & own
+    return allowed
+
+
+def _own_kinds(schema: Mapping[str, Any], root: Any, outer: frozenset[int]) -> frozenset[str] | None:
     allowed: frozenset[str] | None = None
     stated = schema.get("type")
     if isinstance(stated, str):
@@ -79,17 +89,12 @@ def _own_kinds(schema: Mapping[str, Any], root: Any) -> frozenset[str] | None:
     if allowed is not None and schema.get("nullable") is True:
         allowed |= {"null"}
     for key in ("anyOf", "oneOf"):
-        branches = [kinds(branch, root) for branch in _list(schema.get(key))]
+        branches = [_kinds(branch, root, outer) for branch in _list(schema.get(key))]
         known = [branch for branch in branches if branch is not None]
         if branches and len(known) == len(branches):
             union = frozenset[str]().union(*known)
             allowed = union if allowed is None else allowed | union if "null" in union else allowed
     return allowed
-
-
-def _required_parts(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the schema and all its parts under ``$ref`` and ``allOf``, each once."""
-    yield from _parts(schema, root, ("allOf",))
 
 
 def _all_parts(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:

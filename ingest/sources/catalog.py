@@ -19,7 +19,7 @@ from ingest.sources.sanitize import printable, sanitize_tool
 from ingest.sources.source import RejectedRecord
 from ingest.sources.source_entry import SourceEntry
 from ingest.sources.tool_secrets import secret_places, without_secrets
-from ingest.sources.tool_selection import select_tools
+from ingest.sources.tool_selection import EXCLUDES_NOTHING, select_tools, unmatched_patterns, unmatched_records
 from ontology.errors import CatalogError, DocumentError, MissingExtraError
 from ontology.redaction import redact
 from ontology.tool import Tool
@@ -103,6 +103,7 @@ def read_catalog(
         document.release()  # keep at most one document in memory
         if finished is not None:
             finished(_report(reads[-1]))
+    _report_unmatched(reads)
     _drop_referenced(reads)
     name_live_documents(reads)
     renamed = assign_ids(reads)
@@ -142,9 +143,9 @@ def _read(document: Document, cache: ReadCache | None) -> DocumentRead:
     read = _read_whole(document, cache)
     if document.source is not None:
         read.left_out = len(read.tools)
-        read.tools, unused = select_tools(document.source, read.tools)
+        read.unmatched = unmatched_patterns(document.source, read.tools) if read.tools else None
+        read.tools = select_tools(document.source, read.tools)
         read.left_out -= len(read.tools)
-        read.rejected += unused
     secrets = read.document.secrets()
     read.rejected = [
         replace(record, subject=redact(record.subject, secrets), detail=redact(record.detail, secrets))
@@ -200,6 +201,19 @@ def _read_tools(document: Document, read: DocumentRead) -> None:
         read.rejected.append(RejectedRecord(document.address, "unreadable", detail))
 
 
+def _report_unmatched(reads: Sequence[DocumentRead]) -> None:
+    """Add a record for each pattern of a source that matches no tool in any of its documents, to the first of these."""
+    firsts: dict[str, DocumentRead] = {}
+    unmatched: dict[str, frozenset[tuple[str, str]]] = {}
+    for read in reads:
+        source = read.document.source
+        if source is not None and read.unmatched is not None:
+            firsts.setdefault(source.name, read)
+            unmatched[source.name] = read.unmatched & unmatched.get(source.name, read.unmatched)
+    for name, read in firsts.items():
+        read.rejected += unmatched_records(name, unmatched[name])
+
+
 def _drop_referenced(reads: Sequence[DocumentRead]) -> None:
     """Remove the record of an unknown format for files that another document references (schemas in ``common.yaml``)."""
     referenced = {path for read in reads for path in read.document.references}
@@ -220,9 +234,10 @@ def _check(catalog: Catalog, shown: Sequence[str], *, strict: bool) -> None:
             subject=tried or "no address",
             remedy="Name files, folders or live addresses that describe tools",
         )
-    if strict and catalog.rejected:
+    faults = [record for record in catalog.rejected if record.reason != EXCLUDES_NOTHING]
+    if strict and faults:
         raise CatalogError(
-            f"{len(catalog.rejected)} rejected: {found}",
+            f"{len(faults)} rejected: {found}",
             subject=tried,
             remedy="Correct them, or leave strict out to go on without them",
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ingest.sources.aws.source import AwsSource
 from ingest.sources.document import Document
 from ingest.sources.function import FunctionSource
@@ -45,8 +47,11 @@ def source_for(document: Document) -> Source:
             return source
     if document.suffix in {".json", ".yaml", ".yml"}:
         document.data  # noqa: B018 - a syntax error is more useful than "unknown format"
-    raise UnknownFormatError(
-        "no reader knows this document",
-        subject=document.address,
-        remedy="egotools reads " + ", ".join(source.name.split(".")[0] for source in SOURCES),
-    )
+    remedy = "egotools reads " + ", ".join(source.name.split(".")[0] for source in SOURCES)
+    if _seems_sources_file(document):
+        remedy = "If this is a sources file, its key is `sources`, not `source`"
+    raise UnknownFormatError("no reader knows this document", subject=document.address, remedy=remedy)
+
+
+def _seems_sources_file(document: Document) -> bool:
+    return document.suffix in {".yaml", ".yml"} and isinstance(document.data, Mapping) and "source" in document.data

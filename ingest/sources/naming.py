@@ -21,6 +21,7 @@ class DocumentRead:
     :param keeps_ids: whether the tools' ids are final; else they get the document's namespace.
     :param counted: whether the report lists the document; False for a part of another document.
     :param left_out: number of tools that its source leaves out.
+    :param unmatched: (key, pattern) of its source that match none of its tools; None where it has no tools or no source.
     :param secrets: where a key or a password was taken out of a tool, ``tool id: field``.
     :param seconds: how long it took to read.
     """
@@ -30,6 +31,7 @@ class DocumentRead:
     keeps_ids: bool = False
     counted: bool = True
     left_out: int = 0
+    unmatched: frozenset[tuple[str, str]] | None = None
     secrets: list[str] = field(default_factory=list)
     seconds: float = 0.0
     tools: list[Tool] = field(default_factory=list)

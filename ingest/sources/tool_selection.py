@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Final
 
 from ingest.sources.source import RejectedRecord
 from ingest.sources.source_entry import SourceEntry
 from ontology.tool import Tool
 
-__all__ = ["select_tools"]
+__all__ = ["EXCLUDES_NOTHING", "select_tools", "unmatched_patterns", "unmatched_records"]
+
+EXCLUDES_NOTHING: Final = "excludes-nothing"
+"""The reason of a record that is a warning: also under ``strict`` no error."""
 
 
-def select_tools(entry: SourceEntry, tools: Sequence[Tool]) -> tuple[list[Tool], list[RejectedRecord]]:
-    """Return the tools that the entry keeps, with its metadata, and a record for each pattern that matches no tool.
+def select_tools(entry: SourceEntry, tools: Sequence[Tool]) -> list[Tool]:
+    """Return the tools that the entry keeps, with its metadata.
 
     Dependencies on tools that are left out are removed.
     """
     kept = [tool for tool in tools if _is_kept(entry, tool)]
     remaining = {name for tool in kept for name in (tool.id, tool.name)}
     left_out = {name for tool in tools for name in (tool.id, tool.name)} - remaining
-    selected = [
+    return [
         replace(
             tool,
             metadata={**tool.metadata, **entry.metadata},
@@ -30,7 +33,6 @@ def select_tools(entry: SourceEntry, tools: Sequence[Tool]) -> tuple[list[Tool],
         )
         for tool in kept
     ]
-    return selected, list(_unused(entry, tools))
 
 
 def _is_kept(entry: SourceEntry, tool: Tool) -> bool:
@@ -52,11 +54,26 @@ def _tags(metadata: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(map(str, tags)) if isinstance(tags, (list, tuple)) else ()
 
 
-def _unused(entry: SourceEntry, tools: Sequence[Tool]) -> Iterable[RejectedRecord]:
+def unmatched_patterns(entry: SourceEntry, tools: Sequence[Tool]) -> frozenset[tuple[str, str]]:
+    """Return the (key, pattern) of an entry that match none of the tools of a document, before any is left out."""
     names = [name for tool in tools for name in (tool.id, tool.name)]
     tags = [tag for tool in tools for tag in _tags(tool.metadata)]
-    for key, patterns, texts in (("include", entry.include, names), ("include_tags", entry.include_tags, tags)):
-        for pattern in patterns:
-            if tools and not _matches(texts, [pattern]):
-                detail = f"The pattern {pattern!r} of {key} matches no tool."
-                yield RejectedRecord(f"source {entry.name}", "no-match", detail)
+    texts = {"include": names, "exclude": names, "include_tags": tags, "exclude_tags": tags}
+    return frozenset(
+        (key, pattern) for key in texts for pattern in getattr(entry, key) if not _matches(texts[key], [pattern])
+    )
+
+
+def unmatched_records(source: str, patterns: Iterable[tuple[str, str]]) -> list[RejectedRecord]:
+    """Return a record for each pattern that matches no tool of a source; for an exclusion, one that is no fault.
+
+    :param source: the name of the source.
+    """
+    return [
+        RejectedRecord(
+            f"source {source}",
+            "no-match" if key.startswith("include") else EXCLUDES_NOTHING,
+            f"The pattern {pattern!r} of {key} matches no tool; case counts.",
+        )
+        for key, pattern in sorted(patterns)
+    ]

@@ -61,6 +61,7 @@ def action_phrase(tool: Tool, ontology: Ontology) -> ActionPhrase:
     named = (rest[:cut], *reversed(parents), titled, rest[cut + 1 :], last, words(tool.id))
     thing = next((phrase for tokens in named if (phrase := _object(tokens))), "this")
     verb = verb or (_first_verb(tool.description) if kind == "act" else "")
+    thing = _without_verb(thing, verb)
     tail = " ".join(rest[cut:][:_MAX_OBJECT_WORDS]) if 0 < cut < len(rest) - 1 else ""
     described = _described_object(tool.description, thing)
     return ActionPhrase(kind=_kind(kind, verb), verb=verb, thing=thing, tail=tail, described=described)
@@ -93,6 +94,12 @@ def _object(tokens: Sequence[str]) -> str:
     while len(kept) > 1 and kept[-1] in _FILLERS:
         kept = kept[:-1]
     return " ".join(kept[:_MAX_OBJECT_WORDS])
+
+
+def _without_verb(thing: str, verb: str) -> str:
+    """Return the object without the verb at its beginning: nobody records a *record supplier invoice*."""
+    first, _, rest = thing.partition(" ")
+    return rest if verb and verb_lemma(first) == verb and _object(rest.split()) else thing
 
 
 def _described_object(description: str, thing: str) -> str:

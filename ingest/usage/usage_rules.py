@@ -51,7 +51,7 @@ _UNITS = {"minLength": " characters", "maxLength": " characters", "minItems": " 
 def usage_by_rules(tool: Tool, ontology: Ontology) -> UsageLines:
     """Return the usage lines of one tool. They have words of its document, of the word lists, and the rules' own words only."""
     phrase = action_phrase(tool, ontology)
-    when = tuple(_quotes(tool, "when_to_use"))[:_MAX_WHEN]
+    when = tuple(line for line in _quotes(tool, "when_to_use") if not _says_how(line.text))[:_MAX_WHEN]
     made = UsageLine(text=_when_text(phrase), origin=RULE, source=f"{RULES} verb-object")
     requests = list(dict.fromkeys(_requests(tool, phrase)))[:MAX_REQUESTS]
     return UsageLines(
@@ -95,6 +95,11 @@ def _words_of(templates: Iterable[str]) -> frozenset[str]:
 
 def _when_text(phrase: ActionPhrase) -> str:
     return f"To {phrase.verb or phrase.kind} the {phrase.thing}{_spaced(phrase.tail)}."
+
+
+def _says_how(text: str) -> bool:
+    """Return whether a sentence says how a request is written, which is no answer to when."""
+    return any(pattern.search(text) for pattern in _patterns("says_how"))
 
 
 def _quotes(tool: Tool, rule: str) -> Iterator[UsageLine]:

@@ -9,7 +9,8 @@ A filter has a key and values; a tool passes when it has one of the values of ev
 | ``!finance`` | not a tool that has this value |
 | ``!pay*`` | not a tool that has a value that begins so |
 
-A value that a tool has in these very characters is taken as it is. The key ``id`` is the id of the tool.
+A value that a tool has in these very characters is taken as it is. The key ``id`` is the id of the tool. An exclusion that no tool
+meets excludes nothing.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class FilterIndex:
     def passing(self, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
         """Return the tools that pass every filter, bool [tools].
 
-        :raises InvalidArgumentError: for an unknown key and a value that no tool has, listing the known ones.
+        :raises InvalidArgumentError: for a wanted value that no tool has, and the unknown key of one, listing the known ones.
         """
         passing = np.ones(self._count, dtype=bool)
         for key, values in sorted(filters.items()):
@@ -82,7 +83,8 @@ class FilterIndex:
         return passing
 
     def _of_key(self, key: str, values: Sequence[str]) -> NDArray[np.bool_]:
-        if key != ID_KEY and key not in self._values:
+        known_key = key == ID_KEY or key in self._values
+        if not known_key and not (values and all(value.startswith("!") for value in values)):
             known = _listed(key, self.keys)
             raise InvalidArgumentError(
                 f"no tool has metadata of the key {key[:200]!r}", subject="filters", remedy=f"Known keys: {known}"
@@ -97,8 +99,10 @@ class FilterIndex:
         only_unwanted = True
         for value in values:
             negated = value.startswith("!") and not len(self._having(key, value))
-            numbers = self._matching(key, value[1:] if negated else value)
-            (unwanted if negated else wanted)[numbers] = True
+            if negated:
+                unwanted[self._having_or_beginning(key, value[1:])] = True
+            else:
+                wanted[self._matching(key, value)] = True
             only_unwanted &= negated
         return ~unwanted if only_unwanted else wanted & ~unwanted
 
@@ -107,15 +111,17 @@ class FilterIndex:
 
         :raises InvalidArgumentError: when there are none.
         """
-        numbers = self._having(key, value)
-        if not len(numbers) and value.endswith("*"):
-            numbers = self._beginning(key, value[:-1])
+        numbers = self._having_or_beginning(key, value)
         if len(numbers):
             return numbers
         known = _listed(value, self._ids if key == ID_KEY else self._values[key])
         raise InvalidArgumentError(
             f"no tool has the value {value[:200]!r}", subject=f"filters.{key}", remedy=f"Known values: {known}"
         )
+
+    def _having_or_beginning(self, key: str, value: str) -> NDArray[np.int32]:
+        numbers = self._having(key, value)
+        return self._beginning(key, value[:-1]) if not len(numbers) and value.endswith("*") else numbers
 
     def _having(self, key: str, value: str) -> NDArray[np.int32]:
         if key != ID_KEY:
@@ -126,7 +132,7 @@ class FilterIndex:
     def _beginning(self, key: str, start: str) -> NDArray[np.int32]:
         if key == ID_KEY:
             return np.asarray([n for n, id_ in enumerate(self._ids) if id_.startswith(start)], dtype=np.int32)
-        found = [self._tools[f"{key}={value}"] for value in self._values[key] if value.startswith(start)]
+        found = [self._tools[f"{key}={value}"] for value in self._values.get(key, ()) if value.startswith(start)]
         return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int32)
 
     @cached_property

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ontology.names import words
 from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.snapshot.json_changes import Change, json_changes
 from retrieval.snapshot.reader import Snapshot
@@ -61,7 +62,7 @@ class ContextChange(NamedTuple):
 class ToolChanges:
     """Ids of tools, sorted.
 
-    :param renamed: (id before, id now) of tools that have only another id.
+    :param renamed: (id before, id now) of tools that have only another id, or name.
     """
 
     added: tuple[str, ...]
@@ -210,21 +211,44 @@ def _without_schemas(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _renamed_tools(removed: Mapping[str, Any], added: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return the tools that differ in nothing but id and source, where there is one of each."""
-    before, after = _by_content(removed), _by_content(added)
-    pairs = ((ids, after.get(content, [])) for content, ids in before.items())
-    return tuple(sorted((ids[0], others[0]) for ids, others in pairs if len(ids) == len(others) == 1))
+    """Return the tools that differ in nothing but id, source and name, where there is one of each; those of one name first."""
+    pairs: dict[str, str] = {}
+    for contents in (_contents, _nameless_contents):
+        before = _by_content({id_: row for id_, row in removed.items() if id_ not in pairs}, contents)
+        after = _by_content({id_: row for id_, row in added.items() if id_ not in pairs.values()}, contents)
+        for content, ids in before.items():
+            others = after.get(content, [])
+            if len(ids) == len(others) == 1:
+                pairs[ids[0]] = others[0]
+    return tuple(sorted(pairs.items()))
 
 
-def _by_content(rows: Mapping[str, Any]) -> dict[bytes, list[str]]:
+def _by_content(rows: Mapping[str, Any], contents: Callable[[Any], dict[str, Any] | None]) -> dict[bytes, list[str]]:
     found: defaultdict[bytes, list[str]] = defaultdict(list)
     for id_, row in rows.items():
-        metadata = {key: value for key, value in row.get("metadata", {}).items() if key not in _OF_THE_SOURCE}
-        call = {key: value for key, value in (row.get("call") or {}).items() if key != "session"}
-        content = {key: value for key, value in row.items() if key not in ("id", "depends_on")}
-        text = json.dumps({**content, "metadata": metadata, "call": call}, sort_keys=True)
-        found[hashlib.sha256(text.encode()).digest()].append(id_)
+        content = contents(row)
+        if content is not None:
+            found[hashlib.sha256(json.dumps(content, sort_keys=True).encode()).digest()].append(id_)
     return found
+
+
+def _contents(row: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = {key: value for key, value in row.get("metadata", {}).items() if key not in _OF_THE_SOURCE}
+    call = {key: value for key, value in (row.get("call") or {}).items() if key != "session"}
+    content = {key: value for key, value in row.items() if key not in ("id", "depends_on")}
+    return {**content, "metadata": metadata, "call": call}
+
+
+def _nameless_contents(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The content without the name, and what repeats it: title, operation. None where no more is left to know a tool by."""
+    content = _contents(row)
+    name, metadata, call = str(content.pop("name", "")), dict(content["metadata"]), dict(content["call"])
+    if call.get("operation") == name:
+        call.pop("operation")
+    if words(str(metadata.get("title", ""))) == words(name):
+        metadata.pop("title", None)
+    known = content.get("description") or content.get("parameters") or content["call"]
+    return {**content, "metadata": metadata, "call": call} if known else None
 
 
 def _context_changes(rows: Mapping[str, _Pair]) -> tuple[ContextChange, ...]:

@@ -1,4 +1,4 @@
-"""What a build prints at its end: one screen for the owner of the tools. The report file has every detail."""
+"""What a build prints at its end: about 40 lines for the owner of the tools. The report file has every detail."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def show_build_summary(report: BuildReport, file: Path | None, *, published: boo
     _show_documents(report)
     _show_health(report.health)
     _show_secrets(report.documents)
-    _show_line("Context parameters", [f"{name} ({count:,} tools)" for name, count in _context(report)])
+    _show_line("Context parameters", [f"{name} ({_counted(count, 'tool')})" for name, count in _context(report)])
     _show_words(report)
     _show_overlay(report)
     if report.usage.maker:
@@ -113,7 +113,10 @@ def _show_secrets(documents: Iterable[DocumentReport]) -> None:
     """Print how many keys and passwords were taken out of tools, and where they stand; never a value."""
     places = [f"{document.address}: {place}" for document in documents for place in document.secrets]
     if places:
-        _show_line(f"[yellow]{len(places):,} secrets taken out[/] of the documents; revoke them", places)
+        _show_line(
+            f"[yellow]{_counted(len(places), 'secret')} taken out[/] of the documents; revoke {'it' if len(places) == 1 else 'them'}",
+            places,
+        )
 
 
 def _context(report: BuildReport) -> list[tuple[str, int]]:
@@ -123,8 +126,8 @@ def _context(report: BuildReport) -> list[tuple[str, int]]:
 
 def _show_words(report: BuildReport) -> None:
     boilerplate = report.boilerplate
-    examples = [f"“{one.text}” ({one.tools:,} tools of {one.namespace})" for one in boilerplate.examples]
-    _show_line(f"Boilerplate, not extracted from: {boilerplate.sentences:,} sentences", examples, most=1)
+    examples = [f"“{one.text}” ({_counted(one.tools, 'tool')} of {one.namespace})" for one in boilerplate.examples]
+    _show_line(f"Boilerplate, not extracted from: {_counted(boilerplate.sentences, 'sentence')}", examples, most=1)
     _show_line("Hubs", [f"{hub.entity} ({hub.share:.0%} of the tools of {hub.namespace})" for hub in report.hubs])
 
 
@@ -140,7 +143,9 @@ def _show_overlay(report: BuildReport) -> None:
     if report.overlay is None:
         return
     changes = {**report.overlay.changes, "hidden": len(report.overlay.hidden)}
-    _show_line("Overlay", [f"{change} {tools:,} tools" for change, tools in changes.items()], most=_ROWS)
+    _show_line(
+        "Overlay", [f"{change} {_counted(tools, 'tool')}" for change, tools in changes.items() if tools], most=_ROWS
+    )
     for warning in report.overlay.warnings[:_ROWS]:
         stdout.print(f"[yellow]overlay[/] {escape(warning)}", soft_wrap=True)
     if len(report.overlay.warnings) > _ROWS:
@@ -157,6 +162,11 @@ def _show_graph(report: BuildReport) -> None:
         stdout.print(f"[yellow]note[/] {escape(warning)}", soft_wrap=True)
     if len(merges.warnings) > _EXAMPLES:
         stdout.print(f"… {len(merges.warnings) - _EXAMPLES} more notes are in the report")
+
+
+def _counted(number: int, noun: str) -> str:
+    """``1 tool``, ``2 tools``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _show_counts(title: str, counts: Mapping[str, int]) -> None:

@@ -18,7 +18,7 @@ from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, ToolRequ
 from egotools.client_errors import ClientError, MissingPackageError, ToolRequestError
 from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraError, ToolCallError, error_from_status
 from services.cli.console import print_json, stderr, stdout
-from services.cli.credentials import read_credentials, read_references
+from services.cli.credentials import read_credentials, read_references, refuse_unused
 from services.cli.options import Json, Store
 from services.cli.show_call import printable, shown_answer, shown_request
 from services.jobs.plans import DEFAULT_STORE
@@ -97,6 +97,7 @@ def call(
         session, read_references(headers or [], "--header"), read_references(env or [], "--env")
     )
     target = _remote_target(server, tool) if server else _local_target(store, tool)
+    refuse_unused(target.call, secrets)
     try:
         request = build_request(target.call, given, schema=target.schema, server=base_url, credentials=secrets)
         shown = shown_request(request, base_url)

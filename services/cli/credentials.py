@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from egotools.call import Call
 from ontology.errors import InvalidArgumentError
 
-__all__ = ["read_credentials", "read_references"]
+__all__ = ["read_credentials", "read_references", "refuse_unused"]
 
 _VARIABLE = re.compile(r"^\$\{([A-Za-z_][A-Za-z0-9_]*)\}\Z")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|ApiKey)?\s*", re.IGNORECASE)
 _REMEDY = "Write KEY=${VAR} for a variable of the environment (in single quotes), or KEY=@FILE for a file"
+
+_NO_CREDENTIALS = {
+    "mcp": "Give --header or --env to the server of the session",
+    "aws": "Leave it out: botocore signs with the credentials of its own configuration",
+    "python": "Leave it out",
+}
 
 
 def read_credentials(texts: Sequence[str]) -> dict[str, str]:
@@ -51,6 +58,29 @@ def read_references(texts: Sequence[str], option: str) -> dict[str, str]:
         if not found[name].isprintable():
             raise InvalidArgumentError("the value is not one line", subject=subject, remedy="Correct what it refers to")
     return found
+
+
+def refuse_unused(call: Call, keys: Iterable[str]) -> None:
+    """Refuse a credential that a call has no place for.
+
+    :param keys: the keys of the schemes of the credentials.
+    :raises InvalidArgumentError: for a key that the call's security does not name, listing those that it names.
+    """
+    known = {scheme.key for alternative in call.security for scheme in alternative.schemes}
+    unused = sorted(set(keys) - known)
+    if not unused:
+        return
+    if known:
+        problem, remedy = f"the call has no scheme {unused[0]!r}", f"Its schemes: {', '.join(sorted(known))}"
+    elif call.protocol in _NO_CREDENTIALS:
+        problem, remedy = (
+            f"a call by the protocol {call.protocol!r} takes no {unused[0]!r}",
+            _NO_CREDENTIALS[call.protocol],
+        )
+    else:
+        problem = f"the tool's document declares no security, so it has no scheme {unused[0]!r}"
+        remedy = "Leave it out; if the API wants it, declare its scheme in the document (security) and build again"
+    raise InvalidArgumentError(problem, subject="--credential", remedy=remedy)
 
 
 def _expanded(subject: str, text: str) -> str:

@@ -160,7 +160,7 @@ def _read_filters(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
         key, separator, value = text.partition("=")
         if not separator or not key:
             raise InvalidArgumentError(
-                f"{text!r} is not KEY=VALUE", subject="--filter", remedy="For example: --filter department=finance"
+                f"{text!r} is not KEY=VALUE", subject="--filter", remedy="Write --filter KEY=VALUE"
             )
         filters[key] = (*filters.get(key, ()), value)
     return filters

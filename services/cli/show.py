@@ -67,9 +67,8 @@ def _keys(snapshot: Snapshot, entity: str) -> list[str]:
     name = canonical_name(entity, snapshot.abbreviations)
     keyed = [f"{kind}:{name}" for kind in snapshot.manifest.counts.nodes if kind != "tool"]
     found = [key for key in keyed if snapshot.find_node(key) is not None]
-    named = [snapshot.node_key(int(number)) for number in snapshot.ngrams[name]]
-    systems = [key for key in named if key.startswith("system:")]  # also by an alias
-    return list(dict.fromkeys((*found, *systems))) or named
+    named = [snapshot.node_key(int(number)) for number in snapshot.ngrams[name]]  # also by a synonym or an alias
+    return list(dict.fromkeys((*found, *named)))
 
 
 def _alternatives(snapshot: Snapshot, entity: str) -> str:

@@ -93,7 +93,7 @@ class DocumentServer:
 def sample(schema: Any, root: Any, depth: int = 0) -> Any:
     """A value of a schema: small, with characters that must be encoded where the schema allows any text."""
     schema = _resolved(schema, root)
-    if not isinstance(schema, Mapping) or depth > 4:
+    if not isinstance(schema, Mapping):
         return "x"
     for key in ("enum", "examples"):
         if schema.get(key):
@@ -104,10 +104,11 @@ def sample(schema: Any, root: Any, depth: int = 0) -> Any:
     kind = schema.get("type", "object" if "properties" in schema else "string")
     kind = next(one for one in kind if one != "null") if isinstance(kind, list) else kind
     if kind == "object":
-        named = list(schema.get("properties", {}).items())[:4]
-        return {name: sample(inner, root, depth + 1) for name, inner in named}
+        properties, needed = schema.get("properties", {}), schema.get("required", ())
+        further = [name for name in properties if name not in needed] if depth < 4 else []
+        return {name: sample(properties[name], root, depth + 1) for name in (*needed, *further[:4])}
     if kind == "array":
-        return [sample(schema.get("items", {}), root, depth + 1)]
+        return [] if depth > 4 else [sample(schema.get("items", {}), root, depth + 1)]
     return {"integer": 7, "number": 1.5, "boolean": True}.get(kind, "a/b c&d=é?#")
 
 

@@ -248,6 +248,83 @@ def test_names_that_were_made_legal_are_taken_back_at_every_depth() -> None:
         sent(made, {"top": 1, "$top": 2})
 
 
+MONEY = {
+    "type": "object",
+    "required": ["amount", "currency"],
+    "properties": {
+        "amount": {"type": "number"},
+        "currency": {"type": "string", "enum": ["EUR", "USD"], "pattern": "^(a+)+$"},
+        "id": {"type": "string", "readOnly": True},
+        "$tax": {
+            "type": "object",
+            "required": ["rate", "id"],
+            "properties": {"rate": {"type": "integer"}, "id": {"readOnly": True}},
+        },
+    },
+    "additionalProperties": {"type": "boolean"},
+}
+PRICE = {"amount": 2, "currency": "EUR"}
+
+
+def priced(schema: Any, value: Any, location: str = "body", *, strict: bool = False) -> ToolHttpRequest:
+    """The request with one argument ``price``, where ``#/$defs/Money`` is an amount of money."""
+    root: dict[str, Any] = {"type": "object", "properties": {"price": schema}, "$defs": {"Money": MONEY}}
+    given = {"function": {"name": "x", "strict": True, "parameters": root}} if strict else root
+    return sent(call(place("price", location), method="POST"), {"price": value}, schema=given)
+
+
+REF = {"$ref": "#/$defs/Money"}
+OR_NULL = {"anyOf": [REF, {"type": "null"}]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "said"),
+    [
+        (REF, {"amount": 2}, "price.currency: this required member is missing"),
+        (REF, {}, "price.amount: this required member is missing; also missing: currency"),
+        (REF, {**PRICE, "amount": "2"}, "price.amount: the value is a string, not a number"),
+        (REF, {**PRICE, "currency": "GBP"}, "price.currency: .*none of those.*Give one of: EUR, USD"),
+        (REF, {**PRICE, "$tax": {"rate": 0.5}}, r"price.\$tax.rate: the value is a number, not an integer"),
+        (REF, {**PRICE, "tax": {}}, r"price.\$tax.rate: this required member is missing"),
+        (REF, {**PRICE, "gross": 1}, "price.gross: the value is an integer, not a boolean"),
+        (REF, {**PRICE, "amount": float("inf")}, "price.amount: the number is not finite"),
+        (OR_NULL, {"amount": 2}, "price.currency: this required member is missing"),
+        ({"type": "array", "items": REF}, [PRICE, {"amount": 2}], r"price\[1\].currency: this required member"),
+        ({"allOf": [REF, {"required": ["gross"]}]}, PRICE, "price.gross: this required member is missing"),
+        ({"enum": ["a", "b"]}, "c", "price: .*Give one of: a, b"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_inside_a_value_is_refused_by_its_path(schema: Any, value: Any, said: str) -> None:
+    with pytest.raises(ToolRequestError, match=said) as caught:
+        priced(schema, value)
+    assert "GBP" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (REF, {**PRICE, "gross": True, "tax": {"rate": 2.0}}),
+        (OR_NULL, PRICE),
+        ({"oneOf": [REF, {"type": "object", "required": ["cents"]}]}, {"any": 1}),  # which of the two is not known
+        ({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"b": 1}),
+        ({"type": "string", "enum": [1, True]}, "1"),  # a document that does not quote
+        ({"type": "array", "items": [{"type": "string"}]}, [1]),
+        ({"$ref": "#/properties/price"}, {"a": 1}),
+        ({"anyOf": [{"$ref": "#/properties/price"}, {"type": "null"}]}, {"a": 1}),
+    ],
+)
+def test_what_a_schema_allows_or_leaves_open_is_sent(schema: Any, value: Any) -> None:
+    assert priced(schema, value).content
+
+
+def test_a_strict_schema_requires_no_member() -> None:
+    assert json.loads(priced(REF, {"amount": 2, "currency": None}, strict=True).content) == {"price": {"amount": 2}}
+
+
+def test_inside_of_a_url_numbers_are_text() -> None:
+    assert priced(REF, {**PRICE, "amount": "2"}, "query").url.params["amount"] == "2"
+
+
 class TestRefused:
     def test_an_unknown_argument(self) -> None:
         with pytest.raises(
@@ -536,7 +613,9 @@ def test_a_tool_of_an_answer_makes_its_request() -> None:
     for request in (answer.request("find", {"q": "a", "id": 7}), answer.request(found, {"$q": "a", "id": 7})):
         assert isinstance(request, httpx.Request)
         assert str(request.url) == url
-    with pytest.raises(KeyError, match="find"):
+    with pytest.raises(
+        ToolRequestError, match=r"tool: no tool of this answer .*the model made the name up\. Tell .*: find\."
+    ):
         answer.request("lose", {})
     with pytest.raises(ToolRequestError, match="an integer"):
         answer.request("find", {"id": "seven"})

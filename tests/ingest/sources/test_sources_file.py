@@ -230,3 +230,30 @@ def test_an_error_shows_names_and_no_secrets() -> None:
         read_catalog([f"tickets=mcp:{sys.executable} --api-key sk-S3CRETS3CRET -c 'raise SystemExit(1)'"])
     assert "tickets=mcp:" in str(caught.value)
     assert "S3CRET" not in str(caught.value)
+
+
+def test_patterns_that_match_nothing_in_all_documents_of_a_source_are_said(tmp_path: Path) -> None:
+    other = {**API, "paths": {"/users": {"delete": {"operationId": "deleteUser", "responses": {}}}}}
+    (tmp_path / "docs").mkdir()
+    for name, document in (("api", API), ("users", other)):
+        (tmp_path / "docs" / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+    text = "sources:\n  - name: all\n    location: docs/*.json\n"
+    path = write(tmp_path, f"{text}    exclude: ['delete*', 'ListPayments']\n    exclude_tags: [admin, Read]\n")
+    catalog = read_catalog([str(path)], strict=True)  # these are warnings
+    assert [tool.name for tool in catalog.tools] == ["listInvoices", "listPayments"]
+    assert [(record.subject, record.reason, record.detail) for record in catalog.rejected] == [
+        ("source all", "excludes-nothing", "The pattern 'ListPayments' of exclude matches no tool; case counts."),
+        ("source all", "excludes-nothing", "The pattern 'Read' of exclude_tags matches no tool; case counts."),
+    ]
+    path = write(tmp_path, f"{text}    include: ['delete*', 'list*', 'get*']\n")
+    assert [record.detail for record in read_catalog([str(path)]).rejected] == [
+        "The pattern 'get*' of include matches no tool; case counts."
+    ]
+    with pytest.raises(CatalogError, match=r"^[^;]*1 rejected"):
+        read_catalog([str(path)], strict=True)
+
+
+def test_the_key_source_in_place_of_sources_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path, "source:\n  - name: billing\n    location: docs/*.json\n")
+    with pytest.raises(CatalogError, match="If this is a sources file, its key is `sources`, not `source`"):
+        read_catalog([str(path)])

@@ -169,6 +169,36 @@ def test_sentences_that_say_when_and_what_not_are_quoted() -> None:
     assert {line.origin for line in (*lines.when_to_use, *lines.limitations)} == {"document"}
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Please use the curl command below to try it.",
+        "Use limit and offset to page through the orders.",
+        "Use the offset query parameter to get the next results.",
+        "Use the page token for the next call.",
+        "Use this command to execute it.",
+        "Call it with a request body to filter.",
+    ],
+)
+def test_a_sentence_that_says_how_a_request_is_written_does_not_say_when(sentence: str) -> None:
+    lines = usage(Tool(id="s/refund_order", name="refund_order", description=f"Refunds an order. {sentence}"))
+    assert texts(lines.when_to_use) == ["To refund the order."]
+
+
+@pytest.mark.parametrize(
+    "sentence", ["Use this when a customer exceeds the credit limit.", "Use this to search for a page in the wiki."]
+)
+def test_words_of_paging_may_be_of_the_business(sentence: str) -> None:
+    lines = usage(Tool(id="s/x", name="raise_limit", description=f"Raises it. {sentence}"))
+    assert texts(lines.when_to_use) == [sentence]
+
+
+def test_the_object_of_a_made_line_does_not_begin_with_its_verb() -> None:
+    lines = usage(Tool(id="s/x", name="record_supplier_invoice", description="Record a supplier invoice."))
+    assert texts(lines.when_to_use) == ["To record the supplier invoice."]
+    assert not any("record the record" in text or "record a new record" in text for text in texts(lines.requests))
+
+
 def test_without_such_a_sentence_verb_and_object_say_when() -> None:
     lines = usage(Tool(id="s/refund_order", name="refund_order", description="Refunds an order."))
     assert texts(lines.when_to_use) == ["To refund the order."]

@@ -48,6 +48,10 @@ def passing(index: FilterIndex, **filters: tuple[str, ...]) -> set[str]:
         ("deprecated", ("true",), {"pay/stop"}),
         ("id", ("pay/stop", "bare"), {"pay/stop", "bare"}),
         ("id", ("pay/*", "!pay/run"), {"pay/stop"}),
+        ("deprecated", ("!false",), {"pay/run", "pay/stop", "hr/get", "bare"}),  # what no tool has excludes nothing
+        ("owner", ("!x", "!y*", "!*"), {"pay/run", "pay/stop", "hr/get", "bare"}),
+        ("id", ("!no/such",), {"pay/run", "pay/stop", "hr/get", "bare"}),
+        ("tags", ("p*", "!zz*"), {"pay/run", "hr/get"}),
         ("id", ("!pay/run", "!many/*"), {"pay/stop", "hr/get", "bare"}),
     ],
 )
@@ -67,7 +71,8 @@ def test_every_key_must_be_met(index: FilterIndex) -> None:
     [
         ({"Department": ("hr",)}, "filters", "Known keys: department, deprecated, code, id, tags"),
         ({"department": ("Finance",)}, "filters.department", "Known values: finance, hr"),
-        ({"department": ("!sales",)}, "filters.department", "Known values: finance, hr"),
+        ({"Department": ("!hr", "it")}, "filters", "Known keys: department, deprecated, code, id, tags"),
+        ({"department": ("!hr", "sales")}, "filters.department", "Known values: finance, hr"),
         ({"tags": ("zz*",)}, "filters.tags", "Known values: !odd, payment, payroll, person, star*"),
         ({"id": ("pay/runs",)}, "filters.id", "Known values: pay/run, pay/stop,"),
         ({"code": ("C07",)}, "filters.code", "Known values: c07, c00, c01,"),

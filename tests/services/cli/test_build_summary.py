@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from services.cli.build_summary import _counted
 from tests.services.conftest import Run
 
 KEY = "sk-planted0123456789abcdef"
@@ -96,3 +97,8 @@ def test_without_publish_the_snapshot_is_kept_beside_the_published_one(
     assert (store / "CURRENT").read_text(encoding="utf-8").strip() == kept
     code, _, err = _build(run, document, "--out", store, "--no-publish", "--graph-store", "ladybug:x")
     assert (code, "--graph-store" in err) == (2, True)
+
+
+@pytest.mark.parametrize(("number", "said"), [(0, "0 tools"), (1, "1 tool"), (2_000, "2,000 tools")])
+def test_one_is_no_plural(number: int, said: str) -> None:
+    assert _counted(number, "tool") == said

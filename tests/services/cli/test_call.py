@@ -207,6 +207,11 @@ def test_credentials_from_a_file_and_of_the_next_alternative(
         (("-a", '{"id": 7}', "--credential", "key=${NO_SUCH_VARIABLE}"), 2, "no variable NO_SUCH_VARIABLE"),
         (("-a", '{"id": 7}', "--credential", "key=@/no/such/file"), 2, "cannot be read"),
         (("-a", '{"id": 7}', "--credential", SECRET), 2, "not KEY=REFERENCE"),
+        (
+            ("-a", '{"id": 7}', *KEY, "--credential", "kay=${SHOP_KEY}"),
+            2,
+            "--credential: the call has no scheme 'kay'. Its schemes: key, login",
+        ),
         (("-a", '{"id": 7}'), 2, "the call needs a credential: 'key' (apiKey in the query api_key) or 'login' (basic)"),
         (("-a", '{"id": 7}', *KEY), 2, "the server of the document is relative: /api"),
         (("-a", '{"id": 7}', *KEY, "--base-url", f"http://me:{SECRET}@127.0.0.1"), 2, "holds a user name"),
@@ -222,6 +227,12 @@ def test_what_is_wrong_is_said_and_no_secret_is_repeated(
     assert said in err
     assert found == code
     assert SECRET not in out + err
+
+
+def test_a_credential_for_a_tool_without_security_is_refused(run: Run, store: Path) -> None:
+    code, out, err = run("call", "shop/addPhoto", "--store", store, "-a", '{"title": "me"}', "--dry-run", *KEY)
+    assert (code, out) == (2, "")
+    assert "--credential: the tool's document declares no security, so it has no scheme 'key'. Leave it out;" in err
 
 
 def test_an_error_of_the_tool_has_its_own_exit_code(run: Run, store: Path, shop: Loopback) -> None:

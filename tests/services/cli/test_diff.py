@@ -121,6 +121,38 @@ def test_a_tool_with_another_namespace_has_another_id_and_nothing_else(
     assert ["suppliers/listRatings", "vendors/listRatings"] in tools["renamed"]
 
 
+def test_a_tool_with_another_name_is_renamed(run: Run, stores: tuple[Path, Path], tmp_path: Path) -> None:
+    text = (tmp_path / "old-documents" / "suppliers.json").read_text(encoding="utf-8")
+    document = tmp_path / "suppliers.json"
+    document.write_text(text.replace("listRatings", "queryRatings").replace("getStatus", "readState"), encoding="utf-8")
+    assert run("build", document, "--out", tmp_path / "renamed", "--encoder", "hashing.v1", "--workers", 1)[0] == 0
+    assert _diff(run, stores[0], tmp_path / "renamed")["tools"] == {
+        "added": [],
+        "removed": [],
+        "renamed": [
+            ["suppliers/getStatus", "suppliers/readState"],
+            ["suppliers/listRatings", "suppliers/queryRatings"],
+        ],
+        "changed": [],
+    }
+
+
+@pytest.mark.parametrize("names", [("addNote", "dropNote"), ("addNote",)])
+def test_what_may_be_another_tool_is_not_renamed(run: Run, tmp_path: Path, names: tuple[str, ...]) -> None:
+    """Two tools with one content, or without any, may each be the one that was there."""
+    description = "Does it." if len(names) > 1 else ""
+    for folder, found in (("one", names), ("two", [f"{name}Two" for name in names])):
+        (tmp_path / folder).mkdir()
+        tools = [{"name": name, "description": description, "parameters": {"type": "object"}} for name in found]
+        (tmp_path / folder / "notes.json").write_text(json.dumps(tools), encoding="utf-8")
+        address = tmp_path / folder / "notes.json"
+        assert (
+            run("build", address, "--out", tmp_path / folder / "s", "--encoder", "hashing.v1", "--workers", 1)[0] == 0
+        )
+    tools = _diff(run, tmp_path / "one" / "s", tmp_path / "two" / "s")["tools"]
+    assert (tools["renamed"], len(tools["added"])) == ([], len(names))
+
+
 def test_equal_snapshots_are_equal(run: Run, stores: tuple[Path, Path]) -> None:
     code, out, _ = run("diff", stores[0], stores[0])
     assert code == 0 and "equal" in out

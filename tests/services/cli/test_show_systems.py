@@ -71,3 +71,17 @@ def test_a_request_that_says_an_alias_enters_at_the_system(store: Path, request_
     entries = ngram_entries(QueryContext.begin(Request(query=request_), snapshot, None))
     found = [key for key in (snapshot.node_key(entry.node) for entry in entries) if key.startswith("system:")]
     assert found == ([f"system:{system}"] if system else [])
+
+
+def test_show_gives_the_entity_of_a_synonym_beside_the_node_of_that_name(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "overlay.yaml").write_text("namespaces: {desk: {synonyms: {vendor: supplier}}}\n", encoding="utf-8")
+    sources = "sources:\n  - {name: desk, location: desk.json, aliases: [vendor]}\noverlays: [overlay.yaml]\n"
+    (tmp_path / "sources.yaml").write_text(sources, encoding="utf-8")
+    desk = document("Desk Service", "desk.acme.com", "suppliers", "vendors")
+    (tmp_path / "desk.json").write_text(desk, encoding="utf-8")
+    build_snapshot([str(tmp_path / "sources.yaml")], tmp_path / "store", encoder=HashingEncoder())
+    code, out, _ = run("show", "vendor", "--store", tmp_path / "store", "--json")
+    keys = [node["key"] for node in json.loads(out)["nodes"]]
+    assert code == 0
+    assert {"system:desk service", "business_object:supplier"} <= set(keys)
+    assert len(keys) == len(set(keys))

@@ -20,7 +20,7 @@ __all__ = ["ShapeMatch", "ValueShapes", "ValueUse", "write_value_shapes"]
 
 _FILE = "value_shapes"
 _MAX_TOKENS = 400  # distinct values that are looked up in one text
-_MAX_WAYS = 1_000_000  # ways to match that are tried for one text: about a second. Chosen, not tuned.
+_MAX_WAYS = 5_000_000  # ways to match that are tried for one text: at worst about a second. Chosen, not tuned.
 _TOKEN = re.compile(r"[^\s\"'`<>()\[\]{},;|“”‘’«»]{3,256}")
 _PARTS = re.compile(r"[^/:=#?&]{3,64}")
 _SPACED = tuple(re.compile(rf"(?<![\w+]){KIND_SHAPES[kind].pattern}(?!\w)", re.ASCII) for kind in ("phone", "iban"))
@@ -124,7 +124,7 @@ class ValueShapes:
         """Return the values in a text that have a shape of the index, the most specific first.
 
         A value that has a shape that was shown is not matched with shapes of any word (``[A-Z]{2,10}-\\d{2,5}``). Values that follow
-        400 distinct others are not looked up, nor those that follow a million ways to match: so the time has a bound.
+        400 distinct others are not looked up, nor those after five million ways to match: so the time has a bound.
         """
         found: list[ShapeMatch] = []
         known = _Known()

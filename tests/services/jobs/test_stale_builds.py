@@ -195,3 +195,16 @@ def test_a_store_that_was_moved_is_used_again(tmp_path: Path) -> None:
     _built(address, tmp_path / "store")
     shutil.move(tmp_path / "store", tmp_path / "moved")
     assert "unchanged" in _built(address, tmp_path / "moved").seconds
+
+
+def test_a_sources_file_is_recognised_until_it_changes(tmp_path: Path) -> None:
+    _write(tmp_path / "shop.json", _SHOP)
+    _write(tmp_path / "part.json", _COLOUR)
+    address, store = tmp_path / "sources.yaml", tmp_path / "store"
+    address.write_text("sources:\n  - {name: shop, location: shop.json, aliases: [Parts]}\n", encoding="utf-8")
+    first = _built(str(address), store)
+    second = _built(str(address), store)
+    assert list(second.seconds) == ["unchanged"]
+    assert second.sources == first.sources
+    address.write_text("sources:\n  - {name: shop, location: shop.json, owner: sales}\n", encoding="utf-8")
+    assert "unchanged" not in _built(str(address), store).seconds

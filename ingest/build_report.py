@@ -253,10 +253,11 @@ def build_report_from(row: Any) -> BuildReport:
     :raises InvalidArgumentError: when it is no build report.
     """
     try:
-        return _codec().validate_python(row)
-    except ValidationError as error:
+        return _codec().validate_json(json.dumps(row))  # as JSON, where lists may be tuples of strict types
+    except (ValidationError, TypeError, RecursionError) as error:
         subject = f"snapshot {row.get('snapshot_id') if isinstance(row, dict) else ''}"
-        problem = f"the build report lacks what a build writes: {error.errors()[0]['loc']}"
+        place = error.errors()[0]["loc"] if isinstance(error, ValidationError) else "no JSON"
+        problem = f"the build report lacks what a build writes: {place}"
         raise InvalidArgumentError(problem, subject=subject, remedy="Build again") from error
 
 

@@ -67,6 +67,7 @@ class ShapeFacts:
     :param prefix: the letters and other characters with which every value begins, at most 3; may be empty.
     :param firsts: the characters with which a value begins.
     :param digits_only: whether values are numbers.
+    :param ways: how many ways there are to match one text, at least 1: the cost of a match.
     :param any_case: whether a text in the other case has the shape too: two letters at its beginning are given.
     """
 
@@ -74,6 +75,7 @@ class ShapeFacts:
     prefix: str
     firsts: frozenset[str]
     digits_only: bool
+    ways: float
     any_case: bool
 
     @property
@@ -114,6 +116,7 @@ def facts_of(shape: ValueShape) -> ShapeFacts:
         prefix=node.prefix[:3],
         firsts=node.firsts,
         digits_only=node.chars <= _DIGITS,
+        ways=1 if shape.kind else node.ways,  # those of the kinds are bounded by how they are written
         any_case=node.prefix[:2].isalpha() and len(node.prefix) > 1,
     )
 
@@ -199,15 +202,22 @@ def _sequence(tree: Any, depth: int) -> _Node:
 
 
 def _ways(nodes: Sequence[_Node], *, at_end: bool) -> float:
-    """Return the number of ways of a sequence. A repeated class has one way where a character outside it must follow."""
+    """Return the number of ways of a sequence. A repeated class has one way where a character outside it must follow.
+
+    Upper and lower case are one, as a shape may be compiled without regard to case.
+    """
     ways = 1.0
     for node, follower in zip_longest(nodes, nodes[1:]):
         if follower is None:
             clear = at_end
         else:
-            clear = follower.is_one and follower.low > 0 and not follower.firsts & node.chars
+            clear = follower.is_one and follower.low > 0 and not _folded(follower.firsts) & _folded(node.chars)
         ways *= 1 if node.is_one and clear else node.ways
     return ways
+
+
+def _folded(chars: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(str.lower, chars))
 
 
 def _node(op: Any, value: Any, depth: int) -> _Node:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 from ingest.sources.addresses import find_documents
 from ingest.sources.detect import source_for
 from ingest.sources.document import Document
+from ingest.sources.file_state import OUTSIDE, FileState
 from ingest.sources.namespaces import name_live_documents
 from ingest.sources.naming import DocumentRead, assign_ids
 from ingest.sources.read_cache import ReadCache
@@ -59,7 +61,8 @@ class Catalog:
 
     :param renamed: ``(original id, id in the catalogue)`` of each tool whose id several documents have.
     :param sources: the named sources, sorted by name.
-    :param references: the other files that the documents refer to, sorted, also those that are missing.
+    :param references: the other files that the documents refer to, sorted, also those that are missing or refused, and their states
+        when they were read.
     """
 
     tools: tuple[Tool, ...]
@@ -67,7 +70,7 @@ class Catalog:
     documents: tuple[DocumentReport, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     sources: tuple[SourceEntry, ...] = ()
-    references: tuple[Path, ...] = ()
+    references: tuple[tuple[Path, FileState], ...] = ()
 
     def rejected_by_reason(self) -> dict[str, int]:
         """Return the number of rejected records of each reason, by reason."""
@@ -113,7 +116,7 @@ def read_catalog(
         documents=tuple(_report(read) for read in reads if read.counted),
         renamed=tuple(renamed),
         sources=sources,
-        references=tuple(sorted({path for document in documents for path in document.references})),
+        references=tuple(sorted({each for document in documents for each in document.references.items()})),
     )
     _check(catalog, shown, strict=strict)
     return catalog
@@ -216,11 +219,13 @@ def _report_unmatched(reads: Sequence[DocumentRead]) -> None:
 
 def _drop_referenced(reads: Sequence[DocumentRead]) -> None:
     """Remove the record of an unknown format for files that another document references (schemas in ``common.yaml``)."""
-    referenced = {path for read in reads for path in read.document.references}
+    referenced = {
+        state.target for read in reads for state in read.document.references.values() if state.kind != OUTSIDE
+    }
     for read in reads:
         path = read.document.path
         unknown = not read.format and [record.reason for record in read.rejected] == ["unknown-format"]
-        if unknown and path is not None and path.resolve() in referenced:
+        if unknown and path is not None and os.path.realpath(path) in referenced:
             read.rejected.clear()
             read.counted = False
 

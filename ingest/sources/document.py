@@ -11,6 +11,7 @@ from zlib import error as ZlibError
 
 from ingest.sources.access import NO_ACCESS, Access
 from ingest.sources.fetch import fetch
+from ingest.sources.file_state import FileState
 from ingest.sources.parsing import parse_json, parse_yaml
 from ontology.errors import DocumentError
 from ontology.redaction import redacted_address, secrets_in
@@ -57,8 +58,8 @@ class Document:
         self.root = root if root is not None or path is None else path.parent
         self.namespace = namespace
         self.source = source
-        #: Resolved paths of other files that the reader of this document has read (``$ref`` to another file).
-        self.references: set[Path] = set()
+        #: Other files that the document refers to (``$ref``), as it names them, and their states when they were read or refused.
+        self.references: dict[Path, FileState] = {}
 
     def __repr__(self) -> str:
         return f"Document({self.address!r})"

@@ -9,18 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 from inference.result_cache import ResultCache
 from ingest.sources.document import Document
+from ingest.sources.file_state import FileState, file_state, is_unchanged
 from ingest.sources.naming import DocumentRead
 from ingest.sources.stored_read import read_from_bytes, read_to_bytes
 from ontology.digests import code_digest
 
 __all__ = ["ReadCache"]
 
-_KIND = "read.v1"
+_KIND = "read.v2"
 _READERS = ("egotools", "ontology", "ingest")  # the packages whose code decides what is read
 _MAX_BYTES = 2**28  # chosen, not tuned: a third of what SQLite takes as one value
 
@@ -38,7 +38,8 @@ class ReadCache:
 
     def state(self, document: Document) -> str | None:
         """The digest of a document that can be kept; None for a live address, and for a file that cannot be read."""
-        return _digest(document.path) if document.path is not None else None
+        found = file_state(document.path) if document.path is not None else None
+        return found.digest or None if found is not None else None
 
     def get(self, document: Document, state: str) -> DocumentRead | None:
         """What was read of the document in this state, with its references; None where it must be read."""
@@ -47,13 +48,14 @@ class ReadCache:
             return None
         header, _, body = stored.partition(b"\n")
         try:
-            code, known, references = json.loads(header)
-            if (code, known) != (self._code, state) or references != _digests(map(Path, references)):
+            code, known, rows = json.loads(header)
+            references = {Path(path): FileState(*state) for path, *state in rows}
+            if (code, known) != (self._code, state) or not all(map(is_unchanged, references, references.values())):
                 return None
             read = read_from_bytes(body, document)
         except (ValueError, TypeError, AttributeError):
             return None
-        document.references.update(map(Path, references))
+        document.references.update(references)
         return read
 
     def put(self, read: DocumentRead, state: str) -> None:
@@ -61,7 +63,8 @@ class ReadCache:
         document = read.document
         if not read.tools or self.state(document) != state:
             return
-        header = json.dumps([self._code, state, _digests(document.references)]).encode()
+        references = [(str(path), *reference) for path, reference in sorted(document.references.items())]
+        header = json.dumps([self._code, state, references]).encode()
         body = read_to_bytes(read)
         if len(body) <= _MAX_BYTES:
             self._new[_key(document)] = header + b"\n" + body
@@ -79,17 +82,3 @@ def _key(document: Document) -> str:
     """What a file is read with, beside its content: its address and namespace are in what is read, references depend on its folders."""
     path, root = (os.path.realpath(each) if each is not None else "" for each in (document.path, document.root))
     return hashlib.sha256(json.dumps([document.address, document.namespace, path, root]).encode()).hexdigest()
-
-
-def _digests(paths: Iterable[Path]) -> dict[str, str | None]:
-    return {str(path): _digest(path) for path in sorted(paths)}
-
-
-def _digest(path: Path) -> str | None:
-    try:
-        if not path.is_file():
-            return None
-        with path.open("rb") as handle:
-            return hashlib.file_digest(handle, "sha256").hexdigest()
-    except OSError:
-        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -56,6 +57,10 @@ class UsageMaker(Protocol):
     def name(self) -> str:
         """Versioned name; with a model its name and the version of the prompt."""
 
+    @property
+    def fingerprint(self) -> str:
+        """A digest of everything but the code that decides the lines of a tool; with a model its endpoint too."""
+
     def make(self, tools: Sequence[Tool], progress: Progress = no_progress) -> UsageBuild:
         """Return the lines of these tools.
 
@@ -87,6 +92,11 @@ class RulesUsage:
 
     def __init__(self, ontology: Ontology) -> None:
         self._ontology = ontology
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of the name and the ontology."""
+        return hashlib.sha256(f"{RULES}\n{self._ontology.digest}".encode()).hexdigest()
 
     def make(self, tools: Sequence[Tool], progress: Progress = no_progress) -> UsageBuild:
         """Return the lines of these tools."""

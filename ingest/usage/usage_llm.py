@@ -80,6 +80,12 @@ class LlmUsage:
         model = self._model.name.partition("@http")[0]  # a snapshot is no place for the address of an endpoint
         return f"{_NAME} {model} prompt {PROMPT_VERSION}"
 
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of the model with its address, the prompt, the ontology and the number of tools."""
+        parts = (_NAME, PROMPT_VERSION, self._model.name, _INSTRUCTIONS, self._ontology.digest, self._max_tools)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
+
     def make(self, tools: Sequence[Tool], progress: Progress = no_progress) -> UsageBuild:
         """Return the lines of these tools.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import mmap
@@ -12,13 +13,32 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ontology.errors import SnapshotCorruptError
+from ontology.errors import DocumentError, SnapshotCorruptError
 from ontology.json_object import canonical_text
 from retrieval.index.mapped_array import load_mapped
 
-__all__ = ["Records", "Texts", "write_lines", "write_records", "write_texts"]
+__all__ = ["Records", "Texts", "refuse_invalid", "write_lines", "write_records", "write_texts"]
 
 _T = TypeVar("_T")
+_R = TypeVar("_R")
+# What reading a row of another form raises: of a file that was altered together with the manifest, which guards its content.
+_FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, DocumentError)
+
+
+@contextlib.contextmanager
+def refuse_invalid(subject: str) -> Iterator[None]:
+    """Raise :class:`SnapshotCorruptError` where the block meets a row that has another form than is written."""
+    try:
+        yield
+    except _FAULTS as error:
+        raise _invalid(error, subject) from error
+
+
+def _invalid(error: Exception, subject: str) -> SnapshotCorruptError:
+    problem = (
+        "nested too deeply" if isinstance(error, RecursionError) else f"{type(error).__name__}: {str(error)[:100]}"
+    )
+    return SnapshotCorruptError(f"a row is invalid ({problem})", subject=subject, remedy="Build again")
 
 
 def write_records(path: Path, rows: Iterable[Any]) -> None:
@@ -58,7 +78,7 @@ class Texts:
     """
 
     def __init__(self, path: Path, suffix: str = ".txt") -> None:
-        file_path = path.with_suffix(suffix)
+        self.path = file_path = path.with_suffix(suffix)
         self._offsets: NDArray[np.int64] = load_mapped(path.with_suffix(".offsets.npy"))
         size = file_path.stat().st_size
         if len(self._offsets) < 1 or int(self._offsets[-1]) != size:
@@ -72,9 +92,16 @@ class Texts:
         return len(self._offsets) - 1
 
     def __getitem__(self, number: int) -> str:
+        """Return a text.
+
+        :raises SnapshotCorruptError: when it is not UTF-8, and for a number that the file does not have.
+        """
         if not 0 <= number < len(self):
-            raise IndexError(number)
-        return self._map[int(self._offsets[number]) : int(self._offsets[number + 1]) - 1].decode()
+            raise _invalid(IndexError(f"there is no row {number}"), str(self.path))
+        try:
+            return self._map[int(self._offsets[number]) : int(self._offsets[number + 1]) - 1].decode()
+        except UnicodeDecodeError as error:
+            raise _invalid(error, str(self.path)) from error
 
     def __iter__(self) -> Iterator[str]:
         return (self[number] for number in range(len(self)))
@@ -106,11 +133,24 @@ class Records(Generic[_T]):
         return len(self._numbers)
 
     def __getitem__(self, row: int) -> _T:
-        return self._decode(self.json_value(row))
+        return self.read(row, self._decode)
 
-    def json_value(self, row: int) -> Any:
-        """Return the JSON value of a row, for callers that need only a part of the record."""
-        return json.loads(self.text(row))
+    def read(self, row: int, decode: Callable[[Any], _R]) -> _R:
+        """Return what ``decode`` makes of the JSON value of a row, for callers that need only a part of the record.
+
+        :raises SnapshotCorruptError: when the row is no JSON, has another form, or is not there.
+        """
+        try:
+            return decode(json.loads(self.text(row)))
+        except _FAULTS as error:
+            raise _invalid(error, str(self._lines.path)) from error
+
+    def json_object(self, row: int) -> dict[str, Any]:
+        """Return the JSON object of a row.
+
+        :raises SnapshotCorruptError: as :meth:`read`.
+        """
+        return self.read(row, _as_object)
 
     def text(self, row: int) -> str:
         """Return the line of a row: equal rows have equal lines."""
@@ -118,3 +158,9 @@ class Records(Generic[_T]):
 
     def __iter__(self) -> Iterator[_T]:
         return (self[row] for row in range(len(self)))
+
+
+def _as_object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError("no object")
+    return value

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ __all__ = ["ShapeMatch", "ValueShapes", "ValueUse", "write_value_shapes"]
 
 _FILE = "value_shapes"
 _MAX_TOKENS = 400  # distinct values that are looked up in one text
+_MAX_WAYS = 5_000_000  # ways to match that are tried for one text: at worst about a second. Chosen, not tuned.
 _TOKEN = re.compile(r"[^\s\"'`<>()\[\]{},;|“”‘’«»]{3,256}")
 _PARTS = re.compile(r"[^/:=#?&]{3,64}")
 _SPACED = tuple(re.compile(rf"(?<![\w+]){KIND_SHAPES[kind].pattern}(?!\w)", re.ASCII) for kind in ("phone", "iban"))
@@ -78,6 +79,21 @@ def write_value_shapes(folder: Path, uses: Iterable[ShapeUse], numbers: Mapping[
     )
 
 
+@dataclass(slots=True)
+class _Known:
+    """The entries of the values of one text that were looked up.
+
+    :param ways: how many ways to match may still be tried.
+    """
+
+    entries: dict[str, list[_Entry]] = field(default_factory=dict)
+    ways: float = _MAX_WAYS
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.entries) >= _MAX_TOKENS or self.ways < 0
+
+
 @dataclass(frozen=True, slots=True)
 class _Entry:
     shape: ValueShape
@@ -108,42 +124,50 @@ class ValueShapes:
         """Return the values in a text that have a shape of the index, the most specific first.
 
         A value that has a shape that was shown is not matched with shapes of any word (``[A-Z]{2,10}-\\d{2,5}``). Values that follow
-        400 distinct others are not looked up, so that the time is linear in the length of the text.
+        400 distinct others are not looked up, nor those after five million ways to match: so the time has a bound.
         """
         found: list[ShapeMatch] = []
-        known: dict[str, list[_Entry]] = {}
+        known = _Known()
         for start, value in _values(text):
-            if value not in known:
-                if len(known) >= _MAX_TOKENS:
-                    break
-                known[value] = self._entries_of(value)
-            found.extend(_match(start, value, entry) for entry in known[value])
-            if not known[value]:
+            if value not in known.entries and known.is_full:
+                break
+            entries = self._entries_of(value, known)
+            found.extend(_match(start, value, entry) for entry in entries)
+            if not entries:
                 found.extend(self._of_parts(start, value, known))
         taken = {(match.start, match.end) for match in found}
         for pattern in _SPACED:
             for spaced in islice(pattern.finditer(text), _MAX_TOKENS):
                 if spaced.span() not in taken:
-                    found.extend(_match(spaced.start(), spaced[0], entry) for entry in self._entries_of(spaced[0]))
+                    found.extend(
+                        _match(spaced.start(), spaced[0], entry) for entry in self._entries_of(spaced[0], known)
+                    )
         return sorted(found, key=lambda match: (-match.specificity, match.start, match.shape))
 
-    def _of_parts(self, start: int, value: str, known: dict[str, list[_Entry]]) -> Iterator[ShapeMatch]:
+    def _of_parts(self, start: int, value: str, known: _Known) -> Iterator[ShapeMatch]:
         """Yield the matches of the parts of ``PO/4711`` and ``id=INC0012345``."""
         for part in _PARTS.finditer(value):
-            if len(known) < _MAX_TOKENS and part[0] != value and _may_be_value(part[0]):
-                known.setdefault(part[0], self._entries_of(part[0]))
-                yield from (_match(start + part.start(), part[0], entry) for entry in known[part[0]])
+            if not known.is_full and part[0] != value and _may_be_value(part[0]):
+                entries = self._entries_of(part[0], known)
+                yield from (_match(start + part.start(), part[0], entry) for entry in entries)
 
-    def _entries_of(self, value: str) -> list[_Entry]:
+    def _entries_of(self, value: str, known: _Known) -> list[_Entry]:
+        if value not in known.entries:
+            known.entries[value] = self._looked_up(value, known)
+        return known.entries[value]
+
+    def _looked_up(self, value: str, known: _Known) -> list[_Entry]:
         by_prefix, by_first = self._entries
         numeric = value.isdigit()
-        found = [
-            entry
-            for entry in (*by_prefix.get(value[:2].upper(), ()), *by_first.get(value[0], ()))
-            if (entry.facts.digits_only or not numeric)
-            and (entry.shape.kind or len(value) <= MAX_VALUE_CHARS)
-            and entry.compiled.fullmatch(value)
-        ]
+        found: list[_Entry] = []
+        for entry in chain(by_prefix.get(value[:2].upper(), ()), by_first.get(value[0], ())):
+            if (numeric and not entry.facts.digits_only) or not (entry.shape.kind or len(value) <= MAX_VALUE_CHARS):
+                continue
+            known.ways -= entry.facts.ways
+            if known.ways < 0:
+                break
+            if entry.compiled.fullmatch(value):
+                found.append(entry)
         return [entry for entry in found if not entry.is_widened] or found
 
     @cached_property
@@ -151,21 +175,28 @@ class ValueShapes:
         """The shapes by the two letters with which their values begin, and the others by the first character."""
         by_prefix: defaultdict[str, list[_Entry]] = defaultdict(list)
         by_first: defaultdict[str, list[_Entry]] = defaultdict(list)
+        shapes: set[ValueShape] = set()
         for row in self._rows:
             try:
                 entry = self._entry(row)
             except (KeyError, TypeError, ValueError) as error:
-                raise SnapshotCorruptError(
-                    f"the index of value shapes has an invalid row: {error}",
-                    subject=str(self._path.with_suffix(".jsonl")),
-                    remedy="Build again",
-                ) from error
+                raise self._corrupt(str(error)) from error
+            if entry.shape in shapes:  # so many equal rows cost no more than one
+                raise self._corrupt(f"the shape {entry.shape.pattern!r} has two rows")
+            shapes.add(entry.shape)
             if entry.facts.any_case:
                 by_prefix[entry.facts.prefix[:2].upper()].append(entry)
             else:
                 for first in sorted(entry.facts.firsts):
                     by_first[first].append(entry)
         return dict(by_prefix), dict(by_first)
+
+    def _corrupt(self, problem: str) -> SnapshotCorruptError:
+        return SnapshotCorruptError(
+            f"the index of value shapes has an invalid row: {problem}",
+            subject=str(self._path.with_suffix(".jsonl")),
+            remedy="Build again",
+        )
 
     def _entry(self, row: Any) -> _Entry:
         shape = ValueShape(row["pattern"], row["kind"])

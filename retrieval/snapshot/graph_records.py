@@ -49,9 +49,14 @@ class NodeRecord:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> NodeRecord:
-        """Return the record for a JSON form."""
-        forms = tuple((form, count) for form, count in row["forms"])
-        aliases = tuple((alias, origin) for alias, origin in row.get("aliases", ()))
+        """Return the record for a JSON form.
+
+        :raises TypeError: when a name is no text; ValueError, KeyError for another form.
+        """
+        forms = tuple((str(form), int(count)) for form, count in row["forms"])
+        aliases = tuple((str(alias), str(origin)) for alias, origin in row.get("aliases", ()))
+        if not all(isinstance(row[name], str) for name in ("type", "name", "text")):
+            raise TypeError("a name of a node is no text")
         return cls(type=row["type"], name=row["name"], text=row["text"], surface_forms=forms, aliases=aliases)
 
 

@@ -5,6 +5,7 @@ A store is a folder::
     CURRENT                 the id of the published snapshot, one line
     snapshots/<id>/         immutable snapshots
     .building-<pid>-<n>/    staging folder of a build; the next build removes those of dead processes
+    .CURRENT.<pid>          the next ``CURRENT`` while it is written; likewise
 
 At every moment ``CURRENT`` names a complete snapshot or does not exist.
 """
@@ -78,6 +79,7 @@ def publish_again(store: Path, snapshot_id: str) -> None:
     :raises StorageError: when a write fails; ``CURRENT`` is then unchanged.
     """
     with disk_errors(store, remedy=_REMEDY):
+        _remove_leftovers(store)
         _name_current(store, snapshot_id)
         flush_to_disk(store)
 
@@ -121,10 +123,18 @@ def _same_files(target: Path, folder: Path) -> bool:
 
 
 def _remove_leftovers(store: Path) -> None:
+    """Remove what killed processes left: their staging folders, and the files that were to replace ``CURRENT``."""
     for folder in store.glob(f"{_PREFIX}*"):
-        pid = folder.name.removeprefix(_PREFIX).split("-")[0]
-        if pid.isdigit() and not _is_running(int(pid)):
+        if _is_dead(folder.name.removeprefix(_PREFIX).split("-")[0]):
             shutil.rmtree(folder, ignore_errors=True)
+    for file in store.glob(f".{_CURRENT}.*"):  # as ontology.files.replacing names them
+        if _is_dead(file.name.removeprefix(f".{_CURRENT}.")):
+            with contextlib.suppress(OSError):
+                file.unlink(missing_ok=True)
+
+
+def _is_dead(pid: str) -> bool:
+    return pid.isascii() and pid.isdigit() and not _is_running(int(pid))
 
 
 def _is_running(pid: int) -> bool:
@@ -132,6 +142,6 @@ def _is_running(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except (PermissionError, OverflowError):  # another user's; a number that no process has is no leftover of ours
         return True
     return True

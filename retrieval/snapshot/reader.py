@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +85,14 @@ def _check_file(path: Path, info: FileInfo) -> None:
         raise SnapshotCorruptError("the file was altered (SHA-256 differs)", subject=str(path), remedy=remedy)
 
 
+def _required(row: Any) -> list[str]:
+    return [str(parameter["name"]) for parameter in row["parameters"] if parameter["required"]]
+
+
+def _metadata(row: Any) -> dict[str, Any]:
+    return dict(row.get("metadata", {}))
+
+
 class Snapshot:
     """Read access to one snapshot. Thread-safe and immutable.
 
@@ -128,16 +137,16 @@ class Snapshot:
 
     def required_parameters(self, number: int) -> list[str]:
         """Return the names of a tool's required inputs. Ten times as fast as decoding the whole tool."""
-        return [row["name"] for row in self.tools.json_value(number)["parameters"] if row["required"]]
+        return self.tools.read(number, _required)
 
     def context_parameters(self, number: int) -> list[str]:
         """Return the names of a tool's inputs that name the surroundings of a call."""
-        names = self.tools.json_value(number).get("metadata", {}).get(CONTEXT_PARAMETERS, ())
-        return [name for name in names if isinstance(name, str)]
+        names = self.tools.read(number, _metadata).get(CONTEXT_PARAMETERS, ())
+        return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
     def overlay_origins(self, number: int) -> Mapping[str, str]:
         """Return what an overlay file says of a tool → ``FILE:LINE``."""
-        origins = self.tools.json_value(number).get("metadata", {}).get(OVERLAY_ORIGINS)
+        origins = self.tools.read(number, _metadata).get(OVERLAY_ORIGINS)
         return origins if isinstance(origins, dict) else {}
 
     def tool_id(self, number: int) -> str:

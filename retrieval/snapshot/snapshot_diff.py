@@ -13,6 +13,7 @@ import numpy as np
 
 from ontology.names import words
 from ontology.tool import CONTEXT_PARAMETERS
+from retrieval.index.records import refuse_invalid
 from retrieval.snapshot.json_changes import Change, json_changes
 from retrieval.snapshot.reader import Snapshot
 
@@ -134,7 +135,15 @@ class SnapshotDiff:
 
 
 def diff_snapshots(old: Snapshot, new: Snapshot) -> SnapshotDiff:
-    """Return what changes from one snapshot to another. Time is linear in their size."""
+    """Return what changes from one snapshot to another. Time is linear in their size.
+
+    :raises SnapshotCorruptError: when a record has another form than is written.
+    """
+    with refuse_invalid(f"{old.folder} or {new.folder}"):
+        return _diff(old, new)
+
+
+def _diff(old: Snapshot, new: Snapshot) -> SnapshotDiff:
     rows = _differing_tools(old, new)
     settings, counts = _manifest_changes(old, new)
     before, after = _tool_edges(old), _tool_edges(new)
@@ -166,8 +175,8 @@ def _differing_tools(old: Snapshot, new: Snapshot) -> dict[str, _Pair]:
         id_ = new.tool_id(number)
         known = at.pop(id_, None)
         if known is None or old.tools.text(known) != new.tools.text(number):
-            rows[id_] = _Pair(None if known is None else old.tools.json_value(known), new.tools.json_value(number))
-    return rows | {id_: _Pair(old.tools.json_value(number), None) for id_, number in at.items()}
+            rows[id_] = _Pair(None if known is None else old.tools.json_object(known), new.tools.json_object(number))
+    return rows | {id_: _Pair(old.tools.json_object(number), None) for id_, number in at.items()}
 
 
 def _tool_changes(rows: Mapping[str, _Pair]) -> ToolChanges:
@@ -279,7 +288,7 @@ def _tool_edges(snapshot: Snapshot) -> set[ToolEdge]:
     ids = [snapshot.tool_id(number) for number in range(tools)]
     edges = set()
     for number in np.flatnonzero((adjacency.heads < tools) & (adjacency.tails < tools)).tolist():
-        row = snapshot.edges.json_value(number)
+        row = snapshot.edges.json_object(number)
         head, tail = ids[adjacency.head(number)], ids[adjacency.tail(number)]
         predicate = snapshot.predicates[adjacency.predicates[number]]
         edges.add(ToolEdge(head, predicate, tail, row.get("parameter", ""), row.get("output", "")))

@@ -20,7 +20,8 @@ from ontology.errors import EgotoolsError, InvalidArgumentError, MissingExtraErr
 from services.cli.console import print_json, stderr, stdout
 from services.cli.credentials import read_credentials, read_references, refuse_unused
 from services.cli.options import Json, Store
-from services.cli.show_call import printable, shown_answer, shown_request
+from services.cli.printable import printable
+from services.cli.show_call import shown_answer, shown_request
 from services.jobs.plans import DEFAULT_STORE
 
 __all__ = ["call"]

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from ontology.errors import InvalidArgumentError, NotFoundError
-from services.cli.console import print_json, stdout, table
+from services.cli.console import plain, print_json, stdout, table
 from services.cli.options import Json, Store
 from services.jobs.plans import DEFAULT_STORE
 
@@ -140,7 +139,7 @@ def _lines(title: str, lines: Iterable[str], limit: int) -> None:
     found = list(lines)
     if not found:
         return
-    stdout.print(f"[bold]{escape(title)}[/]: {len(found):,}", highlight=False)
+    stdout.print(f"[bold]{plain(title)}[/]: {len(found):,}", highlight=False)
     for line in found[:limit]:
         _print(f"  {line}")
     if len(found) > limit:
@@ -169,4 +168,4 @@ def _short(value: Any) -> str:
 
 
 def _print(text: str) -> None:
-    stdout.print(escape(text), soft_wrap=True, highlight=False)
+    stdout.print(plain(text), soft_wrap=True, highlight=False)

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from egotools.values import Query, Response
 from ontology.errors import InvalidArgumentError, error_from_status
 from ontology.redaction import redacted_url
-from services.cli.console import print_json, stdout, table
+from services.cli.console import plain, print_json, stdout, table
 from services.cli.format_reasons import format_reasons
 from services.cli.options import Json, Store
 from services.jobs.plans import DEFAULT_STORE, AllowedModels
@@ -132,7 +131,7 @@ def _show(response: Response) -> None:
         fits = _percent(response.answerable_probability)
         stdout.print(f"[yellow]No tool seems to fit[/] (probability that one does: {fits})")
     for reason in response.fallbacks:
-        stdout.print(f"[yellow]fallback[/]: {escape(reason)}")
+        stdout.print(f"[yellow]fallback[/]: {plain(reason)}")
 
 
 def _read_k(text: str) -> tuple[int, bool]:

@@ -6,7 +6,6 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from egotools.usage_lines import UsageLine, UsageLines
 from egotools.values import EgoGraph, GraphEdge, GraphNode
@@ -14,7 +13,7 @@ from ontology.errors import NotFoundError
 from ontology.names import canonical_name
 from ontology.tool_graph import Aliases, SurfaceForms
 from ontology.usage_json import usage_to_json
-from services.cli.console import print_json, stdout, table
+from services.cli.console import plain, print_json, stdout, table
 from services.cli.options import Json, Store
 from services.cli.show_shapes import matches_to_json, show_matches, value_matches
 from services.jobs.plans import DEFAULT_STORE
@@ -82,16 +81,16 @@ def _alternatives(snapshot: Snapshot, entity: str) -> str:
 
 def _show(snapshot: Snapshot, ego: EgoGraph) -> None:
     center = ego.center
-    stdout.print(f"[bold]{escape(center.key)}[/] ({escape(center.type)}), degree {center.degree}")
+    stdout.print(f"[bold]{plain(center.key)}[/] ({plain(center.type)}), degree {center.degree}")
     forms = _forms(snapshot, center)
     if forms:
-        stdout.print("  surface forms: " + escape(", ".join(f"{form} ({count})" for form, count in forms)))
+        stdout.print("  surface forms: " + plain(", ".join(f"{form} ({count})" for form, count in forms)))
     aliases = _aliases(snapshot, center)
     if aliases:
-        stdout.print("  aliases: " + escape(", ".join(f"{alias} ({origin})" for alias, origin in aliases)))
+        stdout.print("  aliases: " + plain(", ".join(f"{alias} ({origin})" for alias, origin in aliases)))
     description = _description(snapshot, center)
     if description:
-        stdout.print("  " + escape(description))
+        stdout.print("  " + plain(description))
     _show_usage(_usage(snapshot, center))
     rows = [(edge.head, edge.predicate, edge.tail, f"{edge.confidence:.2f}", _evidence(edge)) for edge in ego.edges]
     stdout.print(table("Ego graph", ("head", "predicate", "tail", "confidence", "evidence"), rows))
@@ -152,7 +151,7 @@ def _show_usage(usage: UsageLines) -> None:
     titles = {"when to use": usage.when_to_use, "limitations": usage.limitations, "requests": usage.requests}
     for title, lines in titles.items():
         for line in lines:
-            stdout.print(f"  {title}: {escape(line.text)} [dim]({escape(_origin(line))})[/]", soft_wrap=True)
+            stdout.print(f"  {title}: {plain(line.text)} [dim]({plain(_origin(line))})[/]", soft_wrap=True)
 
 
 def _origin(line: UsageLine) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
-import unicodedata
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from egotools.calling.send_call import ToolAnswer
 from egotools.calling.tool_request import AwsCall, McpCall, PythonCall, ToolRequest
+from services.cli.printable import printable
 
 if TYPE_CHECKING:
     from egotools.calling.http_call import ToolHttpRequest
 
-__all__ = ["printable", "shown_answer", "shown_request"]
+__all__ = ["shown_answer", "shown_request"]
 
 _MAX_SHOWN = 20_000
 _QUIET_HEADERS = ("host", "content-length")
@@ -53,14 +53,6 @@ def shown_answer(answer: ToolAnswer) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {**row, "body": text, "text": printable(text)}
     return {**row, "body": body, "text": printable(_pretty(body))}
-
-
-def printable(text: str) -> str:
-    """Return the text without characters that could command a terminal."""
-    return "".join(
-        character if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs") else "�"
-        for character in text
-    )
 
 
 def _shown_http(request: ToolHttpRequest) -> dict[str, Any]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
-
-from services.cli.console import stdout, table
+from services.cli.console import plain, stdout, table
 
 if TYPE_CHECKING:
     from retrieval.index.value_shapes import ShapeMatch
@@ -24,10 +22,10 @@ def value_matches(snapshot: Snapshot, text: str) -> list[ShapeMatch]:
 
 def show_matches(snapshot: Snapshot, matches: Sequence[ShapeMatch], limit: int) -> None:
     """Print the shapes of a value."""
-    for match in matches:
+    for match in matches[:limit]:
         named = f" ({match.shape.kind})" if match.shape.kind else ""
-        stdout.print(f"[bold]{escape(match.text)}[/] looks like [bold]{escape(match.shape.pattern)}[/]{escape(named)}")
-        stdout.print("  entities: " + escape(", ".join(match.entities) or "unknown"))
+        stdout.print(f"[bold]{plain(match.text)}[/] looks like [bold]{plain(match.shape.pattern)}[/]{plain(named)}")
+        stdout.print("  entities: " + plain(", ".join(match.entities) or "unknown"))
         rows = [
             (snapshot.tool_id(use.tool), use.parameter, "output" if use.output else "input", use.entity, use.source)
             for use in match.uses[:limit]
@@ -35,6 +33,8 @@ def show_matches(snapshot: Snapshot, matches: Sequence[ShapeMatch], limit: int) 
         stdout.print(table("Parameters", ("tool", "parameter", "", "entity", "known from"), rows))
         if len(match.uses) > limit:
             stdout.print(f"… {len(match.uses) - limit} more parameters (--limit)")
+    if len(matches) > limit:
+        stdout.print(f"… {len(matches) - limit} more shapes (--limit)")
 
 
 def matches_to_json(snapshot: Snapshot, matches: Sequence[ShapeMatch]) -> list[dict[str, Any]]:

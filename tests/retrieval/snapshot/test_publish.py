@@ -18,7 +18,7 @@ import pytest
 from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError, SnapshotVersionError, StorageError
 from retrieval.snapshot.layout import FORMAT_VERSION, Layout
 from retrieval.snapshot.manifest import content_id
-from retrieval.snapshot.publish import current_snapshot, publish, staging_folder
+from retrieval.snapshot.publish import current_snapshot, publish, publish_again, staging_folder
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.writer import SnapshotContent, write_snapshot
 from tests.conftest import ROOT
@@ -314,3 +314,22 @@ def test_kill_9_during_a_publish_leaves_the_last_snapshot_serving(tmp_path: Path
     with staging_folder(tmp_path):
         pass
     assert not list(tmp_path.glob(".building*")), "leftovers of dead builds are removed by the next one"
+
+
+@pytest.mark.parametrize("next_publish", [False, True])
+def test_the_pointers_of_dead_processes_are_removed(
+    tmp_path: Path, content: SnapshotContent, next_publish: bool
+) -> None:
+    folder = published(tmp_path, content)
+    with subprocess.Popen([sys.executable, "-c", ""]) as dead:
+        dead.wait()
+    names = {f".CURRENT.{dead.pid}", f".CURRENT.{os.getppid()}", ".CURRENT.backup", f".CURRENT.{10**30}"}
+    for name in names:
+        (tmp_path / name).write_text("next\n", encoding="utf-8")
+    if next_publish:
+        publish_again(tmp_path, folder.name)
+    else:
+        with staging_folder(tmp_path):
+            pass
+    assert {path.name for path in tmp_path.glob(".CURRENT.*")} == names - {f".CURRENT.{dead.pid}"}
+    assert open_snapshot(tmp_path).id == folder.name

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 from egotools import AwsCall, McpCall, PythonCall
 from egotools.calling.send_call import ToolAnswer
-from services.cli.show_call import printable, shown_answer, shown_request
+from services.cli.printable import printable
+from services.cli.show_call import shown_answer, shown_request
 
 
 def test_calls_that_are_no_requests_of_http() -> None:

@@ -1,0 +1,158 @@
+"""Snapshots that were altered together with their manifest: exit code 6 and the file, and nothing that commands a terminal."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from inference import HashingEncoder
+from ingest.usage.usage_build import RulesUsage
+from ontology.ontology_file import load_ontology
+from retrieval.snapshot.manifest import content_id, file_digest
+from retrieval.snapshot.publish import current_snapshot
+from services.cli.diff import DIFFERENT
+from services.jobs.build import build_snapshot
+from tests.services.conftest import Run
+
+_ESCAPE = "\x1b]0;owned\x07\x9b2J\u202e"
+_TOOL = {
+    "name": "get_widget",
+    "description": "Get a widget by its number, such as WID-1234.",
+    "inputSchema": {"type": "object", "properties": {"id": {"type": "string", "pattern": "^WID-\\d{4}$"}}},
+}
+_USES = [[0, "id", "widget", False, "pattern", False]]
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("crafted")
+    (folder / "api.json").write_text(json.dumps([_TOOL]), encoding="utf-8")
+    usage = RulesUsage(load_ontology())
+    build_snapshot([str(folder / "api.json")], folder / "store", encoder=HashingEncoder(), usage=usage)
+    return folder / "store"
+
+
+Craft = Callable[[str, Sequence[str]], Path]
+
+
+@pytest.fixture
+def craft(original: Path, tmp_path: Path) -> Craft:
+    """Copies the store, replaces the rows of a file, and makes the manifest and the id those of the new content."""
+
+    def crafted(name: str, lines: Sequence[str]) -> Path:
+        store = tmp_path / "store"
+        shutil.copytree(original, store)
+        folder = current_snapshot(store)
+        rows = [line.encode() + b"\n" for line in lines]
+        (folder / f"{name}.jsonl").write_bytes(b"".join(rows))
+        np.save(folder / f"{name}.offsets.npy", np.cumsum([0, *map(len, rows)], dtype=np.int64))
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        for file in (f"{name}.jsonl", f"{name}.offsets.npy"):
+            path = folder / file
+            manifest["files"][file] = {"bytes": path.stat().st_size, "sha256": file_digest(path)}
+        del manifest["snapshot_id"]
+        id_ = content_id(manifest)
+        (folder / "manifest.json").write_text(json.dumps({"snapshot_id": id_, **manifest}), encoding="utf-8")
+        folder.rename(folder.with_name(id_))
+        (store / "CURRENT").write_text(f"{id_}\n", encoding="utf-8")
+        return store
+
+    return crafted
+
+
+def _rows(original: Path, file: str, /, **changes: Any) -> list[str]:
+    lines = (current_snapshot(original) / f"{file}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.dumps(json.loads(line) | changes) for line in lines]
+
+
+def _shape(pattern: str = r"WID\-\d{4}", uses: object = _USES) -> str:
+    return json.dumps({"kind": "", "pattern": pattern, "uses": uses})
+
+
+@pytest.mark.parametrize("row", ["{", "[" * 100_000, "[]", "null"])
+def test_a_row_of_shapes_of_another_form(run: Run, craft: Craft, row: str) -> None:
+    code, out, err = run("show", "WID-1234", "--store", craft("value_shapes", [row]))
+    assert (code, out) == (6, "")
+    assert "value_shapes.jsonl" in err
+
+
+def test_many_equal_rows_of_shapes(run: Run, craft: Craft) -> None:
+    code, _, err = run("show", "WID-1234", "--store", craft("value_shapes", [_shape()] * 300_000))
+    assert code == 6
+    assert "two rows" in err
+
+
+@pytest.mark.parametrize("rows", [["{"], ["[]"], ["1"], ['[["a"], ["b"]]'], ['{"when_to_use": [["a"]]}'], []])
+def test_a_row_of_usage_of_another_form(run: Run, craft: Craft, original: Path, rows: list[str]) -> None:
+    tool = json.loads(_rows(original, "tools")[0])["id"]
+    code, out, err = run("show", tool, "--store", craft("usage", rows), "--json")
+    assert (code, out) == (6, "")
+    assert "usage.jsonl" in err
+
+
+@pytest.mark.parametrize("aliases", [["widgets", 5], 3, [[["a"]]]])
+def test_a_node_with_aliases_of_another_form(run: Run, craft: Craft, original: Path, aliases: object) -> None:
+    code, _, err = run("show", "widget", "--store", craft("nodes", _rows(original, "nodes", aliases=aliases)))
+    assert code == 6
+    assert "nodes.jsonl" in err
+
+
+@pytest.mark.parametrize("parameters", [5, ["id"], {"id": 1}])
+def test_a_tool_with_parameters_of_another_form(run: Run, craft: Craft, original: Path, parameters: object) -> None:
+    rows = _rows(original, "tools", parameters=parameters)
+    code, _, err = run("show", json.loads(rows[0])["id"], "--store", craft("tools", rows))
+    assert code == 6
+    assert "tools.jsonl" in err
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["[]", "{", '{"metadata": 3}', '{"parameters": [[]], "depends_on": 4}', '{"x":' + "[" * 5000 + "]" * 5000 + "}"],
+)
+def test_the_difference_to_a_row_of_another_form(run: Run, craft: Craft, original: Path, row: str) -> None:
+    code, out, err = run("diff", original, craft("tools", [row]))
+    assert (code, out) == (6, "")
+    assert "Error" in err
+
+
+def _commands(text: str) -> list[str]:
+    return [one for one in text if one in _ESCAPE and not one.isprintable()]
+
+
+def test_nothing_of_a_crafted_snapshot_commands_the_terminal(run: Run, craft: Craft, original: Path) -> None:
+    rows = _rows(original, "tools", description=_ESCAPE, name=f"get {_ESCAPE}")
+    store = craft("tools", rows)
+    tool = json.loads(rows[0])["id"]
+    for arguments, code in (
+        (("show", tool, "--store", store), 0),
+        (("show", tool, "--store", store, "--json"), 0),
+        (("diff", original, store), DIFFERENT),
+        (("diff", original, store, "--json"), DIFFERENT),
+        (("search", "get a widget", "--store", store), 0),
+    ):
+        found, out, err = run(*arguments)
+        assert found == code, err
+        assert _commands(out + err) == []
+    assert json.loads(run("show", tool, "--store", store, "--json")[1])["nodes"][0]["description"] == _ESCAPE
+
+
+@pytest.mark.parametrize("name", ["usage", "nodes", "value_shapes"])
+def test_texts_beside_the_tools_are_without_commands_too(run: Run, craft: Craft, original: Path, name: str) -> None:
+    line = {"text": _ESCAPE, "origin": "document", "source": _ESCAPE}
+    rows = {
+        "usage": [json.dumps({"when_to_use": [line]})],
+        "nodes": _rows(original, "nodes", aliases=[[_ESCAPE, _ESCAPE]], name=_ESCAPE, forms=[[_ESCAPE, 1]]),
+        "value_shapes": [_shape(uses=[[0, _ESCAPE, _ESCAPE, False, _ESCAPE, False]])],
+    }[name]
+    store = craft(name, rows)
+    tool = json.loads(_rows(original, "tools")[0])["id"]
+    for entity in (tool, "widget", "WID-1234"):
+        code, out, err = run("show", entity, "--store", store)
+        assert code == 0, err
+        assert _commands(out) == []

@@ -231,6 +231,18 @@ def test_an_error_of_the_tool_has_its_own_exit_code(run: Run, store: Path, shop:
     assert "404 Not Found" in err
 
 
+def test_a_redirect_is_no_success_and_is_not_followed(run: Run, store: Path, shop: Loopback) -> None:
+    moved = Reply(status=307, body=b"", headers={"Location": f"{shop.url}/elsewhere"})
+    with loopback(lambda arrived: moved) as server:
+        code, out, err = run(
+            "call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", server.url, *KEY
+        )
+    assert code == 16
+    assert f"GET {server.url}/api/orders/7" in out
+    assert "307 Temporary Redirect (redirects are not followed)" in err
+    assert shop.arrived == []
+
+
 def test_a_slow_tool_and_a_large_answer(run: Run, store: Path) -> None:
     command = ("call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', *KEY, "--base-url")
     with loopback(lambda arrived: Reply(body=b"x" * 500, dribble_s=0.05)) as server:

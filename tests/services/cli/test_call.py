@@ -111,6 +111,20 @@ def test_a_call_that_only_reads_is_shown_and_sent(run: Run, store: Path, shop: L
     assert shop.only.query == [("api_key", SECRET)]
 
 
+def test_the_request_and_its_server_are_shown_before_it_is_sent(
+    run: Run, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = []
+
+    def answer(arrived: Arrived) -> Reply:
+        shown.append(capsys.readouterr().out)
+        return Reply()
+
+    with loopback(answer) as server:
+        run("call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", server.url, *KEY)
+    assert shown[0].startswith(f"GET {server.url}/api/orders/7?api_key=***")
+
+
 def test_json_for_programs(run: Run, store: Path, shop: Loopback) -> None:
     code, out, _ = run(
         "call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url, *KEY, "--json"

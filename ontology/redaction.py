@@ -37,7 +37,10 @@ _URL = re.compile(r"\b([A-Za-z][A-Za-z0-9+.-]{0,30})://([^\s'\"<>]+)")
 _SHAPES = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     r"|\bsk-[\w-]{8,}|\bgh[pousr]_\w{8,}|\bgithub_pat_\w{8,}|\bglpat-[\w-]{8,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}"
-    r"|\bxox[a-z]-[\w-]{8,}|\beyJ[\w-]{4,}\.[\w-]+\.[\w-]*",
+    r"|\bxox[a-z]-[\w-]{8,}|\beyJ[\w-]{4,}\.[\w-]+\.[\w-]*"
+    r"|\b[sr]k_live_[A-Za-z0-9]{8,}|\bAIza[\w-]{30,}|\bSG\.[\w-]{16,}\.[\w-]{16,}|\bnpm_[A-Za-z0-9]{30,}"
+    r"|\bhf_[A-Za-z0-9]{20,}|\bpypi-(?=[\w-]{0,40}[A-Z])[\w-]{16,}"
+    r"|(?<=hooks\.slack\.com/services/)T\w{6,}/B\w{6,}/(?!X+\b)\w{16,}",
     re.DOTALL,
 )
 _OPTION = re.compile(
@@ -46,13 +49,29 @@ _OPTION = re.compile(
 _VARIABLE = re.compile(
     r"\b((?:[A-Z][A-Z0-9]*_)*(?:[A-Z0-9]+_KEY|APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD|CREDENTIALS?)=)\S+"
 )
-# In documents: a user with a password before a host, and a password of letters and digits after its name.
+# In documents: a user with a password before a host, and a password of letters and digits after its name. What has no digit is
+# mostly a placeholder (``token=YOUR_TOKEN``).
 _PASSWORD_OF_URL = re.compile(r"(?<=://)(?!user:password@)[^\s/:@'\"<>{}]{1,100}:[^\s/@'\"<>{}]{1,200}(?=@)")
+_CHARACTER = r"[^\s\"',;&<>{}()]"
+_WITH_DIGITS = rf"(?={_CHARACTER}{{0,199}}[0-9])(?={_CHARACTER}{{0,199}}[A-Za-z])"
 _WRITTEN_PASSWORD = re.compile(
-    r"((?:passw(?:or)?d|pwd|secret|api[_-]?key|access[_-]?token|private[_-]?key)[\"']?\s{0,3}[:=]\s{0,3}[\"']?)"
-    r"(?=[^\s\"',;&<>{}()]*[0-9])(?=[^\s\"',;&<>{}()]*[A-Za-z])[^\s\"',;&<>{}()]{8,200}",
+    r"((?:passw(?:or)?d|pwd|secret|(?:api|access|account)[_-]?key|(?:access|auth|refresh)[_-]?token|private[_-]?key)"
+    rf"[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"']?){_WITH_DIGITS}{_CHARACTER}{{8,200}}",
     re.IGNORECASE,
 )
+_WRITTEN_TOKEN = re.compile(
+    r"((?<![\w-])token=|[?&](?:sig|X-Amz-Signature)="
+    r"|(?:^|\s)curl\s[^\n]{0,200}?(?<=\s)(?:-u|--user)[\s=]{0,3}[\"']?[^\s:\"']{1,100}:)"
+    rf"{_WITH_DIGITS}{_CHARACTER}{{8,400}}"
+)
+# The value of the header Authorization: Bearer with letters and digits, Basic with base64, in which large letters are frequent.
+_CREDENTIAL = (
+    r"(?:Bearer\s{1,3}(?=[\w+/=.~-]{0,199}[0-9])(?=[\w+/=.~-]{0,199}[A-Za-z])"
+    r"|Basic\s{1,3}(?=(?:[\w+/]{4}){3,99}(?:[\w+/]{2}==|[\w+/]{3}=)?(?![\w+/=]))(?-i:(?=(?:[\w+/]{0,40}?[A-Z]){3})))"
+    r"(?!base64|encoded))[\w+/=.~-]{12,}"
+)
+_AUTHORIZATION = re.compile(r"(authorization[\\\"']{0,3}\s{0,3}[:=]\s{0,3}[\\\"']{0,3}" + _CREDENTIAL, re.IGNORECASE)
+_WHOLE_AUTHORIZATION = re.compile(r"\A(" + _CREDENTIAL + r"\Z", re.IGNORECASE)
 _BEARER = re.compile(r"\b((?:Bearer|Basic)\s+)[\w+/=.~-]{8,}", re.IGNORECASE)
 
 
@@ -84,7 +103,11 @@ def redact_document_text(text: str, secrets: tuple[str, ...] = (), *, is_name: b
     text = _SHAPES.sub(_HIDDEN, text)
     if "://" in text:
         text = _PASSWORD_OF_URL.sub(_HIDDEN, text)
-    return text if is_name else _WRITTEN_PASSWORD.sub(rf"\g<1>{_HIDDEN}", text)
+    if is_name:
+        return text
+    for written in (_WRITTEN_PASSWORD, _WRITTEN_TOKEN, _AUTHORIZATION, _WHOLE_AUTHORIZATION):
+        text = written.sub(rf"\g<1>{_HIDDEN}", text)
+    return text
 
 
 def names_secret(name: str) -> bool:

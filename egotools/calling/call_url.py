@@ -41,8 +41,11 @@ def base_url(call: Call, server: str) -> str:
     :raises ToolRequestError: when it is missing, relative, of another scheme than HTTP, or holds a password.
     """
     own = call.servers[0] if call.servers else ""
-    relative = bool(own) and not urlsplit(own).netloc
-    url = urljoin(server, own) if server and relative else server or own
+    try:
+        relative = bool(own) and not urlsplit(own).netloc
+        url = urljoin(server, own) if server and relative else server or own
+    except ValueError:  # one of the two is no URL
+        relative, url = False, server or own
     if not url:
         raise ToolRequestError("the document names no server", subject="server", remedy=_REMEDY)
     if variable := re.search(r"\{([^{}]*)\}", url):

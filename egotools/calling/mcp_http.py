@@ -10,6 +10,7 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from egotools.calling.content_encoding import IDENTITY, is_encoded
 from egotools.calling.mcp_stdio import ServerOutput
 
 __all__ = ["http_server"]
@@ -21,6 +22,8 @@ _REFUSED = (401, 403)
 async def http_server(url: str, headers: Mapping[str, str], output: ServerOutput) -> AsyncIterator[tuple[Any, Any]]:
     """Connect to a server and yield the streams of its messages, as the SDK's client expects them.
 
+    A compressed answer is refused before it is read.
+
     :param headers: sent with each request; the SDK follows redirects within the origin only, so no other host gets them.
     """
     size = _Size(output)
@@ -28,9 +31,12 @@ async def http_server(url: str, headers: Mapping[str, str], output: ServerOutput
     async def bound(response: Any) -> None:
         if response.status_code in _REFUSED:
             output.refused = response.status_code
+        if is_encoded(response.headers):
+            output.compressed = True
+            raise httpx2.ReadError("the answer is compressed")
         response.stream = _CountedStream(response.stream, size)
 
-    async with create_mcp_http_client(headers=dict(headers)) as client:
+    async with create_mcp_http_client(headers={**headers, **IDENTITY}) as client:
         client.event_hooks = {"response": [bound]}
         async with streamable_http_client(url, http_client=client) as streams:
             yield streams

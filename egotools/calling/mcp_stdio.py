@@ -31,12 +31,14 @@ class ServerOutput:
 
     :param max_bytes: of all its answers; by default :data:`MAX_ANSWER_BYTES`.
     :ivar too_large: whether it wrote more.
+    :ivar compressed: whether an answer over HTTP was compressed; it was not read.
     :ivar refused: the status with which it refused a request over HTTP (401, 403), or 0.
     """
 
     def __init__(self, max_bytes: int = 0) -> None:
         self.max_bytes = max_bytes or MAX_ANSWER_BYTES
         self.too_large = False
+        self.compressed = False
         self.refused = 0
         self._errors = b""
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from egotools.calling.content_encoding import IDENTITY, is_encoded
 from egotools.calling.send_aws import send_aws
 from egotools.calling.send_mcp import send_mcp
-from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer, too_large, too_slow, unreachable
+from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer, compressed, too_large, too_slow, unreachable
 
 if TYPE_CHECKING:
     import httpx
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_BYTES", "TIMEOUT_S", "ToolAnswer", "send_aws", "send_http", "send_mcp"]
 
-_HTTP_ERROR = 400
+_NOT_FOLLOWED = " (redirects are not followed)"
 
 
 async def send_http(request: httpx.Request, *, timeout_s: float = TIMEOUT_S, max_bytes: int = MAX_BYTES) -> ToolAnswer:
@@ -28,7 +29,7 @@ async def send_http(request: httpx.Request, *, timeout_s: float = TIMEOUT_S, max
 
     :raises ClientDeadlineError: when the answer is not complete in time.
     :raises OverloadedError: when the answer has more bytes.
-    :raises UnavailableError: when the server cannot be reached or breaks off.
+    :raises UnavailableError: when the server cannot be reached, breaks off or compresses its answer.
     """
     import httpx
 
@@ -48,19 +49,23 @@ async def send_http(request: httpx.Request, *, timeout_s: float = TIMEOUT_S, max
     except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL) as error:
         # The texts of httpx may hold the URL, and it the key of the caller: the kind of the error is said, no more.
         raise unreachable(host, type(error).__name__) from None
+    status = f"{response.status_code} {response.reason_phrase}".strip()
     return ToolAnswer(
-        ok=response.status_code < _HTTP_ERROR,
-        status=f"{response.status_code} {response.reason_phrase}".strip(),
+        ok=response.is_success,
+        status=status + _NOT_FOLLOWED * response.is_redirect,
         media_type=response.headers.get("content-type", "").partition(";")[0].strip(),
         body=body,
     )
 
 
 async def _sent(client: httpx.AsyncClient, request: httpx.Request, max_bytes: int) -> tuple[httpx.Response, bytes]:
+    request.headers.update(IDENTITY)
     response = await client.send(request, stream=True)
     body = bytearray()
     try:
-        async for chunk in response.aiter_bytes():
+        if is_encoded(response.headers) and request.method != "HEAD":
+            raise compressed(request.url.host)
+        async for chunk in response.aiter_raw():
             body += chunk
             if len(body) > max_bytes:
                 raise too_large(request.url.host, max_bytes)

@@ -9,7 +9,7 @@ from typing import Any
 
 from egotools.calling.first_cause import first_cause
 from egotools.calling.mcp_stdio import MAX_ANSWER_BYTES, ServerOutput, stdio_server
-from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer, too_large, too_slow, unreachable
+from egotools.calling.tool_answer import MAX_BYTES, TIMEOUT_S, ToolAnswer, compressed, too_large, too_slow, unreachable
 from egotools.calling.tool_request import McpCall
 from egotools.client_errors import ClientError, MissingPackageError, ToolRequestError, UnavailableError
 
@@ -49,6 +49,8 @@ async def send_mcp(
     except Exception as error:  # the SDK, its HTTP client and the process each raise errors of their own
         if output.too_large:
             raise too_large(call.tool, output.max_bytes) from None
+        if output.compressed:
+            raise compressed(call.tool) from None
         if output.refused:
             raise _refused(call.tool, output.refused) from None
         raise _mcp_error(call.tool, error, timeout_s) from None

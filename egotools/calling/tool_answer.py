@@ -7,7 +7,7 @@ from typing import Any
 
 from egotools.client_errors import ClientDeadlineError, OverloadedError, UnavailableError
 
-__all__ = ["MAX_BYTES", "TIMEOUT_S", "ToolAnswer", "too_large", "too_slow", "unreachable"]
+__all__ = ["MAX_BYTES", "TIMEOUT_S", "ToolAnswer", "compressed", "too_large", "too_slow", "unreachable"]
 
 TIMEOUT_S = 30.0
 """Seconds for a call, from its connection to the last byte of the answer."""
@@ -48,6 +48,16 @@ def too_large(subject: str, max_bytes: int) -> OverloadedError:
         code="RESOURCE_EXHAUSTED",
         subject=subject,
         remedy="Ask for less, or take more bytes.",
+    )
+
+
+def compressed(subject: str) -> UnavailableError:
+    """Return the error of an answer that is compressed: a few bytes could become any number."""
+    return UnavailableError(
+        "the server compressed its answer, although it was asked not to; the tool may have done its work",
+        code="UNAVAILABLE",
+        subject=subject,
+        remedy="Let the server answer without Content-Encoding.",
     )
 
 

@@ -30,6 +30,11 @@ __all__ = ["Catalog", "DocumentReport", "read_catalog"]
 
 _LOG = logging.getLogger(__name__)
 _MAX_LISTED = 20
+# The text of a rejected record may be written by a document or a server. Chosen, not tuned: a few lines of a terminal. Secrets are
+# taken out before the cut, which could leave half of one; a longer text is searched at its start only.
+_MAX_SUBJECT_CHARS = 1_000
+_MAX_DETAIL_CHARS = 500
+_MAX_SEARCHED_CHARS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,9 +140,15 @@ def _report(read: DocumentRead) -> DocumentReport:
     )
 
 
-def _shown(record: RejectedRecord) -> RejectedRecord:
-    """Return the record as any terminal and file can hold it, and without what is known to be secret."""
-    return replace(record, subject=printable(record.subject), detail=redact(printable(record.detail)))
+def _shown(record: RejectedRecord, secrets: tuple[str, ...] = ()) -> RejectedRecord:
+    """Return the record as any terminal and file can hold it: cut, and without what is known to be secret."""
+    subject = _cut(record.subject, secrets, _MAX_SUBJECT_CHARS)
+    return replace(record, subject=subject, detail=_cut(record.detail, secrets, _MAX_DETAIL_CHARS))
+
+
+def _cut(text: str, secrets: tuple[str, ...], limit: int) -> str:
+    shown = redact(printable(text[:_MAX_SEARCHED_CHARS]), secrets)
+    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
 
 
 def _read(document: Document, cache: ReadCache | None) -> DocumentRead:
@@ -150,10 +161,7 @@ def _read(document: Document, cache: ReadCache | None) -> DocumentRead:
         read.tools = select_tools(document.source, read.tools)
         read.left_out -= len(read.tools)
     secrets = read.document.secrets()
-    read.rejected = [
-        replace(record, subject=redact(record.subject, secrets), detail=redact(record.detail, secrets))
-        for record in read.rejected
-    ]
+    read.rejected = [_shown(record, secrets) for record in read.rejected]
     read.seconds = time.perf_counter() - started
     return read
 

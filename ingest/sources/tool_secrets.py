@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -19,21 +20,34 @@ __all__ = ["secret_places", "without_secrets"]
 # A text without one of these has no key and no password: searching for them is fast.
 _MARKS = (
     *("PRIVATE KEY-----", "sk-", "gh", "glpat-", "AKIA", "ASIA", "xox", "eyJ", "://"),
+    *("k_live_", "AIza", "SG.", "npm_", "hf_", "pypi-", "sig=", "Signature=", "curl ", "uthorization", "UTHORIZATION"),
+    *("Bearer", "bearer", "BEARER", "Basic", "basic", "BASIC"),
     *("assw", "ASSW", "pwd", "PWD", "ecret", "ECRET", "oken", "OKEN", "key", "Key", "KEY"),
 )
+_HIDDEN = "***"
 _SHORTEST = 8  # no key and no password with its name is shorter
 _NAMES = frozenset(("id", "name", "tool", "operation", "path"))
-_EXAMPLES = frozenset(("example", "default", "examples", "const"))
+_EXAMPLES = frozenset(("example", "default", "examples", "const", "x-example", "x-examples"))
+_VALUES = _EXAMPLES | {"enum", "pattern"}
 _REMEMBERED_CHARS = 500  # a longer text is searched each time: what is remembered stays below some 30 MB
 _PASSWORD_NAMES = frozenset(
     ("password", "passwd", "pwd", "secret", "clientsecret", "apikey", "accesstoken", "privatekey")
 )
+# Of other names that say that a value is secret, only values go that look like keys: ``token`` is also a currency or a page.
+_KEY_NAMES = ("token", "secret", "password", "apikey", "accesskey", "secretkey", "authorization")
+_NO_KEY_NAMES = ("page", "next", "sync", "continu", "cursor", "clienttoken", "clientrequest", "idempot")
+# Letters and at least two digits, no placeholder (``<TOKEN>``, ``your_key_12345``) and no address of a blockchain.
+_LOOKS_LIKE_KEY = re.compile(
+    r"(?!.*(?:your|xxx|\*\*\*))(?!0x[0-9a-f]{40}\Z)(?=.*[a-z])(?=.*[0-9].*[0-9])[\w+/=.~:-]{12,400}", re.IGNORECASE
+)
+_LITERAL_PATTERN = re.compile(r"\^?([^\\^$.|?*+()\[\]{}]+)\$?")
 
 
 def without_secrets(tool: Tool, secrets: tuple[str, ...] = ()) -> Tool:
     """Return the tool without secrets in any of its texts; ``***`` stands in their place.
 
-    Examples and defaults of passwords (by format or by name) are removed.
+    Examples and defaults of passwords (by format or by name) are removed; under further names of keys and tokens, and in lists of
+    values and patterns, what looks like a key.
 
     :param secrets: the values that are known to be secret, such as those of its source's environment.
     """
@@ -97,7 +111,7 @@ def _changed(before: Any, after: Any, place: str) -> Iterator[str]:
         for key, inner in before.items():
             if key in kept:
                 yield from _changed(inner, kept.pop(key), f"{place}.{key}".lstrip("."))
-            elif key in _EXAMPLES:
+            elif key in _VALUES:
                 yield f"{place}.{key}".lstrip(".")
         yield from (f"{place}.{key}".lstrip(".") for key in kept)  # a name of a property was changed
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
@@ -107,26 +121,36 @@ def _changed(before: Any, after: Any, place: str) -> Iterator[str]:
         yield place
 
 
-def _cleaned(value: Any, secrets: tuple[str, ...], name: str = "") -> Any:
-    """Return a JSON value without secrets, the same object where it has none; ``name`` is that of the property that it describes."""
+def _cleaned(value: Any, secrets: tuple[str, ...], name: str = "", *, in_example: bool = False) -> Any:
+    """Return a JSON value without secrets, the same object where it has none.
+
+    :param name: of the property that it describes, or in an example of the property whose value it is.
+    :param in_example: whether it is part of an example.
+    """
     if isinstance(value, str):
+        if in_example and (_is_password(name) or (_names_key(name) and _looks_like_key(value))):
+            return _HIDDEN
         return _cleaned_text(value, secrets, name in _NAMES)
     if isinstance(value, list):
-        items = [_cleaned(item, secrets) for item in value]
+        items = [_cleaned(item, secrets, in_example=in_example) for item in value]
         return items if any(map(operator.is_not, items, value)) else value
     if not isinstance(value, dict):
         return value
     own = value.get("name")
-    hidden = not _EXAMPLES.isdisjoint(value) and (
-        value.get("format") == "password" or _is_password(own if isinstance(own, str) else name)
-    )
+    described = own if isinstance(own, str) else name
+    has_values = not in_example and not _VALUES.isdisjoint(value)
+    hidden = has_values and (value.get("format") == "password" or _is_password(described))
+    suspected = has_values and (hidden or _names_key(described))
     cleaned: dict[str, Any] = {}
     changed = False
     for key, inner in value.items():
-        if hidden and key in _EXAMPLES and not isinstance(inner, Mapping):
+        if (hidden and key in _EXAMPLES and not isinstance(inner, Mapping)) or (
+            suspected and key in _VALUES and _looks_like_key(inner)
+        ):
             changed = True
             continue
-        shown, kept = _cleaned_text(key, secrets, True), _cleaned(inner, secrets, key)
+        shown = _cleaned_text(key, secrets, True)
+        kept = _cleaned(inner, secrets, key, in_example=in_example or (key in _EXAMPLES and has_values))
         changed |= shown is not key or kept is not inner
         cleaned[shown] = kept
     return cleaned if changed else value
@@ -155,4 +179,25 @@ _remembered_text = lru_cache(maxsize=1 << 15)(_changed_text)
 
 @lru_cache(maxsize=1 << 14)
 def _is_password(name: str) -> bool:
-    return "".join(filter(str.isalnum, name.rpartition(".")[2].lower())) in _PASSWORD_NAMES
+    return _letters(name) in _PASSWORD_NAMES
+
+
+@lru_cache(maxsize=1 << 14)
+def _names_key(name: str) -> bool:
+    """Whether a name ends as those of keys and tokens do (``X-Auth-Token``, ``clientSecretKey``), and is none of paging."""
+    letters = _letters(name)
+    return letters.endswith(_KEY_NAMES) and not letters.startswith(_NO_KEY_NAMES)
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.rpartition(".")[2].lower()))
+
+
+def _looks_like_key(value: Any) -> bool:
+    """Whether a value, or one of a list, could be a key; of a pattern, only one that has no special characters."""
+    if isinstance(value, list):
+        return any(map(_looks_like_key, value))
+    if not isinstance(value, str):
+        return False
+    literal = _LITERAL_PATTERN.fullmatch(value)
+    return _LOOKS_LIKE_KEY.fullmatch(literal[1] if literal else value) is not None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shlex
 import socket
 import subprocess
 import sys
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -70,7 +72,8 @@ class TestHttp:
             moved = Reply(status=302, body=b"", headers={"Location": f"{other.url}/y"})
             with loopback(lambda arrived: moved) as server:
                 answer = await send_http(get(server.url))
-        assert answer.status == "302 Found"
+        assert not answer.ok
+        assert answer.status == "302 Found (redirects are not followed)"
         assert other.arrived == []
 
     async def test_a_server_that_dribbles_is_given_up(self) -> None:
@@ -86,6 +89,19 @@ class TestHttp:
                 await send_http(get(server.url), max_bytes=1_000)
             answer = await send_http(get(server.url), max_bytes=100_000)
         assert len(answer.body) == 100_000
+
+    async def test_an_answer_that_is_compressed_is_not_unpacked(self) -> None:
+        small = gzip.compress(gzip.compress(bytes(20_000_000)))  # a few bytes that would be 20 MB
+        with loopback(lambda arrived: Reply(body=small, headers={"Content-Encoding": "gzip, gzip"})) as server:
+            tracemalloc.start()
+            with pytest.raises(UnavailableError, match="compressed"):
+                await send_http(get(server.url))
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        assert server.only.headers["accept-encoding"] == "identity"
+        assert peak < 5_000_000
+        with loopback(lambda arrived: Reply(headers={"Content-Encoding": "Identity"})) as server:
+            assert (await send_http(get(server.url))).ok
 
     async def test_a_server_that_is_not_there(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as probe:
@@ -406,6 +422,14 @@ class TestMcp:
         assert answer.body["content"][0]["text"] == "steel for Jan"
         child = int(note.read_text(encoding="utf-8"))
         wait_until(lambda: not _runs(child))
+
+    @pytest.mark.usefixtures("script")
+    async def test_an_answer_that_is_compressed_is_not_read(self) -> None:
+        small = gzip.compress(gzip.compress(bytes(20_000_000)))
+        with loopback(lambda arrived: Reply(body=small, headers={"Content-Encoding": "gzip, gzip"})) as server:
+            with pytest.raises(UnavailableError, match="compressed its answer"):
+                await send_mcp(booking(material="steel"), f"mcp+{server.url}/mcp", timeout_s=LIMIT_S)
+        assert {arrived.headers["accept-encoding"] for arrived in server.arrived} == {"identity"}
 
     async def test_an_error_of_the_tool_is_an_answer(self, over_http: str) -> None:
         answer = await send_mcp(booking(material="steel", quantity=-1), over_http, timeout_s=LIMIT_S)

@@ -379,6 +379,8 @@ class TestRefused:
             ((), "https://me:secret@x.test", "user name or a password"),
             ((), "https://x.test?a=b", "a query"),
             ((), "https://x.test:port", "cannot be read"),
+            (("//[",), "", "cannot be read"),
+            (("/api",), "http://[", "cannot be read"),
         ],
     )
     def test_a_server(self, servers: tuple[str, ...], server: str, said: str) -> None:

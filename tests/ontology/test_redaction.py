@@ -6,7 +6,16 @@ import time
 import pytest
 
 from ontology.errors import EgotoolsError
-from ontology.redaction import RedactingFormatter, redact, redacted_address, redacted_url, secrets_in
+from ontology.redaction import (
+    RedactingFormatter,
+    redact,
+    redact_document_text,
+    redacted_address,
+    redacted_url,
+    secrets_in,
+)
+
+LONG = "S3CRET" * 6
 
 
 @pytest.mark.parametrize(
@@ -92,6 +101,51 @@ def test_a_text_without_secrets_stays_as_it_is(text: str) -> None:
     assert redact(text) == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Try sk_live_{LONG} or rk_live_{LONG}.",
+        f"The key is AIza{LONG}.",
+        f"SG.{LONG}.{LONG}",
+        f"npm_{LONG}, pypi-{LONG}, hf_{LONG}",
+        f"Post to https://hooks.slack.com/services/T0{LONG}/B0{LONG}/{LONG}",
+        f"AccountName=a;AccountKey={LONG}==;EndpointSuffix=x",
+        f"aws_secret_access_key = {LONG}",
+        f"curl -s -u admin:{LONG} https://host",
+        f"curl https://host --user 'admin:{LONG}'",
+        f"GET https://host/file?sv=1&sig={LONG}%2B&se=1",
+        f"Use token={LONG}",
+        f"Send Authorization: Bearer {LONG}",
+        f"-H 'Authorization: Basic {LONG}'",
+        f"Basic {LONG}",
+        f"Bearer {LONG}",
+    ],
+)
+def test_a_text_of_a_document_has_no_keys(text: str) -> None:
+    shown = redact_document_text(text)
+    assert "CRET" not in shown
+    assert "***" in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use token=<TOKEN>, token=… or token=YOUR_TOKEN; page_token=abcdefgh12345678 is the next page.",
+        "Send Authorization: Bearer YOUR_ACCESS_TOKEN, Bearer {token} or Authorization: Basic base64(user:password).",
+        "Authorization: Basic Base64EncodedCredentials",
+        "Basic subscription",
+        "Basic SubscriptionPlan of 2024",
+        "Bearer tokens are accepted since 2024.",
+        "curl -u user:password https://host; curl -u $USER:$PASSWORD https://host",
+        "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
+        "pypi-package-download-statistics of npm_package, hf_model; SG.1 is a region",
+        "https://host/x?sig=SIGNATURE",
+    ],
+)
+def test_placeholders_and_prose_of_a_document_stay(text: str) -> None:
+    assert redact_document_text(text) == text
+
+
 def test_the_secrets_of_an_address_are_found_in_other_texts() -> None:
     found = secrets_in("mcp+http://user:S3%43RET@h/x?key=K3YVALUE#FR4GMENT")
     assert redact("S3%43RET S3CRET K3YVALUE FR4GMENT h/x", found) == "*** *** *** *** h/x"
@@ -101,6 +155,20 @@ def test_the_secrets_of_an_address_are_found_in_other_texts() -> None:
 
 def test_a_long_text_is_redacted_in_linear_time() -> None:
     started = time.process_time()
-    for part in ("a", "-", "--key", "A_", "http://", "eyJ", "sk-", "=", "-----BEGIN PRIVATE KEY-----", "a:", "x@"):
+    parts = ("a", "-", "--key", "A_", "http://", "eyJ", "sk-", "=", "-----BEGIN PRIVATE KEY-----", "a:", "x@")
+    of_documents = (
+        "secret=",
+        "pypi-",
+        "SG.",
+        "curl ",
+        "curl -u ",
+        "token=",
+        "&sig=",
+        "Authorization: Basic ",
+        "T1/B1/",
+        "Basic A",
+    )
+    for part in parts + of_documents:
         redact(part * (100_000 // len(part)))
+        redact_document_text(part * (100_000 // len(part)))
     assert time.process_time() - started < 5

@@ -63,8 +63,16 @@ def embedded_resources(data: Any, base: str) -> EmbeddedResources:
 
 
 def absolute_reference(base: str, ref: str) -> str:
-    """A reference as an absolute URI. A fragment is added to any base, also to one of a scheme without paths (``urn:``)."""
-    return f"{base}{ref}" if ref.startswith("#") else urljoin(base, ref)
+    """A reference as an absolute URI, or as it is where it is no valid one (``//[``).
+
+    A fragment is added to any base, also to one of a scheme without paths (``urn:``).
+    """
+    if ref.startswith("#"):
+        return f"{base}{ref}"
+    try:
+        return urljoin(base, ref)
+    except ValueError:
+        return ref
 
 
 def _schemas(data: Any, base: str) -> Iterator[tuple[dict[str, Any], str]]:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from referencing import Registry, Resource, Specification
 from referencing.exceptions import NoSuchResource, Unresolvable, Unretrievable
@@ -66,6 +66,8 @@ class References:
                 contents = self._resolver.lookup(ref).contents
             except (Unresolvable, NoSuchResource, Unretrievable, ValueError) as error:
                 raise self._dangling(ref, _cause(error)) from error
+            except (TypeError, KeyError, AttributeError) as error:  # the library goes on through numbers and nulls
+                raise self._dangling(ref, "a part of its path is no object and no list") from error
             if not isinstance(contents, Mapping):
                 raise self._dangling(ref, "its target is no object")
             found = self._found[ref] = contents
@@ -85,7 +87,7 @@ class References:
         return node if isinstance(node, Mapping) else {}
 
     def _dangling(self, ref: str, why: str) -> DocumentError:
-        name = urldefrag(ref).url.removeprefix(self._base) or ref
+        name = ref.partition("#")[0].removeprefix(self._base) or ref
         shown = ref if name == ref or not ref.startswith("file:") else ref.rsplit("/", 1)[-1]
         return dangling_reference(shown, subject=self._line_of(ref), why=why)
 
@@ -140,7 +142,7 @@ def _with_absolute_references(node: Any, base: str, done: set[int]) -> Any:
     elif isinstance(node, dict):
         ref = node.get("$ref")
         if isinstance(ref, str):
-            node["$ref"] = urljoin(base, ref)
+            node["$ref"] = absolute_reference(base, ref)
         for inner in node.values():
             if isinstance(inner, (dict, list)):
                 _with_absolute_references(inner, base, done)

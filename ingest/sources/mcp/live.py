@@ -103,6 +103,8 @@ def _failure(address: str, error: Exception, output: ServerOutput, timeout_s: fl
         problem = cause.problem
     elif output.too_large:
         problem = f"the MCP server wrote more than {output.max_bytes} bytes"
+    elif output.compressed:
+        problem = "the MCP server compresses its answers, although it is asked not to"
     elif output.refused:
         problem = f"the MCP server refuses the request ({output.refused}): give its token in a sources file"
     elif isinstance(cause, TimeoutError):

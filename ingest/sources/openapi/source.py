@@ -165,7 +165,7 @@ def _call(
     """How the operation is called; a server that is only a path is on the host of the document."""
     return Call(
         protocol="http",
-        servers=tuple(urljoin(base, url) for url in _servers(operation, root)),
+        servers=tuple(_absolute(base, url) for url in _servers(operation, root)),
         method=operation.method,
         path=operation.path,
         media_type=request.media_type,
@@ -218,6 +218,14 @@ def _servers(operation: Operation, root: Mapping[str, Any]) -> list[str]:
     if not host:
         return [base] if base else []
     return [f"{scheme}://{host}{base}" for scheme in as_list(root.get("schemes")) or ["https"]]
+
+
+def _absolute(base: str, url: str) -> str:
+    """The URL on the host of the document, or as it is where it is no valid one."""
+    try:
+        return urljoin(base, url)
+    except ValueError:
+        return url
 
 
 def _public_base(document: Document) -> str:

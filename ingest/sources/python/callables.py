@@ -27,6 +27,7 @@ from ontology.tool import Parameter, Tool
 __all__ = ["describe_module"]
 
 _SCHEME = "python:"
+_MAX_MESSAGE_CHARS = 2_000  # of an error; the report shows less
 _NOTHING = (None, type(None), inspect.Signature.empty)
 _PLAIN = (str, int, float, bool)
 _VARIABLE = frozenset({inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD})
@@ -54,7 +55,7 @@ def _import(name: str, address: str) -> ModuleType:
             return importlib.import_module(name)
     except BaseException as error:  # the imported code may raise any error
         raise DocumentError(
-            f"the module cannot be imported: {type(error).__name__}: {' '.join(str(error).split())}",
+            f"the module cannot be imported: {type(error).__name__}: {' '.join(str(error)[:_MAX_MESSAGE_CHARS].split())}",
             subject=address,
             remedy="Install it, or run from the folder that holds it",
             reason="not-importable",

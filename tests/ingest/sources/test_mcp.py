@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import logging
 import shlex
@@ -24,6 +25,7 @@ from ingest.sources.mcp.source import McpSource
 from ingest.sources.source import RejectedRecord
 from ontology.errors import CatalogError, DocumentError, MissingExtraError
 from ontology.tool import Tool
+from tests.egotools.loopback import Reply, loopback
 from tests.waiting import LIMIT_S, wait_until
 
 FIND: dict[str, Any] = {
@@ -250,6 +252,16 @@ def test_a_live_server_over_http(tmp_path: Path) -> None:
             server.communicate(timeout=LIMIT_S)
     assert rejected == []
     assert [tool.id for tool in tools] == ["find_stock", "book"]
+
+
+@pytest.mark.usefixtures("sdk")
+def test_an_answer_that_is_compressed_is_not_read() -> None:
+    """A few bytes that would become 20 MB."""
+    small = gzip.compress(gzip.compress(bytes(20_000_000)))
+    with loopback(lambda arrived: Reply(body=small, headers={"Content-Encoding": "gzip, gzip"})) as server:
+        with pytest.raises(DocumentError, match="compresses its answers"):
+            list(McpSource().read(Document(f"mcp+{server.url}/mcp")))
+    assert {arrived.headers["accept-encoding"] for arrived in server.arrived} == {"identity"}
 
 
 def wait_for(port: int, server: subprocess.Popen[str]) -> None:

@@ -58,6 +58,16 @@ def test_a_module_with_hostile_code_is_one_rejected_record(name: str, monkeypatc
     assert f"{name}_for_child_test" not in sys.modules
 
 
+def test_a_long_message_of_a_module_is_cut(modules: Path) -> None:
+    code = f"raise RuntimeError('begin sk-S3CRETS3CRET ' + 'x' * {6_000_000})\n"
+    (modules / "long_for_child_test.py").write_text(code, encoding="utf-8")
+    started = time.process_time()
+    (record,) = read("long", "good").rejected
+    assert record.detail.startswith("the module cannot be imported: RuntimeError: begin *** xxx")
+    assert len(record.detail) <= 500
+    assert time.process_time() - started < 2
+
+
 def test_a_module_that_hangs_is_killed_with_what_it_started(modules: Path) -> None:
     code = (
         "import pathlib, subprocess, time\n"

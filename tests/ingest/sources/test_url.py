@@ -21,7 +21,7 @@ from ontology.errors import CatalogError, DocumentError
 SPEC = {
     "openapi": "3.1.0",
     "info": {"title": "Live", "version": "1"},
-    "servers": [{"url": "/api"}, {"url": "https://far.test/v1"}],
+    "servers": [{"url": "/api"}, {"url": "https://far.test/v1"}, {"url": "//["}],
     "paths": {
         "/things": {"get": {"operationId": "listThings", "responses": {}}},
         "/other": {"get": {"operationId": "other", "responses": {"200": {"$ref": "other.json#/x"}}}},
@@ -85,7 +85,7 @@ def test_a_server_that_is_only_a_path_is_on_the_host_of_the_document(server: tup
     host = server[0].removeprefix("http://")
     (tool,) = read_catalog([f"http://me:pass@{host}/openapi.json?token=abc"]).tools
     assert tool.call is not None
-    assert tool.call.servers == (f"http://{host}/api", "https://far.test/v1")
+    assert tool.call.servers == (f"http://{host}/api", "https://far.test/v1", "//[")
 
 
 def test_a_live_document_makes_nothing_else_be_fetched(server: tuple[str, list[str]]) -> None:

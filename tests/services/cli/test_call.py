@@ -111,6 +111,20 @@ def test_a_call_that_only_reads_is_shown_and_sent(run: Run, store: Path, shop: L
     assert shop.only.query == [("api_key", SECRET)]
 
 
+def test_the_request_and_its_server_are_shown_before_it_is_sent(
+    run: Run, store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = []
+
+    def answer(arrived: Arrived) -> Reply:
+        shown.append(capsys.readouterr().out)
+        return Reply()
+
+    with loopback(answer) as server:
+        run("call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", server.url, *KEY)
+    assert shown[0].startswith(f"GET {server.url}/api/orders/7?api_key=***")
+
+
 def test_json_for_programs(run: Run, store: Path, shop: Loopback) -> None:
     code, out, _ = run(
         "call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", shop.url, *KEY, "--json"
@@ -240,6 +254,18 @@ def test_an_error_of_the_tool_has_its_own_exit_code(run: Run, store: Path, shop:
     assert code == 16
     assert "no such order" in out
     assert "404 Not Found" in err
+
+
+def test_a_redirect_is_no_success_and_is_not_followed(run: Run, store: Path, shop: Loopback) -> None:
+    moved = Reply(status=307, body=b"", headers={"Location": f"{shop.url}/elsewhere"})
+    with loopback(lambda arrived: moved) as server:
+        code, out, err = run(
+            "call", "shop/getOrder", "--store", store, "-a", '{"id": 7}', "--base-url", server.url, *KEY
+        )
+    assert code == 16
+    assert f"GET {server.url}/api/orders/7" in out
+    assert "307 Temporary Redirect (redirects are not followed)" in err
+    assert shop.arrived == []
 
 
 def test_a_slow_tool_and_a_large_answer(run: Run, store: Path) -> None:

@@ -1,0 +1,77 @@
+"""Values of passwords and keys in the schemas and parameters of a document do not stay in its tools."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ingest.sources.tool_secrets import secret_places, without_secrets
+from ontology.tool import Parameter, Tool
+
+KEY = "S3CRETa1b2c3d4"
+
+
+def tool(name: str, **schema: Any) -> Tool:
+    return Tool(
+        id="find",
+        name="find",
+        input_schema={"type": "object", "properties": {name: {"type": "string", **schema}}},
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "X-Auth-Token",
+        "token",
+        "refresh_token",
+        "clientSecretKey",
+        "aws_secret_access_key",
+        "db_password",
+        "login.token",
+    ],
+)
+@pytest.mark.parametrize("keyword", ["example", "default", "examples", "const", "enum", "pattern"])
+def test_values_of_keys_are_taken_out(name: str, keyword: str) -> None:
+    value: Any = [KEY] if keyword in ("examples", "enum") else f"^{KEY}$" if keyword == "pattern" else KEY
+    before = tool(name, **{keyword: value})
+    after = without_secrets(before)
+    assert "CRET" not in after.canonical_json()
+    assert secret_places(before, after) == [f"input_schema.properties.{name}.{keyword}"]
+
+
+def test_values_of_parameters_are_taken_out() -> None:
+    parameter = Parameter(name="password", type="string", enum=(KEY,), pattern=f"^{KEY}$")
+    header = Parameter(name="X-Auth", type="string", location="header", example=f"Basic {'S3CRET' * 4}")
+    after = without_secrets(Tool(id="find", name="find", parameters=(parameter, header)))
+    assert "CRET" not in after.canonical_json()
+    assert [each.name for each in after.parameters] == ["password", "X-Auth"]
+
+
+def test_values_of_keys_inside_an_example_are_taken_out() -> None:
+    before = tool("login", example={"user": "jan", "access_token": "S3CRET", "deep": [{"refresh_token": KEY}]})
+    after = without_secrets(before)
+    assert "CRET" not in after.canonical_json()
+    assert '"jan"' in after.canonical_json()
+
+
+@pytest.mark.parametrize(
+    ("name", "schema"),
+    [
+        ("token", {"example": "USDT"}),
+        ("token", {"example": "<TOKEN>"}),
+        ("token", {"example": "your_token_12345"}),
+        ("token", {"example": "0x" + "dAC17F958D" * 4}),
+        ("token", {"pattern": "^[A-Za-z0-9]{16}$"}),
+        ("nextPageToken", {"example": KEY}),
+        ("clientRequestToken", {"example": KEY}),
+        ("password", {"enum": ["set", "unset"]}),
+        ("password", {"pattern": "^(?=.*[0-9]).{8,64}$"}),
+        ("order_id", {"example": KEY, "enum": [KEY]}),
+    ],
+)
+def test_other_values_stay(name: str, schema: dict[str, Any]) -> None:
+    before = tool(name, **schema)
+    assert json.loads(without_secrets(before).canonical_json()) == json.loads(before.canonical_json())

@@ -61,7 +61,7 @@ def is_sibling_reference(producer: ToolProfile, consumed: ConsumedValue, consume
     """
     own = consumer.entities[0] if consumer.entities else consumer.entity
     return (
-        (_changes(consumed, consumer) or consumed.location in _BODY)
+        (_changes(consumed, consumer) or _sends(consumed, consumer))
         and consumed.location != "path"
         and consumed.key[0] != own
         and bool(own)
@@ -76,6 +76,11 @@ def _makes(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
 
 def _changes(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
     return _makes(consumed, consumer) or (consumer.action == "update" and bool(consumed.location))
+
+
+def _sends(consumed: ConsumedValue, consumer: ToolProfile) -> bool:
+    """Whether the value is part of what an operation on a path sends: recorded, submitted or booked, as the verb may be."""
+    return bool(consumer.path) and consumer.action == "act" and consumed.location in _BODY
 
 
 def is_owner(producer: ToolProfile, entity: str) -> bool:

@@ -24,6 +24,7 @@ from ingest.linking.type_families import type_fit
 from ingest.sources import read_catalog
 from ontology import Parameter, Tool, load_ontology
 
+ROOT = Path(__file__).resolve().parents[3]
 ONTOLOGY = load_ontology()
 
 
@@ -291,3 +292,9 @@ def test_the_supplier_of_a_new_invoice_is_not_that_of_another_invoice() -> None:
     tools.append(replace(record, parameters=(replace(record.parameters[0], location="body"),)))
     assert pairs(tools) >= {("search_suppliers", "record_invoice")}
     assert ("search_invoices", "record_invoice") not in pairs(tools)
+
+
+def test_the_shipped_catalogue_finds_the_supplier_of_an_invoice() -> None:
+    tools = read_catalog([str(ROOT / "examples" / "enterprise" / "catalog")]).tools
+    suppliers = {edge.source for edge in links(list(tools)) if edge.target == "finance/recordSupplierInvoice"}
+    assert suppliers == {"procurement/searchSuppliers"}

@@ -25,6 +25,7 @@ __all__ = [
     "shared_scope",
 ]
 
+_READS = frozenset(("get", "list", "search"))
 _BODY = frozenset(("body", "form"))
 _LISTS = frozenset(("update", "list", "search"))
 _CREATING = word_list("linking", "creating_verbs")
@@ -61,7 +62,7 @@ def is_sibling_reference(producer: ToolProfile, consumed: ConsumedValue, consume
     """
     own = consumer.entities[0] if consumer.entities else consumer.entity
     return (
-        (_changes(consumed, consumer) or _sends(consumed, consumer))
+        (_changes(consumed, consumer) or (_sends(consumed, consumer) and producer.action in _READS))
         and consumed.location != "path"
         and consumed.key[0] != own
         and bool(own)

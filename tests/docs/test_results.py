@@ -118,8 +118,8 @@ def test_the_readme_block_and_the_graph_page_show_what_was_measured() -> None:
     mean = "+50.0, p 0.004 | +50.0, p 0.004 | +50.0, p 0.004 |"
     assert f"| *mean of the 9 published sets* |  | 18 | {mean}" in rows
     assert f"| toollinkos-given | in no mean | 2 | {difference}" in rows
-    assert "| enterprise-test |  | 1 | **+100.0** [+100.0, +100.0] |" in "\n".join(rows)
-    assert "| *mean of the other 7* |  | 14 |" in "\n".join(rows)
+    assert "| enterprise-test | a rule was found on it | 1 | **+100.0** [+100.0, +100.0] |" in "\n".join(rows)
+    assert "| *mean of the other 6* |  | 12 |" in "\n".join(rows)
 
 
 def test_the_halves_of_the_shipped_requests_are_measured_apart() -> None:

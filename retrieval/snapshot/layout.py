@@ -27,8 +27,10 @@ from pathlib import Path
 __all__ = ["FORMAT_VERSION", "KEYS", "NAME_VECTORS", "NGRAMS", "NODE_VECTORS", "Layout"]
 
 FORMAT_VERSION = 5
-"""5: usage lines; the file ``value_shapes.jsonl``; nodes have aliases; the manifest has the overlay files and the boosts. 4: tools have the JSON Schemas and the call of their source; the file ``filter_values.jsonl``. 3: ``clause_fusion`` is the name of
-the weight of clause fusion."""
+"""5: usage lines; the file ``value_shapes.jsonl``; nodes have aliases; the manifest has the overlay files and the boosts.
+4: tools have the JSON Schemas and the call of their source; the file ``filter_values.jsonl``.
+3: ``clause_fusion`` is the name of the weight of clause fusion.
+"""
 NODE_VECTORS, NAME_VECTORS = "nodes", "names"
 NGRAMS, KEYS = "ngrams", "keys"
 

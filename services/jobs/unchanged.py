@@ -17,12 +17,12 @@ from inference.result_cache import ResultCache
 from ingest.build_report import BuildReport, ReuseReport, build_report_from
 from ingest.sources import Catalog
 from ingest.sources.addresses import find_documents
-from ingest.sources.file_state import FileState, is_unchanged
+from ingest.sources.file_state import FileState, file_state, is_unchanged
 from ontology.digests import code_digest
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from ontology.progress import now
 from retrieval.snapshot.layout import FORMAT_VERSION, Layout
-from retrieval.snapshot.manifest import file_digest, read_manifest
+from retrieval.snapshot.manifest import read_manifest
 from retrieval.snapshot.publish import SNAPSHOTS, publish_again
 from services.jobs.build_inputs import BuildInputs
 
@@ -65,13 +65,13 @@ def inputs_key(inputs: BuildInputs) -> str | None:
     known += [repr(found.sources), repr(found.rejected)]
     known += [[overlay.name, overlay.sha256] for overlay in inputs.overlays]
     known += ["usage", [inputs.usage.name, inputs.usage.fingerprint] if inputs.usage is not None else None]
-    observed = _digest(inputs.observed) if inputs.observed is not None else ""
-    if observed is None:
+    observed = file_state(inputs.observed).digest if inputs.observed is not None else ""
+    if inputs.observed is not None and not observed:
         return None
     known += ["observed", observed]
     for document in found.documents:
-        digest = _digest(document.path) if document.path is not None else None
-        if document.path is None or digest is None:
+        digest = file_state(document.path).digest if document.path is not None else ""
+        if document.path is None or not digest:
             return None
         source = document.source.name if document.source is not None else ""
         # Without links: references start from there, and a relative address means another file in another working folder.
@@ -126,7 +126,7 @@ def _is_whole(folder: Path) -> bool:
         manifest = read_manifest(Layout(folder))
     except EgotoolsError:
         return False
-    return all(_digest(folder / name) == file.sha256 for name, file in manifest.files.items())
+    return all(file_state(folder / name).digest == file.sha256 for name, file in manifest.files.items())
 
 
 def _version(library: str) -> str:
@@ -134,10 +134,3 @@ def _version(library: str) -> str:
         return version(library)
     except PackageNotFoundError:
         return ""
-
-
-def _digest(path: Path) -> str | None:
-    try:
-        return file_digest(path) if path.is_file() else None
-    except OSError:
-        return None

@@ -48,7 +48,7 @@ ABLATIONS: Mapping[str, Ablation] = {
             dependency_expansion=False,
             dependency_edges=False,
         ),
-        zero=("graph_support",),
+        zero=("graph_support", "system_coherence"),
     ),
     "default-no-ego-candidates": Ablation(config=RetrievalConfig(ego_candidates=False)),
     "default-no-resolvers": Ablation(config=RetrievalConfig(resolver_boost=False)),
@@ -57,6 +57,7 @@ ABLATIONS: Mapping[str, Ablation] = {
     "default-no-semantic-entries": Ablation(config=RetrievalConfig(semantic_entries=False)),
     "default-no-ngrams": Ablation(config=RetrievalConfig(ngram_entries=False)),
     "default-no-text-candidates": Ablation(config=RetrievalConfig(text_candidates=False)),
+    "default-no-systems": Ablation(zero=("system_coherence",)),
     "default-no-clauses": Ablation(zero=("clause_fusion",)),
     **{f"default-no-{_short_name(feature.name)}": Ablation(zero=(feature.name,)) for feature in FEATURES},
 }

@@ -12,6 +12,7 @@ from inference.arrays import Floats1d, Floats2d
 from retrieval.query.context import QueryContext
 from retrieval.ranking.clause_fusion import clause_scores, fuse_clauses
 from retrieval.ranking.features import FEATURES, compute_features
+from retrieval.ranking.system_coherence import SystemEvidence, system_evidence
 from retrieval.ranking.weights import RankingWeights
 from retrieval.ranking.z_scores import standardise
 
@@ -25,6 +26,7 @@ class FeatureMatrix:
     :param tools: numbers of the candidates, ascending and distinct.
     :param standardised: feature → z-scores, float32 [tools], in the order in which they are added up.
     :param raw: feature → its values, float32 [tools]; empty where only the z-scores are known.
+    :param systems: the systems of the tools; None where system coherence is not used.
     :param clauses_CT: how well each tool matches each clause, z-scores, float32 [clauses, tools]; no row without clause fusion.
     """
 
@@ -32,16 +34,20 @@ class FeatureMatrix:
     standardised: Mapping[str, Floats1d]
     clauses_CT: Floats2d
     raw: Mapping[str, Floats1d] = field(default_factory=dict)
+    systems: SystemEvidence | None = None
 
     def scores(self, weights: RankingWeights) -> Floats1d:
-        """The score of each tool, float32 [tools]: the weighted sum of the features, and clause fusion."""
+        """The score of each tool, float32 [tools]: the weighted sum of the features, clause fusion, and system coherence."""
         if not self.standardised:  # the encoder is down, and only cosines have a weight
             return np.zeros(len(self.tools), dtype=np.float32)
         whole = weighted_sum(self.standardised, weights)
         if not self.clauses_CT.size or not weights.clause_fusion:
             return whole
         whole = standardise(whole)
-        return whole + weights.clause_fusion * fuse_clauses(self.clauses_CT, whole)
+        fused = whole + weights.clause_fusion * fuse_clauses(self.clauses_CT, whole)
+        if self.systems is None or not weights.system_coherence:
+            return fused
+        return fused + weights.system_coherence * self.systems.log_shares(self.clauses_CT, fused)
 
 
 def feature_matrix(context: QueryContext, weights: RankingWeights | None = None) -> FeatureMatrix:
@@ -57,6 +63,7 @@ def feature_matrix(context: QueryContext, weights: RankingWeights | None = None)
         standardised={name: standardise(values) for name, values in raw.items()},
         clauses_CT=clause_scores(context) if clauses else np.empty((0, 0), dtype=np.float32),
         raw=raw,
+        systems=system_evidence(context) if weights is None or weights.system_coherence else None,
     )
 
 

@@ -20,19 +20,21 @@ BASELINE_FUSION = "fusion.v1"
 """The embedded ranker of the baselines."""
 FUSION = "fusion.v2"
 """The embedded ranker of ``default``, whose weights a snapshot may have."""
-_CLAUSE_FUSION, _RESOLVER_MARGIN = 3.0, 0.5
+_CLAUSE_FUSION, _SYSTEM_COHERENCE, _RESOLVER_MARGIN = 3.0, 0.7, 0.5
 _SHIPPED: Mapping[str, float] = {
     **{feature.name: feature.weight for feature in FEATURES},
     "clause_fusion": _CLAUSE_FUSION,
+    "system_coherence": _SYSTEM_COHERENCE,
     "resolver_margin": _RESOLVER_MARGIN,
 }
 _MAX = 1_000.0
 
 
 class RankingWeights(Mapping[str, float]):
-    """The weight of every feature of :data:`retrieval.ranking.features.FEATURES`, and two parameters. Immutable.
+    """The weight of every feature of :data:`retrieval.ranking.features.FEATURES`, and three parameters. Immutable.
 
     ``clause_fusion`` is the weight of clause fusion, in standard deviations of the weighted sum of the features;
+    ``system_coherence`` is the weight of :mod:`retrieval.ranking.system_coherence`, in the same unit;
     ``resolver_margin`` is how many standard deviations of the scores a resolver of confidence 1 ends below the tool that
     needs it.
 
@@ -86,13 +88,20 @@ class RankingWeights(Mapping[str, float]):
         return self["clause_fusion"]
 
     @property
+    def system_coherence(self) -> float:
+        """The weight of system coherence."""
+        return self["system_coherence"]
+
+    @property
     def resolver_margin(self) -> float:
         """How far below a tool its resolvers end."""
         return self["resolver_margin"]
 
 
 SHIPPED = RankingWeights()
-BASELINE = RankingWeights(**{feature.name: feature.baseline_weight for feature in FEATURES}, clause_fusion=0.0)
+BASELINE = RankingWeights(
+    **{feature.name: feature.baseline_weight for feature in FEATURES}, clause_fusion=0.0, system_coherence=0.0
+)
 """The weights of the baselines: a flat hybrid with calibrated scores."""
 
 

@@ -210,7 +210,8 @@ class Snapshot:
         view = copy.copy(self)
         view.edges = self.edges.subset(kept)
         view.adjacency = self.adjacency.subset(kept)
-        vars(view).pop("tool_degrees", None)  # the cached value counts all edges
+        for cached in ("tool_degrees", "tool_systems", "system_count"):
+            vars(view).pop(cached, None)  # of all edges
         return view
 
     def ego_tools(self, node: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
@@ -232,6 +233,22 @@ class Snapshot:
         for tool_id, boost in self.manifest.boosts.items():
             boosts[self.tool_number(tool_id)] = boost
         return boosts
+
+    @cached_property
+    def tool_systems(self) -> NDArray[np.int64]:
+        """The node of the system that each tool belongs to, int64 [tools]; -1 for a tool without one."""
+        systems = np.full(self.tool_count, -1, dtype=np.int64)
+        if "has_system" in self.predicates:
+            edges = self.adjacency
+            found = (edges.predicates == self.predicates.index("has_system")) & (edges.heads < self.tool_count)
+            systems[edges.heads[found]] = edges.tails[found]
+        return systems
+
+    @cached_property
+    def system_count(self) -> int:
+        """The number of systems that the tools belong to; 0 where more than a tenth of the tools has no system."""
+        known = self.tool_systems[self.tool_systems >= 0]
+        return len(np.unique(known)) if 10 * len(known) >= 9 * self.tool_count else 0
 
     @cached_property
     def tool_degrees(self) -> NDArray[np.int32]:

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import networkx as nx
 import pytest
 
-from egotools.values import Response
+from egotools.values import RankedTool, Response
 from inference import Floats2d, HashingEncoder
 from retrieval.ablations import ABLATIONS, make_ablations
 from retrieval.config import DEFAULT, DEPENDENCIES, PAPER, RetrievalConfig
@@ -50,8 +50,8 @@ def _answers(retriever: Retriever, queries: Sequence[str] = QUERIES) -> list[Res
     return [retriever.retrieve(Request(query=query, k=MAX_K)) for query in queries]
 
 
-def _scored(retriever: Retriever) -> list[list[tuple[str, float]]]:
-    return [_scores(answer) for answer in _answers(retriever, (*QUERIES, WITH_A_VALUE))]
+def _ranked(retriever: Retriever) -> list[tuple[RankedTool, ...]]:
+    return [answer.tools for answer in _answers(retriever, (*QUERIES, WITH_A_VALUE))]
 
 
 def _features(retriever: Retriever) -> set[str]:
@@ -98,7 +98,7 @@ def test_no_stage_and_no_weight_is_without_effect(
     for pool in (1, 100):
         monkeypatch.setattr("retrieval.candidates.candidate_generation.POOL", pool)
         monkeypatch.setattr("retrieval.candidates.candidate_generation.CLAUSE_POOL", pool)
-        differs |= _scored(without) != _scored(default)
+        differs |= _ranked(without) != _ranked(default)
     assert differs
 
 

@@ -13,7 +13,7 @@ from inference.arrays import Floats1d, Floats2d
 from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
 from retrieval.ranking.features import Compute, bm25, cosine_name, cosine_text
-from retrieval.ranking.z_scores import standardise
+from retrieval.ranking.z_scores import bounded, standardise
 
 __all__ = ["clause_scores", "fuse_clauses"]
 
@@ -38,8 +38,8 @@ def _scores(context: QueryContext, clause: Clause) -> Floats1d:
     for compute, weight in _CLAUSE_FEATURES:
         values = compute(context, clause, context.candidates)
         if values is not None:
-            total += weight * standardise(values)
-    return standardise(total)
+            total += weight * bounded(standardise(values))
+    return bounded(standardise(total))
 
 
 def fuse_clauses(clauses_CT: Floats2d, whole_T: Floats1d) -> Floats1d:

@@ -14,7 +14,7 @@ from retrieval.ranking.clause_fusion import clause_scores, fuse_clauses
 from retrieval.ranking.features import FEATURES, compute_features
 from retrieval.ranking.system_coherence import SystemEvidence, system_evidence
 from retrieval.ranking.weights import RankingWeights
-from retrieval.ranking.z_scores import standardise
+from retrieval.ranking.z_scores import bounded, standardise
 
 __all__ = ["FeatureMatrix", "feature_matrix", "weighted_sum"]
 
@@ -50,17 +50,22 @@ class FeatureMatrix:
         return fused + weights.system_coherence * self.systems.log_shares(self.clauses_CT, fused)
 
 
-def feature_matrix(context: QueryContext, weights: RankingWeights | None = None) -> FeatureMatrix:
+def feature_matrix(
+    context: QueryContext, weights: RankingWeights | None = None, *, unbounded: bool = False
+) -> FeatureMatrix:
     """The matrix of all features, whatever their weights.
 
     :param weights: with them only what has a weight is computed.
+    :param unbounded: whether the z-scores have no bound (:func:`retrieval.ranking.z_scores.bounded`), as in the baselines.
     """
     names = [feature.name for feature in FEATURES if weights is None or weights[feature.name]]
     raw = compute_features(context, context.candidates, names)
     clauses = weights is None or weights.clause_fusion
     return FeatureMatrix(
         tools=context.candidates,
-        standardised={name: standardise(values) for name, values in raw.items()},
+        standardised={
+            name: standardise(values) if unbounded else bounded(standardise(values)) for name, values in raw.items()
+        },
         clauses_CT=clause_scores(context) if clauses else np.empty((0, 0), dtype=np.float32),
         raw=raw,
         systems=system_evidence(context) if weights is None or weights.system_coherence else None,

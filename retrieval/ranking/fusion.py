@@ -24,7 +24,7 @@ class FusionRanker:
 
     def rank(self, context: QueryContext) -> Ranking:
         """Score the candidates."""
-        matrix = feature_matrix(context, self._weights)
+        matrix = feature_matrix(context, self._weights, unbounded=self.name == BASELINE_FUSION)
         return Ranking(tools=matrix.tools, scores=matrix.scores(self._weights), features=matrix.raw)
 
 

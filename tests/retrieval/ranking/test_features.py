@@ -111,7 +111,7 @@ def test_graph_support_is_what_the_entry_nodes_add_to_the_tools_around_them(snap
 def test_the_weights_follow_the_table() -> None:
     names = [feature.name for feature in FEATURES]
     assert len(set(names)) == len(names)
-    assert list(SHIPPED) == [*names, "clause_fusion", "resolver_margin"]
+    assert list(SHIPPED) == [*names, "clause_fusion", "system_coherence", "resolver_margin"]
     assert SHIPPED.features == {feature.name: feature.weight for feature in FEATURES}
     assert BASELINE.features == {feature.name: feature.baseline_weight for feature in FEATURES}
     assert {name for name, weight in BASELINE.items() if weight} == {

@@ -121,7 +121,7 @@ def with_ranking(store: Path, content: SnapshotContent, ranking: object) -> Path
         ([1.0], SnapshotCorruptError, r"'ranking' is \[1.0\]"),
         ({"ranker": FUSION, "weights": {}}, SnapshotCorruptError, "'clause_fusion' is missing"),
         (
-            {"ranker": FUSION, "weights": {"clause_fusion": 3.0, "resolver_margin": 0.5}},
+            {"ranker": FUSION, "weights": {"clause_fusion": 3.0, "system_coherence": 0.7, "resolver_margin": 0.5}},
             SnapshotCorruptError,
             "all text features have the weight 0",
         ),

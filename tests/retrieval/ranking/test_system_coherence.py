@@ -1,0 +1,107 @@
+"""System coherence: tools of systems that nothing in the request speaks of are lowered, and by no more than chance explains."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from inference import HashingEncoder
+from ontology import Ontology, Tool
+from retrieval.graph_retriever import GraphRetriever
+from retrieval.query.request import Request
+from retrieval.ranking.system_coherence import SystemEvidence, system_evidence
+from retrieval.ranking.weights import SHIPPED
+from retrieval.snapshot.reader import Snapshot, open_snapshot
+from tests.retrieval.conftest import content_of, published
+
+
+def evidence_of(systems: list[int], *, clauses: int = 1, named: dict[int, float] | None = None) -> SystemEvidence:
+    named_CS = np.zeros((clauses, max(systems) + 1), dtype=np.float32)
+    for system, share in (named or {}).items():
+        named_CS[:, system] = share
+    return SystemEvidence(systems_T=np.array(systems), named_CS=named_CS, system_count=max(2, len(set(systems))))
+
+
+def catalogue(folder: Path, ontology: Ontology, *, systems: bool = True) -> Snapshot:
+    """Two systems with a tool for tickets each, and one more in the desk."""
+    tools = [
+        Tool(id="acmedesk/open_ticket", name="open_ticket", description="Open a ticket."),
+        Tool(id="acmedesk/escalate_case", name="escalate_case", description="Escalate a case to the second level."),
+        Tool(id="zentrain/open_ticket", name="open_ticket", description="Open a ticket."),
+    ]
+    if systems:
+        tools = [replace(tool, metadata={"system": tool.id.partition("/")[0]}) for tool in tools]
+    published(folder, content_of(tools, ontology))
+    return open_snapshot(folder)
+
+
+@settings(max_examples=100)
+@given(
+    scores=arrays.arrays(np.float32, (3, 7), elements=st.floats(-6, 6, width=32)),
+    whole=arrays.arrays(np.float32, 7, elements=st.floats(-6, 6, width=32)),
+    systems=st.lists(st.integers(0, 3), min_size=7, max_size=7),
+)
+def test_the_penalty_is_bounded_by_chance_equal_in_a_system_and_zero_for_the_best(
+    scores: np.ndarray, whole: np.ndarray, systems: list[int]
+) -> None:
+    evidence = evidence_of(systems, clauses=3)
+    penalties = evidence.log_shares(scores, whole)
+    assert penalties.dtype == np.float32
+    assert penalties.max() == 0
+    assert penalties.min() >= -math.log(evidence.system_count) - 1e-5
+    for system in set(systems):
+        assert len({float(p) for p, of in zip(penalties, systems, strict=True) if of == system}) == 1
+
+
+def test_a_tool_whose_system_has_no_other_good_tool_is_lowered() -> None:
+    scores = np.array([[2.0, 1.9, 1.95, -1.0]], dtype=np.float32)
+    first, second, stray, last = evidence_of([0, 0, 1, 1]).log_shares(scores, np.zeros(4, np.float32)).tolist()
+    assert first == second == 0
+    assert stray == last < -0.3
+
+
+def test_each_clause_has_systems_of_its_own() -> None:
+    scores = np.array([[3.0, 2.9, -1.0, -1.0], [-1.0, -1.0, 3.0, 2.9]], dtype=np.float32)
+    penalties = evidence_of([0, 0, 1, 1], clauses=2).log_shares(scores, np.zeros(4, np.float32))
+    assert penalties == pytest.approx(np.zeros(4), abs=0.05), "a system that one clause is about is not lowered"
+
+
+def test_a_named_system_goes_before_one_that_only_matches() -> None:
+    scores = np.array([[2.0, 2.2]], dtype=np.float32)
+    whole = np.zeros(2, np.float32)
+    assert evidence_of([0, 1]).log_shares(scores, whole).argmax() == 1
+    assert evidence_of([0, 1], named={0: 3.0}).log_shares(scores, whole).argmax() == 0
+
+
+def test_a_request_that_names_a_system_gets_its_tool_first(tmp_path: Path, ontology: Ontology) -> None:
+    retriever = GraphRetriever(catalogue(tmp_path, ontology), HashingEncoder())
+    for system in ("acmedesk", "zentrain"):
+        for text in (f"open a ticket in {system}", f"{system}: please open a ticket for the printer"):
+            assert retriever.retrieve(Request(query=text)).tools[0].id == f"{system}/open_ticket", text
+
+
+def test_a_catalogue_without_systems_has_no_evidence(tmp_path: Path, ontology: Ontology) -> None:
+    snapshot = catalogue(tmp_path, ontology)
+    retriever = GraphRetriever(snapshot, HashingEncoder())
+    assert snapshot.system_count == 2
+    assert system_evidence(retriever.find_candidates(Request(query="open a ticket"))) is not None
+    bare = catalogue(tmp_path / "bare", ontology, systems=False).without({"has_system"})
+    assert bare.system_count == 0
+    assert (
+        system_evidence(GraphRetriever(bare, HashingEncoder()).find_candidates(Request(query="open a ticket"))) is None
+    )
+
+
+def test_the_weight_switches_it_off(tmp_path: Path, ontology: Ontology) -> None:
+    snapshot = catalogue(tmp_path, ontology)
+    request = Request(query="open a ticket in zentrain")
+    off = GraphRetriever(snapshot, HashingEncoder(), weights=SHIPPED.replace(system_coherence=0.0)).retrieve(request)
+    on = GraphRetriever(snapshot, HashingEncoder()).retrieve(request)
+    assert {tool.id: tool.score for tool in on.tools} != {tool.id: tool.score for tool in off.tools}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from inference.arrays import Floats1d
+from inference.clause_vectors import encode_clauses
 from inference.encoder import Encoder
 from retrieval.index.analysis import ngrams, terms
 from retrieval.query.decompose import decompose
@@ -39,7 +40,7 @@ class Query(Clause):
 
 
 def analyse(text: str, encoder: Encoder | None, abbreviations: Mapping[str, str], *, decomposed: bool = False) -> Query:
-    """Analyse a request. The request and its clauses are encoded in one call.
+    """Analyse a request. The request and its clauses are encoded in one call, in one pass where the encoder can.
 
     :param encoder: None for no vectors.
     :param decomposed: whether the clauses are analysed too.
@@ -47,7 +48,9 @@ def analyse(text: str, encoder: Encoder | None, abbreviations: Mapping[str, str]
     """
     clauses = decompose(text) if decomposed else (text,)
     texts = (text, *clauses) if len(clauses) > 1 else (text,)
-    vectors: Sequence[Floats1d | None] = [None] * len(texts) if encoder is None else list(encoder.encode(list(texts)))
+    vectors: Sequence[Floats1d | None] = [None] * len(texts)
+    if encoder is not None:
+        vectors = list(encode_clauses(encoder, text, texts[1:]))
     whole, *parts = (
         Clause(text=part, vector_D=vector_D, terms=tuple(terms(part)))
         for part, vector_D in zip(texts, vectors, strict=True)

@@ -52,11 +52,10 @@ def _candidates(context: QueryContext, config: RetrievalConfig) -> Iterator[_Too
         yield ensemble_tools(context.snapshot, context.entries, context.allowed)
     if config.text_candidates:
         query = context.query
-        only_tools = context.snapshot.only_tools(context.allowed)
         yield _lexical_pool(context, query, "text", POOL)
         yield from (_lexical_pool(context, clause, "whole", CLAUSE_POOL) for clause in query.clauses)
-        yield _semantic_pool(context, query, POOL, only_tools)
-        yield from (_semantic_pool(context, clause, CLAUSE_POOL, only_tools) for clause in query.clauses)
+        yield _semantic_pool(context, query, POOL)
+        yield from (_semantic_pool(context, clause, CLAUSE_POOL) for clause in query.clauses)
 
 
 def _lexical_pool(context: QueryContext, clause: Clause, field: str, size: int) -> _Tools:
@@ -70,10 +69,9 @@ def _lexical_pool(context: QueryContext, clause: Clause, field: str, size: int) 
     return best[scores[best] > 0].astype(np.int64)
 
 
-def _semantic_pool(context: QueryContext, clause: Clause, size: int, only_tools: NDArray[np.bool_]) -> _Tools:
+def _semantic_pool(context: QueryContext, clause: Clause, size: int) -> _Tools:
     """The tools nearest to a clause by cosine; none where it has no vector."""
     if clause.vector_D is None:
         return np.empty(0, dtype=np.int64)
-    snapshot = context.snapshot
-    size = min(size, snapshot.tool_count)
-    return snapshot.vectors.nearest(clause.vector_D, size, allowed=only_tools, ef_search=_EF_SEARCH)[0]
+    vectors = context.snapshot.vectors
+    return vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed, ef_search=_EF_SEARCH)[0]

@@ -113,8 +113,8 @@ class Snapshot:
         self._usage = Records(layout.usage, usage_from_json) if manifest.usage else None
         self._node_keys = Texts(layout.node_keys)
         self.adjacency = read_adjacency(folder)
-        self.vectors = NodeVectors(folder, NODE_VECTORS, frequent_rows=len(self.tools))
-        self.name_vectors = NodeVectors(folder, NAME_VECTORS)
+        self.vectors = NodeVectors(folder, NODE_VECTORS, tool_count=len(self.tools))
+        self.name_vectors = NodeVectors(folder, NAME_VECTORS, tool_count=len(self.tools))
         self.fields = {field: read_bm25(folder, field, len(self.tools)) for field in FIELDS}
         self.names_index = read_bm25(folder, NAMES, len(self.tools))
         self.ngrams = Lookup(folder, NGRAMS)

@@ -77,7 +77,7 @@ def test_the_approximate_index_is_written_the_same_twice(tmp_path: Path) -> None
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         write_vectors(tmp_path / name, "nodes", vectors, exact_limit=0)
-    assert (tmp_path / "a/nodes.hnsw").read_bytes() == (tmp_path / "b/nodes.hnsw").read_bytes()
+    assert (tmp_path / "a/nodes.others.hnsw").read_bytes() == (tmp_path / "b/nodes.others.hnsw").read_bytes()
 
 
 def _unit_rows(rows: int, dimensions: int, *, seed: int) -> np.ndarray:

@@ -59,14 +59,8 @@ def _candidates(context: QueryContext, config: RetrievalConfig) -> Iterator[_Too
 
 
 def _lexical_pool(context: QueryContext, clause: Clause, field: str, size: int) -> _Tools:
-    """The best allowed tools by BM25 over one field, in no order; those without any term of the clause are left out."""
-    snapshot = context.snapshot
-    scores = snapshot.fields[field].scores(clause.terms)
-    if context.allowed is not None:
-        scores[~context.allowed[: snapshot.tool_count]] = 0.0
-    size = min(size, snapshot.tool_count)
-    best = np.argpartition(-scores, size - 1)[:size]
-    return best[scores[best] > 0].astype(np.int64)
+    """The best allowed tools by BM25 over one field; those without any term of the clause are left out."""
+    return context.snapshot.fields[field].best(clause.terms, size, allowed=context.allowed)
 
 
 def _semantic_pool(context: QueryContext, clause: Clause, size: int) -> _Tools:

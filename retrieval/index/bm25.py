@@ -136,15 +136,26 @@ class Bm25Index:
         :param allowed: the tools that may be returned, bool, at least [size]; None allows all.
         """
         scores = self.scores(query_terms)
-        having = np.flatnonzero(scores)
         if allowed is not None:
-            having = having[allowed[having]]
+            scores[~allowed[: self.size]] = 0.0
+        having = np.flatnonzero(scores >= self._bound(scores, query_terms, count))
         if len(having) <= count:
             return having
         found = scores[having]
         last = np.partition(found, -count)[-count]
         above, equal = having[found > last], having[found == last]
         return np.sort(np.concatenate((above, equal[: count - len(above)])))
+
+    def _bound(self, scores: Floats1d, query_terms: Sequence[str], count: int) -> np.float32:
+        """Return a score above 0 that the ``count`` best tools reach, so that few of the others need be sorted.
+
+        It is the ``count``-th score among the tools of the rarest term that enough tools have.
+        """
+        for docs in sorted((docs for docs, _ in self._found(query_terms) if len(docs) >= count), key=len):
+            reached = np.partition(scores[docs], -count)[-count]
+            if reached > 0:
+                return np.float32(reached)
+        return np.finfo(np.float32).tiny
 
     def _found(self, query_terms: Sequence[str]) -> Iterator[tuple[NDArray[np.int32], Floats1d]]:
         """Yield for each known term of a request, in its order, the tools that have it and what it adds to their scores."""

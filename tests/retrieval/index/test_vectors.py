@@ -26,13 +26,15 @@ def vectors() -> Floats2d:
     return _unit_rows(ROWS, seed=1)
 
 
-@pytest.fixture(params=[10_000, 0], ids=["exact", "approximate"])
+@pytest.fixture(params=[(10_000, 0), (0, 6_000), (0, 0)], ids=["exact", "scan", "walk"])
 def index(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vectors: Floats2d
 ) -> NodeVectors:
-    monkeypatch.setattr("retrieval.index.vectors.EXACT_LIMIT", request.param)
-    write_vectors(tmp_path, "nodes", vectors, tool_count=TOOLS, exact_limit=request.param)
-    assert len(list(tmp_path.glob("*.hnsw"))) == (0 if request.param else 2)
+    exact_limit, scan_factor = request.param
+    monkeypatch.setattr("retrieval.index.vectors.EXACT_LIMIT", exact_limit)
+    monkeypatch.setattr("retrieval.index.vectors._SCAN_FACTOR", scan_factor)
+    write_vectors(tmp_path, "nodes", vectors, tool_count=TOOLS, exact_limit=exact_limit)
+    assert len(list(tmp_path.glob("*.hnsw"))) == (0 if exact_limit else 2)
     return NodeVectors(tmp_path, "nodes", tool_count=TOOLS)
 
 

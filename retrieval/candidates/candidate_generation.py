@@ -52,28 +52,20 @@ def _candidates(context: QueryContext, config: RetrievalConfig) -> Iterator[_Too
         yield ensemble_tools(context.snapshot, context.entries, context.allowed)
     if config.text_candidates:
         query = context.query
-        only_tools = context.snapshot.only_tools(context.allowed)
         yield _lexical_pool(context, query, "text", POOL)
         yield from (_lexical_pool(context, clause, "whole", CLAUSE_POOL) for clause in query.clauses)
-        yield _semantic_pool(context, query, POOL, only_tools)
-        yield from (_semantic_pool(context, clause, CLAUSE_POOL, only_tools) for clause in query.clauses)
+        yield _semantic_pool(context, query, POOL)
+        yield from (_semantic_pool(context, clause, CLAUSE_POOL) for clause in query.clauses)
 
 
 def _lexical_pool(context: QueryContext, clause: Clause, field: str, size: int) -> _Tools:
-    """The best allowed tools by BM25 over one field, in no order; those without any term of the clause are left out."""
-    snapshot = context.snapshot
-    scores = snapshot.fields[field].scores(clause.terms)
-    if context.allowed is not None:
-        scores[~context.allowed[: snapshot.tool_count]] = 0.0
-    size = min(size, snapshot.tool_count)
-    best = np.argpartition(-scores, size - 1)[:size]
-    return best[scores[best] > 0].astype(np.int64)
+    """The best allowed tools by BM25 over one field; those without any term of the clause are left out."""
+    return context.snapshot.fields[field].best(clause.terms, size, allowed=context.allowed)
 
 
-def _semantic_pool(context: QueryContext, clause: Clause, size: int, only_tools: NDArray[np.bool_]) -> _Tools:
+def _semantic_pool(context: QueryContext, clause: Clause, size: int) -> _Tools:
     """The tools nearest to a clause by cosine; none where it has no vector."""
     if clause.vector_D is None:
         return np.empty(0, dtype=np.int64)
-    snapshot = context.snapshot
-    size = min(size, snapshot.tool_count)
-    return snapshot.vectors.nearest(clause.vector_D, size, allowed=only_tools, ef_search=_EF_SEARCH)[0]
+    vectors = context.snapshot.vectors
+    return vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed, ef_search=_EF_SEARCH)[0]

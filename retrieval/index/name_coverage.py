@@ -10,6 +10,9 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from inference.arrays import Floats1d
 from ontology.tool import Tool
 from retrieval.index.analysis import terms
@@ -39,6 +42,12 @@ def make_coverage_postings(names: Sequence[Sequence[str]]) -> Postings:
     return pack_postings(entries)
 
 
-def coverage_scores(index: Bm25Index, query_terms: Sequence[str]) -> Floats1d:
-    """Return the share of each tool's name that the query terms cover, float32 [tools], in [0, 1]."""
-    return index.scores(sorted(set(query_terms)))
+def coverage_scores(
+    index: Bm25Index, query_terms: Sequence[str], tools: NDArray[np.int64] | None = None
+) -> Floats1d:
+    """Return the share of each tool's name that the query terms cover, float32 [tools], in [0, 1].
+
+    :param tools: the tools in question; None for all.
+    """
+    distinct = sorted(set(query_terms))
+    return index.scores(distinct) if tools is None else index.scores_of(tools, distinct)

@@ -60,7 +60,7 @@ def _candidates(context: QueryContext, config: RetrievalConfig) -> Iterator[_Too
 
 def _lexical_pool(context: QueryContext, clause: Clause, field: str, size: int) -> _Tools:
     """The best allowed tools by BM25 over one field; those without any term of the clause are left out."""
-    return context.snapshot.fields[field].best(clause.terms, size, allowed=context.allowed)
+    return context.snapshot.fields[field].best(clause.weights, size, allowed=context.allowed)
 
 
 def _semantic_pool(context: QueryContext, clause: Clause, size: int) -> _Tools:

@@ -104,14 +104,17 @@ class Bm25Index:
         self.size = size
         self._postings = postings
 
-    def scores(self, query_terms: Sequence[str]) -> Floats1d:
-        """Return the BM25 score of every tool, float32 [size], >= 0; a repeated query term counts each time."""
+    def scores(self, query_terms: Sequence[str] | Mapping[str, float]) -> Floats1d:
+        """Return the BM25 score of every tool, float32 [size], >= 0.
+
+        :param query_terms: terms, of which a repeated one counts each time; or term → how much it counts, > 0.
+        """
         scores = np.zeros(self.size, dtype=np.float32)
         for docs, weights in self._found(query_terms):
             scores[docs] += weights
         return scores
 
-    def scores_of(self, tools: NDArray[np.int64], query_terms: Sequence[str]) -> Floats1d:
+    def scores_of(self, tools: NDArray[np.int64], query_terms: Sequence[str] | Mapping[str, float]) -> Floats1d:
         """Return the BM25 scores of these tools, float32 [tools]; the same bits as :meth:`scores` gives.
 
         A few of many tools are looked up in the postings, which takes no time for the tools that are not asked for.
@@ -126,7 +129,7 @@ class Bm25Index:
         return scores
 
     def best(
-        self, query_terms: Sequence[str], count: int, *, allowed: NDArray[np.bool_] | None = None
+        self, query_terms: Sequence[str] | Mapping[str, float], count: int, *, allowed: NDArray[np.bool_] | None = None
     ) -> NDArray[np.int64]:
         """Return the ``count`` tools with the highest scores, ascending by number, int64; fewer where fewer have any term.
 
@@ -146,7 +149,7 @@ class Bm25Index:
         above, equal = having[found > last], having[found == last]
         return np.sort(np.concatenate((above, equal[: count - len(above)])))
 
-    def _bound(self, scores: Floats1d, query_terms: Sequence[str], count: int) -> np.float32:
+    def _bound(self, scores: Floats1d, query_terms: Sequence[str] | Mapping[str, float], count: int) -> np.float32:
         """Return a score above 0 that the ``count`` best tools reach, so that few of the others need be sorted.
 
         It is the ``count``-th score among the tools of the rarest term that enough tools have.
@@ -157,10 +160,10 @@ class Bm25Index:
                 return np.float32(reached)
         return np.finfo(np.float32).tiny
 
-    def _found(self, query_terms: Sequence[str]) -> Iterator[tuple[NDArray[np.int32], Floats1d]]:
+    def _found(self, query_terms: Sequence[str] | Mapping[str, float]) -> Iterator[tuple[NDArray[np.int32], Floats1d]]:
         """Yield for each known term of a request, in its order, the tools that have it and what it adds to their scores."""
         postings = self._postings
-        counts = Counter(query_terms)
+        counts: Mapping[str, float] = query_terms if isinstance(query_terms, Mapping) else Counter(query_terms)
         keys = np.asarray([hash_text(term) for term in counts], dtype=np.uint64)
         if not len(keys) or not len(postings.terms):
             return

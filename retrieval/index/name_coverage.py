@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,11 +43,13 @@ def make_coverage_postings(names: Sequence[Sequence[str]]) -> Postings:
 
 
 def coverage_scores(
-    index: Bm25Index, query_terms: Sequence[str], tools: NDArray[np.int64] | None = None
+    index: Bm25Index, query_terms: Sequence[str] | Mapping[str, float], tools: NDArray[np.int64] | None = None
 ) -> Floats1d:
     """Return the share of each tool's name that the query terms cover, float32 [tools], in [0, 1].
 
+    :param query_terms: terms; or term → how much it counts, > 0, where more than 1 is 1.
     :param tools: the tools in question; None for all.
     """
-    distinct = sorted(set(query_terms))
+    weights = query_terms if isinstance(query_terms, Mapping) else dict.fromkeys(query_terms, 1.0)
+    distinct = {term: min(weights[term], 1.0) for term in sorted(weights)}
     return index.scores(distinct) if tools is None else index.scores_of(tools, distinct)

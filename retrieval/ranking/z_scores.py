@@ -8,7 +8,9 @@ from inference.arrays import Floats1d
 
 __all__ = ["standardise"]
 
-_ROUNDING = 8 * float(np.finfo(np.float32).eps)  # a cosine of 384 products differs by about so much with the order of adding
+_ROUNDING = 8 * float(
+    np.finfo(np.float32).eps
+)  # a cosine of 384 products differs by about so much with the order of adding
 
 
 def standardise(values: Floats1d) -> Floats1d:

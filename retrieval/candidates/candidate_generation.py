@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from retrieval.candidates.entry_nodes import ngram_entries, semantic_entries
 from retrieval.config import RetrievalConfig
-from retrieval.query.context import EntryNode, QueryContext
+from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
-from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["CLAUSE_POOL", "POOL", "ensemble_tools", "generate_candidates"]
 
@@ -37,19 +36,18 @@ def generate_candidates(context: QueryContext, config: RetrievalConfig) -> None:
         context.candidates = np.unique(np.concatenate((np.empty(0, dtype=np.int64), *found)))
 
 
-def ensemble_tools(
-    snapshot: Snapshot, entries: Sequence[EntryNode], allowed: NDArray[np.bool_] | None = None
-) -> _Tools:
+def ensemble_tools(context: QueryContext, allowed: NDArray[np.bool_] | None = None) -> _Tools:
     """Return the allowed tools of the ensemble (the paper's algorithm 2, lines 6-10), ascending and distinct."""
-    if not entries:
+    nodes = sorted({entry.node for entry in context.entries})
+    if not nodes:
         return np.empty(0, dtype=np.int64)
-    nodes = sorted({entry.node for entry in entries})
-    return np.unique(np.concatenate([snapshot.ego_tools(node, allowed) for node in nodes]))
+    tools = np.unique(np.concatenate([context.ego_tools(node) for node in nodes]))
+    return tools if allowed is None else tools[allowed[tools]]
 
 
 def _candidates(context: QueryContext, config: RetrievalConfig) -> Iterator[_Tools]:
     if config.ego_candidates:
-        yield ensemble_tools(context.snapshot, context.entries, context.allowed)
+        yield ensemble_tools(context, context.allowed)
     if config.text_candidates:
         query = context.query
         yield _lexical_pool(context, query, "text", POOL)

@@ -20,7 +20,16 @@ from numpy.typing import NDArray
 from inference.arrays import Floats1d
 from retrieval.index.mapped_array import load_mapped
 
-__all__ = ["Bm25Index", "Postings", "hash_text", "make_postings", "pack_postings", "read_bm25", "write_postings"]
+__all__ = [
+    "Bm25Index",
+    "Postings",
+    "hash_text",
+    "hash_texts",
+    "make_postings",
+    "pack_postings",
+    "read_bm25",
+    "write_postings",
+]
 
 _K1 = 1.5
 _B = 0.75
@@ -30,6 +39,12 @@ _SPARSE_FROM = 64  # tools of the index for each tool that is asked for
 def hash_text(text: str) -> int:
     """Return a stable 64-bit hash of a text (BLAKE2b): the key of every lookup table in a snapshot."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def hash_texts(texts: Iterable[str]) -> NDArray[np.uint64]:
+    """The hashes of several texts, as :func:`hash_text` gives them, uint64 [texts]."""
+    digests = b"".join([hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts])
+    return np.frombuffer(digests, dtype="<u8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,10 +124,7 @@ class Bm25Index:
 
         :param query_terms: terms, of which a repeated one counts each time; or term → how much it counts, > 0.
         """
-        scores = np.zeros(self.size, dtype=np.float32)
-        for docs, weights in self._found(query_terms):
-            scores[docs] += weights
-        return scores
+        return self._added_up(self._found(query_terms))
 
     def scores_of(self, tools: NDArray[np.int64], query_terms: Sequence[str] | Mapping[str, float]) -> Floats1d:
         """Return the BM25 scores of these tools, float32 [tools]; the same bits as :meth:`scores` gives.
@@ -138,10 +150,11 @@ class Bm25Index:
         :param count: from 1.
         :param allowed: the tools that may be returned, bool, at least [size]; None allows all.
         """
-        scores = self.scores(query_terms)
+        added = list(self._found(query_terms))
+        scores = self._added_up(added)
         if allowed is not None:
             scores[~allowed[: self.size]] = 0.0
-        having = np.flatnonzero(scores >= self._bound(scores, query_terms, count))
+        having = np.flatnonzero(scores >= _bound(scores, [docs for docs, _ in added], count))
         if len(having) <= count:
             return having
         found = scores[having]
@@ -149,22 +162,17 @@ class Bm25Index:
         above, equal = having[found > last], having[found == last]
         return np.sort(np.concatenate((above, equal[: count - len(above)])))
 
-    def _bound(self, scores: Floats1d, query_terms: Sequence[str] | Mapping[str, float], count: int) -> np.float32:
-        """Return a score above 0 that the ``count`` best tools reach, so that few of the others need be sorted.
-
-        It is the ``count``-th score among the tools of the rarest term that enough tools have.
-        """
-        for docs in sorted((docs for docs, _ in self._found(query_terms) if len(docs) >= count), key=len):
-            reached = np.partition(scores[docs], -count)[-count]
-            if reached > 0:
-                return np.float32(reached)
-        return np.finfo(np.float32).tiny
+    def _added_up(self, found: Iterable[tuple[NDArray[np.int32], Floats1d]]) -> Floats1d:
+        scores = np.zeros(self.size, dtype=np.float32)
+        for docs, weights in found:
+            scores[docs] += weights
+        return scores
 
     def _found(self, query_terms: Sequence[str] | Mapping[str, float]) -> Iterator[tuple[NDArray[np.int32], Floats1d]]:
         """Yield for each known term of a request, in its order, the tools that have it and what it adds to their scores."""
         postings = self._postings
         counts: Mapping[str, float] = query_terms if isinstance(query_terms, Mapping) else Counter(query_terms)
-        keys = np.asarray([hash_text(term) for term in counts], dtype=np.uint64)
+        keys = hash_texts(counts)
         if not len(keys) or not len(postings.terms):
             return
         positions = np.searchsorted(postings.terms, keys)
@@ -172,3 +180,17 @@ class Bm25Index:
             if position < len(postings.terms) and postings.terms[position] == key:
                 start, stop = int(postings.pointers[position]), int(postings.pointers[position + 1])
                 yield postings.docs[start:stop], count * postings.weights[start:stop]
+
+
+def _bound(scores: Floats1d, terms: Iterable[NDArray[np.int32]], count: int) -> np.float32:
+    """A score above 0 that the ``count`` best tools reach, so that few of the others need be sorted.
+
+    It is the ``count``-th score among the tools of the rarest term that enough tools have.
+
+    :param terms: the tools of each term.
+    """
+    for docs in sorted((docs for docs in terms if len(docs) >= count), key=len):
+        reached = np.partition(scores[docs], -count)[-count]
+        if reached > 0:
+            return np.float32(reached)
+    return np.finfo(np.float32).tiny

@@ -81,6 +81,8 @@ class NodeVectors:
 
     def rows(self, numbers: NDArray[np.integer[Any]]) -> Floats2d:
         """Return the stored vectors of these rows, float32 [rows, D]."""
+        if len(numbers) and int(numbers.max()) < len(self._tools):
+            return self._tools.rows(numbers)
         return np.asarray(self._vectors[numbers], dtype=np.float32)
 
     def similarities(self, query_D: Floats1d, rows: NDArray[np.integer[Any]]) -> Floats1d:
@@ -132,10 +134,14 @@ class _Part:
     def __len__(self) -> int:
         return len(self._vectors)
 
+    def rows(self, rows: NDArray[np.integer[Any]] | None) -> Floats2d:
+        """Return the vectors of these rows of the part, or all, float32 [rows, D]."""
+        chosen = self._vectors if rows is None else self._vectors[rows]
+        return chosen.astype(np.float32, copy=False)
+
     def cosines(self, query_D: Floats1d, rows: NDArray[np.integer[Any]] | None) -> Floats1d:
         """Return the cosine of the query with these rows of the part, or with all, float32 [rows]."""
-        chosen = self._vectors if rows is None else self._vectors[rows]
-        return np.asarray(chosen.astype(np.float32, copy=False) @ query_D, dtype=np.float32)
+        return np.asarray(self.rows(rows) @ query_D, dtype=np.float32)
 
     def nearest(
         self, query_D: Floats1d, k: int, allowed: NDArray[np.bool_] | None, ef_search: int

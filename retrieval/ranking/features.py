@@ -50,12 +50,12 @@ def bm25(field: str) -> Compute:
 
 def cosine_text(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d | None:
     """Cosine of title and description, in [-1, 1]."""
-    return None if clause.vector_D is None else context.snapshot.vectors.similarities(clause.vector_D, tools)
+    return context.cosines("vectors", clause, tools)
 
 
 def cosine_name(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d | None:
     """Cosine of the name, in [-1, 1]."""
-    return None if clause.vector_D is None else context.snapshot.name_vectors.similarities(clause.vector_D, tools)
+    return context.cosines("name_vectors", clause, tools)
 
 
 def name_coverage(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d:
@@ -65,7 +65,7 @@ def name_coverage(context: QueryContext, clause: Clause, tools: Tools) -> Floats
 
 def graph_support(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d:
     """Logarithm of the support by the ensemble of ego graphs of the whole request, >= 0."""
-    support: Floats1d = np.log1p(ensemble_support(context.snapshot, context.entries, tools))
+    support: Floats1d = np.log1p(ensemble_support(context, tools))
     return support
 
 

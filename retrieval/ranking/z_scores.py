@@ -8,13 +8,16 @@ from inference.arrays import Floats1d
 
 __all__ = ["standardise"]
 
-_ROUNDING = 8 * float(
-    np.finfo(np.float32).eps
-)  # a cosine of 384 products differs by about so much with the order of adding
+# A cosine of 384 products differs by about so much with the order of adding.
+_ROUNDING = 8 * float(np.finfo(np.float32).eps)
 
 
 def standardise(values: Floats1d) -> Floats1d:
     """Z-scores, float32 of the same shape; all zero where the values differ by no more than the rounding of float32."""
-    if not len(values) or float(np.ptp(values)) <= _ROUNDING * float(np.abs(values).max()):
+    if not len(values):
         return np.zeros_like(values)
-    return np.asarray((values - values.mean()) / values.std(), dtype=np.float32)
+    highest, lowest = float(values.max()), float(values.min())
+    if highest - lowest <= _ROUNDING * max(abs(highest), abs(lowest)):
+        return np.zeros_like(values)
+    centred = values - values.mean()
+    return np.asarray(centred / np.sqrt(np.square(centred).mean()), dtype=np.float32)

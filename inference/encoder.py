@@ -20,7 +20,7 @@ class Encoder(Protocol):
 
     @property
     def name(self) -> str:
-        """The versioned name that snapshots and reports record, such as ``minilm-l6-int8.v1``."""
+        """The versioned name that snapshots and reports record, such as ``egotools-minilm-int8.v1``."""
         ...
 
     @property

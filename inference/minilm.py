@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from inference.arrays import Floats1d, Floats2d
+from inference.clause_vectors import Span, pooled
 from inference.encoder import has_content
-from inference.onnx_model import MAX_CHARS_PER_TOKEN, clean, load_session, load_tokenizer, read_card, read_checked
+from inference.onnx_model import (
+    MAX_CHARS_PER_TOKEN,
+    clean,
+    load_session,
+    load_tokenizer,
+    read_card,
+    read_checked,
+    with_output,
+)
 from ontology.errors import InvalidArgumentError
 
 __all__ = ["MiniLmEncoder"]
@@ -33,7 +43,7 @@ class MiniLmEncoder:
     """
 
     def __init__(self, folder: Path = WEIGHTS, *, workers: int = 1, max_tokens: int = 256) -> None:
-        card = read_card(folder, {"name", "dimensions", "max_tokens"})
+        card = read_card(folder, {"name", "dimensions", "max_tokens", "token_output"})
         if workers < 1:
             raise InvalidArgumentError(f"{workers} is too few workers", subject="workers", remedy="Use 1 or more")
         if not SPECIAL_TOKENS < max_tokens <= card["max_tokens"]:
@@ -47,7 +57,8 @@ class MiniLmEncoder:
         self._workers = workers
         self._max_chars = max_tokens * MAX_CHARS_PER_TOKEN
         self._tokenizer = load_tokenizer(read_checked(folder, "tokenizer.json", card), max_tokens)
-        self._session = load_session(read_checked(folder, "model.onnx", card))
+        self._token_output = str(card["token_output"])
+        self._session = load_session(with_output(read_checked(folder, "model.onnx", card), self._token_output))
         self._digest = str(card["files"]["model.onnx"]["sha256"])  # checked above
 
     @property
@@ -75,6 +86,23 @@ class MiniLmEncoder:
             vectors[index] = rows[text]
         return vectors
 
+    def encode_spans(self, text: str, spans: Sequence[Span]) -> Floats2d:
+        """Encode a text and parts of it in one pass; see :class:`inference.clause_vectors.SpanEncoder`.
+
+        A part beyond the last token that the model reads is encoded by itself.
+        """
+        prepared = clean(text, self._max_chars)
+        encoded = self._tokenizer.encode(prepared)
+        if len(encoded.ids) <= SPECIAL_TOKENS:
+            return self.encode([text, *(text[start:end] for start, end in spans)])
+        whole_1D, tokens_1TD = self._run(encoded.ids, ["embedding", self._token_output])
+        skipped = len(text) - len(text.lstrip())
+        rows = pooled(tokens_1TD[0], encoded.offsets, [(start - skipped, end - skipped) for start, end in spans])
+        unread = np.flatnonzero(~rows.any(axis=1))
+        if len(unread):
+            rows[unread] = self.encode([text[slice(*spans[place])] for place in unread])
+        return np.concatenate((whole_1D, rows))
+
     def _encode_all(self, texts: list[str]) -> list[Floats1d]:
         if self._workers == 1 or len(texts) < 2:
             return [self._encode_one(text) for text in texts]
@@ -85,7 +113,12 @@ class MiniLmEncoder:
         ids = self._tokenizer.encode(text).ids if has_content(text) else ()
         if len(ids) <= SPECIAL_TOKENS:
             return np.zeros(self._dimensions, dtype=np.float32)
-        input_ids = np.array([ids], dtype=np.int64)
-        inputs = {"input_ids": input_ids, "attention_mask": np.ones_like(input_ids)}
-        row: Floats1d = self._session.run(["embedding"], inputs)[0][0]
+        row: Floats1d = self._run(ids, ["embedding"])[0][0]
         return row
+
+    def _run(self, ids: Sequence[int], outputs: list[str]) -> list[Any]:
+        input_ids = np.array([ids], dtype=np.int64)
+        found: list[Any] = self._session.run(
+            outputs, {"input_ids": input_ids, "attention_mask": np.ones_like(input_ids)}
+        )
+        return found

@@ -10,7 +10,7 @@ from typing import Any
 
 from ontology.errors import ModelError
 
-__all__ = ["MAX_CHARS_PER_TOKEN", "clean", "load_session", "load_tokenizer", "read_card", "read_checked"]
+__all__ = ["MAX_CHARS_PER_TOKEN", "clean", "load_session", "load_tokenizer", "read_card", "read_checked", "with_output"]
 
 MAX_CHARS_PER_TOKEN = 32
 """English has 4 to 6 characters in a token. A text far beyond that is cut before it is tokenised, which takes time."""
@@ -75,6 +75,21 @@ def load_session(content: bytes) -> Any:
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+def with_output(content: bytes, name: str) -> bytes:
+    """An ONNX graph that also hands out the float tensor with this name; the other outputs stay the same to the last bit.
+
+    In protobuf, messages that are written one after the other are merged. So the fields ``graph.output`` of a second message
+    are appended: ``name``, and ``type.tensor_type.elem_type`` 1, float.
+    """
+    tensor = _field(1, bytes((1 << 3, 1)))
+    return content + _field(7, _field(12, _field(1, name.encode()) + _field(2, tensor)))
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """A protobuf field of bytes, shorter than 128."""
+    return bytes((number << 3 | 2, len(content))) + content
 
 
 def clean(text: str, max_chars: int) -> str:

@@ -11,15 +11,15 @@ from ontology.errors import InvalidArgumentError
 __all__ = ["DEFAULT_ENCODER", "ENCODER_NAMES", "RERANKER_NAMES", "load_encoder", "load_reranker"]
 
 ENCODER_NAMES = (
-    "minilm-l6-int8.v1",
     "egotools-minilm-int8.v1",
+    "minilm-l6-int8.v1",
     "hashing.v1",
     "sentence-transformers:PATH_OR_NAME",
     "openai:MODEL@BASE_URL",
 )
 """The names that :func:`load_encoder` knows; replace the words in capitals."""
 
-DEFAULT_ENCODER = "minilm-l6-int8.v1"
+DEFAULT_ENCODER = "egotools-minilm-int8.v1"
 """The encoder of a build where none is chosen."""
 
 RERANKER_NAMES = ("egotools-reranker-int8.v1", "cross-encoder:PATH", "http:URL", "http:MODEL@URL")

@@ -43,7 +43,7 @@ from research.validator_accuracy import CATALOG, INSTRUMENTS, accuracy_of, read_
 from scripts.run_command import run_command
 
 T = TypeVar("T")
-_ENCODER = "minilm-l6-int8.v1"
+_ENCODER = "egotools-minilm-int8.v1"
 _BARE = frozenset(("id", "uuid", "number", "code", "key"))
 _SHOWN = 12
 PARTS = ("outputs", "sequence", "requests", "validators", "instruments")

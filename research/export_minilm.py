@@ -37,6 +37,8 @@ DEFAULT_OUT = Path(__file__).resolve().parent.parent / "inference" / "weights" /
 MAX_TOKENS = 256
 LAYERS, HEADS, WIDTH = 6, 12, 384
 BLOCK = 128
+TOKEN_OUTPUT = f"/layers.{LAYERS - 1}/norm_down/LayerNormalization_output_0"
+"""The tensor of the graph with a vector for each token; a session adds it to the outputs."""
 KNOWN_PAIR = ("That is a happy person", "That is a very happy person")
 KNOWN_COSINE = 0.9429
 TOLERANCE = 0.02
@@ -189,6 +191,7 @@ def make_card(folder: Path, cosine: float) -> dict[str, Any]:
         "changes": "Pooling and norm put into the graph; matrices and word embeddings turned into int8.",
         "dimensions": WIDTH,
         "max_tokens": MAX_TOKENS,
+        "token_output": TOKEN_OUTPUT,
         "known_cosine": {
             "texts": list(KNOWN_PAIR),
             "fp32": KNOWN_COSINE,

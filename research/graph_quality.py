@@ -32,7 +32,7 @@ from services.jobs.build import build_snapshot
 
 _GOLD_EDGES = ("dependencies.jsonl", "answer_key_dependencies.jsonl")
 _GROUP = "datagen R-P"
-_ENCODER = "minilm-l6-int8.v1"
+_ENCODER = "egotools-minilm-int8.v1"
 
 
 def main(

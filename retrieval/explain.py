@@ -31,9 +31,7 @@ def explain(context: QueryContext, tool: int, *, returned: Sequence[int], featur
     """
     snapshot = context.snapshot
     edges, others = _edges_at(snapshot, tool)
-    is_entry = np.zeros(len(snapshot.nodes), dtype=bool)
-    is_entry[[entry.node for entry in context.entries]] = True
-    connecting = is_entry[others] & (others != tool)
+    connecting = np.isin(others, [entry.node for entry in context.entries]) & (others != tool)
     edges, others = edges[connecting], others[connecting]
     connected = {*map(int, others), tool}
     matches = [entry for entry in context.entries if entry.node in connected]
@@ -91,9 +89,7 @@ def _bindings(snapshot: Snapshot, tool: int, returned: Sequence[int]) -> Iterato
     """The edges by which returned tools supply inputs of a tool."""
     adjacency = snapshot.adjacency
     edges, others = _edges_at(snapshot, tool)
-    is_returned = np.zeros(len(snapshot.nodes), dtype=bool)
-    is_returned[[one for one in returned if one != tool]] = True
-    among = is_returned[others]
+    among = np.isin(others, [one for one in returned if one != tool])
     for edge, other in zip(map(int, edges[among]), map(int, others[among]), strict=True):
         predicate = snapshot.predicates[adjacency.predicates[edge]]
         # An edge "supplies" points to the tool whose input is filled; the other two point away from it.

@@ -28,7 +28,7 @@ from scripts.run_command import run_command
 
 __all__ = ["Bar", "MeasuredBuild", "bars", "build_once", "change_one_description", "document_folders"]
 
-_ENCODER = "minilm-l6-int8.v1"
+_ENCODER = "egotools-minilm-int8.v1"
 _REBUILD, _UNCHANGED, _PEAK_MB, _MANY = 0.05, 0.02, 1024, 10_000
 
 

@@ -34,7 +34,7 @@ from scripts.speed.builds import catalog_tools
 PATHS_A_CLASS = 200
 REQUESTS_PER_S = 500
 _GENERATED = 600
-_ENCODER = "minilm-l6-int8.v1"
+_ENCODER = "egotools-minilm-int8.v1"
 
 Result = TypeVar("Result")
 

@@ -47,7 +47,7 @@ def main(
 ) -> None:
     """Write the example, or check it."""
     with tempfile.TemporaryDirectory() as folder:
-        encoder = load_encoder("minilm-l6-int8.v1", workers=2)
+        encoder = load_encoder("egotools-minilm-int8.v1", workers=2)
         build_snapshot([str(CATALOG)], Path(folder), encoder=encoder, workers=2)
         engine = open_engine(Path(folder), encoder=encoder)
         blocks = {make.__name__: make(engine) for make in (document, triples, entries, ranking, answer)}

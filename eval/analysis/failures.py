@@ -242,7 +242,7 @@ class _Analysis:
             context=context,
             tools=tools,
             whole=len(ranked) < most or most == snapshot.tool_count,
-            in_ego_graphs=frozenset(map(snapshot.tool_id, map(int, ensemble_tools(snapshot, context.entries)))),
+            in_ego_graphs=frozenset(map(snapshot.tool_id, map(int, ensemble_tools(context)))),
         )
 
     def _nearest(self, slot: Slot, query: LabelledQuery, ranking: _FullRanking | None) -> str:

@@ -15,7 +15,7 @@ import typer
 
 from research.peers.peer import Memory
 
-_ENCODER = "minilm-l6-int8.v1"
+_ENCODER = "egotools-minilm-int8.v1"
 _REQUEST_S = 60.0
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

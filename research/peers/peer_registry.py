@@ -11,7 +11,7 @@ from typing import Any
 __all__ = ["FOLDER", "PEERS", "Peer"]
 
 FOLDER = Path(__file__).resolve().parent
-_ENCODER = "minilm-l6-int8.v1"
+_ENCODER = "egotools-minilm-int8.v1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from typing import Any
 from research.export_minilm import (
     MAX_TOKENS,
     PUBLISHED_SHA256,
+    TOKEN_OUTPUT,
     WIDTH,
     build_model,
     export_onnx,
@@ -90,6 +91,7 @@ def make_card(folder: Path, agreement: list[float], options: argparse.Namespace)
         "changes": "Pooling and norm put into the graph; matrices and word embeddings turned into int8.",
         "dimensions": WIDTH,
         "max_tokens": MAX_TOKENS,
+        "token_output": TOKEN_OUTPUT,
         "agreement_with_fp32": {"texts": list(TEXTS), "cosines": agreement, "least": LEAST_COSINE},
         "files": {name: {"sha256": sha256(folder / name)} for name in ("model.onnx", "tokenizer.json")},
     }

@@ -96,8 +96,8 @@ class SemanticRetriever:
         """The best k tools by cosine, best first; none where the query has no vector."""
         if context.query.vector_D is None:
             return _ranking(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32), "cosine_text")
-        only_tools = self.snapshot.only_tools(context.allowed)
-        return _ranking(*self.snapshot.vectors.nearest(context.query.vector_D, k, allowed=only_tools), "cosine_text")
+        found = self.snapshot.vectors.nearest_tools(context.query.vector_D, k, allowed=context.allowed)
+        return _ranking(*found, "cosine_text")
 
 
 class LexicalRetriever:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from retrieval.candidates.entry_nodes import ngram_entries, semantic_entries
 from retrieval.config import RetrievalConfig
-from retrieval.query.context import EntryNode, QueryContext
+from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
-from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["CLAUSE_POOL", "POOL", "ensemble_tools", "generate_candidates"]
 
@@ -37,43 +36,34 @@ def generate_candidates(context: QueryContext, config: RetrievalConfig) -> None:
         context.candidates = np.unique(np.concatenate((np.empty(0, dtype=np.int64), *found)))
 
 
-def ensemble_tools(
-    snapshot: Snapshot, entries: Sequence[EntryNode], allowed: NDArray[np.bool_] | None = None
-) -> _Tools:
+def ensemble_tools(context: QueryContext, allowed: NDArray[np.bool_] | None = None) -> _Tools:
     """Return the allowed tools of the ensemble (the paper's algorithm 2, lines 6-10), ascending and distinct."""
-    if not entries:
+    nodes = sorted({entry.node for entry in context.entries})
+    if not nodes:
         return np.empty(0, dtype=np.int64)
-    nodes = sorted({entry.node for entry in entries})
-    return np.unique(np.concatenate([snapshot.ego_tools(node, allowed) for node in nodes]))
+    tools = np.unique(np.concatenate([context.ego_tools(node) for node in nodes]))
+    return tools if allowed is None else tools[allowed[tools]]
 
 
 def _candidates(context: QueryContext, config: RetrievalConfig) -> Iterator[_Tools]:
     if config.ego_candidates:
-        yield ensemble_tools(context.snapshot, context.entries, context.allowed)
+        yield ensemble_tools(context, context.allowed)
     if config.text_candidates:
         query = context.query
-        only_tools = context.snapshot.only_tools(context.allowed)
         yield _lexical_pool(context, query, "text", POOL)
         yield from (_lexical_pool(context, clause, "whole", CLAUSE_POOL) for clause in query.clauses)
-        yield _semantic_pool(context, query, POOL, only_tools)
-        yield from (_semantic_pool(context, clause, CLAUSE_POOL, only_tools) for clause in query.clauses)
+        yield _semantic_pool(context, query, POOL)
+        yield from (_semantic_pool(context, clause, CLAUSE_POOL) for clause in query.clauses)
 
 
 def _lexical_pool(context: QueryContext, clause: Clause, field: str, size: int) -> _Tools:
-    """The best allowed tools by BM25 over one field, in no order; those without any term of the clause are left out."""
-    snapshot = context.snapshot
-    scores = snapshot.fields[field].scores(clause.weights)
-    if context.allowed is not None:
-        scores[~context.allowed[: snapshot.tool_count]] = 0.0
-    size = min(size, snapshot.tool_count)
-    best = np.argpartition(-scores, size - 1)[:size]
-    return best[scores[best] > 0].astype(np.int64)
+    """The best allowed tools by BM25 over one field; those without any term of the clause are left out."""
+    return context.snapshot.fields[field].best(clause.weights, size, allowed=context.allowed)
 
 
-def _semantic_pool(context: QueryContext, clause: Clause, size: int, only_tools: NDArray[np.bool_]) -> _Tools:
+def _semantic_pool(context: QueryContext, clause: Clause, size: int) -> _Tools:
     """The tools nearest to a clause by cosine; none where it has no vector."""
     if clause.vector_D is None:
         return np.empty(0, dtype=np.int64)
-    snapshot = context.snapshot
-    size = min(size, snapshot.tool_count)
-    return snapshot.vectors.nearest(clause.vector_D, size, allowed=only_tools, ef_search=_EF_SEARCH)[0]
+    vectors = context.snapshot.vectors
+    return vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed, ef_search=_EF_SEARCH)[0]

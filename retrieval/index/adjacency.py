@@ -16,6 +16,8 @@ from retrieval.index.mapped_array import load_mapped
 
 __all__ = ["Adjacency", "read_adjacency", "write_adjacency"]
 
+_MOST_EDGES = 0.5  # above this share of the edges one pass over all of them is faster (11.6 million random edges)
+
 
 def write_adjacency(folder: Path, size: int, edges: Sequence[tuple[int, int, int, float]]) -> None:
     """Write the adjacency of ``size`` nodes.
@@ -42,6 +44,14 @@ def _pointers(ends: NDArray[np.int32], size: int) -> NDArray[np.int64]:
     pointers = np.zeros(size + 1, dtype=np.int64)
     np.cumsum(np.bincount(ends, minlength=size), out=pointers[1:])
     return pointers
+
+
+def _ranges(pointers: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the positions that the pointers give to these nodes, int64."""
+    starts = pointers[nodes]
+    counts = pointers[nodes + 1] - starts
+    before = np.cumsum(counts) - counts
+    return np.repeat(starts - before, counts) + np.arange(int(counts.sum()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +149,19 @@ class Adjacency:
         return np.concatenate((out, into))
 
     def with_neighbours(self, nodes: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the mask extended by all nodes one edge away, bool [nodes]; one pass over the edges."""
-        extended = nodes.copy()
-        extended[self._arrays.tails[nodes[self._arrays.heads]]] = True
-        extended[self._arrays.heads[nodes[self._arrays.tails]]] = True
+        """Return the mask extended by all nodes one edge away, bool [nodes].
+
+        The edges of the nodes are read, or, where these are most of them, all edges in their order.
+        """
+        arrays, extended = self._arrays, nodes.copy()
+        chosen = np.flatnonzero(nodes)
+        edges = sum(int((ends[chosen + 1] - ends[chosen]).sum()) for ends in (arrays.out_pointers, arrays.in_pointers))
+        if edges > len(arrays.heads) * _MOST_EDGES:
+            extended[arrays.tails[nodes[arrays.heads]]] = True
+            extended[arrays.heads[nodes[arrays.tails]]] = True
+            return extended
+        extended[arrays.tails[_ranges(arrays.out_pointers, chosen)]] = True
+        extended[arrays.heads[arrays.in_edges[_ranges(arrays.in_pointers, chosen)]]] = True
         return extended
 
     def degree(self, node: int) -> int:

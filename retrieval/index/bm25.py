@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -20,15 +20,31 @@ from numpy.typing import NDArray
 from inference.arrays import Floats1d
 from retrieval.index.mapped_array import load_mapped
 
-__all__ = ["Bm25Index", "Postings", "hash_text", "make_postings", "pack_postings", "read_bm25", "write_postings"]
+__all__ = [
+    "Bm25Index",
+    "Postings",
+    "hash_text",
+    "hash_texts",
+    "make_postings",
+    "pack_postings",
+    "read_bm25",
+    "write_postings",
+]
 
 _K1 = 1.5
 _B = 0.75
+_SPARSE_FROM = 64  # tools of the index for each tool that is asked for
 
 
 def hash_text(text: str) -> int:
     """Return a stable 64-bit hash of a text (BLAKE2b): the key of every lookup table in a snapshot."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def hash_texts(texts: Iterable[str]) -> NDArray[np.uint64]:
+    """The hashes of several texts, as :func:`hash_text` gives them, uint64 [texts]."""
+    digests = b"".join([hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts])
+    return np.frombuffer(digests, dtype="<u8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,15 +124,73 @@ class Bm25Index:
 
         :param query_terms: terms, of which a repeated one counts each time; or term → how much it counts, > 0.
         """
+        return self._added_up(self._found(query_terms))
+
+    def scores_of(self, tools: NDArray[np.int64], query_terms: Sequence[str] | Mapping[str, float]) -> Floats1d:
+        """Return the BM25 scores of these tools, float32 [tools]; the same bits as :meth:`scores` gives.
+
+        A few of many tools are looked up in the postings, which takes no time for the tools that are not asked for.
+        """
+        if self.size <= _SPARSE_FROM * len(tools):
+            return self.scores(query_terms)[tools]
+        scores = np.zeros(len(tools), dtype=np.float32)
+        for docs, weights in self._found(query_terms):
+            places = np.minimum(np.searchsorted(docs, tools.astype(docs.dtype)), len(docs) - 1)
+            having = np.flatnonzero(docs[places] == tools)
+            scores[having] += weights[places[having]]
+        return scores
+
+    def best(
+        self, query_terms: Sequence[str] | Mapping[str, float], count: int, *, allowed: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.int64]:
+        """Return the ``count`` tools with the highest scores, ascending by number, int64; fewer where fewer have any term.
+
+        Of equal scores at the end, those of the lower numbers.
+
+        :param count: from 1.
+        :param allowed: the tools that may be returned, bool, at least [size]; None allows all.
+        """
+        added = list(self._found(query_terms))
+        scores = self._added_up(added)
+        if allowed is not None:
+            scores[~allowed[: self.size]] = 0.0
+        having = np.flatnonzero(scores >= _bound(scores, [docs for docs, _ in added], count))
+        if len(having) <= count:
+            return having
+        found = scores[having]
+        last = np.partition(found, -count)[-count]
+        above, equal = having[found > last], having[found == last]
+        return np.sort(np.concatenate((above, equal[: count - len(above)])))
+
+    def _added_up(self, found: Iterable[tuple[NDArray[np.int32], Floats1d]]) -> Floats1d:
         scores = np.zeros(self.size, dtype=np.float32)
+        for docs, weights in found:
+            scores[docs] += weights
+        return scores
+
+    def _found(self, query_terms: Sequence[str] | Mapping[str, float]) -> Iterator[tuple[NDArray[np.int32], Floats1d]]:
+        """Yield for each known term of a request, in its order, the tools that have it and what it adds to their scores."""
         postings = self._postings
         counts: Mapping[str, float] = query_terms if isinstance(query_terms, Mapping) else Counter(query_terms)
-        keys = np.asarray([hash_text(term) for term in counts], dtype=np.uint64)
+        keys = hash_texts(counts)
         if not len(keys) or not len(postings.terms):
-            return scores
+            return
         positions = np.searchsorted(postings.terms, keys)
         for key, position, count in zip(keys, positions, counts.values(), strict=True):
             if position < len(postings.terms) and postings.terms[position] == key:
                 start, stop = int(postings.pointers[position]), int(postings.pointers[position + 1])
-                scores[postings.docs[start:stop]] += count * postings.weights[start:stop]
-        return scores
+                yield postings.docs[start:stop], count * postings.weights[start:stop]
+
+
+def _bound(scores: Floats1d, terms: Iterable[NDArray[np.int32]], count: int) -> np.float32:
+    """A score above 0 that the ``count`` best tools reach, so that few of the others need be sorted.
+
+    It is the ``count``-th score among the tools of the rarest term that enough tools have.
+
+    :param terms: the tools of each term.
+    """
+    for docs in sorted((docs for docs in terms if len(docs) >= count), key=len):
+        reached = np.partition(scores[docs], -count)[-count]
+        if reached > 0:
+            return np.float32(reached)
+    return np.finfo(np.float32).tiny

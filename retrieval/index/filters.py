@@ -15,11 +15,13 @@ meets excludes nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from heapq import nsmallest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +37,9 @@ __all__ = ["FILTERS", "ID_KEY", "FilterIndex", "write_filters"]
 FILTERS = "filters"
 ID_KEY = "id"
 _SHOWN = 20
+_NEAR = 1_000  # of the ids, those this near to an unknown one in their order are looked through
 _VALUES = "filter_values"
+_T = TypeVar("_T")
 
 
 def write_filters(folder: Path, tools: Iterable[Tool]) -> None:
@@ -53,7 +57,7 @@ def write_filters(folder: Path, tools: Iterable[Tool]) -> None:
 class FilterIndex:
     """The filters of a snapshot. Thread-safe.
 
-    :param tool_id: number of a tool → its id.
+    :param tool_id: number of a tool → its id; the tools are numbered in the order of their ids.
     :param find_tool: id of a tool → its number, or None.
     """
 
@@ -85,7 +89,7 @@ class FilterIndex:
     def _of_key(self, key: str, values: Sequence[str]) -> NDArray[np.bool_]:
         known_key = key == ID_KEY or key in self._values
         if not known_key and not (values and all(value.startswith("!") for value in values)):
-            known = _listed(key, self.keys)
+            known = _listed(key, self.keys, len(self.keys))
             raise InvalidArgumentError(
                 f"no tool has metadata of the key {key[:200]!r}", subject="filters", remedy=f"Known keys: {known}"
             )
@@ -114,9 +118,12 @@ class FilterIndex:
         numbers = self._having_or_beginning(key, value)
         if len(numbers):
             return numbers
-        known = _listed(value, self._ids if key == ID_KEY else self._values[key])
+        known = self._ids_near(value) if key == ID_KEY else self._values[key]
+        total = self._count if key == ID_KEY else len(known)
         raise InvalidArgumentError(
-            f"no tool has the value {value[:200]!r}", subject=f"filters.{key}", remedy=f"Known values: {known}"
+            f"no tool has the value {value[:200]!r}",
+            subject=f"filters.{key}",
+            remedy=f"Known values: {_listed(value, known, total)}",
         )
 
     def _having_or_beginning(self, key: str, value: str) -> NDArray[np.int32]:
@@ -131,34 +138,43 @@ class FilterIndex:
 
     def _beginning(self, key: str, start: str) -> NDArray[np.int32]:
         if key == ID_KEY:
-            return np.asarray([n for n, id_ in enumerate(self._ids) if id_.startswith(start)], dtype=np.int32)
-        found = [self._tools[f"{key}={value}"] for value in self._values.get(key, ()) if value.startswith(start)]
+            return np.arange(*_beginning(range(self._count), start, self._tool_id), dtype=np.int32)
+        values = self._values.get(key, ())
+        found = self._tools.many([f"{key}={value}" for value in values[slice(*_beginning(values, start, str))]])
         return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int32)
 
     @cached_property
     def _values(self) -> dict[str, tuple[str, ...]]:
         return dict(self._rows)
 
-    @cached_property
-    def _ids(self) -> tuple[str, ...]:
-        return tuple(self._tool_id(number) for number in range(self._count))
+    def _ids_near(self, value: str) -> list[str]:
+        """Return ids that begin like a value, in their order. All of them would be a million strings in memory."""
+        place = bisect_left(range(self._count), value.strip("!*"), key=self._tool_id)
+        first = max(0, min(place - _NEAR // 2, self._count - _NEAR))
+        return [self._tool_id(number) for number in range(first, min(first + _NEAR, self._count))]
 
 
 def _row(row: Any) -> tuple[str, tuple[str, ...]]:
     return row["key"], tuple(row["values"])
 
 
-def _listed(wanted: str, known: Iterable[str]) -> str:
-    """Return up to 20 of the known, those first that are like what is wanted."""
+def _beginning(sorted_values: Sequence[_T], start: str, text_of: Callable[[_T], str]) -> tuple[int, int]:
+    """Return the first position whose text begins so, and the position after the last one."""
+    first = bisect_left(sorted_values, start, key=text_of)
+    return first, bisect_right(sorted_values, start, lo=first, key=lambda each: text_of(each)[: len(start)])
+
+
+def _listed(wanted: str, known: Iterable[str], total: int) -> str:
+    """Return up to 20 of the known, those first that are like what is wanted, and how many more of the total there are."""
     folded = wanted.casefold().strip("!*")
 
     def distance(text: str) -> tuple[bool, int, str]:
         other = text.casefold()
         return other != folded, -_common_start(other, folded), text
 
-    near = sorted(known, key=distance)
-    shown = ", ".join(text[:100] for text in near[:_SHOWN])
-    return shown + (f" and {len(near) - _SHOWN} more" if len(near) > _SHOWN else "")
+    near = nsmallest(_SHOWN, known, key=distance)
+    shown = ", ".join(text[:100] for text in near)
+    return shown + (f" and {total - _SHOWN} more" if total > _SHOWN else "")
 
 
 def _common_start(one: str, other: str) -> int:

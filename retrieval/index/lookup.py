@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.index.bm25 import hash_text
+from retrieval.index.bm25 import hash_text, hash_texts
 from retrieval.index.mapped_array import load_mapped
 
 __all__ = ["Lookup", "write_lookup"]
@@ -42,7 +42,7 @@ class Lookup:
         """Return the numbers of each text, in the order of the texts."""
         if not len(self._keys) or not texts:
             return [_EMPTY] * len(texts)
-        keys = np.asarray([hash_text(text) for text in texts], dtype=np.uint64)
+        keys = hash_texts(texts)
         starts = np.searchsorted(self._keys, keys, side="left")
         stops = np.searchsorted(self._keys, keys, side="right")
         return [self._values[start:stop] for start, stop in zip(starts, stops, strict=True)]

@@ -10,6 +10,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from inference.arrays import Floats1d
 from ontology.tool import Tool
 from retrieval.index.analysis import terms
@@ -39,10 +42,14 @@ def make_coverage_postings(names: Sequence[Sequence[str]]) -> Postings:
     return pack_postings(entries)
 
 
-def coverage_scores(index: Bm25Index, query_terms: Sequence[str] | Mapping[str, float]) -> Floats1d:
+def coverage_scores(
+    index: Bm25Index, query_terms: Sequence[str] | Mapping[str, float], tools: NDArray[np.int64] | None = None
+) -> Floats1d:
     """Return the share of each tool's name that the query terms cover, float32 [tools], in [0, 1].
 
     :param query_terms: terms; or term → how much it counts, > 0, where more than 1 is 1.
+    :param tools: the tools in question; None for all.
     """
     weights = query_terms if isinstance(query_terms, Mapping) else dict.fromkeys(query_terms, 1.0)
-    return index.scores({term: min(weights[term], 1.0) for term in sorted(weights)})
+    distinct = {term: min(weights[term], 1.0) for term in sorted(weights)}
+    return index.scores(distinct) if tools is None else index.scores_of(tools, distinct)

@@ -12,9 +12,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
 from ontology.errors import ModelError
-from retrieval.query.query import Query, analyse
+from retrieval.index.vectors import NodeVectors
+from retrieval.query.query import Clause, Query, analyse
 from retrieval.query.request import Request
 from retrieval.query.typed_values import find_values
 from retrieval.snapshot.reader import Snapshot
@@ -61,6 +63,8 @@ class QueryContext:
     candidates: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     fallbacks: list[str] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
+    _ego_tools: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    _cosines: dict[str, Floats2d] = field(default_factory=dict)
     _started: float = field(default_factory=time.perf_counter)
 
     @classmethod
@@ -93,6 +97,31 @@ class QueryContext:
         with context.stage("entry"):
             context.allowed = snapshot.allowed(request.filters)
         return context
+
+    def ego_tools(self, node: int) -> NDArray[np.int64]:
+        """The tools in the ego graph of a node, allowed or not (:meth:`Snapshot.ego_tools`); two stages need them."""
+        if node not in self._ego_tools:
+            self._ego_tools[node] = self.snapshot.ego_tools(node)
+        return self._ego_tools[node]
+
+    def cosines(self, vectors: str, clause: Clause, tools: NDArray[np.int64]) -> Floats1d | None:
+        """The cosine of a clause with tools, float32 [tools]; None where the query has no vector.
+
+        The vectors of the candidates are read once, for the request and all its clauses.
+
+        :param vectors: the name of vectors of the snapshot, ``vectors`` or ``name_vectors``.
+        """
+        if clause.vector_D is None:
+            return None
+        stored: NodeVectors = getattr(self.snapshot, vectors)
+        parts = (self.query, *self.query.clauses)
+        place = next((place for place, part in enumerate(parts) if part is clause), None)
+        if place is None or tools is not self.candidates:
+            return stored.similarities(clause.vector_D, tools)
+        if vectors not in self._cosines:
+            vectors_DP = np.stack([part.vector_D for part in parts if part.vector_D is not None], axis=1)
+            self._cosines[vectors] = np.ascontiguousarray(stored.rows(tools) @ vectors_DP).T
+        return self._cosines[vectors][place]
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

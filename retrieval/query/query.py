@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from inference.arrays import Floats1d
+from inference.clause_vectors import encode_clauses
 from inference.encoder import Encoder
 from retrieval.index.analysis import ngrams, terms
 from retrieval.query.decompose import Spans, clause_spans
@@ -54,7 +55,7 @@ def analyse(
     values: Sequence[TypedValue] = (),
     decomposed: bool = False,
 ) -> Query:
-    """Analyse a request. The request and its clauses are encoded in one call.
+    """Analyse a request. The request and its clauses are encoded in one call, in one pass where the encoder can.
 
     :param encoder: None for no vectors.
     :param values: its typed values in order (:func:`retrieval.query.typed_values.find_values`); without them all of it is words.
@@ -64,8 +65,10 @@ def analyse(
     everything: Spans = ((0, len(text)),)
     clauses = clause_spans(text, values) if decomposed else []
     parts = [everything, *clauses] if len(clauses) > 1 else [everything]
-    texts = [typed_text(text, values, spans) for spans in parts]
-    vectors: Sequence[Floats1d | None] = [None] * len(parts) if encoder is None else list(encoder.encode(texts))
+    vectors: Sequence[Floats1d | None] = [None] * len(parts)
+    if encoder is not None:
+        request, *rest_texts = (typed_text(text, values, spans) for spans in parts)
+        vectors = list(encode_clauses(encoder, request, rest_texts))
     whole, *rest = (_clause(text, values, spans, vector_D) for spans, vector_D in zip(parts, vectors, strict=True))
     said = [piece for piece, value in split_at_values(text, values, everything) if value is None]
     return Query(

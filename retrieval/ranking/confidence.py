@@ -44,6 +44,7 @@ RANKS = 30
 _NEAREST = 5  # number of nearest background queries in the evidence
 _SAMPLE = 1_024  # number of sampled tools of a larger catalogue
 _BLOCK = 4_096
+_COMPARED = 50_000  # tools; of more, the nearest come from the vector index
 _MAX_EXPECTED_MISSED = 0.5  # with auto_k: maximum of the expected number of needed tools outside the answer
 _MAX_LOGIT = 30.0  # beyond it the logistic function is 0 or 1 in float32
 
@@ -138,16 +139,21 @@ class BackgroundStatistics:
 
 
 def background_statistics(snapshot: Snapshot, background_BD: Floats2d) -> BackgroundStatistics:
-    """The statistics of a snapshot that has at least one tool."""
-    tools = np.arange(snapshot.tool_count)
-    served = np.full(len(background_BD), -1.0, dtype=np.float32)
-    for start in range(0, len(tools), _BLOCK):
-        block = snapshot.vectors.rows(tools[start : start + _BLOCK]) @ background_BD.T
-        np.maximum(served, block.max(axis=0), out=served)
+    """The statistics of a snapshot that has at least one tool.
+
+    Of a large catalogue, the tool nearest to a background query comes from the vector index: comparing 800 queries with a million
+    tools takes half a minute.
+    """
+    tools, vectors = np.arange(snapshot.tool_count), snapshot.vectors
+    if len(tools) > _COMPARED:
+        served = np.concatenate([vectors.nearest_tools(row_D, 1)[1] for row_D in background_BD])
+    else:
+        served = np.full(len(background_BD), -1.0, dtype=np.float32)
+        for start in range(0, len(tools), _BLOCK):
+            block = vectors.rows(tools[start : start + _BLOCK]) @ background_BD.T
+            np.maximum(served, block.max(axis=0), out=served)
     step = -(-len(tools) // _SAMPLE)
-    return BackgroundStatistics(
-        sample_SD=snapshot.vectors.rows(tools[::step]), background_BD=background_BD, served_B=served
-    )
+    return BackgroundStatistics(sample_SD=vectors.rows(tools[::step]), background_BD=background_BD, served_B=served)
 
 
 class ConfidenceModel:

@@ -45,27 +45,27 @@ class Feature:
 
 def bm25(field: str) -> Compute:
     """BM25 over one field of :data:`retrieval.index.text_fields.FIELDS`, >= 0."""
-    return lambda context, clause, tools: context.snapshot.fields[field].scores(clause.weights)[tools]
+    return lambda context, clause, tools: context.snapshot.fields[field].scores_of(tools, clause.weights)
 
 
 def cosine_text(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d | None:
     """Cosine of title and description, in [-1, 1]."""
-    return None if clause.vector_D is None else context.snapshot.vectors.similarities(clause.vector_D, tools)
+    return context.cosines("vectors", clause, tools)
 
 
 def cosine_name(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d | None:
     """Cosine of the name, in [-1, 1]."""
-    return None if clause.vector_D is None else context.snapshot.name_vectors.similarities(clause.vector_D, tools)
+    return context.cosines("name_vectors", clause, tools)
 
 
 def name_coverage(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d:
     """The share of the tool's name that the request names, weighted by inverse document frequency, in [0, 1]."""
-    return coverage_scores(context.snapshot.names_index, clause.weights)[tools]
+    return coverage_scores(context.snapshot.names_index, clause.weights, tools)
 
 
 def graph_support(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d:
     """Logarithm of the support by the ensemble of ego graphs of the whole request, >= 0."""
-    support: Floats1d = np.log1p(ensemble_support(context.snapshot, context.entries, tools))
+    support: Floats1d = np.log1p(ensemble_support(context, tools))
     return support
 
 

@@ -9,7 +9,8 @@
 | ``nodes.jsonl`` | :class:`retrieval.snapshot.graph_records.NodeRecord` of each node |
 | ``edges.jsonl`` | :class:`retrieval.snapshot.graph_records.EdgeRecord` of each edge |
 | ``graph.*.npy`` | adjacency in CSR form, predicate and confidence of each edge |
-| ``nodes.vectors.npy``, ``nodes.hnsw`` | one vector for each node; the approximate index for more than 4,000 nodes |
+| ``nodes.vectors.npy`` | one vector for each node |
+| ``nodes.tools.hnsw``, ``nodes.others.hnsw`` | the approximate indexes of the tools and of the other nodes, each for more than 4,000 |
 | ``names.vectors.npy`` | one vector for each tool, of its name alone |
 | ``bm25.FIELD.*`` | postings of each of :data:`retrieval.index.text_fields.FIELDS`, and of the IDF share of each term of a name |
 | ``ngrams.*`` | map from a name of up to three words to its nodes |
@@ -26,8 +27,9 @@ from pathlib import Path
 
 __all__ = ["FORMAT_VERSION", "KEYS", "NAME_VECTORS", "NGRAMS", "NODE_VECTORS", "Layout"]
 
-FORMAT_VERSION = 5
-"""5: usage lines; the file ``value_shapes.jsonl``; nodes have aliases; the manifest has the overlay files and the boosts.
+FORMAT_VERSION = 6
+"""6: tools have a vector index of their own (``nodes.tools.hnsw``).
+5: usage lines; the file ``value_shapes.jsonl``; nodes have aliases; the manifest has the overlay files and the boosts.
 4: tools have the JSON Schemas and the call of their source; the file ``filter_values.jsonl``.
 3: ``clause_fusion`` is the name of the weight of clause fusion.
 """

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from ontology.errors import NotFoundError, SnapshotCorruptError
 from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, Tool
 from ontology.tool_text import tool_text
 from ontology.usage_json import usage_from_json
-from retrieval.index.adjacency import read_adjacency
+from retrieval.index.adjacency import Adjacency, read_adjacency
 from retrieval.index.bm25 import read_bm25
 from retrieval.index.filters import FilterIndex
 from retrieval.index.lookup import Lookup
@@ -33,6 +33,8 @@ from retrieval.snapshot.manifest import FileInfo, Manifest, file_digest, read_ma
 from retrieval.snapshot.publish import current_snapshot
 
 __all__ = ["Snapshot", "open_snapshot"]
+
+_MASKS = 16
 
 
 def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
@@ -93,6 +95,25 @@ def _metadata(row: Any) -> dict[str, Any]:
     return dict(row.get("metadata", {}))
 
 
+_Filters: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def _kept_masks(filters: FilterIndex, adjacency: Adjacency, node_count: int) -> Callable[[_Filters], NDArray[np.bool_]]:
+    """The function from filters to the mask of the nodes that pass them; it keeps the last masks, a byte for each node."""
+
+    @lru_cache(maxsize=_MASKS)
+    def mask(wanted: _Filters) -> NDArray[np.bool_]:
+        tools = filters.passing(dict(wanted))
+        allowed = np.zeros(node_count, dtype=bool)
+        allowed[: len(tools)] = tools
+        allowed = adjacency.with_neighbours(allowed)
+        allowed[: len(tools)] = tools
+        allowed.flags.writeable = False
+        return allowed
+
+    return mask
+
+
 class Snapshot:
     """Read access to one snapshot. Thread-safe and immutable.
 
@@ -113,14 +134,15 @@ class Snapshot:
         self._usage = Records(layout.usage, usage_from_json) if manifest.usage else None
         self._node_keys = Texts(layout.node_keys)
         self.adjacency = read_adjacency(folder)
-        self.vectors = NodeVectors(folder, NODE_VECTORS, frequent_rows=len(self.tools))
-        self.name_vectors = NodeVectors(folder, NAME_VECTORS)
+        self.vectors = NodeVectors(folder, NODE_VECTORS, tool_count=len(self.tools))
+        self.name_vectors = NodeVectors(folder, NAME_VECTORS, tool_count=len(self.tools))
         self.fields = {field: read_bm25(folder, field, len(self.tools)) for field in FIELDS}
         self.names_index = read_bm25(folder, NAMES, len(self.tools))
         self.ngrams = Lookup(folder, NGRAMS)
         self._keys = Lookup(folder, KEYS)
         self.value_shapes = ValueShapes(folder, len(self.tools))
         self.filters = FilterIndex(folder, len(self.tools), self.tool_id, self._find_tool)
+        self._mask = _kept_masks(self.filters, self.adjacency, len(self.nodes))
 
     @property
     def tool_count(self) -> int:
@@ -185,17 +207,11 @@ class Snapshot:
         """Return the mask of the nodes that pass the filters, bool [nodes]; None without filters.
 
         A tool must match every filter (see :mod:`retrieval.index.filters`); any other node must have an edge to an allowed tool.
+        The masks of the last 16 combinations of filters are kept: callers ask with the same ones. The mask is read-only.
 
         :raises InvalidArgumentError: for an unknown key and a value that no tool has, with the known ones.
         """
-        if not filters:
-            return None
-        tools = self.filters.passing(filters)
-        allowed = np.zeros(len(self.nodes), dtype=bool)
-        allowed[: self.tool_count] = tools
-        allowed = self.adjacency.with_neighbours(allowed)
-        allowed[: self.tool_count] = tools
-        return allowed
+        return self._mask(tuple(sorted((key, tuple(values)) for key, values in filters.items()))) if filters else None
 
     def only_tools(self, allowed: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
         """Return the mask of the tools among the allowed nodes, bool [nodes]; None allows all nodes."""
@@ -210,6 +226,7 @@ class Snapshot:
         view = copy.copy(self)
         view.edges = self.edges.subset(kept)
         view.adjacency = self.adjacency.subset(kept)
+        view._mask = _kept_masks(self.filters, view.adjacency, len(self.nodes))
         for cached in ("tool_degrees", "tool_systems", "system_count"):
             vars(view).pop(cached, None)  # of all edges
         return view

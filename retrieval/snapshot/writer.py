@@ -98,7 +98,8 @@ def write_snapshot(folder: Path, content: SnapshotContent, *, progress: Callable
         write_postings(folder, name, make_postings(terms(text_of(tool)) for tool in content.tools))
     write_postings(folder, NAMES, make_coverage_postings([name_terms(tool) for tool in content.tools]))
     progress("vectors")
-    write_vectors(folder, NODE_VECTORS, content.encoder.encode([node["text"] for node in nodes]))
+    vectors_ND = content.encoder.encode([node["text"] for node in nodes])
+    write_vectors(folder, NODE_VECTORS, vectors_ND, tool_count=len(content.tools))
     names = content.encoder.encode([" ".join(words(tool.title)) for tool in content.tools])
     write_vectors(folder, NAME_VECTORS, names, with_index=False)
     return write_manifest(folder, _manifest(content, edges)).snapshot_id

@@ -19,7 +19,7 @@ from scripts.speed.speed_results import Build
 __all__ = ["built", "catalog_tools", "earlier", "store_of"]
 
 _SCALE = BENCH / "scale_44k" / "tools.jsonl"
-_ENCODER = "minilm-l6-int8.v1"
+_ENCODER = "egotools-minilm-int8.v1"
 _WORKERS = 2
 _BUILD = TypeAdapter(Build)
 

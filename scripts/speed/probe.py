@@ -25,7 +25,7 @@ __all__ = ["PRESETS", "RECALL_K", "probed"]
 
 PRESETS = ("paper", "default")
 RECALL_K = 10
-_ENCODER = "minilm-l6-int8.v1"
+_ENCODER = "egotools-minilm-int8.v1"
 _K = 10
 _FIGURES = TypeAdapter(InProcess)
 

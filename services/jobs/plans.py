@@ -25,7 +25,7 @@ __all__ = [
 
 DEFAULT_STORE = Path("egotools-store")
 DEFAULT_RERANKER = "fusion.v2"
-_DEFAULT_ENCODER = "minilm-l6-int8.v1"
+_DEFAULT_ENCODER = "egotools-minilm-int8.v1"
 
 SnapshotFolder: TypeAlias = Annotated[
     Path, Argument(metavar="SNAPSHOT", help="Store with a published snapshot, or the folder of one snapshot.")
@@ -136,7 +136,7 @@ class BuildPlan:
     encoder: Annotated[
         str,
         Option(
-            help="Sentence encoder: minilm-l6-int8.v1, egotools-minilm-int8.v1, hashing.v1 (no model), "
+            help="Sentence encoder: egotools-minilm-int8.v1, minilm-l6-int8.v1 (not tuned), hashing.v1 (no model), "
             "sentence-transformers:PATH_OR_NAME (extra torch) or openai:MODEL@BASE_URL (extra llm).",
         ),
     ] = _DEFAULT_ENCODER

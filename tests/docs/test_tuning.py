@@ -22,7 +22,7 @@ def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     (example,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
-    exec(example.replace("minilm-l6-int8.v1", "hashing.v1"), {})
+    exec(example.replace("egotools-minilm-int8.v1", "hashing.v1"), {})
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(("Nothing was published: ", "Snapshot "))
     assert [line.split(":")[0] for line in lines[1:]] == ["@3", "@5"]

@@ -19,6 +19,7 @@ from inference import (
     SentenceTransformersEncoder,
     load_encoder,
 )
+from inference.clause_vectors import SpanEncoder, encode_clauses
 from tests.inference.conftest import Serve
 from tests.inference.loopback import Asked, Loopback, Reply, as_json
 
@@ -93,6 +94,54 @@ def test_a_row_depends_on_its_text_alone(encoder: Encoder) -> None:
     assert together.tobytes() == alone.tobytes() == backwards.tobytes()
     assert together[0].tobytes() == together[3].tobytes()
     assert together[0].tobytes() != together[5].tobytes()
+
+
+REQUEST = "  Book the cheapest flight to Málaga 😀, mail the invoice to Jan and delete the draft of the contract"
+CLAUSES = ["Book the cheapest flight to Málaga 😀", "mail the invoice to Jan", "delete the draft of the contract"]
+
+
+def test_the_row_of_a_request_does_not_depend_on_its_clauses(encoder: Encoder) -> None:
+    rows = encode_clauses(encoder, REQUEST, CLAUSES)
+    assert (rows.shape, rows.dtype) == ((4, encoder.dimensions), np.float32)
+    assert (
+        rows[0].tobytes() == encode_clauses(encoder, REQUEST, [])[0].tobytes() == encoder.encode([REQUEST])[0].tobytes()
+    )
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+
+
+def test_the_row_of_a_clause_is_near_to_that_of_its_text(encoder: Encoder) -> None:
+    rows, alone = encode_clauses(encoder, REQUEST, CLAUSES)[1:], encoder.encode(CLAUSES)
+    assert (rows @ alone.T).argmax(axis=1).tolist() == [0, 1, 2]
+
+
+def test_clauses_that_are_no_part_of_the_request_are_encoded_by_themselves(encoder: Encoder) -> None:
+    other = ["list suppliers", "mail the invoice to Jan"]
+    assert encode_clauses(encoder, REQUEST, other).tobytes() == encoder.encode([REQUEST, *other]).tobytes()
+
+
+@pytest.mark.parametrize("request_", ["", " ", "order paper", "\ud800 torn, order paper"])
+def test_a_clause_without_content_gives_zeros(encoder: Encoder, request_: str) -> None:
+    rows = encode_clauses(encoder, request_, ["", request_])
+    assert not rows[1].any()
+    assert rows[2].any() == rows[0].any() == bool(request_.strip())
+
+
+@pytest.mark.parametrize("name", ["minilm-l6-int8.v1", "egotools-minilm-int8.v1"])
+def test_the_embedded_encoders_read_a_request_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder: Any = load_encoder(name)
+    assert isinstance(encoder, SpanEncoder)
+    run, passes = encoder._run, []
+    monkeypatch.setattr(encoder, "_run", lambda ids, outputs: passes.append(len(ids)) or run(ids, outputs))
+    encode_clauses(encoder, REQUEST, CLAUSES)
+    assert len(passes) == 1
+
+
+@pytest.mark.parametrize("name", ["minilm-l6-int8.v1", "egotools-minilm-int8.v1"])
+def test_a_clause_beyond_the_token_limit_is_encoded_by_itself(name: str) -> None:
+    encoder = load_encoder(name)
+    long, last = "order " * 400, "book a flight"
+    rows = encode_clauses(encoder, f"{long}, {last}", [long, last])
+    assert rows[2].tobytes() == encoder.encode([last])[0].tobytes()
 
 
 def test_likeness_of_spelling_is_seen_by_hashing() -> None:

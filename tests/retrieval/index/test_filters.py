@@ -17,6 +17,7 @@ TOOLS = [
     Tool(id="bare", name="bare"),
     *(Tool(id=f"many/{n:02}", name=f"{n}", metadata={"code": f"c{n:02}"}) for n in range(30)),
 ]
+TOOLS.sort(key=lambda tool: tool.id)  # as in every snapshot
 IDS = [tool.id for tool in TOOLS]
 
 

@@ -14,7 +14,7 @@ from rank_bm25 import BM25Okapi
 
 from ontology.errors import SnapshotCorruptError
 from retrieval.index.adjacency import read_adjacency, write_adjacency
-from retrieval.index.bm25 import make_postings, read_bm25, write_postings
+from retrieval.index.bm25 import Bm25Index, make_postings, read_bm25, write_postings
 from retrieval.index.lookup import Lookup, write_lookup
 from retrieval.index.records import Records, write_records
 from retrieval.index.vectors import NodeVectors, write_vectors
@@ -39,6 +39,29 @@ def test_bm25_is_rank_bm25_but_for_its_idf(tmp_path: Path, documents: list[list[
         holding = sum(term in document for document in documents)
         oracle.idf[term] = np.log(1 + (count - holding + 0.5) / (holding + 0.5))
     np.testing.assert_allclose(scores, oracle.get_scores(query), rtol=1e-4, atol=1e-5)
+
+
+@relaxed
+@given(
+    documents=st.lists(st.lists(word, max_size=6), min_size=1, max_size=40),
+    query=st.lists(word, max_size=6),
+    count=st.integers(1, 45),
+    seed=st.integers(0, 9),
+)
+def test_bm25_of_some_tools_and_of_the_best_agrees_with_the_scores_of_all(
+    documents: list[list[str]], query: list[str], count: int, seed: int
+) -> None:
+    index = Bm25Index(make_postings(documents), len(documents))
+    scores, draw = index.scores(query), np.random.default_rng(seed)
+    some = np.flatnonzero(draw.random(len(documents)) < 0.5)
+    with pytest.MonkeyPatch.context() as patch:
+        for sparse_from in (0, 1_000):  # looked up in the postings, and taken from the scores of all
+            patch.setattr("retrieval.index.bm25._SPARSE_FROM", sparse_from)
+            assert index.scores_of(some, query).tolist() == scores[some].tolist()
+    for allowed in (None, draw.random(len(documents)) < 0.5):
+        may = [number for number in np.flatnonzero(scores) if allowed is None or allowed[number]]
+        best = sorted(may, key=lambda number: (-scores[number], number))[:count]
+        assert index.best(query, count, allowed=allowed).tolist() == sorted(best)
 
 
 @pytest.mark.parametrize("exact_limit", [10_000, 0], ids=["exact", "hnsw"])
@@ -77,7 +100,7 @@ def test_the_approximate_index_is_written_the_same_twice(tmp_path: Path) -> None
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         write_vectors(tmp_path / name, "nodes", vectors, exact_limit=0)
-    assert (tmp_path / "a/nodes.hnsw").read_bytes() == (tmp_path / "b/nodes.hnsw").read_bytes()
+    assert (tmp_path / "a/nodes.others.hnsw").read_bytes() == (tmp_path / "b/nodes.others.hnsw").read_bytes()
 
 
 def _unit_rows(rows: int, dimensions: int, *, seed: int) -> np.ndarray:

@@ -21,8 +21,8 @@ from retrieval.completion.plan import Costs, plan
 from retrieval.completion.pulling import Pulling, lowest_direct_score, pulling_tools
 from retrieval.config import RetrievalConfig
 from retrieval.query.context import QueryContext
+from retrieval.query.query import Clause
 from retrieval.query.supporting_tool import SupportingTool
-from retrieval.query.typed_values import find_values
 from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot
 
@@ -70,7 +70,7 @@ class Completion:
 
         :param margin: as in :meth:`complete`.
         """
-        given = GivenInputs(context.query.text, find_values(context.query.text, context.snapshot.value_shapes))
+        given = GivenInputs(context.query)
         costs = replace(self._costs, resolver=margin)
         standing = _standing(ranking)
         found: list[SupportingTool] = []
@@ -80,7 +80,7 @@ class Completion:
         return found
 
     def _open_needs(
-        self, context: QueryContext, given: GivenInputs, answers: int, parts: Sequence[str], tool: int
+        self, context: QueryContext, given: GivenInputs, answers: int, parts: Sequence[Clause], tool: int
     ) -> list[Need]:
         """What the request leaves open of a tool, with the suppliers that it may see."""
         needs = given.open_needs(tool, self._needs_of(tool), parts if tool == answers else ())

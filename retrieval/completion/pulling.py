@@ -9,6 +9,7 @@ import numpy as np
 
 from inference.arrays import Floats1d, Floats2d
 from retrieval.query.context import QueryContext
+from retrieval.query.query import Clause
 from retrieval.ranking.clause_fusion import clause_scores
 from retrieval.ranking.ranking import Ranking
 from retrieval.ranking.z_scores import standardise
@@ -29,12 +30,12 @@ class Pulling:
     """A tool that pulls others.
 
     :param place: its place in the ranking's tools.
-    :param parts: the texts of the clauses that it answers, or of the whole request.
+    :param parts: the clauses that it answers, or the whole request.
     :param direct: whether it is the trusted best tool of a clause.
     """
 
     place: int
-    parts: tuple[str, ...]
+    parts: tuple[Clause, ...]
     direct: bool = False
 
 
@@ -43,15 +44,15 @@ def pulling_tools(context: QueryContext, ranking: Ranking) -> list[Pulling]:
     best = [int(place) for place in ranking.best(max(_BEST, _TRUSTED * len(context.query.clauses)))]
     clauses_CT = _clause_scores(context, ranking)
     if not len(clauses_CT):
-        return [Pulling(place, (context.query.text,)) for place in best[:_BEST]]
-    texts = [clause.text for clause in context.query.clauses]
-    answered: dict[int, list[str]] = {}
-    for text, row_T in zip(texts, _CLAUSE_FACTOR * clauses_CT + standardise(ranking.scores), strict=True):
-        answered.setdefault(int(np.lexsort((ranking.tools, -row_T))[0]), []).append(text)
+        return [Pulling(place, (context.query,)) for place in best[:_BEST]]
+    clauses = context.query.clauses
+    answered: dict[int, list[Clause]] = {}
+    for clause, row_T in zip(clauses, _CLAUSE_FACTOR * clauses_CT + standardise(ranking.scores), strict=True):
+        answered.setdefault(int(np.lexsort((ranking.tools, -row_T))[0]), []).append(clause)
     return [
         Pulling(
             place,
-            tuple(answered.get(place) or (texts[int(clauses_CT[:, place].argmax())],)),
+            tuple(answered.get(place) or (clauses[int(clauses_CT[:, place].argmax())],)),
             direct=place in answered and place in best,
         )
         for place in dict.fromkeys((*best[:_BEST], *answered))

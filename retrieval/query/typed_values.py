@@ -24,7 +24,6 @@ MAX_VALUES = 1_000
 SELF = "self"
 """The kind of the first person: "my", "I am". It is a value for what identifies a person."""
 VALUE_WORDS = Path(__file__).with_name("value_words.yaml")
-_MAX_CHARS = 256  # of a token; a longer one is cut
 
 _MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 _DAY_NAME = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -60,10 +59,12 @@ _TOKENS = {
     "hex digest": r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}",
 }
 _IDENTIFIER = re.compile(r"[#_A-Za-z0-9][\w.:#+~=@/-]{1,199}")
-_TOKEN = re.compile(r"[^\s\"`<>()\[\]{},;|“”„‘’«»]{2,%d}" % _MAX_CHARS)
+_TOKEN = re.compile(r"[^\s\"`<>()\[\]{},;|“”„‘’«»]{2,256}")
 _LEADING, _TRAILING = "*~-=…'", ".:!?*~-=…'"
 _POSSESSIVE = re.compile(r"['’]s?\Z")
-_ORDINARY_IDENTIFIER = 4  # digits from which a bare number is an identifier rather than a count: "4500118277". Chosen, not tuned.
+_ORDINARY_IDENTIFIER = (
+    4  # digits from which a bare number is an identifier rather than a count: "4500118277". Chosen, not tuned.
+)
 _LONG = 12  # characters
 
 

@@ -14,6 +14,7 @@ from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES, Need, 
 from retrieval.completion.plan import Costs, OpenNeeds, plan
 
 Needs = Mapping[int, Sequence[Need]]
+_DEFAULT = Costs()
 _WIDE = Costs(alternatives=99, alternative=0.0, standing=0.0, tools=99, further=0.0)
 
 
@@ -29,7 +30,7 @@ def _of(needs: Needs) -> OpenNeeds:
     return lambda tool: needs.get(tool, ())
 
 
-def _tools(needs: Needs, tool: int = 1, costs: Costs = Costs()) -> list[int]:
+def _tools(needs: Needs, tool: int = 1, costs: Costs = _DEFAULT) -> list[int]:
     return [each.tool for each in plan(tool, _of(needs), costs)]
 
 

@@ -18,6 +18,7 @@ from ontology.errors import ModelError
 from retrieval.index.vectors import NodeVectors
 from retrieval.query.query import Clause, Query, analyse
 from retrieval.query.request import Request
+from retrieval.query.supporting_tool import SupportingTool
 from retrieval.query.typed_values import find_values
 from retrieval.snapshot.reader import Snapshot
 
@@ -51,6 +52,9 @@ class QueryContext:
     :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
     :param entries: the entry nodes, once they are known.
     :param candidates: numbers of the candidate tools, ascending, int64, once they are known.
+    :param clauses_CT: how well each candidate matches each clause, z-scores, float32 [clauses, candidates];
+        None until they are computed.
+    :param supporting: the tools that must be called before those that answer, with the reasons, once they are known.
     :param fallbacks: what was left out and why, one sentence each.
     :param timings_ms: stage → milliseconds.
     """
@@ -61,6 +65,8 @@ class QueryContext:
     allowed: NDArray[np.bool_] | None = field(init=False)
     entries: list[EntryNode] = field(default_factory=list)
     candidates: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    clauses_CT: Floats2d | None = None
+    supporting: tuple[SupportingTool, ...] = ()
     fallbacks: list[str] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
     _ego_tools: dict[int, NDArray[np.int64]] = field(default_factory=dict)

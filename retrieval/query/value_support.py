@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from retrieval.index.identifier_prefix import letters_before_digits
 from retrieval.index.value_shapes import ShapeMatch
 from retrieval.query.typed_values import TypedValue
 from retrieval.snapshot.reader import Snapshot
@@ -21,6 +22,7 @@ _WIDENED = 0.3  # a shape of any letters, next to one of those that were shown
 _TAKES_ENTITY, _ACTS_ON_ENTITY = 0.7, 0.4  # next to an input that shows the shape
 _MAX_ENTITIES = 3  # a shape of more entities names none of them
 _MAX_TOOLS = 200  # that are followed from one entity
+_IDENTIFIER = "identifier"
 _MAX_VALUES = 20  # distinct values of a request that speak
 
 
@@ -31,7 +33,7 @@ def support_by_values(snapshot: Snapshot, values: Sequence[TypedValue]) -> dict[
     it says (inverse document frequency over the tools). Outputs do not count.
     """
     support: dict[int, float] = {}
-    distinct = {value.text: value for value in values if value.matches}
+    distinct = {value.text: value for value in values if value.matches or value.kind == _IDENTIFIER}
     for value in list(distinct.values())[:_MAX_VALUES]:
         for tool, strength in _tools_of(snapshot, value).items():
             support[tool] = support.get(tool, 0.0) + strength
@@ -45,6 +47,10 @@ def _tools_of(snapshot: Snapshot, value: TypedValue) -> dict[int, float]:
             break
         for tool, strength in _fitting(snapshot, match):
             fit[tool] = max(fit.get(tool, 0.0), strength)
+    if not any(strength > _WIDENED for strength in fit.values()):
+        for node, quality in snapshot.identified.named(letters_before_digits(value.text)).items():
+            for tool, strength in _tools_of_entity(snapshot, node):
+                fit[tool] = max(fit.get(tool, 0.0), quality * strength)
     rarity = _rarity(snapshot, len(fit))
     return {tool: strength * rarity for tool, strength in fit.items()}
 
@@ -59,10 +65,15 @@ def _fitting(snapshot: Snapshot, match: ShapeMatch) -> Iterator[tuple[int, float
     for entity in match.entities:
         node = snapshot.find_node(f"business_object:{entity}")
         if node is not None:
-            reached = [(head, _ACTS_ON_ENTITY) for head in _heads(snapshot, node, "acts_on")]
-            for parameter in _heads(snapshot, node, "identifies"):
-                reached += [(head, _TAKES_ENTITY) for head in _heads(snapshot, parameter, "has_parameter")]
-            yield from ((head, strength) for head, strength in reached if head < snapshot.tool_count)
+            yield from _tools_of_entity(snapshot, node)
+
+
+def _tools_of_entity(snapshot: Snapshot, node: int) -> Iterator[tuple[int, float]]:
+    """Yield the tools that act on an entity, and those that take an identifier of it."""
+    reached = [(head, _ACTS_ON_ENTITY) for head in _heads(snapshot, node, "acts_on")]
+    for parameter in _heads(snapshot, node, "identifies"):
+        reached += [(head, _TAKES_ENTITY) for head in _heads(snapshot, parameter, "has_parameter")]
+    yield from ((head, strength) for head, strength in reached if head < snapshot.tool_count)
 
 
 def _heads(snapshot: Snapshot, node: int, predicate: str) -> list[int]:

@@ -13,12 +13,18 @@ from inference.arrays import Floats1d, Floats2d
 from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
 from retrieval.ranking.features import Compute, bm25, cosine_name, cosine_text
+from retrieval.ranking.value_support import value_support
 from retrieval.ranking.z_scores import bounded, standardise
 
 __all__ = ["clause_scores", "fuse_clauses"]
 
 # What a clause is matched by, with the weight of each; added up in this order.
-_CLAUSE_FEATURES: tuple[tuple[Compute, float], ...] = ((cosine_text, 1.0), (cosine_name, 0.5), (bm25("whole"), 1.0))
+_CLAUSE_FEATURES: tuple[tuple[Compute, float], ...] = (
+    (cosine_text, 1.0),
+    (cosine_name, 0.5),
+    (bm25("whole"), 1.0),
+    (value_support, 1.0),
+)
 _CLAUSE_FACTOR = 2.0  # of the z-score of a clause in the exponent
 _WHOLE_FACTOR = 1.25  # of the z-score of the whole request in the exponent
 

@@ -81,7 +81,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature(name="cosine_name", compute=cosine_name, weight=0.5, baseline_weight=0.5),
     Feature(name="name_coverage", compute=name_coverage, weight=0.5),
     Feature(name="graph_support", compute=graph_support, weight=1.0, text=False),
-    Feature(name="value_support", compute=value_support, weight=1.0, text=False),
+    Feature(name="value_support", compute=value_support, weight=2.0, text=False),
 )
 """All features, in the order in which they are added up."""
 TEXT_FEATURES = tuple(feature.name for feature in FEATURES if feature.text)

@@ -12,13 +12,15 @@ system.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inference.arrays import Floats1d, Floats2d
+from ontology.names import is_word
 from retrieval.index.analysis import ngrams
 from retrieval.query.context import QueryContext
 from retrieval.ranking.z_scores import standardise
@@ -30,6 +32,7 @@ _BEST_TOOLS = 60  # of each clause
 _SHARPNESS = 1.5  # of the z-scores in the exponent
 _NAMED_SHARE = 3.0  # what a clause adds to a system that it names; its best tools share 1
 _CARRIED = 0.3  # of that share, for a clause that names none
+_EVERYDAY = 0.3  # of that share, where the name is an everyday word in small letters: "in the event", "support"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +93,26 @@ def _named(context: QueryContext, systems: Sequence[int]) -> Floats2d:
     named_CS = np.zeros((len(clauses), len(systems)), dtype=np.float32)
     if not names:
         return named_CS
-    found = [
-        {names[ngram] for ngram in ngrams(clause.text, context.snapshot.abbreviations) if ngram in names}
-        for clause in clauses
-    ]
-    last = next(one for one in [*found, set(names.values())] if one)
+    found = [_shares(clause.text, names, context.snapshot.abbreviations) for clause in clauses]
+    last = next((one for one in found if one), {})
     for row, own in zip(named_CS, found, strict=True):
-        row[list(own or last)] = _NAMED_SHARE * (1.0 if own else _CARRIED)
         last = own or last
+        for system, share in last.items():
+            row[system] = share if own else _CARRIED * share
     return named_CS
+
+
+def _shares(text: str, names: Mapping[str, int], abbreviations: Mapping[str, str]) -> dict[int, float]:
+    """System that a clause names → what that adds to it."""
+    shares: dict[int, float] = {}
+    for ngram in ngrams(text, abbreviations):
+        if ngram in names:
+            everyday = all(map(is_word, ngram.split())) and not _is_written_as_name(ngram, text)
+            share = _NAMED_SHARE * (_EVERYDAY if everyday else 1.0)
+            shares[names[ngram]] = max(shares.get(names[ngram], 0.0), share)
+    return shares
+
+
+def _is_written_as_name(ngram: str, text: str) -> bool:
+    """Whether the first word of a name has a capital in a text, not at its beginning."""
+    return re.search(rf"\S\s+{re.escape(ngram.split()[0][:4].capitalize())}", text) is not None

@@ -22,6 +22,7 @@ from ontology.usage_json import usage_from_json
 from retrieval.index.adjacency import Adjacency, read_adjacency
 from retrieval.index.bm25 import read_bm25
 from retrieval.index.filters import FilterIndex
+from retrieval.index.identifier_prefix import PrefixIndex
 from retrieval.index.lookup import Lookup
 from retrieval.index.records import Records, Texts
 from retrieval.index.text_fields import FIELDS, NAMES
@@ -227,7 +228,7 @@ class Snapshot:
         view.edges = self.edges.subset(kept)
         view.adjacency = self.adjacency.subset(kept)
         view._mask = _kept_masks(self.filters, view.adjacency, len(self.nodes))
-        for cached in ("tool_degrees", "tool_systems", "system_count"):
+        for cached in ("tool_degrees", "tool_systems", "system_count", "identified"):
             vars(view).pop(cached, None)  # of all edges
         return view
 
@@ -260,6 +261,15 @@ class Snapshot:
             found = (edges.predicates == self.predicates.index("has_system")) & (edges.heads < self.tool_count)
             systems[edges.heads[found]] = edges.tails[found]
         return systems
+
+    @cached_property
+    def identified(self) -> PrefixIndex:
+        """The entities that some parameter identifies, by what the prefix of an identifier abbreviates."""
+        if "identifies" not in self.predicates:
+            return PrefixIndex(())
+        edges = self.adjacency
+        nodes = np.unique(edges.tails[edges.predicates == self.predicates.index("identifies")])
+        return PrefixIndex((self.node_key(int(node)).partition(":")[2], int(node)) for node in nodes)
 
     @cached_property
     def system_count(self) -> int:

@@ -105,3 +105,19 @@ def test_the_weight_switches_it_off(tmp_path: Path, ontology: Ontology) -> None:
     off = GraphRetriever(snapshot, HashingEncoder(), weights=SHIPPED.replace(system_coherence=0.0)).retrieve(request)
     on = GraphRetriever(snapshot, HashingEncoder()).retrieve(request)
     assert {tool.id: tool.score for tool in on.tools} != {tool.id: tool.score for tool in off.tools}
+
+
+def test_an_everyday_word_in_small_letters_hardly_names_a_system(tmp_path: Path, ontology: Ontology) -> None:
+    tools = [
+        Tool(id=f"{system}/open_ticket", name="open_ticket", description="Open.", metadata={"system": system})
+        for system in ("support", "zentrain")
+    ]
+    published(tmp_path, content_of(tools, ontology))
+    retriever = GraphRetriever(open_snapshot(tmp_path), HashingEncoder())
+
+    def share(text: str) -> float:
+        found = system_evidence(retriever.find_candidates(Request(query=text)))
+        assert found is not None
+        return float(found.named_CS.max())
+
+    assert 0 < share("please support my ticket") < share("a ticket in Support, please") == share("a zentrain ticket")

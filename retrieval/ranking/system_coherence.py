@@ -105,7 +105,7 @@ def _named(context: QueryContext, systems: Sequence[int]) -> Floats2d:
 def _shares(text: str, names: Mapping[str, int], abbreviations: Mapping[str, str]) -> dict[int, float]:
     """System that a clause names → what that adds to it."""
     shares: dict[int, float] = {}
-    for ngram in ngrams(text, abbreviations):
+    for ngram in ngrams((text,), abbreviations):
         if ngram in names:
             everyday = all(map(is_word, ngram.split())) and not _is_written_as_name(ngram, text)
             share = _NAMED_SHARE * (_EVERYDAY if everyday else 1.0)

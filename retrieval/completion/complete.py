@@ -18,6 +18,7 @@ from inference.arrays import Floats1d
 from retrieval.completion.given import GivenInputs
 from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES, Need, NeedsOf, tool_needs
 from retrieval.completion.plan import Costs, plan
+from retrieval.completion.proper_names import has_proper_name
 from retrieval.completion.pulling import Pulling, lowest_direct_score, pulling_tools
 from retrieval.config import RetrievalConfig
 from retrieval.query.context import QueryContext
@@ -70,7 +71,8 @@ class Completion:
 
         :param margin: as in :meth:`complete`.
         """
-        given = GivenInputs(context.query)
+        named = has_proper_name(context.query, context.snapshot.fields["whole"].frequency)
+        given = GivenInputs(context.query, named=named)
         costs = replace(self._costs, resolver=margin)
         standing = _standing(ranking)
         found: list[SupportingTool] = []
@@ -139,8 +141,12 @@ def with_tools(ranking: Ranking, tools: NDArray[np.int64]) -> Ranking:
 
 def _standing(ranking: Ranking) -> Callable[[int], float]:
     """How many standard deviations a tool's score is above the mean; a tool that is no candidate has the lowest."""
-    scores = ranking.scores
-    spread = float(scores.std()) or 1.0
-    above = dict(zip(ranking.tools.tolist(), ((scores - scores.mean()) / spread).tolist(), strict=True))
-    lowest = min(above.values())
-    return lambda tool: above.get(tool, lowest)
+    tools, scores = ranking.tools, ranking.scores
+    mean, lowest, spread = float(scores.mean()), float(scores.min()), float(scores.std()) or 1.0
+
+    def standing(tool: int) -> float:
+        at = int(np.searchsorted(tools, tool))
+        score = float(scores[at]) if at < len(tools) and tools[at] == tool else lowest
+        return (score - mean) / spread
+
+    return standing

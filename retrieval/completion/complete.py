@@ -1,8 +1,9 @@
 """Completion, the last step of ego graph retrieval: the tools that must be called before those that answer a request.
 
 The best tools of the ranking and the best tool of each clause *pull*: each gets a plan (:mod:`retrieval.completion.plan`) of the tools
-that supply its open inputs. A supporting tool ends below the tool that it serves by the cost of its plan, and below the best tool of
-every clause, so it never takes the place of a direct answer. What several tools need takes one place.
+that supply its open inputs. A supporting tool ends below the tool that it serves by the cost of its plan. Unless a document says that it
+must go first, it also ends below the best tool of every clause, so it never takes the place of a direct answer. What several tools need
+takes one place.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def place_supporting(ranking: Ranking, supporting: Iterable[SupportingTool], *, 
 
     Tools that were no candidates join; their features are 0.
 
-    :param highest: the score below which every supporting tool stays unless it had more.
+    :param highest: the score below which a supporting tool stays unless it had more, or a document says that it must go first.
     """
     supporting = list(supporting)
     joined = with_tools(ranking, np.unique(np.asarray([each.tool for each in supporting], dtype=np.int64)))
@@ -120,7 +121,9 @@ def place_supporting(ranking: Ranking, supporting: Iterable[SupportingTool], *, 
     scores = joined.scores.copy()
     for each in supporting:
         at, served = np.searchsorted(joined.tools, (each.tool, each.answers))
-        score = min(float(joined.scores[served]) - each.cost * spread, highest - _BELOW * spread)
+        score = float(joined.scores[served]) - each.cost * spread
+        if each.predicate != DEPENDS_ON:
+            score = min(score, highest - _BELOW * spread)
         scores[at] = max(scores[at], score)
     return replace(joined, scores=scores)
 

@@ -12,6 +12,7 @@ from retrieval.candidates.entry_nodes import ngram_entries, semantic_entries
 from retrieval.config import RetrievalConfig
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.query import Clause
+from retrieval.query.value_support import support_by_values
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["CLAUSE_POOL", "POOL", "ensemble_tools", "generate_candidates"]
@@ -57,6 +58,7 @@ def _candidates(context: QueryContext, config: RetrievalConfig) -> Iterator[_Too
         yield from (_lexical_pool(context, clause, "whole", CLAUSE_POOL) for clause in query.clauses)
         yield _semantic_pool(context, query, POOL, only_tools)
         yield from (_semantic_pool(context, clause, CLAUSE_POOL, only_tools) for clause in query.clauses)
+        yield _value_pool(context, query, CLAUSE_POOL)
 
 
 def _lexical_pool(context: QueryContext, clause: Clause, field: str, size: int) -> _Tools:
@@ -77,3 +79,10 @@ def _semantic_pool(context: QueryContext, clause: Clause, size: int, only_tools:
     snapshot = context.snapshot
     size = min(size, snapshot.tool_count)
     return snapshot.vectors.nearest(clause.vector_D, size, allowed=only_tools, ef_search=_EF_SEARCH)[0]
+
+
+def _value_pool(context: QueryContext, clause: Clause, size: int) -> _Tools:
+    """The allowed tools that the typed values of a clause fit best."""
+    support = support_by_values(context.snapshot, clause.values)
+    tools = [tool for tool in support if context.allowed is None or context.allowed[tool]]
+    return np.asarray(sorted(tools, key=lambda tool: (-support[tool], tool))[:size], dtype=np.int64)

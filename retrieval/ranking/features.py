@@ -18,6 +18,7 @@ from retrieval.index.name_coverage import coverage_scores
 from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
 from retrieval.ranking.graph_support import ensemble_support
+from retrieval.ranking.value_support import value_support
 
 __all__ = ["FEATURES", "TEXT_FEATURES", "Compute", "Feature", "bm25", "compute_features", "cosine_name", "cosine_text"]
 
@@ -80,6 +81,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature(name="cosine_name", compute=cosine_name, weight=0.5, baseline_weight=0.5),
     Feature(name="name_coverage", compute=name_coverage, weight=0.5),
     Feature(name="graph_support", compute=graph_support, weight=1.0, text=False),
+    Feature(name="value_support", compute=value_support, weight=1.0, text=False),
 )
 """All features, in the order in which they are added up."""
 TEXT_FEATURES = tuple(feature.name for feature in FEATURES if feature.text)

@@ -20,8 +20,8 @@ class RetrievalConfig:
     :param ego_candidates: the tools of the ensemble of ego graphs are candidates.
     :param text_candidates: the best tools of text search, lexical and semantic, are candidates.
     :param query_decomposition: the clauses of the request are matched too.
-    :param resolver_boost: the scores of the best tools' resolvers are raised.
-    :param dependency_expansion: the tools that the best tools depend on join the answer.
+    :param resolver_boost: the tools that supply the open inputs of the best tools join the answer.
+    :param dependency_expansion: the tools that must be called before the best tools join the answer.
     :param dependency_edges: the edges of :data:`DEPENDENCIES` are used in any stage.
     """
 

@@ -1,8 +1,9 @@
 """Completion, the last step of ego graph retrieval: the tools that must be called before those that answer a request.
 
 The best tools of the ranking and the best tool of each clause *pull*: each gets a plan (:mod:`retrieval.completion.plan`) of the tools
-that supply its open inputs. A supporting tool ends below the tool that it serves by the cost of its plan, and below the best tool of
-every clause, so it never takes the place of a direct answer. What several tools need takes one place.
+that supply its open inputs. A supporting tool ends below the tool that it serves by the cost of its plan. Unless a document says that it
+must go first, it also ends below the best tool of every clause, so it never takes the place of a direct answer. What several tools need
+takes one place.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from inference.arrays import Floats1d
 from retrieval.completion.given import GivenInputs
 from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES, Need, NeedsOf, tool_needs
 from retrieval.completion.plan import Costs, plan
+from retrieval.completion.proper_names import has_proper_name
 from retrieval.completion.pulling import Pulling, lowest_direct_score, pulling_tools
 from retrieval.config import RetrievalConfig
 from retrieval.query.context import QueryContext
@@ -70,7 +72,8 @@ class Completion:
 
         :param margin: as in :meth:`complete`.
         """
-        given = GivenInputs(context.query)
+        named = has_proper_name(context.query, context.snapshot.fields["whole"].frequency)
+        given = GivenInputs(context.query, named=named)
         costs = replace(self._costs, resolver=margin)
         standing = _standing(ranking)
         found: list[SupportingTool] = []
@@ -109,7 +112,7 @@ def place_supporting(ranking: Ranking, supporting: Iterable[SupportingTool], *, 
 
     Tools that were no candidates join; their features are 0.
 
-    :param highest: the score below which every supporting tool stays unless it had more.
+    :param highest: the score below which a supporting tool stays unless it had more, or a document says that it must go first.
     """
     supporting = list(supporting)
     joined = with_tools(ranking, np.unique(np.asarray([each.tool for each in supporting], dtype=np.int64)))
@@ -118,7 +121,9 @@ def place_supporting(ranking: Ranking, supporting: Iterable[SupportingTool], *, 
     scores = joined.scores.copy()
     for each in supporting:
         at, served = np.searchsorted(joined.tools, (each.tool, each.answers))
-        score = min(float(joined.scores[served]) - each.cost * spread, highest - _BELOW * spread)
+        score = float(joined.scores[served]) - each.cost * spread
+        if each.predicate != DEPENDS_ON:
+            score = min(score, highest - _BELOW * spread)
         scores[at] = max(scores[at], score)
     return replace(joined, scores=scores)
 
@@ -139,8 +144,12 @@ def with_tools(ranking: Ranking, tools: NDArray[np.int64]) -> Ranking:
 
 def _standing(ranking: Ranking) -> Callable[[int], float]:
     """How many standard deviations a tool's score is above the mean; a tool that is no candidate has the lowest."""
-    scores = ranking.scores
-    spread = float(scores.std()) or 1.0
-    above = dict(zip(ranking.tools.tolist(), ((scores - scores.mean()) / spread).tolist(), strict=True))
-    lowest = min(above.values())
-    return lambda tool: above.get(tool, lowest)
+    tools, scores = ranking.tools, ranking.scores
+    mean, lowest, spread = float(scores.mean()), float(scores.min()), float(scores.std()) or 1.0
+
+    def standing(tool: int) -> float:
+        at = int(np.searchsorted(tools, tool))
+        score = float(scores[at]) if at < len(tools) and tools[at] == tool else lowest
+        return (score - mean) / spread
+
+    return standing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ontology.names import words
-from retrieval.completion.needs import Need
+from retrieval.completion.needs import RESOLVED_BY, Need
 from retrieval.index.analysis import terms
 from retrieval.query.query import Clause, Query
 
@@ -34,7 +34,8 @@ class GivenInputs:
     which neither is known gives one input of the tool that is asked for in its clause.
     """
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: Query, *, named: bool = False) -> None:
+        self.named = named
         self._terms = frozenset(query.terms)
         self._entities: set[str] = set()
         self._uses: set[tuple[int, str]] = set()
@@ -65,7 +66,9 @@ class GivenInputs:
         )
 
     def speaks_of(self, need: Need) -> bool:
-        """Whether the request has a word of the entity or of the name of an input."""
+        """Whether the request has a word of the entity or of the name of an input, or a name that a resolver takes."""
+        if self.named and need.suppliers[0].predicate == RESOLVED_BY:
+            return True
         return not self._terms.isdisjoint(terms(f"{need.entity} {need.parameter}"))
 
     def open_needs(self, tool: int, needs: Sequence[Need], parts: Collection[Clause]) -> list[Need]:

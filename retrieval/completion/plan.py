@@ -112,7 +112,12 @@ def plan(
 
 def _cheapest(need: Need, costs: Costs, standing: Callable[[int], float]) -> Iterator[tuple[float, Supplier]]:
     """The cheapest suppliers of a need, with the cost of the step."""
-    steps = [(max(costs.of(each) - costs.standing * standing(each.tool), _LEAST), each) for each in need.suppliers]
+    steps = [
+        (costs.of(each), each)
+        if each.predicate == DEPENDS_ON  # what a document says needs no support by the request
+        else (max(costs.of(each) - costs.standing * standing(each.tool), _LEAST), each)
+        for each in need.suppliers
+    ]
     steps.sort(key=lambda pair: (pair[0], pair[1].tool))
     extra = 0.0 if need.required else costs.optional
     for place, (step, supplier) in enumerate(steps[: costs.alternatives]):

@@ -119,6 +119,13 @@ class Bm25Index:
         self.size = size
         self._postings = postings
 
+    def frequency(self, term: str) -> int:
+        """Return the number of tools that have a term."""
+        postings, key = self._postings, np.uint64(hash_text(term))
+        at = int(np.searchsorted(postings.terms, key))
+        known = at < len(postings.terms) and postings.terms[at] == key
+        return int(postings.pointers[at + 1] - postings.pointers[at]) if known else 0
+
     def scores(self, query_terms: Sequence[str] | Mapping[str, float]) -> Floats1d:
         """Return the BM25 score of every tool, float32 [size], >= 0.
 

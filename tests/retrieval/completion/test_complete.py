@@ -70,6 +70,8 @@ def test_none_is_above_the_best_tool_of_a_clause_unless_it_was() -> None:
     ranking = _ranking({1: 5, 2: 1, 3: 0.5, 4: 3})
     placed = place_supporting(ranking, [_supporting(3, 1, 0.01), _supporting(4, 1, 0.01)], highest=1.0)
     assert _order(placed) == [1, 4, 2, 3]
+    first = place_supporting(ranking, [_supporting(3, 1, 0.01, DEPENDS_ON)], highest=1.0)
+    assert _order(first) == [1, 3, 4, 2], "what a document says must go first stays beside its tool"
 
 
 _scores = st.dictionaries(st.integers(0, 12), st.floats(-3, 3, width=32), min_size=1, max_size=8)

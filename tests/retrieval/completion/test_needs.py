@@ -19,7 +19,11 @@ from tests.retrieval.conftest import published
 
 
 def _tool(
-    name: str, *inputs: str, gives: tuple[str, ...] = (), needs: tuple[Dependency, ...] = (), **metadata: object
+    name: str,
+    *inputs: str,
+    gives: tuple[str, ...] = (),
+    needs: tuple[Dependency, ...] = (),
+    context: tuple[str, ...] = (),
 ) -> Tool:
     return Tool(
         id=name,
@@ -28,7 +32,7 @@ def _tool(
         parameters=tuple(Parameter(name=each.rstrip("?"), required=not each.endswith("?")) for each in inputs),
         returns=tuple(Parameter(name=each, required=True) for each in gives),
         depends_on=needs,
-        metadata=metadata,
+        metadata={CONTEXT_PARAMETERS: list(context)} if context else {},
     )
 
 
@@ -41,7 +45,7 @@ TOOLS = sorted([
     _tool("check_rights"),
     _tool("find_order", "query", gives=("order_id",), needs=(Dependency(tool="check_rights", required=False),)),
     _tool("order_gift", "customer_id", "note"),
-    _tool("rate_order", "order_id", **{CONTEXT_PARAMETERS: ["order_id"]}),
+    _tool("rate_order", "order_id", context=("order_id",)),
     _tool("search_customers", "query", gives=("customer_id",)),
     _tool("sign_in", needs=(Dependency(tool="check_rights"),)),
     *(_tool(f"step_{number}") for number in range(8)),

@@ -63,6 +63,11 @@ def test_two_alternatives_are_followed_and_the_one_that_the_request_matches_firs
     assert [each.tool for each in plan(1, _of(needs), Costs(), float)] == [4, 3]
 
 
+def test_what_a_document_says_keeps_its_order_however_well_the_request_matches_it() -> None:
+    first = {1: [_first(2), _first(3, 1), _first(4, 2)]}
+    assert [each.tool for each in plan(1, _of(first), Costs(), float)] == [2, 3, 4]
+
+
 def test_an_optional_input_costs_more() -> None:
     needs = {1: [_need("a", Supplier(2, SUPPLIES), required=False), _need("b", Supplier(3, SUPPLIES))]}
     found = {each.tool: each for each in plan(1, _of(needs), Costs())}

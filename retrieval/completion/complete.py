@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from inference.arrays import Floats1d
 from retrieval.completion.given import GivenInputs
 from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES, Need, NeedsOf, tool_needs
+from retrieval.completion.own_profile import OwnProfiles, speaks_of_self
 from retrieval.completion.plan import Costs, plan
 from retrieval.completion.proper_names import has_proper_name
 from retrieval.completion.pulling import Pulling, lowest_direct_score, pulling_tools
@@ -48,6 +49,7 @@ class Completion:
         followed |= {DEPENDS_ON} if config.dependency_expansion else set()
         self._predicates = frozenset(followed & set(snapshot.predicates))
         self._costs = costs
+        self._own_profiles = OwnProfiles(snapshot) if RESOLVED_BY in followed else None
         self._needs_of: NeedsOf = lru_cache(_CACHED_TOOLS)(partial(tool_needs, snapshot, self._predicates))
 
     def complete(self, context: QueryContext, ranking: Ranking, *, margin: float) -> Ranking:
@@ -86,7 +88,10 @@ class Completion:
         self, context: QueryContext, given: GivenInputs, answers: int, parts: Sequence[Clause], tool: int
     ) -> list[Need]:
         """What the request leaves open of a tool, with the suppliers that it may see."""
-        needs = given.open_needs(tool, self._needs_of(tool), parts if tool == answers else ())
+        known: Sequence[Need] = self._needs_of(tool)
+        if self._own_profiles and tool == answers and speaks_of_self(parts):
+            known = [self._own_profiles.need_of(tool, need) for need in known]
+        needs = given.open_needs(tool, known, parts if tool == answers else ())
         allowed = context.allowed
         if allowed is None:
             return needs

@@ -1,0 +1,62 @@
+"""The first person: whoever asks is known by the tool that says who calls it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from inference import HashingEncoder
+from ontology import Ontology, Parameter, Tool
+from retrieval.completion.own_profile import OwnProfiles
+from retrieval.graph_retriever import GraphRetriever
+from retrieval.query.request import Request
+from retrieval.ranking.fusion import FusionRanker
+from retrieval.ranking.weights import SHIPPED
+from retrieval.snapshot.reader import Snapshot, open_snapshot
+from tests.retrieval.conftest import content_of, published
+
+EMPLOYEE = Parameter(name="employee_id", required=True, description="Id of the employee")
+TOOLS = (
+    Tool(id="hr/getMyProfile", name="getMyProfile", description="Profile of the caller.", returns=(EMPLOYEE,)),
+    Tool(
+        id="hr/searchEmployees",
+        name="searchEmployees",
+        description="Find employees by name.",
+        parameters=(Parameter(name="name", required=True, description="Part of the name"),),
+        returns=(EMPLOYEE,),
+    ),
+    Tool(id="hr/listPayslips", name="listPayslips", description="Payslips of an employee.", parameters=(EMPLOYEE,)),
+    Tool(id="hr/getMyTeamCalendar", name="getMyTeamCalendar", description="Calendar of the team."),
+    Tool(id="hr/getCurrentRates", name="getCurrentRates", description="Exchange rates of today."),
+)
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Snapshot:
+    store = tmp_path_factory.mktemp("own-profile")
+    published(store, content_of(TOOLS, ontology))
+    return open_snapshot(store)
+
+
+def supporting(snapshot: Snapshot, text: str) -> set[str]:
+    retriever = GraphRetriever(snapshot, HashingEncoder())
+    context = retriever.find_candidates(Request(query=text))
+    retriever.complete(context, FusionRanker(SHIPPED).rank(context), margin=0.5)
+    return {
+        snapshot.tool_id(each.tool)
+        for each in context.supporting
+        if snapshot.tool_id(each.answers) == "hr/listPayslips"
+    }
+
+
+def test_only_a_tool_about_its_caller_is_an_own_profile(snapshot: Snapshot) -> None:
+    assert len(OwnProfiles(snapshot)) == 1
+
+
+def test_the_first_person_is_resolved_by_the_own_profile(snapshot: Snapshot) -> None:
+    assert supporting(snapshot, "list my payslips") == {"hr/getMyProfile"}
+
+
+def test_a_person_that_is_named_is_looked_up(snapshot: Snapshot) -> None:
+    assert supporting(snapshot, "list the payslips of Jan Kowalczyk") == {"hr/searchEmployees"}

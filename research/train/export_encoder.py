@@ -72,6 +72,7 @@ def make_card(folder: Path, agreement: list[float], options: argparse.Namespace)
         "name": NAME,
         "model": "all-MiniLM-L6-v2, tuned on requests for tools",
         "licence": "Apache-2.0",
+        "languages": ["English"],
         "base": {
             "model": "sentence-transformers/all-MiniLM-L6-v2",
             "licence": "Apache-2.0",

@@ -39,11 +39,10 @@ def generate_candidates(context: QueryContext, config: RetrievalConfig) -> None:
 
 def ensemble_tools(context: QueryContext, allowed: NDArray[np.bool_] | None = None) -> _Tools:
     """Return the allowed tools of the ensemble (the paper's algorithm 2, lines 6-10), ascending and distinct."""
-    nodes = sorted({entry.node for entry in context.entries})
-    if not nodes:
-        return np.empty(0, dtype=np.int64)
-    tools = np.unique(np.concatenate([context.ego_tools(node) for node in nodes]))
-    return tools if allowed is None else tools[allowed[tools]]
+    found = np.zeros(context.snapshot.tool_count, dtype=bool)
+    for node in {entry.node for entry in context.entries}:
+        found[context.ego_tools(node)] = True
+    return np.flatnonzero(found if allowed is None else found & allowed[: len(found)])
 
 
 def _candidates(context: QueryContext, config: RetrievalConfig) -> Iterator[_Tools]:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.arrays import Floats1d, Floats2d
+from retrieval.index.half_floats import as_float32
 from retrieval.index.mapped_array import load_mapped
 
 __all__ = ["EXACT_LIMIT", "NodeVectors", "write_vectors"]
@@ -83,7 +84,7 @@ class NodeVectors:
         """Return the stored vectors of these rows, float32 [rows, D]."""
         if len(numbers) and int(numbers.max()) < len(self._tools):
             return self._tools.rows(numbers)
-        return np.asarray(self._vectors[numbers], dtype=np.float32)
+        return as_float32(self._vectors[numbers])
 
     def similarities(self, query_D: Floats1d, rows: NDArray[np.integer[Any]]) -> Floats1d:
         """Return the cosine of the query with each of the rows, float32 [rows], in [-1, 1]."""
@@ -137,7 +138,7 @@ class _Part:
     def rows(self, rows: NDArray[np.integer[Any]] | None) -> Floats2d:
         """Return the vectors of these rows of the part, or all, float32 [rows, D]."""
         chosen = self._vectors if rows is None else self._vectors[rows]
-        return chosen.astype(np.float32, copy=False)
+        return as_float32(chosen) if chosen.dtype == np.float16 else chosen
 
     def cosines(self, query_D: Floats1d, rows: NDArray[np.integer[Any]] | None) -> Floats1d:
         """Return the cosine of the query with these rows of the part, or with all, float32 [rows]."""

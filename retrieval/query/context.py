@@ -105,9 +105,10 @@ class QueryContext:
         return context
 
     def ego_tools(self, node: int) -> NDArray[np.int64]:
-        """The tools in the ego graph of a node, allowed or not (:meth:`Snapshot.ego_tools`); two stages need them."""
+        """The tools in the 1-hop ego graph of a node, allowed or not, in no order and with repeats; two stages need them."""
         if node not in self._ego_tools:
-            self._ego_tools[node] = self.snapshot.ego_tools(node)
+            around = np.append(self.snapshot.adjacency.neighbours(node), node)
+            self._ego_tools[node] = around[around < self.snapshot.tool_count].astype(np.int64)
         return self._ego_tools[node]
 
     def cosines(self, vectors: str, clause: Clause, tools: NDArray[np.int64]) -> Floats1d | None:
@@ -122,12 +123,19 @@ class QueryContext:
         stored: NodeVectors = getattr(self.snapshot, vectors)
         parts = (self.query, *self.query.clauses)
         place = next((place for place, part in enumerate(parts) if part is clause), None)
-        if place is None or tools is not self.candidates:
+        candidates = self.candidates
+        if place is None or not len(candidates):
             return stored.similarities(clause.vector_D, tools)
         if vectors not in self._cosines:
             vectors_DP = np.stack([part.vector_D for part in parts if part.vector_D is not None], axis=1)
-            self._cosines[vectors] = np.ascontiguousarray(stored.rows(tools) @ vectors_DP).T
-        return self._cosines[vectors][place]
+            self._cosines[vectors] = np.ascontiguousarray((stored.rows(candidates) @ vectors_DP).T)
+        known = self._cosines[vectors][place]
+        if tools is candidates:
+            return known
+        places = np.minimum(np.searchsorted(candidates, tools), len(candidates) - 1)
+        found, others = known[places], np.flatnonzero(candidates[places] != tools)
+        found[others] = stored.similarities(clause.vector_D, tools[others])
+        return found
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

@@ -169,7 +169,8 @@ class ConfidenceModel:
         vector_D = context.query.vector_D
         if vector_D is None or not len(ranking.tools):
             return None
-        best = float(self._snapshot.vectors.similarities(vector_D, ranking.tools).max())
+        cosines = context.cosines("vectors", context.query, ranking.tools)
+        best = float(cosines.max()) if cosines is not None else 0.0
         calibration = self._calibration
         answerable = float(_probability(calibration.answerable, self._background.evidence(vector_D, best)))
         return Confidence(

@@ -26,7 +26,8 @@ from retrieval.ranking.weights import SHIPPED, ranking_section, weights_of
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.publish import SNAPSHOTS
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot.reweight import publish_reweighted, published_id
+from retrieval.snapshot.publish import published_id
+from retrieval.snapshot.reweight import publish_reweighted
 from retrieval.snapshot_engine import open_engine
 from services.jobs.plans import TuningPlan
 

@@ -14,13 +14,13 @@ from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.query import Clause
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["CLAUSE_POOL", "POOL", "ensemble_tools", "generate_candidates"]
+__all__ = ["CLAUSE_POOL", "EF_SEARCH", "POOL", "ensemble_tools", "generate_candidates"]
 
 POOL = 100
 """How many of the best tools of each text search become candidates."""
 CLAUSE_POOL = 25
 """The same for each clause."""
-_EF_SEARCH = 160  # lower than the default of the index: a tool missed at the end of the pool is rarely in the answer
+EF_SEARCH = 160  # lower than the default of the index: a tool missed at the end of the pool is rarely in the answer
 
 _Tools: TypeAlias = NDArray[np.int64]
 
@@ -68,4 +68,4 @@ def _semantic_pool(context: QueryContext, clause: Clause, size: int) -> _Tools:
     if clause.vector_D is None:
         return np.empty(0, dtype=np.int64)
     vectors = context.snapshot.vectors
-    return vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed, ef_search=_EF_SEARCH)[0]
+    return vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed, ef_search=EF_SEARCH)[0]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -69,7 +68,6 @@ def _boosted(ranking: Ranking, resolvers_of: ResolversOf, margin: float) -> Floa
     return after
 
 
-@lru_cache(maxsize=4_096)  # while weights are fitted, the same requests come again and again
 def contains_identifier(text: str) -> bool:
     """Whether a request holds something that looks like an identifier: a longer token with a digit that is no year."""
     return any(

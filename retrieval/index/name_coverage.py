@@ -42,9 +42,7 @@ def make_coverage_postings(names: Sequence[Sequence[str]]) -> Postings:
     return pack_postings(entries)
 
 
-def coverage_scores(
-    index: Bm25Index, query_terms: Sequence[str], tools: NDArray[np.int64] | None = None
-) -> Floats1d:
+def coverage_scores(index: Bm25Index, query_terms: Sequence[str], tools: NDArray[np.int64] | None = None) -> Floats1d:
     """Return the share of each tool's name that the query terms cover, float32 [tools], in [0, 1].
 
     :param tools: the tools in question; None for all.

@@ -8,7 +8,8 @@ from inference.arrays import Floats1d
 
 __all__ = ["standardise"]
 
-_ROUNDING = 8 * float(np.finfo(np.float32).eps)  # a cosine of 384 products differs by about so much with the order of adding
+# A cosine of 384 products differs by about so much with the order in which they are added.
+_ROUNDING = 8 * float(np.finfo(np.float32).eps)
 
 
 def standardise(values: Floats1d) -> Floats1d:

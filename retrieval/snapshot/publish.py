@@ -53,9 +53,7 @@ def staging_folder(store: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def publish(
-    store: Path, folder: Path, snapshot_id: str, *, current: bool = True, replaces: str | None = None
-) -> Path:
+def publish(store: Path, folder: Path, snapshot_id: str, *, current: bool = True, replaces: str | None = None) -> Path:
     """Move a finished staging folder to ``snapshots/`` and make ``CURRENT`` name it; return the snapshot's folder.
 
     :param current: False to leave ``CURRENT`` as it is: the snapshot is only kept.

@@ -98,9 +98,7 @@ def _metadata(row: Any) -> dict[str, Any]:
 _Filters: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def _kept_masks(
-    filters: FilterIndex, adjacency: Adjacency, node_count: int
-) -> Callable[[_Filters], NDArray[np.bool_]]:
+def _kept_masks(filters: FilterIndex, adjacency: Adjacency, node_count: int) -> Callable[[_Filters], NDArray[np.bool_]]:
     """The function from filters to the mask of the nodes that pass them; it keeps the last masks, a byte for each node."""
 
     @lru_cache(maxsize=_MASKS)

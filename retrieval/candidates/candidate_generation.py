@@ -14,12 +14,14 @@ from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.query import Clause
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["CLAUSE_POOL", "EF_SEARCH", "POOL", "ensemble_tools", "generate_candidates"]
+__all__ = ["CLAUSE_POOL", "EF_SEARCH", "EGO_TOOLS", "POOL", "ensemble_tools", "generate_candidates"]
 
 POOL = 100
 """How many of the best tools of each text search become candidates."""
 CLAUSE_POOL = 25
 """The same for each clause."""
+EGO_TOOLS = 5_000
+"""How many tools of ego graphs become candidates. Chosen, not tuned: a hub of real documents has a quarter of all tools."""
 EF_SEARCH = 160  # lower than the default of the index: a tool missed at the end of the pool is rarely in the answer
 
 _Tools: TypeAlias = NDArray[np.int64]
@@ -38,18 +40,33 @@ def generate_candidates(context: QueryContext, config: RetrievalConfig) -> None:
 
 
 def ensemble_tools(
-    snapshot: Snapshot, entries: Sequence[EntryNode], allowed: NDArray[np.bool_] | None = None
+    snapshot: Snapshot,
+    entries: Sequence[EntryNode],
+    allowed: NDArray[np.bool_] | None = None,
+    *,
+    limit: int | None = None,
 ) -> _Tools:
-    """Return the allowed tools of the ensemble (the paper's algorithm 2, lines 6-10), ascending and distinct."""
-    if not entries:
-        return np.empty(0, dtype=np.int64)
-    nodes = sorted({entry.node for entry in entries})
-    return np.unique(np.concatenate([snapshot.ego_tools(node, allowed) for node in nodes]))
+    """Return the allowed tools of the ensemble (the paper's algorithm 2, lines 6-10), ascending and distinct.
+
+    :param limit: with it the rarest entry nodes come first, and those with which there would be more tools are left out.
+    """
+    degrees = snapshot.tool_degrees
+    found = np.empty(0, dtype=np.int64)
+    nodes = sorted({entry.node for entry in entries}, key=lambda node: (int(degrees[node]), node))
+    if limit is None or sum(int(degrees[node]) + 1 for node in nodes) <= limit:
+        return np.unique(np.concatenate([found, *(snapshot.ego_tools(node, allowed) for node in nodes)]))
+    for node in nodes:
+        more = np.union1d(found, snapshot.ego_tools(node, allowed))
+        if len(more) > limit:
+            break
+        found = more
+    return found
 
 
 def _candidates(context: QueryContext, config: RetrievalConfig) -> Iterator[_Tools]:
     if config.ego_candidates:
-        yield ensemble_tools(context.snapshot, context.entries, context.allowed)
+        limit = EGO_TOOLS if config.text_candidates else None  # the algorithm as printed has none
+        yield ensemble_tools(context.snapshot, context.entries, context.allowed, limit=limit)
     if config.text_candidates:
         query = context.query
         yield _lexical_pool(context, query, "text", POOL)

@@ -1,7 +1,8 @@
 """How many of the nearest tools the vector index finds, with filters too: ``python -m scripts.speed.index_recall STORE``.
 
 It takes the vectors of the tools of a snapshot, and adds copies with noise until there are ``--rows``. For growing shares of allowed
-tools it compares the pool of preset ``default`` with brute force. Requests are 100 tools that are left out, with noise.
+tools it compares the pool of preset ``default`` with brute force. Requests are 100 tools that are left out, with noise. Set
+``OMP_NUM_THREADS=1``, as the server does: the times are those of the processor.
 """
 
 from __future__ import annotations
@@ -79,7 +80,4 @@ def _measured(
 
 
 if __name__ == "__main__":
-    from services.threads import pin_threads
-
-    pin_threads()
     run_command(main)

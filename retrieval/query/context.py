@@ -80,6 +80,8 @@ class QueryContext:
             context.query = query
         with context.stage("entry"):
             context.allowed = snapshot.allowed(request.filters)
+            if context.allowed is not None and not context.allowed[: snapshot.tool_count].any():
+                context.fallbacks.append("no tool passes all filters")
         return context
 
     @contextmanager

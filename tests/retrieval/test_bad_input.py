@@ -86,6 +86,7 @@ def test_filters_that_contradict_each_other_give_an_empty_answer_and_not_another
     for filters in contradictions:
         answer = engine.retriever(preset).retrieve(Request(query=SAID, filters=filters))
         assert answer.tools == ()
+        assert answer.fallbacks == ("no tool passes all filters",)
 
 
 class _Failing(HashingEncoder):

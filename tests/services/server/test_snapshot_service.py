@@ -143,6 +143,7 @@ async def test_contradictory_filters_give_no_tool(store: Path) -> None:
     async with _client(store) as client:
         answer = await client.retrieve(QUERY, filters={"namespace": ["purchasing", "!purchasing"]})
         assert answer.tools == ()
+        assert answer.fallbacks == ("no tool passes all filters",)
 
 
 class _DownEncoder(HashingEncoder):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from inference import Floats1d, HashingEncoder
 from ontology.errors import DeadlineError
@@ -112,9 +113,12 @@ def test_the_masks_of_filters_are_kept_and_only_so_many(snapshot: Snapshot, monk
     fresh = open_snapshot(snapshot.folder)
     computed: list[object] = []
     passing = FilterIndex.passing
-    monkeypatch.setattr(
-        FilterIndex, "passing", lambda self, filters: computed.append(filters) or passing(self, filters)
-    )
+
+    def counted(index: FilterIndex, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
+        computed.append(filters)
+        return passing(index, filters)
+
+    monkeypatch.setattr(FilterIndex, "passing", counted)
     first, again = (fresh.allowed({"namespace": ("hr",)}) for _ in range(2))
     assert first is again and len(computed) == 1
     assert first is not None and not first.flags.writeable, "threads share it"

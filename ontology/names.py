@@ -45,6 +45,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _POSSESSIVE = re.compile(r"['’]s\Z")
 _MAX_CHARS = 20_000
 _NAME_CHARS = 80
+_NAME_WORDS = 5  # a text with fewer is a name
 _LONGEST_WORD = 40
 
 # Not plurals, although they end in -s.
@@ -85,12 +86,13 @@ def words(text: str) -> list[str]:
     >>> words("purchaseOrder_ID, v2")
     ['purchase', 'order', 'id', 'v2']
     """
-    return list(_name_words(text)) if len(text) <= _NAME_CHARS else _split(text[:_MAX_CHARS])
+    is_name = len(text) <= _NAME_CHARS and text.count(" ") < _NAME_WORDS
+    return list(_name_words(text)) if is_name else _split(text[:_MAX_CHARS])
 
 
 @lru_cache(maxsize=1 << 16)
 def _name_words(text: str) -> tuple[str, ...]:
-    """Split a short text; cached, because names repeat."""
+    """Split a name; cached, because names repeat. Sentences are not kept: they may be what a user wrote."""
     return tuple(_split(text))
 
 
@@ -183,8 +185,12 @@ def identified_entity(name: str, abbreviations: Mapping[str, str] = {}) -> str:
     return " ".join(noun_lemma(token) for token in expand(tokens[:-1], abbreviations))
 
 
-@lru_cache(maxsize=1 << 18)
 def _lemma(word: str, part: str) -> str:
+    return word if len(word) > _LONGEST_WORD else _kept_lemma(word, part)
+
+
+@lru_cache(maxsize=1 << 18)
+def _kept_lemma(word: str, part: str) -> str:
     if len(word) < 3 or (part == "noun" and (word in _INVARIANT or word.endswith("ics"))):
         return word
     if part == "noun" and word in _PREFERRED:
@@ -192,8 +198,6 @@ def _lemma(word: str, part: str) -> str:
     tables = _tables(part)
     if tables is None:
         return _strip_plural(word) if part == "noun" else word
-    if len(word) > _LONGEST_WORD:
-        return word
     candidates = [
         word[: -len(old)] + new for old, new in tables.rules if word.endswith(old) and len(word) > len(old) + 1
     ]

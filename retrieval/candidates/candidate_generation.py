@@ -14,13 +14,15 @@ from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
 from retrieval.query.value_support import support_by_values
 
-__all__ = ["CLAUSE_POOL", "POOL", "ensemble_tools", "generate_candidates"]
+__all__ = ["CLAUSE_POOL", "EF_SEARCH", "EGO_TOOLS", "POOL", "ensemble_tools", "generate_candidates"]
 
 POOL = 100
 """How many of the best tools of each text search become candidates."""
 CLAUSE_POOL = 25
 """The same for each clause."""
-_EF_SEARCH = 160  # lower than the default of the index: a tool missed at the end of the pool is rarely in the answer
+EGO_TOOLS = 5_000
+"""How many tools of ego graphs become candidates. Chosen, not tuned: a hub of real documents has a quarter of all tools."""
+EF_SEARCH = 160  # lower than the default of the index: a tool missed at the end of the pool is rarely in the answer
 
 _Tools: TypeAlias = NDArray[np.int64]
 
@@ -37,17 +39,30 @@ def generate_candidates(context: QueryContext, config: RetrievalConfig) -> None:
         context.candidates = np.unique(np.concatenate((np.empty(0, dtype=np.int64), *found)))
 
 
-def ensemble_tools(context: QueryContext, allowed: NDArray[np.bool_] | None = None) -> _Tools:
-    """Return the allowed tools of the ensemble (the paper's algorithm 2, lines 6-10), ascending and distinct."""
+def ensemble_tools(
+    context: QueryContext, allowed: NDArray[np.bool_] | None = None, *, limit: int | None = None
+) -> _Tools:
+    """Return the allowed tools of the ensemble (the paper's algorithm 2, lines 6-10), ascending and distinct.
+
+    :param limit: with it the rarest entry nodes come first, and those with which there would be more tools are left out.
+    """
+    degrees = context.snapshot.tool_degrees
     found = np.zeros(context.snapshot.tool_count, dtype=bool)
-    for node in {entry.node for entry in context.entries}:
-        found[context.ego_tools(node)] = True
-    return np.flatnonzero(found if allowed is None else found & allowed[: len(found)])
+    number = 0
+    for node in sorted({entry.node for entry in context.entries}, key=lambda node: (int(degrees[node]), node)):
+        tools = context.ego_tools(node)
+        more = tools[~found[tools] & (True if allowed is None else allowed[tools])]
+        if limit is not None and number + len(more) > limit:
+            break
+        found[more] = True
+        number += len(more)
+    return np.flatnonzero(found)
 
 
 def _candidates(context: QueryContext, config: RetrievalConfig) -> Iterator[_Tools]:
     if config.ego_candidates:
-        yield ensemble_tools(context, context.allowed)
+        limit = EGO_TOOLS if config.text_candidates else None  # the algorithm as printed has none
+        yield ensemble_tools(context, context.allowed, limit=limit)
     if config.text_candidates:
         query = context.query
         yield _lexical_pool(context, query, "text", POOL)
@@ -67,7 +82,7 @@ def _semantic_pool(context: QueryContext, clause: Clause, size: int) -> _Tools:
     if clause.vector_D is None:
         return np.empty(0, dtype=np.int64)
     vectors = context.snapshot.vectors
-    return vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed, ef_search=_EF_SEARCH)[0]
+    return vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed, ef_search=EF_SEARCH)[0]
 
 
 def _value_pool(context: QueryContext, clause: Clause, size: int) -> _Tools:

@@ -12,12 +12,17 @@ __all__ = ["MAX_NGRAM", "STOP_WORDS", "name_key", "ngrams", "terms"]
 
 MAX_NGRAM = 3  # paper, algorithm 2: n_max = 3
 _MAX_TOKENS = 4_000
+_LONGEST_WORD = 40  # a longer one has no other form, and is not kept
 
 STOP_WORDS = stop_words("index")
 
 
-@lru_cache(maxsize=200_000)
 def _term(word: str) -> str:
+    return _short_term(word) if len(word) <= _LONGEST_WORD else word
+
+
+@lru_cache(maxsize=200_000)
+def _short_term(word: str) -> str:
     return verb_lemma(noun_lemma(word))
 
 

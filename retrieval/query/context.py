@@ -102,6 +102,8 @@ class QueryContext:
             context.query = analysed(encoder=None) if query is None else query
         with context.stage("entry"):
             context.allowed = snapshot.allowed(request.filters)
+            if context.allowed is not None and not context.allowed[: snapshot.tool_count].any():
+                context.fallbacks.append("no tool passes all filters")
         return context
 
     def ego_tools(self, node: int) -> NDArray[np.int64]:

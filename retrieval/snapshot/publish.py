@@ -6,13 +6,15 @@ A store is a folder::
     snapshots/<id>/         immutable snapshots
     .building-<pid>-<n>/    staging folder of a build; the next build removes those of dead processes
     .CURRENT.<pid>          the next ``CURRENT`` while it is written; likewise
+    .lock                   locked (flock) by the process that publishes; the system frees it when that process dies
 
-At every moment ``CURRENT`` names a complete snapshot or does not exist.
+At every moment ``CURRENT`` names a complete snapshot or does not exist. One publication at a time checks and changes it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import secrets
 import shutil
@@ -24,9 +26,9 @@ from ontology.files import disk_errors, flush_to_disk, replacing
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import file_digest
 
-__all__ = ["SNAPSHOTS", "current_snapshot", "publish", "publish_again", "staging_folder"]
+__all__ = ["SNAPSHOTS", "current_snapshot", "publish", "publish_again", "published_id", "staging_folder"]
 
-_CURRENT = "CURRENT"
+_CURRENT, _LOCK = "CURRENT", ".lock"
 SNAPSHOTS = "snapshots"
 """The folder of a store that holds its snapshots."""
 _PREFIX = ".building-"
@@ -51,14 +53,22 @@ def staging_folder(store: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def publish(store: Path, folder: Path, snapshot_id: str, *, current: bool = True) -> Path:
+def publish(store: Path, folder: Path, snapshot_id: str, *, current: bool = True, replaces: str | None = None) -> Path:
     """Move a finished staging folder to ``snapshots/`` and make ``CURRENT`` name it; return the snapshot's folder.
 
     :param current: False to leave ``CURRENT`` as it is: the snapshot is only kept.
+    :param replaces: the id that ``CURRENT`` must name, empty for none; None for any.
+    :raises SnapshotError: when it names another, perhaps of a newer catalogue; nothing is changed then.
     :raises StorageError: when a write fails; ``CURRENT`` is then unchanged.
     """
     target = store / SNAPSHOTS / snapshot_id
-    with disk_errors(store, remedy=_REMEDY):
+    with disk_errors(store, remedy=_REMEDY), _publishing(store):
+        if replaces is not None and (found := published_id(store)) != replaces:
+            raise SnapshotError(
+                f"the store published another snapshot meanwhile ({found}), and this one would hide it",
+                subject=str(store),
+                remedy="Tune that one",
+            )
         target.parent.mkdir(exist_ok=True)
         if not _same_files(target, folder):
             for path in sorted(folder.iterdir()):
@@ -78,15 +88,31 @@ def publish_again(store: Path, snapshot_id: str) -> None:
 
     :raises StorageError: when a write fails; ``CURRENT`` is then unchanged.
     """
-    with disk_errors(store, remedy=_REMEDY):
+    with disk_errors(store, remedy=_REMEDY), _publishing(store):
         _remove_leftovers(store)
         _name_current(store, snapshot_id)
         flush_to_disk(store)
 
 
+@contextlib.contextmanager
+def _publishing(store: Path) -> Iterator[None]:
+    """Wait until no other thread or process publishes in the store, and keep them waiting until the block ends."""
+    with open(store / _LOCK, "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def _name_current(store: Path, snapshot_id: str) -> None:
     with replacing(store / _CURRENT) as temporary:
         temporary.write_text(f"{snapshot_id}\n", encoding="utf-8")
+
+
+def published_id(store: Path) -> str:
+    """Return the id of the published snapshot of a store; empty without one."""
+    try:
+        return current_snapshot(store).name
+    except NotFoundError:
+        return ""
 
 
 def current_snapshot(store: Path) -> Path:

@@ -6,20 +6,12 @@ import os
 import shutil
 from pathlib import Path
 
-from ontology.errors import NotFoundError, SnapshotCorruptError, SnapshotError
+from ontology.errors import SnapshotCorruptError
 from retrieval.snapshot.manifest import RankingSection, write_manifest
-from retrieval.snapshot.publish import current_snapshot, publish, staging_folder
+from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["publish_reweighted", "published_id"]
-
-
-def published_id(store: Path) -> str:
-    """Return the id of the published snapshot of a store; empty without one."""
-    try:
-        return current_snapshot(store).name
-    except NotFoundError:
-        return ""
+__all__ = ["publish_reweighted"]
 
 
 def publish_reweighted(snapshot: Snapshot, store: Path, ranking: RankingSection | None, *, replaces: str) -> str:
@@ -29,7 +21,7 @@ def publish_reweighted(snapshot: Snapshot, store: Path, ranking: RankingSection 
     the one that the build wrote, with the same id.
 
     :param ranking: the weights; None for the shipped ones.
-    :param replaces: id of the published snapshot when the work began (:func:`published_id`).
+    :param replaces: id of the published snapshot when the work began (:func:`retrieval.snapshot.publish.published_id`).
     :raises SnapshotError: when another snapshot was published since, perhaps of a newer catalogue.
     :raises SnapshotCorruptError: when a file does not match the manifest.
     :raises StorageError: when a write fails; the published snapshot is then unchanged.
@@ -42,13 +34,7 @@ def publish_reweighted(snapshot: Snapshot, store: Path, ranking: RankingSection 
             raise SnapshotCorruptError(
                 "a file was altered while it was copied", subject=str(snapshot.layout.folder), remedy="Build again"
             )
-        if published_id(store) != replaces:
-            raise SnapshotError(
-                f"the store published another snapshot meanwhile ({published_id(store)}), and this one would hide it",
-                subject=str(store),
-                remedy="Tune that one",
-            )
-        publish(store, folder, manifest.snapshot_id)
+        publish(store, folder, manifest.snapshot_id, replaces=replaces)
     return manifest.snapshot_id
 
 

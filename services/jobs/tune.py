@@ -24,9 +24,9 @@ from retrieval.presets import DEFAULT_PRESET
 from retrieval.query.request import MAX_K
 from retrieval.ranking.weights import SHIPPED, ranking_section, weights_of
 from retrieval.snapshot.layout import Layout
-from retrieval.snapshot.publish import SNAPSHOTS
+from retrieval.snapshot.publish import SNAPSHOTS, published_id
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot.reweight import publish_reweighted, published_id
+from retrieval.snapshot.reweight import publish_reweighted
 from retrieval.snapshot_engine import open_engine
 from services.jobs.plans import TuningPlan
 

@@ -38,7 +38,7 @@ def test_publishing_again_is_harmless_and_leaves_nothing_behind(tmp_path: Path, 
     first = published(tmp_path, content)
     assert published(tmp_path, content) == first
     assert open_snapshot(tmp_path).id == first.name
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == [".lock"]
 
 
 def test_a_damaged_snapshot_is_replaced_by_building_it_again(tmp_path: Path, content: SnapshotContent) -> None:

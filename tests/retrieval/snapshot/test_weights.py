@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -35,8 +36,9 @@ from retrieval.ranking.rerank import CrossEncoderRanker
 from retrieval.ranking.weights import BASELINE, FUSION, SHIPPED, RankingWeights, ranking_section, weights_of
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import content_id
+from retrieval.snapshot.publish import published_id
 from retrieval.snapshot.reader import Snapshot, open_snapshot
-from retrieval.snapshot.reweight import publish_reweighted, published_id
+from retrieval.snapshot.reweight import publish_reweighted
 from retrieval.snapshot.writer import SnapshotContent
 from retrieval.snapshot_engine import open_engine
 from tests.conftest import ROOT
@@ -242,6 +244,28 @@ def test_a_snapshot_published_meanwhile_is_not_hidden(tmp_path: Path, content: S
         publish_reweighted(old, tmp_path, ranking_section(PARAMETERS), replaces=old.id)
     assert published_id(tmp_path) == newer.name
     assert not list(tmp_path.glob(".building*"))
+
+
+def test_a_snapshot_published_at_the_same_moment_is_not_hidden(
+    tmp_path: Path, content: SnapshotContent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build that publishes after the check and before the pointer is written waits, and then has the last word."""
+    published(tmp_path, content)
+    old, newer = open_snapshot(tmp_path), replace(content, created_by="egotools later")
+    names: list[str] = []
+    build = threading.Thread(target=lambda: names.append(published(tmp_path, newer).name))
+    fsync = os.fsync
+
+    def meanwhile(descriptor: int) -> None:
+        if not build.ident and threading.current_thread() is threading.main_thread():
+            build.start()
+            build.join(timeout=1.0)  # it ends within this time where nothing holds it up
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", meanwhile)
+    version = publish_reweighted(old, tmp_path, ranking_section(PARAMETERS), replaces=old.id)
+    build.join()
+    assert published_id(tmp_path) == names[0] != version
 
 
 def test_a_file_altered_since_it_was_opened_is_not_published(tmp_path: Path, content: SnapshotContent) -> None:

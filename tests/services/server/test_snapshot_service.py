@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from egotools import AsyncClient, InvalidRequestError, NotFoundError, Query
-from inference import HashingEncoder
+from egotools import AsyncClient, ClientDeadlineError, ClientError, InvalidRequestError, NotFoundError, Query
+from inference import Floats2d, HashingEncoder
+from ontology.errors import ModelError
 from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot
 from services.server.server import Server
@@ -106,3 +107,66 @@ async def test_busy_callers_all_get_the_answer_of_one(store: Path) -> None:
         alone = await client.retrieve(QUERY)
         together = await asyncio.gather(*(client.retrieve(QUERY) for _ in range(40)))
         assert {tuple(tool.id for tool in answer.tools) for answer in together} == {tuple(t.id for t in alone.tools)}
+
+
+HOSTILE = {
+    "one word": "supplier",
+    "20,000 characters": ("create a purchase order and block supplier 4711, " * 500)[:20_000],
+    "20,000 characters in one word": "x" * 20_000,
+    "values alone": "4500118277",
+    "many values": " ".join(f"PO-{n}" for n in range(3_000))[:20_000],
+    "Chinese": "显示所有采购订单",
+    "German": "Bitte lege eine Bestellung für den Lieferanten Acme an",
+    "right to left override": "\u202eredro esahcrup\u202c \x00\x1b[31m \ufeff\U0010ffff",
+    "combining marks": "o" + "\u0301" * 9_000 + "rder",
+}
+
+
+@pytest.mark.parametrize("query", HOSTILE.values(), ids=HOSTILE.keys())
+async def test_a_hostile_request_is_answered_or_stopped_at_its_deadline(store: Path, query: str) -> None:
+    async with _client(store) as client:
+        answer = await client.retrieve(query, k=5)
+        assert len(answer.tools) <= 5 and answer.snapshot_id
+        with pytest.raises(ClientDeadlineError):
+            await client.retrieve(query, k=5, timeout_s=0.0001)
+        assert (await client.retrieve(QUERY)).tools, "the next caller is served"
+
+
+@pytest.mark.parametrize("query", ["", "  \n", "?!…", "\u200b", "x" * 20_001])
+async def test_a_request_without_words_or_too_long_is_a_typed_error(store: Path, query: str) -> None:
+    async with _client(store) as client:
+        with pytest.raises(InvalidRequestError, match="query"):
+            await client.retrieve(query)
+
+
+async def test_contradictory_filters_give_no_tool(store: Path) -> None:
+    async with _client(store) as client:
+        answer = await client.retrieve(QUERY, filters={"namespace": ["purchasing", "!purchasing"]})
+        assert answer.tools == ()
+        assert answer.fallbacks == ("no tool passes all filters",)
+
+
+class _DownEncoder(HashingEncoder):
+    down = False
+
+    def encode(self, texts: Sequence[str]) -> Floats2d:
+        if self.down:
+            raise ModelError("the endpoint does not answer", subject="http://127.0.0.1:9")
+        return super().encode(texts)
+
+
+async def test_an_encoder_that_goes_down_leaves_an_answer_that_says_so(store: Path) -> None:
+    encoder = _DownEncoder()
+    server = Server(ServerSettings(port=0, workers=2, drain_s=0.0))
+    address = await server.start()
+    try:
+        await server.load(lambda: open_engine(store, encoder=encoder))
+        encoder.down = True
+        async with AsyncClient(address) as client:
+            answer = await client.retrieve(QUERY)
+            assert answer.tools
+            assert answer.fallbacks == ("no semantic matching: the endpoint does not answer",)
+            with pytest.raises(ClientError):
+                await client.retrieve(QUERY, preset="semantic")
+    finally:
+        await server.stop(grace_s=1.0)

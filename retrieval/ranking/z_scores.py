@@ -31,4 +31,5 @@ def standardise(values: Floats1d) -> Floats1d:
     if highest - lowest <= _ROUNDING * max(abs(highest), abs(lowest)):
         return np.zeros_like(values)
     centred = values - values.mean()
-    return np.asarray(centred / np.sqrt(np.square(centred).mean()), dtype=np.float32)
+    spread = float(np.sqrt(np.square(centred, dtype=np.float64).mean()))  # the square of a small float32 is 0
+    return np.asarray(centred / spread, dtype=np.float32)

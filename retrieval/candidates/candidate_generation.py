@@ -12,7 +12,7 @@ from retrieval.candidates.entry_nodes import ngram_entries, semantic_entries
 from retrieval.config import RetrievalConfig
 from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
-from retrieval.query.value_support import support_by_values
+from retrieval.query.value_tools import support_by_values
 
 __all__ = ["CLAUSE_POOL", "EF_SEARCH", "EGO_TOOLS", "POOL", "ensemble_tools", "generate_candidates"]
 

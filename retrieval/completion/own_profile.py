@@ -20,7 +20,9 @@ from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["OwnProfiles", "speaks_of_self"]
 
-_PERSONS = frozenset("employee user person personnel staff member worker colleague participant".split())
+_PERSONS = frozenset(
+    "employee user person personnel staff member worker colleague participant assignee requester".split()
+)
 """Heads of the entities that are people."""
 _OWN = frozenset("my me myself whoami current authenticated own self".split())
 _OF_A_PERSON = _PERSONS | frozenset("profile account identity info information details data".split())

@@ -12,7 +12,7 @@ from retrieval.candidates.entry_nodes import ngram_entries, semantic_entries
 from retrieval.config import RetrievalConfig
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.query import Clause
-from retrieval.query.value_support import support_by_values
+from retrieval.query.value_tools import support_by_values
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["CLAUSE_POOL", "POOL", "ensemble_tools", "generate_candidates"]

@@ -21,9 +21,9 @@ def _term(word: str) -> str:
     return verb_lemma(noun_lemma(word))
 
 
-def terms(text: str, abbreviations: Mapping[str, str] = {}) -> list[str]:
-    """Return the index terms of a text: lower-case words without stop words, lemmatised, in order; abbreviations are expanded."""
-    return [_term(word) for word in expand(words(text), abbreviations) if word not in STOP_WORDS]
+def terms(text: str) -> list[str]:
+    """Return the index terms of a text: lower-case words without stop words, lemmatised, in order."""
+    return [_term(word) for word in words(text) if word not in STOP_WORDS]
 
 
 def name_key(name: str) -> str:

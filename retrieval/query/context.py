@@ -87,7 +87,7 @@ class QueryContext:
         """
         context = cls(request=request, snapshot=snapshot)
         with context.stage("encode"):
-            values = find_values(request.query, snapshot.value_shapes) if typed else ()
+            values = find_values(request.query, snapshot.value_shapes) if typed else None
             analysed = partial(
                 analyse,
                 request.query,

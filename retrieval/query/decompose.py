@@ -1,7 +1,7 @@
 """Query decomposition: the clauses of a request, each of which may need tools of its own.
 
 The vector of a long request is near to none of the things it asks for. So a request is also matched clause by clause. It is
-split at the end of a sentence, at a comma, and at words such as *and*, *then*, *if*.
+split at the end of a sentence, at a comma, and at words such as *then* and *if*; at *and* and *or* only where a clause follows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from retrieval.index.analysis import terms
+from ontology.names import is_verb, verb_lemma
+from retrieval.index.analysis import STOP_WORDS, terms
 from retrieval.query.typed_values import TypedValue
 
 __all__ = ["MAX_CLAUSES", "Spans", "clause_spans", "decompose"]
@@ -24,9 +25,13 @@ _MIN_TERMS = 3
 # The look-behinds make a run of separators match from its start only: without them a long run takes quadratic time.
 _SEPARATOR = re.compile(
     r"(?<![.;?!:])[.;?!\n:]+\s+|[;\n]|,\s+"
-    r"|(?<!\s)\s+(?:and then|then|and|but|if|after|before|also|so that|or|when|once|using|based on)\s+",
+    r"|(?<!\s)\s+(?:and then|then|(?P<joint>and|or)|but|if|after|before|also|so that|when|once|using|based on)\s+",
     re.IGNORECASE,
 )
+_NEXT_WORDS = re.compile(r"([^\W\d_]{1,40}(?:['’][^\W\d_]{1,3})?)(?:\s+([^\W_]{1,40}))?")
+_NOT_AFTER_VERB = frozenset(
+    "and or of is are was were".split()
+)  # "cash flow and profit and loss": no imperative. Chosen, not tuned.
 
 
 def decompose(text: str, values: Sequence[TypedValue] = ()) -> tuple[str, ...]:
@@ -65,10 +70,26 @@ def _parts(text: str, values: Sequence[TypedValue]) -> Iterator[tuple[int, int]]
         start, end = cut.span() if cut else (len(text), len(text))
         while value is not None and value.end <= start:
             value = next(others, None)
-        if cut and value is not None and value.start < end:
+        if cut and ((value is not None and value.start < end) or (cut["joint"] and not _starts_clause(text, end))):
             continue
         part = text[at:start]
         if part.strip():
             left = at + len(part) - len(part.lstrip())
             yield left, left + len(part.strip())
         at = end
+
+
+def _starts_clause(text: str, at: int) -> bool:
+    """Whether what follows *and* or *or* is a clause, and not the second half of a noun phrase: "profit and loss".
+
+    A clause starts with an imperative or a gerund, or with a word without a meaning of its own ("the", "my", "what").
+    """
+    match = _NEXT_WORDS.match(text, at)
+    if match is None:
+        return True
+    word, after = match[1].lower(), (match[2] or "").lower()
+    if word in STOP_WORDS or "'" in word or "’" in word:
+        return True
+    if word.endswith("ing"):
+        return is_verb(verb_lemma(word))
+    return is_verb(word) and after not in _NOT_AFTER_VERB

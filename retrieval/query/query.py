@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from inference.arrays import Floats1d
@@ -51,23 +52,24 @@ def analyse(
     encoder: Encoder | None,
     abbreviations: Mapping[str, str],
     *,
-    values: Sequence[TypedValue] = (),
+    values: Sequence[TypedValue] | None = None,
     decomposed: bool = False,
 ) -> Query:
     """Analyse a request. The request and its clauses are encoded in one call.
 
     :param encoder: None for no vectors.
-    :param values: its typed values in order (:func:`retrieval.query.typed_values.find_values`); without them all of it is words.
+    :param values: its typed values in order (:func:`retrieval.query.typed_values.find_values`); None matches the request as it is, all
+        of it words, for baselines.
     :param decomposed: whether the clauses are analysed too.
     :raises ModelError: when the encoder is down.
     """
     everything: Spans = ((0, len(text)),)
-    clauses = clause_spans(text, values) if decomposed else []
+    clauses = clause_spans(text, values or ()) if decomposed else []
     parts = [everything, *clauses] if len(clauses) > 1 else [everything]
-    texts = [typed_text(text, values, spans) for spans in parts]
+    texts = [typed_text(text, values or (), spans) for spans in parts]
     vectors: Sequence[Floats1d | None] = [None] * len(parts) if encoder is None else list(encoder.encode(texts))
     whole, *rest = (_clause(text, values, spans, vector_D) for spans, vector_D in zip(parts, vectors, strict=True))
-    said = [piece for piece, value in split_at_values(text, values, everything) if value is None]
+    said = [piece for piece, value in split_at_values(text, values or (), everything) if value is None]
     return Query(
         text=text,
         vector_D=whole.vector_D,
@@ -79,12 +81,24 @@ def analyse(
     )
 
 
-def _clause(text: str, values: Sequence[TypedValue], spans: Spans, vector_D: Floats1d | None) -> Clause:
+def _clause(text: str, values: Sequence[TypedValue] | None, spans: Spans, vector_D: Floats1d | None) -> Clause:
     said = " ".join(text[start:end] for start, end in spans)
+    plain = tuple(terms(said))
     return Clause(
         text=said,
         vector_D=vector_D,
-        terms=tuple(terms(said)),
-        weights=term_weights(text, values, spans),
-        values=tuple(value for start, end in spans for value in values if start <= value.start and value.end <= end),
+        terms=plain,
+        weights=Counter(plain) if values is None else term_weights(text, values, spans),
+        values=tuple(_within(values or (), spans)),
     )
+
+
+def _within(values: Sequence[TypedValue], spans: Spans) -> Iterator[TypedValue]:
+    """Yield the values in these parts of the request; both are in its order."""
+    others = iter(values)
+    value = next(others, None)
+    for start, end in spans:
+        while value is not None and value.start < end:
+            if start <= value.start:
+                yield value
+            value = next(others, None)

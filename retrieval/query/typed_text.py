@@ -34,24 +34,29 @@ _WORD = re.compile(r"[^\W\d_]{3,40}")
 
 
 def split_at_values(text: str, values: Sequence[TypedValue], spans: Spans) -> Iterator[tuple[str, TypedValue | None]]:
-    """Yield the pieces of parts of a text in order: words with None, and each value that stands for other words."""
-    replaced = [value for value in values if value.kind in _REPLACED]
-    for start, end in spans:
+    """Yield the pieces of parts of a text in order: words with None, and each value that stands for other words.
+
+    Between two parts comes a space. It takes time linear in their number and in that of the values.
+    """
+    replaced = (value for value in values if value.kind in _REPLACED)
+    value = next(replaced, None)
+    for number, (start, end) in enumerate(spans):
+        if number:
+            yield " ", None
         at = start
-        for value in replaced:
-            if at <= value.start and value.end <= end:
+        while value is not None and value.start < end:
+            if at <= value.start:
                 yield text[at : value.start], None
                 yield value.text, value
                 at = value.end
+            value = next(replaced, None)
         yield text[at:end], None
 
 
 def typed_text(text: str, values: Sequence[TypedValue], spans: Spans) -> str:
     """The text for the encoder of parts of a request, joined by spaces: each value is replaced by its noun."""
-    return " ".join(
-        "".join(piece if value is None else noun_of(value) for piece, value in split_at_values(text, values, (span,)))
-        for span in spans
-    )
+    pieces = split_at_values(text, values, spans)
+    return "".join(piece if value is None else noun_of(value) for piece, value in pieces)
 
 
 def noun_of(value: TypedValue) -> str:

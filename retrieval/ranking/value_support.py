@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from inference.arrays import Floats1d
 from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
-from retrieval.query.value_support import support_by_values
+from retrieval.query.value_tools import support_by_values
 
 __all__ = ["value_support"]
 

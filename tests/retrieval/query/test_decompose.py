@@ -53,6 +53,18 @@ request = st.one_of(sentence, st.text(max_size=60))
             "Hello, list open invoices and pay old bills now please, thanks",
             ("Hello list open invoices", "pay old bills now please thanks"),
         ),
+        # *and* and *or* inside a noun phrase do not cut; before a clause they do.
+        ("show the profit and loss statements of 2024", ("show the profit and loss statements of 2024",)),
+        ("accept the terms and conditions of Acme Rail", ("accept the terms and conditions of Acme Rail",)),
+        ("list cash flow and profit and loss of Acme", ("list cash flow and profit and loss of Acme",)),
+        (
+            "list the orders of Acme or show their unpaid old invoices",
+            ("list the orders of Acme", "show their unpaid old invoices"),
+        ),
+        (
+            "send Jan Novak the invoice and what the supplier Acme wrote",
+            ("send Jan Novak the invoice", "what the supplier Acme wrote"),
+        ),
         ("version 3.5 of api.example.com at 10:30", ("version 3.5 of api.example.com at 10:30",)),
         ("android phone orders, thenceforth formed bold", ("android phone orders", "thenceforth formed bold")),
     ],

@@ -1,0 +1,110 @@
+"""Tools that the values of a request speak for, and the tools that tell who is asking."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inference import HashingEncoder
+from ontology import Ontology, Parameter, Tool
+from retrieval.graph_retriever import GraphRetriever
+from retrieval.query.context import QueryContext
+from retrieval.query.first_person import is_own_profile, own_profile_tools, person_inputs, speaks_of_oneself
+from retrieval.query.request import Request
+from retrieval.query.typed_values import find_values
+from retrieval.query.value_tools import support_by_values
+from retrieval.ranking.value_support import value_support
+from retrieval.snapshot.reader import Snapshot, open_snapshot
+from tests.retrieval.conftest import content_of, published
+
+
+def _id(name: str, example: str = "") -> Parameter:
+    return Parameter(name=name, required=True, example=example)
+
+
+TOOLS = (
+    Tool(id="crm/close_case", name="close_case", description="Done.", parameters=(_id("case_id", "C-21066"),)),
+    Tool(id="desk/rate_case", name="rate_case", description="Stars.", parameters=(_id("case_id"),)),
+    Tool(id="crm/open_case", name="open_case", description="New.", returns=(_id("number", "C-21066"),)),
+    Tool(id="crm/list_rooms", name="list_rooms", description="Rooms.", parameters=(_id("building", "BLD/77-2"),)),
+    Tool(id="hr/getMyProfile", name="getMyProfile", description="Who is asking.", returns=(_id("employee_id"),)),
+    Tool(id="hr/get_current_user", name="get_current_user", parameters=(_id("tenant"),)),
+    Tool(id="hr/get_payslips", name="get_payslips", parameters=(_id("employee_id"),)),
+)
+REQUEST = "that is done with, C-21066"
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology) -> Snapshot:
+    folder: Path = tmp_path_factory.mktemp("cases")
+    published(folder, content_of(TOOLS, ontology))
+    return open_snapshot(folder)
+
+
+def _support(snapshot: Snapshot, text: str) -> dict[str, float]:
+    support = support_by_values(snapshot, find_values(text, snapshot.value_shapes))
+    return {snapshot.tool_id(tool): strength for tool, strength in support.items()}
+
+
+def test_tools_that_take_the_entity_are_supported_whether_they_show_the_shape_or_not(cases: Snapshot) -> None:
+    support = _support(cases, REQUEST)
+    assert 1 >= support["crm/close_case"] >= support["desk/rate_case"] > 0
+    assert "crm/list_rooms" not in support and "hr/get_payslips" not in support
+
+
+def test_an_output_with_the_shape_is_no_input(cases: Snapshot) -> None:
+    assert _support(cases, REQUEST).get("crm/open_case", 0) < _support(cases, REQUEST)["desk/rate_case"]
+
+
+def test_a_value_counts_once_and_other_text_not(cases: Snapshot) -> None:
+    assert _support(cases, f"{REQUEST} {REQUEST}") == _support(cases, REQUEST)
+    assert _support(cases, "close the case of the room") == {}
+
+
+def test_the_feature_is_that_support_and_a_tool_without_a_shared_word_is_found(cases: Snapshot) -> None:
+    context = QueryContext.begin(Request(query=REQUEST), cases, HashingEncoder(), typed=True)
+    tools = np.arange(cases.tool_count)
+    found = value_support(context, context.query, tools)
+    assert found.dtype == np.float32
+    support = _support(cases, REQUEST)
+    assert found == pytest.approx([support.get(cases.tool_id(int(tool)), 0.0) for tool in tools])
+    (best, *_) = GraphRetriever(cases, HashingEncoder()).retrieve(Request(query=REQUEST, k=3)).tools
+    assert best.id == "crm/close_case"
+
+
+def test_a_filter_holds_for_what_values_bring_too(cases: Snapshot) -> None:
+    request = Request(query=REQUEST, k=10, filters={"id": ["hr/*"]})
+    assert all(tool.id.startswith("hr/") for tool in GraphRetriever(cases, HashingEncoder()).retrieve(request).tools)
+
+
+def test_the_tool_that_takes_nothing_and_names_the_caller_tells_who_is_asking(cases: Snapshot) -> None:
+    assert [cases.tool_id(tool) for tool in own_profile_tools(cases)] == ["hr/getMyProfile"]
+
+
+@pytest.mark.parametrize(
+    "name", ["whoami", "get_me", "GET /me", "getCurrentUser", "read_own_profile", "users/me/getMyProfile"]
+)
+def test_names_of_such_tools(name: str) -> None:
+    assert is_own_profile(Tool(id=f"x/{name}", name=name))
+    assert not is_own_profile(Tool(id=f"x/{name}", name=name, parameters=(_id("user_id"),)))
+
+
+@pytest.mark.parametrize(
+    "name", ["get_user", "set_my_profile", "getMyTasks", "current_weather", "list_users", "get_account"]
+)
+def test_names_of_other_tools(name: str) -> None:
+    assert not is_own_profile(Tool(id=f"x/{name}", name=name))
+
+
+def test_inputs_that_identify_a_person() -> None:
+    tool = Tool(id="a/b", name="b", parameters=(_id("employee_id"), _id("order_id"), _id("managerId"), _id("name")))
+    assert person_inputs(tool) == ("employee_id", "managerId")
+
+
+@pytest.mark.parametrize(
+    ("text", "oneself"), [("show my payslips", True), ("am I late?", True), ("show me the news", False)]
+)
+def test_a_request_that_speaks_of_oneself(text: str, oneself: bool) -> None:
+    assert speaks_of_oneself(find_values(text)) is oneself

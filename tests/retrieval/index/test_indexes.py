@@ -41,6 +41,14 @@ def test_bm25_is_rank_bm25_but_for_its_idf(tmp_path: Path, documents: list[list[
     np.testing.assert_allclose(scores, oracle.get_scores(query), rtol=1e-4, atol=1e-5)
 
 
+def test_the_frequency_of_a_term_is_the_number_of_documents_that_have_it(tmp_path: Path) -> None:
+    write_postings(tmp_path, "text", make_postings([["a", "b", "a"], ["b"], []]))
+    index = read_bm25(tmp_path, "text", 3)
+    assert [index.frequency(term) for term in ("a", "b", "c", "")] == [1, 2, 0, 0]
+    write_postings(tmp_path, "none", make_postings([[], []]))
+    assert read_bm25(tmp_path, "none", 2).frequency("a") == 0
+
+
 @pytest.mark.parametrize("exact_limit", [10_000, 0], ids=["exact", "hnsw"])
 def test_nearest_agrees_with_brute_force(tmp_path: Path, exact_limit: int) -> None:
     vectors = _unit_rows(2_000, 48, seed=1)

@@ -12,13 +12,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ontology.names import words
+from ontology.names import noun_lemma, words
+from ontology.tool import Tool
 from retrieval.completion.needs import RESOLVED_BY, Need, Supplier
 from retrieval.query.query import Clause
 from retrieval.query.typed_values import SELF
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["OwnProfiles", "speaks_of_self"]
+__all__ = ["OwnProfiles", "is_own_profile", "speaks_of_self"]
 
 _PERSONS = frozenset(
     "employee user person personnel staff member worker colleague participant assignee requester".split()
@@ -41,7 +42,7 @@ class OwnProfiles:
         self._tools = [
             tool
             for tool in range(snapshot.tool_count)
-            if _MAYBE.search(snapshot.tool_id(tool)) and _is_own_profile(snapshot, tool)
+            if _MAYBE.search(snapshot.tool_id(tool)) and is_own_profile(snapshot.tool(tool))
         ]
 
     def __len__(self) -> int:
@@ -67,7 +68,8 @@ def speaks_of_self(parts: Sequence[Clause]) -> bool:
     return any(value.kind == SELF for part in parts for value in part.values)
 
 
-def _is_own_profile(snapshot: Snapshot, tool: int) -> bool:
-    name = set(words(snapshot.tool(tool).name))
+def is_own_profile(tool: Tool) -> bool:
+    """Whether a tool says who calls it: by its name, and because it takes nothing that must be given."""
+    name = set(map(noun_lemma, words(tool.name)))
     about = name - _OWN - _READING
-    return bool(name & _OWN) and about <= _OF_A_PERSON and not snapshot.required_parameters(tool)
+    return bool(name & _OWN) and about <= _OF_A_PERSON and not any(each.required for each in tool.parameters)

@@ -6,7 +6,7 @@ import pytest
 
 from inference import HashingEncoder
 from ontology import Ontology, Parameter, Tool
-from retrieval.completion.own_profile import OwnProfiles
+from retrieval.completion.own_profile import OwnProfiles, is_own_profile
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.request import Request
 from retrieval.ranking.fusion import FusionRanker
@@ -58,3 +58,18 @@ def test_the_first_person_is_resolved_by_the_own_profile(snapshot: Snapshot) -> 
 
 def test_a_person_that_is_named_is_looked_up(snapshot: Snapshot) -> None:
     assert supporting(snapshot, "list the payslips of Jan Kowalczyk") == {"hr/searchEmployees"}
+
+
+@pytest.mark.parametrize(
+    "name", ["whoami", "get_me", "GET /me", "getCurrentUser", "read_own_profile", "users/me/getMyProfile"]
+)
+def test_names_of_such_tools(name: str) -> None:
+    assert is_own_profile(Tool(id=f"x/{name}", name=name))
+    assert not is_own_profile(Tool(id=f"x/{name}", name=name, parameters=(EMPLOYEE,)))
+
+
+@pytest.mark.parametrize(
+    "name", ["get_user", "set_my_profile", "getMyTasks", "current_weather", "list_users", "get_account"]
+)
+def test_names_of_other_tools(name: str) -> None:
+    assert not is_own_profile(Tool(id=f"x/{name}", name=name))

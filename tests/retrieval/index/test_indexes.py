@@ -64,6 +64,14 @@ def test_bm25_of_some_tools_and_of_the_best_agrees_with_the_scores_of_all(
         assert index.best(query, count, allowed=allowed).tolist() == sorted(best)
 
 
+def test_the_frequency_of_a_term_is_the_number_of_documents_that_have_it(tmp_path: Path) -> None:
+    write_postings(tmp_path, "text", make_postings([["a", "b", "a"], ["b"], []]))
+    index = read_bm25(tmp_path, "text", 3)
+    assert [index.frequency(term) for term in ("a", "b", "c", "")] == [1, 2, 0, 0]
+    write_postings(tmp_path, "none", make_postings([[], []]))
+    assert read_bm25(tmp_path, "none", 2).frequency("a") == 0
+
+
 @pytest.mark.parametrize("exact_limit", [10_000, 0], ids=["exact", "hnsw"])
 def test_nearest_agrees_with_brute_force(tmp_path: Path, exact_limit: int) -> None:
     vectors = _unit_rows(2_000, 48, seed=1)

@@ -1,4 +1,4 @@
-"""Tools that the values of a request speak for, and the tools that tell who is asking."""
+"""Tools that the values of a request speak for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from inference import HashingEncoder
 from ontology import Ontology, Parameter, Tool
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.context import QueryContext
-from retrieval.query.first_person import is_own_profile, own_profile_tools, person_inputs, speaks_of_oneself
 from retrieval.query.request import Request
 from retrieval.query.typed_values import find_values
 from retrieval.query.value_tools import support_by_values
@@ -77,34 +76,3 @@ def test_the_feature_is_that_support_and_a_tool_without_a_shared_word_is_found(c
 def test_a_filter_holds_for_what_values_bring_too(cases: Snapshot) -> None:
     request = Request(query=REQUEST, k=10, filters={"id": ["hr/*"]})
     assert all(tool.id.startswith("hr/") for tool in GraphRetriever(cases, HashingEncoder()).retrieve(request).tools)
-
-
-def test_the_tool_that_takes_nothing_and_names_the_caller_tells_who_is_asking(cases: Snapshot) -> None:
-    assert [cases.tool_id(tool) for tool in own_profile_tools(cases)] == ["hr/getMyProfile"]
-
-
-@pytest.mark.parametrize(
-    "name", ["whoami", "get_me", "GET /me", "getCurrentUser", "read_own_profile", "users/me/getMyProfile"]
-)
-def test_names_of_such_tools(name: str) -> None:
-    assert is_own_profile(Tool(id=f"x/{name}", name=name))
-    assert not is_own_profile(Tool(id=f"x/{name}", name=name, parameters=(_id("user_id"),)))
-
-
-@pytest.mark.parametrize(
-    "name", ["get_user", "set_my_profile", "getMyTasks", "current_weather", "list_users", "get_account"]
-)
-def test_names_of_other_tools(name: str) -> None:
-    assert not is_own_profile(Tool(id=f"x/{name}", name=name))
-
-
-def test_inputs_that_identify_a_person() -> None:
-    tool = Tool(id="a/b", name="b", parameters=(_id("employee_id"), _id("order_id"), _id("managerId"), _id("name")))
-    assert person_inputs(tool) == ("employee_id", "managerId")
-
-
-@pytest.mark.parametrize(
-    ("text", "oneself"), [("show my payslips", True), ("am I late?", True), ("show me the news", False)]
-)
-def test_a_request_that_speaks_of_oneself(text: str, oneself: bool) -> None:
-    assert speaks_of_oneself(find_values(text)) is oneself

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from retrieval.candidates.entry_nodes import ngram_entries, semantic_entries
 from retrieval.config import RetrievalConfig
+from retrieval.index.vectors import Nearest
 from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
 from retrieval.query.value_tools import support_by_values
@@ -30,12 +31,14 @@ _Tools: TypeAlias = NDArray[np.int64]
 def generate_candidates(context: QueryContext, config: RetrievalConfig) -> None:
     """Find the entry nodes and the candidates of a request, and record both in its context."""
     with context.stage("entry"):
+        # The nearest tools are candidates and may be entry nodes: one search finds them for both.
+        tools = _nearest_tools(context, context.query, POOL) if config.text_candidates else None
         if config.semantic_entries:
-            context.entries += semantic_entries(context)
+            context.entries += semantic_entries(context, tools=tools)
         if config.ngram_entries:
             context.entries += ngram_entries(context)
     with context.stage("ego"):
-        found = list(_candidates(context, config))
+        found = list(_candidates(context, config, tools))
         context.candidates = np.unique(np.concatenate((np.empty(0, dtype=np.int64), *found)))
 
 
@@ -59,7 +62,7 @@ def ensemble_tools(
     return np.flatnonzero(found)
 
 
-def _candidates(context: QueryContext, config: RetrievalConfig) -> Iterator[_Tools]:
+def _candidates(context: QueryContext, config: RetrievalConfig, tools: Nearest | None) -> Iterator[_Tools]:
     if config.ego_candidates:
         limit = EGO_TOOLS if config.text_candidates else None  # the algorithm as printed has none
         yield ensemble_tools(context, context.allowed, limit=limit)
@@ -67,8 +70,8 @@ def _candidates(context: QueryContext, config: RetrievalConfig) -> Iterator[_Too
         query = context.query
         yield _lexical_pool(context, query, "text", POOL)
         yield from (_lexical_pool(context, clause, "whole", CLAUSE_POOL) for clause in query.clauses)
-        yield _semantic_pool(context, query, POOL)
-        yield from (_semantic_pool(context, clause, CLAUSE_POOL) for clause in query.clauses)
+        nearest = (tools, *(_nearest_tools(context, clause, CLAUSE_POOL) for clause in query.clauses))
+        yield from (found[0] for found in nearest if found is not None)
         yield _value_pool(context, query, CLAUSE_POOL)
 
 
@@ -77,12 +80,12 @@ def _lexical_pool(context: QueryContext, clause: Clause, field: str, size: int) 
     return context.snapshot.fields[field].best(clause.weights, size, allowed=context.allowed)
 
 
-def _semantic_pool(context: QueryContext, clause: Clause, size: int) -> _Tools:
-    """The tools nearest to a clause by cosine; none where it has no vector."""
+def _nearest_tools(context: QueryContext, clause: Clause, size: int) -> Nearest | None:
+    """The tools nearest to a clause by cosine; None where it has no vector."""
     if clause.vector_D is None:
-        return np.empty(0, dtype=np.int64)
+        return None
     vectors = context.snapshot.vectors
-    return vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed, ef_search=EF_SEARCH)[0]
+    return vectors.nearest_tools(clause.vector_D, size, allowed=context.allowed, ef_search=EF_SEARCH)
 
 
 def _value_pool(context: QueryContext, clause: Clause, size: int) -> _Tools:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from retrieval.index.vectors import Nearest
 from retrieval.query.context import EntryNode, QueryContext
 
 __all__ = ["SEMANTIC_ENTRIES", "ngram_entries", "semantic_entries"]
@@ -9,11 +10,16 @@ __all__ = ["SEMANTIC_ENTRIES", "ngram_entries", "semantic_entries"]
 SEMANTIC_ENTRIES = 10  # paper: the top-10 most similar nodes
 
 
-def semantic_entries(context: QueryContext, *, k: int = SEMANTIC_ENTRIES) -> list[EntryNode]:
-    """Return the ``k`` allowed nodes of any type nearest to the request, best first; none where the query has no vector."""
+def semantic_entries(
+    context: QueryContext, *, k: int = SEMANTIC_ENTRIES, tools: Nearest | None = None
+) -> list[EntryNode]:
+    """Return the ``k`` allowed nodes of any type nearest to the request, best first; none where the query has no vector.
+
+    :param tools: the nearest tools, ``k`` or more, where they are known.
+    """
     if context.query.vector_D is None:
         return []
-    nodes, scores = context.snapshot.vectors.nearest(context.query.vector_D, k, allowed=context.allowed)
+    nodes, scores = context.snapshot.vectors.nearest(context.query.vector_D, k, allowed=context.allowed, tools=tools)
     return [EntryNode(int(node), "semantic", "", float(score)) for node, score in zip(nodes, scores, strict=True)]
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.arrays import Floats1d, Floats2d
+from inference.arrays import Floats1d
 from inference.encoder import Encoder
 from ontology.errors import ModelError
 from retrieval.index.vectors import NodeVectors
@@ -70,7 +70,7 @@ class QueryContext:
     fallbacks: list[str] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
     _ego_tools: dict[int, NDArray[np.int64]] = field(default_factory=dict)
-    _cosines: dict[str, Floats2d] = field(default_factory=dict)
+    _cosines: dict[str, list[Floats1d]] = field(default_factory=dict)
     _started: float = field(default_factory=time.perf_counter)
 
     @classmethod
@@ -129,8 +129,8 @@ class QueryContext:
         if place is None or not len(candidates):
             return stored.similarities(clause.vector_D, tools)
         if vectors not in self._cosines:
-            vectors_DP = np.stack([part.vector_D for part in parts if part.vector_D is not None], axis=1)
-            self._cosines[vectors] = np.ascontiguousarray((stored.rows(candidates) @ vectors_DP).T)
+            queries = [part.vector_D for part in parts if part.vector_D is not None]
+            self._cosines[vectors] = stored.similarities_of(queries, candidates)
         known = self._cosines[vectors][place]
         if tools is candidates:
             return known

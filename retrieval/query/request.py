@@ -13,6 +13,8 @@ __all__ = ["MAX_K", "MAX_QUERY_CHARS", "Request"]
 
 MAX_K = 1_000
 MAX_QUERY_CHARS = 20_000
+_MAX_DONE, _MAX_ID_CHARS = 1_000, 4_096
+_MAX_HAVE, _MAX_NAME_CHARS, _MAX_VALUE_CHARS = 64, 256, 4_000
 
 
 def _never() -> bool:
@@ -46,6 +48,29 @@ class Request(Query):
             raise InvalidArgumentError(
                 "the query has no letter or digit", subject="query", remedy="Describe in words what is needed"
             )
+        self._check_task()
+
+    def _check_task(self) -> None:
+        """Check what is done and known already. That the catalogue has the tools is not checked here."""
+        if len(self.done) > _MAX_DONE or any(not 0 < len(each) <= _MAX_ID_CHARS for each in self.done):
+            raise InvalidArgumentError(
+                f"at most {_MAX_DONE:,} tool ids of 1 to {_MAX_ID_CHARS:,} characters are allowed",
+                subject="done",
+                remedy="Give the ids of the tools that were executed",
+            )
+        if len(self.have) > _MAX_HAVE or any(not 0 < len(name) <= _MAX_NAME_CHARS for name in self.have):
+            raise InvalidArgumentError(
+                f"at most {_MAX_HAVE} names of 1 to {_MAX_NAME_CHARS} characters are allowed",
+                subject="have",
+                remedy="Give the values that this task needs",
+            )
+        for name, value in self.have.items():
+            if len(value) > _MAX_VALUE_CHARS:
+                raise InvalidArgumentError(
+                    f"the value has {len(value):,} characters; at most {_MAX_VALUE_CHARS:,} are allowed",
+                    subject=f"have.{name[:100]}",
+                    remedy="Leave the value empty: its name is enough",
+                )
 
     def check(self, stage: str) -> None:
         """Check before a stage that the caller still waits.

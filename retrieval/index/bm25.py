@@ -103,6 +103,14 @@ class Bm25Index:
         self.size = size
         self._postings = postings
 
+    def idf(self, term: str) -> float:
+        """Return the inverse document frequency of a term, > 0."""
+        terms, key = self._postings.terms, hash_text(term)
+        at = int(np.searchsorted(terms, np.uint64(key)))
+        known = at < len(terms) and int(terms[at]) == key
+        count = int(self._postings.pointers[at + 1] - self._postings.pointers[at]) if known else 0
+        return math.log(1.0 + (self.size - count + 0.5) / (count + 0.5))
+
     def scores(self, query_terms: Sequence[str]) -> Floats1d:
         """Return the BM25 score of every tool, float32 [size], >= 0; a repeated query term counts each time."""
         scores = np.zeros(self.size, dtype=np.float32)

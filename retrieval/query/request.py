@@ -21,6 +21,14 @@ def _never() -> bool:
     return False
 
 
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _is_text(text: str, least: int, most: int) -> bool:
+    return least <= len(text) <= most and _is_unicode(text)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(Query):
     """One request: a valid query, and when a retriever stops. Who calls a retriever has chosen it by ``preset``.
@@ -42,7 +50,7 @@ class Request(Query):
                 subject="query",
                 remedy="Send the request itself, not the conversation",
             )
-        if any("\ud800" <= character <= "\udfff" for character in self.query):
+        if not _is_unicode(self.query):
             raise InvalidArgumentError("the query is not valid Unicode", subject="query", remedy="Send it as UTF-8")
         if not any(character.isalnum() for character in self.query):
             raise InvalidArgumentError(
@@ -52,22 +60,22 @@ class Request(Query):
 
     def _check_task(self) -> None:
         """Check what is done and known already. That the catalogue has the tools is not checked here."""
-        if len(self.done) > _MAX_DONE or any(not 0 < len(each) <= _MAX_ID_CHARS for each in self.done):
+        if len(self.done) > _MAX_DONE or not all(_is_text(each, 1, _MAX_ID_CHARS) for each in self.done):
             raise InvalidArgumentError(
                 f"at most {_MAX_DONE:,} tool ids of 1 to {_MAX_ID_CHARS:,} characters are allowed",
                 subject="done",
                 remedy="Give the ids of the tools that were executed",
             )
-        if len(self.have) > _MAX_HAVE or any(not 0 < len(name) <= _MAX_NAME_CHARS for name in self.have):
+        if len(self.have) > _MAX_HAVE or not all(_is_text(name, 1, _MAX_NAME_CHARS) for name in self.have):
             raise InvalidArgumentError(
                 f"at most {_MAX_HAVE} names of 1 to {_MAX_NAME_CHARS} characters are allowed",
                 subject="have",
                 remedy="Give the values that this task needs",
             )
         for name, value in self.have.items():
-            if len(value) > _MAX_VALUE_CHARS:
+            if not _is_text(value, 0, _MAX_VALUE_CHARS):
                 raise InvalidArgumentError(
-                    f"the value has {len(value):,} characters; at most {_MAX_VALUE_CHARS:,} are allowed",
+                    f"a value is a text of at most {_MAX_VALUE_CHARS:,} characters",
                     subject=f"have.{name[:100]}",
                     remedy="Leave the value empty: its name is enough",
                 )

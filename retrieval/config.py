@@ -14,6 +14,7 @@ DEPENDENCIES = frozenset({"depends_on", "resolved_by", "supplies"})
 class RetrievalConfig:
     """Which stages a retriever runs. How much each ranking feature counts is a weight, not a stage.
 
+    :param typed_values: values in the request are typed, and not matched as words.
     :param semantic_entries: the nodes nearest to the request are entry nodes.
     :param ngram_entries: the nodes that the request names are entry nodes.
     :param ego_candidates: the tools of the ensemble of ego graphs are candidates.
@@ -24,6 +25,7 @@ class RetrievalConfig:
     :param dependency_edges: the edges of :data:`DEPENDENCIES` are used in any stage.
     """
 
+    typed_values: bool = True
     semantic_entries: bool = True
     ngram_entries: bool = True
     ego_candidates: bool = True
@@ -36,6 +38,10 @@ class RetrievalConfig:
 
 DEFAULT = RetrievalConfig()
 PAPER = RetrievalConfig(
-    text_candidates=False, query_decomposition=False, resolver_boost=False, dependency_expansion=False
+    typed_values=False,
+    text_candidates=False,
+    query_decomposition=False,
+    resolver_boost=False,
+    dependency_expansion=False,
 )
 """The algorithm of the paper as printed."""

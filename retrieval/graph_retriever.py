@@ -94,7 +94,13 @@ class GraphRetriever:
         return self._completion.complete(context, ranking, margin=margin)
 
     def _find_candidates(self, request: Request) -> QueryContext:
-        decomposed = self._config.query_decomposition
-        context = QueryContext.begin(request, self._snapshot, self._encoder, decomposed=decomposed)
+        config = self._config
+        context = QueryContext.begin(
+            request,
+            self._snapshot,
+            self._encoder,
+            decomposed=config.query_decomposition,
+            typed=config.typed_values,
+        )
         generate_candidates(context, self._config)
         return context

@@ -62,7 +62,7 @@ def _candidates(context: QueryContext, config: RetrievalConfig) -> Iterator[_Too
 def _lexical_pool(context: QueryContext, clause: Clause, field: str, size: int) -> _Tools:
     """The best allowed tools by BM25 over one field, in no order; those without any term of the clause are left out."""
     snapshot = context.snapshot
-    scores = snapshot.fields[field].scores(clause.terms)
+    scores = snapshot.fields[field].scores(clause.weights)
     if context.allowed is not None:
         scores[~context.allowed[: snapshot.tool_count]] = 0.0
     size = min(size, snapshot.tool_count)

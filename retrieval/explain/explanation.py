@@ -32,7 +32,7 @@ class Explainer:
         self._context = context
         self._text = context.query.text
         self._ranks = {tool: 0 for tool in context.done} | {tool: rank for rank, tool in enumerate(returned, start=1)}
-        values = find_values(self._text, context.snapshot.value_shapes)
+        values = context.query.values or find_values(self._text, context.snapshot.value_shapes)
         self._given = GivenInputs(given_values(self._text, values), context.request.have)
         self._facts = cache(partial(tool_facts, context.snapshot))
         self._words = request_words(self._text, [(value.start, value.end) for value in values])

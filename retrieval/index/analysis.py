@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from ontology.names import expand, noun_lemma, verb_lemma, words
@@ -21,9 +21,9 @@ def _term(word: str) -> str:
     return verb_lemma(noun_lemma(word))
 
 
-def terms(text: str) -> list[str]:
-    """Return the index terms of a text: lower-case words without stop words, lemmatised, in order."""
-    return [_term(word) for word in words(text) if word not in STOP_WORDS]
+def terms(text: str, abbreviations: Mapping[str, str] = {}) -> list[str]:
+    """Return the index terms of a text: lower-case words without stop words, lemmatised, in order; abbreviations are expanded."""
+    return [_term(word) for word in expand(words(text), abbreviations) if word not in STOP_WORDS]
 
 
 def name_key(name: str) -> str:
@@ -32,23 +32,31 @@ def name_key(name: str) -> str:
     return " ".join(map(noun_lemma, tokens)) if 1 <= len(tokens) <= MAX_NGRAM else ""
 
 
-def ngrams(query: str, abbreviations: Mapping[str, str]) -> list[str]:
-    """Return the distinct canonical trigrams, bigrams and unigrams of a request, longest first, then in text order.
+def ngrams(texts: Sequence[str], abbreviations: Mapping[str, str]) -> list[str]:
+    """Return the distinct canonical trigrams, bigrams and unigrams of parts of a request, longest first, then in text order.
 
     Each n-gram also occurs with its first word as a verb lemma (``sending reminders`` matches ``send reminder``).
     N-grams that consist of stop words and numbers are left out.
     """
-    tokens = expand(words(query), abbreviations)[:_MAX_TOKENS]
-    nouns = [noun_lemma(token) for token in tokens]
+    parts: list[list[str]] = []
+    left = _MAX_TOKENS
+    for text in texts:
+        parts.append(expand(words(text), abbreviations)[:left])
+        left -= len(parts[-1])
     found: dict[str, None] = {}
     for size in range(MAX_NGRAM, 0, -1):
-        for start in range(len(tokens) - size + 1):
-            if _no_content(tokens[start : start + size]):
-                continue
-            rest = nouns[start + 1 : start + size]
-            found[" ".join((nouns[start], *rest))] = None
-            found[" ".join((verb_lemma(tokens[start]), *rest))] = None
+        for tokens in parts:
+            found.update(dict.fromkeys(_of_size(tokens, size)))
     return list(found)
+
+
+def _of_size(tokens: Sequence[str], size: int) -> Iterator[str]:
+    nouns = [noun_lemma(token) for token in tokens]
+    for start in range(len(tokens) - size + 1):
+        if not _no_content(tokens[start : start + size]):
+            rest = nouns[start + 1 : start + size]
+            yield " ".join((nouns[start], *rest))
+            yield " ".join((verb_lemma(tokens[start]), *rest))
 
 
 def _no_content(tokens: Sequence[str]) -> bool:

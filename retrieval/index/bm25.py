@@ -111,11 +111,14 @@ class Bm25Index:
         count = int(self._postings.pointers[at + 1] - self._postings.pointers[at]) if known else 0
         return math.log(1.0 + (self.size - count + 0.5) / (count + 0.5))
 
-    def scores(self, query_terms: Sequence[str]) -> Floats1d:
-        """Return the BM25 score of every tool, float32 [size], >= 0; a repeated query term counts each time."""
+    def scores(self, query_terms: Sequence[str] | Mapping[str, float]) -> Floats1d:
+        """Return the BM25 score of every tool, float32 [size], >= 0.
+
+        :param query_terms: terms, of which a repeated one counts each time; or term → how much it counts, > 0.
+        """
         scores = np.zeros(self.size, dtype=np.float32)
         postings = self._postings
-        counts = Counter(query_terms)
+        counts: Mapping[str, float] = query_terms if isinstance(query_terms, Mapping) else Counter(query_terms)
         keys = np.asarray([hash_text(term) for term in counts], dtype=np.uint64)
         if not len(keys) or not len(postings.terms):
             return scores

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from inference.arrays import Floats1d
 from ontology.tool import Tool
@@ -39,6 +39,10 @@ def make_coverage_postings(names: Sequence[Sequence[str]]) -> Postings:
     return pack_postings(entries)
 
 
-def coverage_scores(index: Bm25Index, query_terms: Sequence[str]) -> Floats1d:
-    """Return the share of each tool's name that the query terms cover, float32 [tools], in [0, 1]."""
-    return index.scores(sorted(set(query_terms)))
+def coverage_scores(index: Bm25Index, query_terms: Sequence[str] | Mapping[str, float]) -> Floats1d:
+    """Return the share of each tool's name that the query terms cover, float32 [tools], in [0, 1].
+
+    :param query_terms: terms; or term → how much it counts, > 0, where more than 1 is 1.
+    """
+    weights = query_terms if isinstance(query_terms, Mapping) else dict.fromkeys(query_terms, 1.0)
+    return index.scores({term: min(weights[term], 1.0) for term in sorted(weights)})

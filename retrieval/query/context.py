@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from inference.encoder import Encoder
 from ontology.errors import ModelError
 from retrieval.query.query import Query, analyse
 from retrieval.query.request import Request
+from retrieval.query.typed_values import find_values
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["EntryNode", "QueryContext"]
@@ -66,21 +68,31 @@ class QueryContext:
 
     @classmethod
     def begin(
-        cls, request: Request, snapshot: Snapshot, encoder: Encoder | None, *, decomposed: bool = False
+        cls,
+        request: Request,
+        snapshot: Snapshot,
+        encoder: Encoder | None,
+        *,
+        decomposed: bool = False,
+        typed: bool = False,
     ) -> QueryContext:
         """Analyse a request and apply its filters. Without a working encoder the query has no vectors.
 
         :param decomposed: whether the clauses of the request are analysed too.
+        :param typed: whether its values are typed, and not matched as words.
         """
         context = cls(request=request, snapshot=snapshot)
-        text, abbreviations = request.query, snapshot.abbreviations
         with context.stage("encode"):
-            query = context.attempt(
-                lambda: analyse(text, encoder, abbreviations, decomposed=decomposed), "no semantic matching"
+            values = find_values(request.query, snapshot.value_shapes) if typed else ()
+            analysed = partial(
+                analyse,
+                request.query,
+                abbreviations=snapshot.abbreviations,
+                values=values,
+                decomposed=decomposed,
             )
-            if query is None:
-                query = analyse(text, None, abbreviations, decomposed=decomposed)
-            context.query = query
+            query = context.attempt(lambda: analysed(encoder=encoder), "no semantic matching")
+            context.query = analysed(encoder=None) if query is None else query
         with context.stage("entry"):
             context.allowed = snapshot.allowed(request.filters)
             context.done = _known_tools(context)

@@ -45,7 +45,7 @@ class Feature:
 
 def bm25(field: str) -> Compute:
     """BM25 over one field of :data:`retrieval.index.text_fields.FIELDS`, >= 0."""
-    return lambda context, clause, tools: context.snapshot.fields[field].scores(clause.terms)[tools]
+    return lambda context, clause, tools: context.snapshot.fields[field].scores(clause.weights)[tools]
 
 
 def cosine_text(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d | None:
@@ -60,7 +60,7 @@ def cosine_name(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d
 
 def name_coverage(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d:
     """The share of the tool's name that the request names, weighted by inverse document frequency, in [0, 1]."""
-    return coverage_scores(context.snapshot.names_index, clause.terms)[tools]
+    return coverage_scores(context.snapshot.names_index, clause.weights)[tools]
 
 
 def graph_support(context: QueryContext, clause: Clause, tools: Tools) -> Floats1d:

@@ -27,6 +27,7 @@ QUERIES = (
     "list the pending items of purchase orders",
     "manager and department of an employee",
     "find the supplier Acme in Leeds and give Jan Smith a spot award",
+    "approve the items in award/budget-2025.xlsx",
 )
 STAGES = [field.name for field in fields(RetrievalConfig)]
 PLAINLY_FUSED = {"bm25_text", "bm25_params", "cosine_text", "cosine_name"}

@@ -138,7 +138,7 @@ def _algorithm_2(snapshot: Snapshot, query: str) -> set[str]:
     vectors = encoder.encode([graph.nodes[key]["text"] for key in keys]).astype(np.float16).astype(np.float32)
     similar = vectors @ encoder.encode([query])[0]
     entries = {keys[place] for place in np.lexsort((np.arange(len(keys)), -similar))[:10]}
-    asked = set(ngrams(query, snapshot.abbreviations))
+    asked = set(ngrams([query], snapshot.abbreviations))
     for key in keys:
         kind, _, name = key.partition(":")
         text = graph.nodes[key]["name"] if kind == "tool" else name
@@ -333,14 +333,14 @@ def test_a_snapshot_gives_its_graph_back(snapshot: Snapshot, content: SnapshotCo
 
 
 def test_ngrams_are_canonical_and_never_stop_words_alone() -> None:
-    found = ngrams("Sending reminders about the overdue POs", {"po": "purchase order"})
+    found = ngrams(["Sending reminders about the overdue POs"], {"po": "purchase order"})
     assert "send reminder" in found
     assert "purchase order" not in found, "the plural of an abbreviation is a word of its own until it is singular"
     assert "overdue" in found
     assert "the" not in found
     assert "about the" not in found
     assert found == list(dict.fromkeys(found))
-    assert "purchase order" in ngrams("the PO", {"po": "purchase order"})
+    assert "purchase order" in ngrams(["the PO"], {"po": "purchase order"})
 
 
 def test_a_snapshot_is_only_served_with_the_encoder_that_made_it(store: Path) -> None:

@@ -1,0 +1,209 @@
+"""Typed values: what a request states literally, such as an identifier, a path, an address or a quoted text.
+
+A value is no word. "acme/web" does not ask for web hooks, "C-21066" asks for whatever takes a customer's number. So values are found
+first, with their kind and their place; matching uses the noun of the kind instead of the value (:mod:`retrieval.query.value_words`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+from ontology.value_shape import kind_of_value
+from ontology.yaml_data import read_yaml
+from retrieval.index.value_shapes import ShapeMatch, ValueShapes
+
+__all__ = ["MAX_VALUES", "SELF", "VALUE_WORDS", "TypedValue", "find_values"]
+
+MAX_VALUES = 1_000
+"""Values that are found in one request; the rest of it is words."""
+SELF = "self"
+"""The kind of the first person: "my", "I am". It is a value for what identifies a person."""
+VALUE_WORDS = Path(__file__).with_name("value_words.yaml")
+
+_MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+_DAY_NAME = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_CLOCK = r"(?:\d{1,2}:[0-5]\d(?::[0-5]\d)?(?:\s?[ap]m)?|\d{1,2}(?:\.[0-5]\d)?\s?[ap]m)"
+_NUMBER = r"\d{1,3}(?:[,.]\d{3}){1,5}(?:[.,]\d{1,4})?|\d{1,18}(?:[.,]\d{1,6})?"
+# Values with spaces inside, in this order where two begin alike. Every repetition is bounded and every one begins at an edge of a
+# word: so the time is linear.
+_SPACED = {
+    "code": r"(?<!`)`[^`\n]{1,200}`(?!`)",
+    "quoted": r"(?<!\w)\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|«[^»\n]{1,400}»|„[^“”\n]{1,400}[“”]|(?<![\w'])'[^'\n]{1,200}'(?!\w)|‘[^’\n]{1,200}’(?!\w)",
+    "date": rf"\b(?:{_DAY}\s(?:of\s)?{_MONTH}|{_MONTH}\s{_DAY})\b(?:,?\s(?:19|20)\d\d)?(?!\w)"
+    rf"|\b(?:(?:next|last|this|coming)\s)?{_DAY_NAME}\b|\b\d{{1,2}}[./]\d{{1,2}}[./](?:\d{{4}}|\d{{2}})\b"
+    r"|\b(?:today|tomorrow|yesterday|tonight)\b|\b(?:the\s)?\d{1,2}(?:st|nd|rd|th)\b",
+    "time": rf"\b{_CLOCK}(?!\w)",
+    "phone": r"(?<![\w+])\+[0-9][0-9 ()-]{5,18}[0-9](?!\w)|(?<![\w-])\(?\d{3}\)?[ -]\d{3}[ -]\d{4}(?![\w-])",
+    "iban": r"\b[A-Z]{2}\d\d(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,3})?\b",
+    "amount": rf"(?<!\w)[$€£¥]\s?(?:{_NUMBER})(?:\s?(?:k|m|bn|million|thousand)\b)?|(?<![\w./-])(?:{_NUMBER})\s?(?:UNITS)(?!\w)",
+    SELF: r"\bmy(?:self)?\b|\bmine\b|\b(?:do|have|am|did) I\b|\bI(?:['’]ve| have|['’]m| am)\b",
+}
+_HOST = r"(?:[a-z0-9-]{1,63}\.){1,6}"
+# Values without a space: of these the first that is the whole token. The kinds of ontology.value_shape follow.
+_TOKENS = {
+    "url": r"(?:https?|ftp|s3|gs|git|ssh)://\S{1,250}|www\.\S{3,250}",
+    "channel": r"#[A-Za-z][\w-]{1,79}",
+    "handle": r"@[A-Za-z][\w.-]{1,63}",
+    "file": r"(?:[\w.~-]{0,60}/){0,8}[\w()~-][\w().~+-]{0,99}\.(?:EXTENSIONS)",
+    "branch": r"(?:release|feature|feat|fix|hotfix|bugfix|chore|refs/heads|origin)/[\w./-]{1,100}",
+    "path": r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.~+{}:-]{1,80}){1,12}/?|[\w.~-]{1,80}(?:/[\w.~-]{1,80}){2,12}/?|[A-Za-z]:\\\S{1,200}",
+    "repository": r"[A-Za-z0-9][\w.-]{0,38}/[\w.-]{2,100}",
+    "variable": r"[A-Z][A-Z0-9]{0,39}(?:_[A-Z0-9]{1,40}){1,9}",
+    "domain": rf"(?i:{_HOST}(?:DOMAINS))",
+    "hex digest": r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}",
+}
+_IDENTIFIER = re.compile(r"[#_A-Za-z0-9][\w.:#+~=@/-]{1,199}")
+_TOKEN = re.compile(r"[^\s\"`<>()\[\]{},;|“”„‘’«»]{2,256}")
+_LEADING, _TRAILING = "*~-=…'", ".:!?*~-=…'"
+_POSSESSIVE = re.compile(r"['’]s?\Z")
+_ORDINARY_IDENTIFIER = (
+    4  # digits from which a bare number is an identifier rather than a count: "4500118277". Chosen, not tuned.
+)
+_LONG = 12  # characters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedValue:
+    """A value in a request.
+
+    :param kind: a key of :data:`ontology.value_shape.KIND_SHAPES`, or ``identifier``, ``quoted``, ``code``, ``file``, ``channel``,
+        ``handle``, ``repository``, ``branch``, ``variable``, ``domain``, ``time``, ``amount``, ``person`` or :data:`SELF`.
+    :param text: the value as the request has it, with its quotation marks; ``request[start:end]``.
+    :param start: its first character in the request.
+    :param matches: the shapes of the snapshot that it has, the most specific first.
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+    matches: tuple[ShapeMatch, ...] = ()
+
+    @property
+    def content(self) -> str:
+        """The text without quotation marks and the mark of a channel or handle."""
+        return self.text[1:-1] if self.kind in ("quoted", "code") else self.text.lstrip("#@")
+
+
+def find_values(text: str, shapes: ValueShapes | None = None) -> tuple[TypedValue, ...]:
+    """Return the values in a request, in its order; no two overlap. It takes time linear in the length of the text.
+
+    :param shapes: the value shapes of a snapshot. What has a specific shape is an identifier, whatever it looks like otherwise.
+    """
+    spaced = list(islice(_spaced(text), MAX_VALUES))
+    found = sorted((*spaced, *_between(text, spaced)), key=lambda value: value.start)[:MAX_VALUES]
+    return tuple(found if shapes is None or not len(shapes) else _with_matches(text, found, shapes))
+
+
+def _spaced(text: str) -> Iterator[TypedValue]:
+    for match in _spaced_pattern().finditer(text):
+        yield _value(str(match.lastgroup), text, *match.span())
+
+
+def _between(text: str, taken: Sequence[TypedValue]) -> Iterator[TypedValue]:
+    """Yield the values without a space that overlap none of those."""
+    others = iter(taken)
+    other = next(others, None)
+    for token in _TOKEN.finditer(text):
+        while other is not None and other.end <= token.start():
+            other = next(others, None)
+        if other is not None and other.start < token.end():
+            continue
+        value = _POSSESSIVE.sub("", token[0].rstrip(_TRAILING))
+        start = token.start() + len(value) - len(value.lstrip(_LEADING))
+        value = value.lstrip(_LEADING)
+        kind = _kind(value)
+        if kind:
+            yield _value(kind, text, start, start + len(value))
+
+
+def _kind(token: str) -> str:
+    """The kind of a token; empty for a word."""
+    if token.isalpha() or len(token) < 2:
+        return ""
+    for kind, pattern in _token_patterns().items():
+        if pattern.fullmatch(token) and not (kind == "repository" and not _is_repository(token)):
+            return kind
+    kind = kind_of_value(token)
+    if kind == "integer":
+        return "identifier" if len(token) >= _ORDINARY_IDENTIFIER and not _is_year(token) else kind
+    if kind and kind != "slug":
+        return kind
+    return "identifier" if _is_identifier(token) else ""
+
+
+def _is_repository(token: str) -> bool:
+    owner, _, name = token.partition("/")
+    if token.lower() in _word_set("slashed_words") or min(len(owner), len(name)) < 2:
+        return False
+    return not any(map(str.isdigit, owner)) and (owner.islower() or any(one in "-_.0123456789" for one in token))
+
+
+def _is_identifier(token: str) -> bool:
+    """Whether a token has digits that are no count: several, with letters or marks between, as in ``PO-4711``; or one in a long token
+    that is no name, as in ``AKIAIOSFODNN7EXAMPLE`` and ``cus_NffrFeUfNV2Hib``.
+    """
+    digits = sum(map(str.isdigit, token))
+    few = 1 if len(token) >= _LONG and not token.islower() else 2
+    return digits >= few and not token.isdigit() and _IDENTIFIER.fullmatch(token) is not None
+
+
+def _is_year(token: str) -> bool:
+    return len(token) == 4 and token[:2] in ("19", "20")
+
+
+def _with_matches(text: str, found: Sequence[TypedValue], shapes: ValueShapes) -> list[TypedValue]:
+    """Add the shapes of the snapshot; a value that only the snapshot knows is an identifier."""
+    by_span: dict[tuple[int, int], list[ShapeMatch]] = {}
+    for match in shapes.match(text):
+        by_span.setdefault((match.start, match.end), []).append(match)
+    kept: list[TypedValue] = []
+    for value in found:
+        matches = by_span.pop((value.start, value.end), [])
+        kept.append(_value(value.kind, text, value.start, value.end, matches))
+    taken = {at for value in kept for at in range(value.start, value.end)}
+    for (start, end), matches in by_span.items():
+        if taken.isdisjoint(range(start, end)):
+            kept.append(_value(matches[0].shape.kind or "identifier", text, start, end, matches))
+            taken.update(range(start, end))
+    return sorted(kept, key=lambda value: value.start)
+
+
+def _value(kind: str, text: str, start: int, end: int, matches: Sequence[ShapeMatch] = ()) -> TypedValue:
+    return TypedValue(kind=kind, text=text[start:end], start=start, end=end, matches=tuple(matches))
+
+
+@cache
+def _word_set(key: str) -> frozenset[str]:
+    return frozenset(read_yaml(VALUE_WORDS)[key].split())
+
+
+def _any_of(entries: Sequence[str]) -> str:
+    return "|".join(map(re.escape, sorted(entries, key=lambda entry: (-len(entry), entry))))
+
+
+@cache
+def _spaced_pattern() -> re.Pattern[str]:
+    units = _any_of(sorted(_word_set("units")))
+    parts = (f"(?P<{kind}>{pattern.replace('UNITS', units)})" for kind, pattern in _SPACED.items())
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+@cache
+def _token_patterns() -> dict[str, re.Pattern[str]]:
+    lists = {
+        "EXTENSIONS": _any_of(sorted(map(str, read_yaml(VALUE_WORDS)["extensions"]))),
+        "DOMAINS": _any_of(sorted(_word_set("top_level_domains"))),
+    }
+    patterns = {}
+    for kind, pattern in _TOKENS.items():
+        for name, entries in lists.items():
+            pattern = pattern.replace(name, entries)
+        patterns[kind] = re.compile(pattern)
+    return patterns

@@ -24,7 +24,7 @@ _NAMESPACE = "namespace"
 # In standard deviations of the scores: for a tool that takes an output of an executed one, times the confidence of the edge; and for a
 # tool of the same namespace.
 _SUCCESSOR_BOOST = 1.0
-_NAMESPACE_BOOST = 2.0
+_NAMESPACE_BOOST = 1.0
 
 
 def is_done(context: QueryContext, tools: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache, partial
 
 from retrieval.explain.first_calls import FirstCall, first_calls
 from retrieval.explain.given_inputs import GivenInputs, given_values
@@ -34,13 +33,12 @@ class Explainer:
         self._ranks = {tool: 0 for tool in context.done} | {tool: rank for rank, tool in enumerate(returned, start=1)}
         values = context.query.values or find_values(self._text, context.snapshot.value_shapes)
         self._given = GivenInputs(given_values(self._text, values), context.request.have)
-        self._facts = cache(partial(tool_facts, context.snapshot))
         self._words = request_words(self._text, [(value.start, value.end) for value in values])
 
     def explain(self, tool: int) -> str:
         """The line of one tool; of what it could say, the later parts give way where it would be longer than 25 words."""
         snapshot = self._context.snapshot
-        facts = self._facts(tool)
+        facts = tool_facts(snapshot, tool)
         phrase = matched_phrase(self._text, self._words, facts.name, facts.description, self._rarity)
         given = self._given.of(tool, facts)
         missing = [each for each in facts.required if each.name not in given]
@@ -65,7 +63,7 @@ class Explainer:
     ) -> Iterator[str]:
         values, suppliers, inputs = shown
         yield f'matches "{phrase}"' if phrase else "near in meaning"
-        for name, value in [(name, value) for name, value in given.items() if value][:values]:
+        for name, value in [(name, value) for name, value in given.items() if value.strip()][:values]:
             yield f"{_cut(short_name(name), _MAX_NAME_CHARS)} is {_cut(value, _MAX_VALUE_CHARS)}"
         for call in calls[:suppliers]:
             called = _one_word(self._context.snapshot.tool_id(call.supplier))
@@ -81,7 +79,7 @@ class Explainer:
         """Whether a tool was called, or can be with what the request gives and with the inputs that its consumer needs too."""
         if tool in self._context.done:
             return True
-        facts = self._facts(tool)
+        facts = tool_facts(self._context.snapshot, tool)
         given = self._given.of(tool, facts)
         return all(each.name in given or each.terms in needed for each in facts.required)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from retrieval.explain.tool_facts import Input, ToolFacts
+from retrieval.index.analysis import terms
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["FirstCall", "first_calls"]
@@ -19,7 +20,9 @@ __all__ = ["FirstCall", "first_calls"]
 _MIN_CONFIDENCE = 0.9
 _MIN_OUTSIDE = 0.95  # for a tool that the answer does not have
 _TO_TOOL, _FROM_TOOL = ("supplies",), ("resolved_by", "depends_on")
+_CONFIDENCE_STEPS = 50
 _CREATES = frozenset("create add insert start register new put open request import issue make define".split())
+"""Verbs of tools that make an object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,26 +54,36 @@ def first_calls(
     :param ranks: number of each tool of the answer → its rank; executed tools have rank 0.
     :param callable_first: whether the request gives what a tool requires, or the consumer requires it too.
     """
-    by_name = {each.name: each for each in open_inputs}
-    best: dict[str, tuple[tuple[bool, float, int], FirstCall]] = {}
-    for call in _claims(snapshot, tool, by_name):
-        inside = call.supplier in ranks
-        if call.confidence < (_MIN_CONFIDENCE if inside else _MIN_OUTSIDE) or _names_its_own(facts, call.parameter):
-            continue
-        if not _looks_up(call) and not (inside and ranks[call.supplier] < ranks[tool]):
-            continue
-        if not callable_first(call.supplier):
-            continue
-        order = (inside, call.confidence, -call.supplier)
-        known = best.get(call.parameter.name)
-        if known is None or order > known[0]:
-            best[call.parameter.name] = order, call
-    return [best[name][1] for name in by_name if name in best]
+    found: list[FirstCall] = []
+    by_name = {each.name: each for each in open_inputs if not _names_its_own(facts, each)}
+    claims = [(call, frozenset(terms(snapshot.tool_id(call.supplier)))) for call in _claims(snapshot, tool, by_name)]
+    claims = [(call, words) for call, words in claims if _is_safe(call, words, ranks, ranks[tool])]
+    claims.sort(key=lambda each: _order(each[0], each[1], facts, ranks))
+    for name in by_name:
+        rivals = [call for call, _ in claims if call.parameter.name == name]
+        best = next((call for call in rivals if callable_first(call.supplier)), None)
+        if best is not None:
+            found.append(best)
+    return found
 
 
-def _looks_up(call: FirstCall) -> bool:
-    """Whether the value comes from a list: then the supplier finds the object, and need not know it already."""
-    return "[]" in call.output
+def _order(
+    call: FirstCall, words: frozenset[str], facts: ToolFacts, ranks: Mapping[int, int]
+) -> tuple[bool, float, int, int]:
+    """Tools of the answer first, then by confidence; of much the same confidence those that share words with the consumer."""
+    shared = len(words.intersection(facts.name))
+    return call.supplier not in ranks, -round(call.confidence * _CONFIDENCE_STEPS), -shared, call.supplier
+
+
+def _is_safe(call: FirstCall, words: frozenset[str], ranks: Mapping[int, int], rank: int) -> bool:
+    """Whether a claim is likely true, and the supplier finds the object, or has made it before: it ranks above the consumer.
+
+    A value in a list comes from a tool that finds objects, and need not know them already.
+    """
+    looks_up = "[]" in call.output and not words & _CREATES
+    if call.supplier not in ranks:
+        return call.confidence >= _MIN_OUTSIDE and looks_up
+    return looks_up or ranks[call.supplier] < rank
 
 
 def _names_its_own(facts: ToolFacts, needed: Input) -> bool:

@@ -27,7 +27,7 @@ _GENERAL = frozenset(
     "put get take give make have do go let bring see set turn run come send use add new list find show".split()
 )
 """Words that say nothing alone."""
-_JOINS = frozenset("and or but then if when while where who which that because so before after until".split())
+_JOINS = frozenset("and or but then if when while where who which because so before after until".split())
 """Words that no stretch goes beyond."""
 
 
@@ -55,7 +55,7 @@ def request_words(text: str, values: Collection[Span]) -> tuple[Word, ...]:
     ]
     return tuple(
         Word(start, end, text[start:end], tuple(terms(text[start:end])), joined)
-        for (start, end), joined in zip(spans, (*after, False), strict=True)
+        for (start, end), joined in zip(spans, (*after, False), strict=False)
     )
 
 

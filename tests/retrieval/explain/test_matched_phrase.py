@@ -16,7 +16,7 @@ def phrase(text: str, name: list[str], description: str = "", values: tuple[tupl
     [
         ("Please VOID that Invoice today", ["void", "invoice"], "VOID that Invoice"),
         ("sending reminders to all", ["send", "reminder"], "sending reminders"),
-        ("get rid of the old draft", ["delete", "draft"], "get rid of the old draft"[:0] or "get rid of the old"),
+        ("get rid of my draft", ["delete", "draft"], "get rid of my draft"),
         ("the order, then the invoice", ["order", "invoice"], "order"),
         ("order and invoice", ["order", "invoice"], "order"),
         ("find it", ["find"], ""),
@@ -25,8 +25,7 @@ def phrase(text: str, name: list[str], description: str = "", values: tuple[tupl
 )
 def test_the_stretch(text: str, name: list[str], quoted: str) -> None:
     found = phrase(text, name)
-    assert found == quoted or (quoted and found.startswith(quoted))
-    assert found in text
+    assert found == quoted
 
 
 def test_one_word_of_the_description_alone_is_chance_and_two_are_not() -> None:
@@ -40,7 +39,7 @@ def test_values_are_no_words() -> None:
 
 
 def test_a_name_counts_more_than_a_description() -> None:
-    assert phrase("the card payment of the charge", ["charge"], "card payment the") == "charge"
+    assert phrase("a card payment made twice, so charge", ["charge"], "card payment") == "charge"
 
 
 def test_a_long_request_is_read_up_to_a_bound() -> None:

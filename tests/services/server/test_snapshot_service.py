@@ -148,7 +148,7 @@ async def test_a_line_says_what_the_request_and_the_caller_give(store: Path) -> 
 @pytest.mark.parametrize(
     ("others", "subject"),
     [
-        ({"done": ["x"] * 1_001}, "done"),
+        ({"done": [f"x{number}" for number in range(1_001)]}, "done"),
         ({"done": [""]}, "done"),
         ({"have": {"": "x"}}, "have"),
         ({"have": {"order": "x" * 4_001}}, "have.order"),

@@ -12,10 +12,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from inference.arrays import Floats2d
 from inference.encoder import Encoder
 from ontology.errors import ModelError
 from retrieval.query.query import Query, analyse
 from retrieval.query.request import Request
+from retrieval.query.supporting_tool import SupportingTool
 from retrieval.query.typed_values import find_values
 from retrieval.snapshot.reader import Snapshot
 
@@ -51,6 +53,9 @@ class QueryContext:
     :param entries: the entry nodes, once they are known.
     :param candidates: numbers of the candidate tools, ascending, int64, once they are known.
     :param done: numbers of the tools that the caller has executed already.
+    :param clauses_CT: how well each candidate matches each clause, z-scores, float32 [clauses, candidates];
+        None until they are computed.
+    :param supporting: the tools that must be called before those that answer, with the reasons, once they are known.
     :param fallbacks: what was left out and why, one sentence each.
     :param timings_ms: stage → milliseconds.
     """
@@ -62,6 +67,8 @@ class QueryContext:
     entries: list[EntryNode] = field(default_factory=list)
     candidates: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     done: frozenset[int] = frozenset()
+    clauses_CT: Floats2d | None = None
+    supporting: tuple[SupportingTool, ...] = ()
     fallbacks: list[str] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
     _started: float = field(default_factory=time.perf_counter)

@@ -26,10 +26,16 @@ _WHOLE_FACTOR = 1.25  # of the z-score of the whole request in the exponent
 def clause_scores(context: QueryContext) -> Floats2d:
     """How well each candidate matches each clause, z-scores, float32 [clauses, tools]; no row where there is no candidate.
 
-    A request that has no clauses is one.
+    A request that has no clauses is one. The context keeps them.
     """
     if not len(context.candidates):
         return np.empty((0, 0), dtype=np.float32)
+    if context.clauses_CT is None:
+        context.clauses_CT = _clause_scores(context)
+    return context.clauses_CT
+
+
+def _clause_scores(context: QueryContext) -> Floats2d:
     return np.stack([_scores(context, clause) for clause in context.query.clauses or (context.query,)])
 
 

@@ -7,7 +7,7 @@ import re
 
 from retrieval import graph_retriever
 from retrieval.candidates import candidate_generation
-from retrieval.completion import dependencies, resolvers
+from retrieval.completion import pulling
 from retrieval.query import decompose
 from retrieval.ranking.rerank import PromotingReranker
 from retrieval.ranking.weights import SHIPPED
@@ -24,7 +24,7 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"the {candidate_generation.POOL} best of each text search" in TEXT
     assert f"for each clause the {candidate_generation.CLAUSE_POOL} best of each" in TEXT
     assert f"reads the best {inspect.signature(PromotingReranker).parameters['depth'].default} again" in TEXT
-    assert resolvers._SOURCES == dependencies._SOURCES == 3, "the page says: the best three"
+    assert pulling._BEST == 3, "the page says: the best three"
 
 
 def test_every_feature_is_named_and_none_that_is_not() -> None:

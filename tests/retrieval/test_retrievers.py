@@ -18,7 +18,6 @@ from inference import Floats1d, Floats2d, HashingEncoder
 from ontology.errors import DeadlineError, InvalidArgumentError, ModelError, NotFoundError
 from ontology.ontology import Ontology
 from ontology.tool import CONTEXT_PARAMETERS
-from retrieval.completion.resolvers import contains_identifier
 from retrieval.index.analysis import name_key, ngrams
 from retrieval.presets import make_presets
 from retrieval.query.request import MAX_K, Request
@@ -209,20 +208,6 @@ def test_the_resolver_of_a_best_tool_is_lifted(engine: SnapshotEngine) -> None:
     assert all(lift >= 0 for lift in lifts.values())
     given = engine.retriever("default").retrieve(Request(query="give E10442 a spot award of 100", k=6))
     assert not any(tool.reasons.features["resolver_boost"] for tool in given.tools), "the request has the identifier"
-
-
-@pytest.mark.parametrize(
-    ("text", "gives"),
-    [
-        ("award for E10442", True),
-        ("order 4500001234", True),
-        ("in 2025", False),
-        ("top 10 films", False),
-        ("Q3 and Q4", False),
-    ],
-)
-def test_what_looks_like_an_identifier(text: str, gives: bool) -> None:
-    assert contains_identifier(text) is gives
 
 
 class _DeadEncoder:

@@ -1,0 +1,172 @@
+"""What a tool needs before it can be called: a value for each input that other tools can supply, and tools that must go first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ontology.tool import CONTEXT_PARAMETERS
+from retrieval.index.analysis import terms
+from retrieval.snapshot.reader import Snapshot
+
+__all__ = ["DEPENDS_ON", "RESOLVED_BY", "SUPPLIES", "Need", "NeedsOf", "Supplier", "tool_needs"]
+
+DEPENDS_ON, RESOLVED_BY, SUPPLIES = "depends_on", "resolved_by", "supplies"
+_ORDER = {DEPENDS_ON: 0, RESOLVED_BY: 1, SUPPLIES: 2}
+_MAX_DECLARED = 7
+"""A longer list of declared dependencies names what can come before a tool, not what it needs: following such lists cost a set of them
+13 points of CompleteRecall@10. What is concluded (a login, a stated precondition) stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Supplier:
+    """A tool that meets a need.
+
+    :param tool: its number.
+    :param predicate: of the edge: ``depends_on``, ``resolved_by`` or ``supplies``.
+    :param output: the output that fills the input, or empty.
+    :param confidence: of the edge, in (0, 1].
+    :param position: how many dependencies its author declares before it.
+    """
+
+    tool: int
+    predicate: str
+    output: str = ""
+    confidence: float = 1.0
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """One thing that a tool needs: a value for an input, or the effect of another tool.
+
+    :param parameter: the input; empty for a tool that must be called before, whatever the inputs.
+    :param required: whether the tool cannot be called without.
+    :param entity: canonical name of the entity that the input identifies, or empty.
+    :param field: the field of that entity, or empty.
+    :param suppliers: the tools any of which meets it: declared dependencies, resolvers, others, each by confidence.
+    """
+
+    parameter: str
+    required: bool
+    suppliers: tuple[Supplier, ...]
+    entity: str = ""
+    field: str = ""
+
+
+NeedsOf: TypeAlias = Callable[[int], Sequence[Need]]
+"""The needs of a tool, in a fixed order."""
+
+
+def tool_needs(snapshot: Snapshot, predicates: Collection[str], tool: int) -> tuple[Need, ...]:
+    """The needs of a tool that edges of these predicates meet: required ones first, then by name.
+
+    A context parameter is none: its value comes with the request or from the caller's configuration.
+    """
+    name, required, declared, context = snapshot.tools.read(tool, _declarations)
+    subject = frozenset(terms(name)) if not required else frozenset()
+    found: defaultdict[tuple[str, int], list[_Meeting]] = defaultdict(list)
+    for meeting in _meetings(snapshot, predicates, tool, declared):
+        if meeting.parameter not in context:
+            # A tool that must go first is a need of its own; the suppliers of an input are alternatives.
+            found[meeting.parameter, -1 if meeting.parameter else meeting.supplier.tool].append(meeting)
+    needs = [
+        Need(
+            parameter=parameter,
+            required=not parameter or parameter in required or _acts_on(subject, meetings),
+            suppliers=_best(each.supplier for each in meetings),
+            entity=next((each.entity for each in meetings if each.entity), ""),
+            field=next((each.field for each in meetings if each.field), ""),
+        )
+        for (parameter, _), meetings in found.items()
+    ]
+    return tuple(sorted(needs, key=lambda need: (not need.required, need.parameter, need.suppliers[0].tool)))
+
+
+class _Declared(NamedTuple):
+    tool: str
+    parameter: str
+    output: str
+    required: bool
+
+
+class _Meeting(NamedTuple):
+    """An edge by which a supplier meets a need."""
+
+    parameter: str
+    entity: str
+    field: str
+    supplier: Supplier
+
+
+def _acts_on(subject: Collection[str], meetings: Iterable[_Meeting]) -> bool:
+    """Whether an input identifies what the name of its tool names: ``event_id`` of ``delete_event``."""
+    return any(each.entity and terms(each.entity)[-1:] and terms(each.entity)[-1] in subject for each in meetings)
+
+
+def _declarations(row: Any) -> tuple[str, frozenset[str], tuple[_Declared, ...], frozenset[str]]:
+    """The name, the required inputs, the declared dependencies and the context parameters of a tool."""
+    context = row.get("metadata", {}).get(CONTEXT_PARAMETERS, ())
+    return (
+        row["name"],
+        frozenset(parameter["name"] for parameter in row["parameters"] if parameter["required"]),
+        tuple(
+            _Declared(each["tool"], each.get("parameter", ""), each.get("output", ""), each.get("required", True))
+            for each in row.get("depends_on", ())
+        ),
+        frozenset(name for name in context if isinstance(name, str)),
+    )
+
+
+def _best(suppliers: Iterable[Supplier]) -> tuple[Supplier, ...]:
+    """The best edge of each supplier, in the order of :attr:`Need.suppliers`."""
+    found: dict[int, Supplier] = {}
+    for each in sorted(suppliers, key=lambda each: (_ORDER[each.predicate], -each.confidence, each.tool)):
+        found.setdefault(each.tool, each)
+    return tuple(found.values())
+
+
+def _meetings(
+    snapshot: Snapshot, predicates: Collection[str], tool: int, declared: Sequence[_Declared]
+) -> Iterator[_Meeting]:
+    kept = {} if len([each for each in declared if each.required]) > _MAX_DECLARED else _numbered(snapshot, declared)
+    for edge, other, predicate in _edges(snapshot, predicates, tool):
+        confidence = float(snapshot.adjacency.confidences[edge])
+        record = snapshot.edges[edge]
+        if predicate == DEPENDS_ON and record.key == DEPENDS_ON:
+            for position, each in kept.get(other, ()):
+                parameter = each.parameter if each.output else ""
+                yield _Meeting(parameter, "", "", Supplier(other, predicate, each.output, confidence, position))
+        elif predicate != SUPPLIES or record.entity:
+            # A request states its plain values (a position, a text): of 370 that another tool could find, one did in 50.
+            supplier = Supplier(other, predicate, record.output, confidence)
+            yield _Meeting(record.parameter, record.entity, record.field, supplier)
+
+
+def _numbered(snapshot: Snapshot, declared: Sequence[_Declared]) -> dict[int, list[tuple[int, _Declared]]]:
+    """Needed tool → what is declared of it, with the place of the tool among those that are declared."""
+    found: dict[int, list[tuple[int, _Declared]]] = {}
+    for each in declared:
+        number = snapshot.find_node(f"tool:{each.tool}") if each.required else None
+        if number is not None:
+            position = found[number][0][0] if number in found else len(found)
+            found.setdefault(number, []).append((position, each))
+    return found
+
+
+def _edges(snapshot: Snapshot, predicates: Collection[str], tool: int) -> Iterator[tuple[int, int, str]]:
+    """Number, supplier and predicate of the edges by which another tool meets a need; ``supplies`` edges point to the tool."""
+    adjacency, names = snapshot.adjacency, snapshot.predicates
+    for edges, ends, outgoing in (
+        (adjacency.out_edges(tool), adjacency.tails, True),
+        (np.sort(adjacency.in_edges(tool)), adjacency.heads, False),
+    ):
+        wanted = [n for n, name in enumerate(names) if name in predicates and (name != SUPPLIES) == outgoing]
+        for edge in edges[np.isin(adjacency.predicates[edges], wanted)]:
+            other = int(ends[edge])
+            if other < snapshot.tool_count and other != tool and adjacency.confidences[edge] > 0:
+                yield int(edge), other, names[adjacency.predicates[edge]]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from retrieval.explain.first_calls import FirstCall, first_calls
+from retrieval.explain.first_calls import MIN_CONFIDENCE, FirstCall, first_calls
 from retrieval.explain.given_inputs import GivenInputs, given_values
 from retrieval.explain.matched_phrase import matched_phrase, request_words
 from retrieval.explain.tool_facts import Input, tool_facts
@@ -21,6 +22,19 @@ _SHOWN = ((2, 2, 3), (2, 2, 2), (1, 2, 2), (1, 1, 2), (1, 1, 1), (0, 1, 1), (0, 
 """How many values, suppliers and open inputs a line shows; the first of these that fits."""
 
 
+class _Inputs(NamedTuple):
+    """Where the inputs of a tool come from.
+
+    :param given: input → the value of the request or of the caller.
+    :param calls: the tools to call first.
+    :param still: the required inputs that nothing supplies.
+    """
+
+    given: Mapping[str, str]
+    calls: Sequence[FirstCall]
+    still: Sequence[Input]
+
+
 class Explainer:
     """Explains the tools of one answer.
 
@@ -33,47 +47,64 @@ class Explainer:
         self._ranks = {tool: 0 for tool in context.done} | {tool: rank for rank, tool in enumerate(returned, start=1)}
         values = context.query.values or find_values(self._text, context.snapshot.value_shapes)
         self._given = GivenInputs(given_values(self._text, values), context.request.have)
+        self._known: dict[int, _Inputs] = {}
         self._words = request_words(self._text, [(value.start, value.end) for value in values])
 
     def explain(self, tool: int) -> str:
         """The line of one tool; of what it could say, the later parts give way where it would be longer than 25 words."""
-        snapshot = self._context.snapshot
-        facts = tool_facts(snapshot, tool)
+        facts = tool_facts(self._context.snapshot, tool)
         phrase = matched_phrase(self._text, self._words, facts.name, facts.description, self._rarity)
-        given = self._given.of(tool, facts)
-        missing = [each for each in facts.required if each.name not in given]
-        unsaid = [each for each in missing if not self._given.may_give(each, given.values())]
-        needed = {each.terms for each in facts.required}
-        calls = first_calls(snapshot, tool, facts, unsaid, self._ranks, lambda other: self._can_call(other, needed))
-        supplied = {call.parameter.name for call in calls}
-        still = [each for each in missing if each.name not in supplied]
+        matched = f'matches "{phrase}"' if phrase else ""
+        opening = [part for part in (matched, self._served(tool)) if part] or ["near in meaning"]
         for shown in _SHOWN:
-            line = "; ".join(self._parts(phrase, given, calls, still, shown))
+            line = "; ".join((*opening, *self._parts(self._inputs(tool), shown)))
             if len(line.split()) <= MAX_WORDS:
                 return line
-        return "near in meaning"
+        return opening[0]
 
-    def _parts(
-        self,
-        phrase: str,
-        given: Mapping[str, str],
-        calls: Sequence[FirstCall],
-        still: Sequence[Input],
-        shown: tuple[int, int, int],
-    ) -> Iterator[str]:
-        values, suppliers, inputs = shown
-        yield f'matches "{phrase}"' if phrase else "near in meaning"
-        for name, value in [(name, value) for name, value in given.items() if value.strip()][:values]:
+    def _inputs(self, tool: int) -> _Inputs:
+        """Where the inputs of a tool come from; found once for each tool."""
+        if tool not in self._known:
+            facts = tool_facts(self._context.snapshot, tool)
+            given = self._given.of(tool, facts)
+            missing = [each for each in facts.required if each.name not in given]
+            unsaid = [each for each in missing if not self._given.may_give(each, given.values())]
+            needed = {each.terms for each in facts.required}
+            calls = first_calls(
+                self._context.snapshot, tool, facts, unsaid, self._ranks, lambda other: self._can_call(other, needed)
+            )
+            supplied = {call.parameter.name for call in calls}
+            self._known[tool] = _Inputs(given, calls, [each for each in missing if each.name not in supplied])
+        return self._known[tool]
+
+    def _served(self, tool: int) -> str:
+        """What a supporting tool gives, to which returned tool; empty for others, and where the other one's line says nothing of it."""
+        for each in self._context.supporting:
+            if each.tool != tool or each.consumer not in self._ranks or not each.required:
+                continue
+            consumer = _one_word(self._context.snapshot.tool_id(each.consumer))
+            if not each.parameter and each.confidence >= MIN_CONFIDENCE:
+                return f"goes before {consumer}"
+            if any(
+                (call.supplier, call.parameter.name) == (tool, each.parameter)
+                for call in self._inputs(each.consumer).calls
+            ):
+                return f"gives {_cut(short_name(each.parameter), _MAX_NAME_CHARS)} to {consumer}"
+        return ""
+
+    def _parts(self, inputs: _Inputs, shown: tuple[int, int, int]) -> Iterator[str]:
+        values, suppliers, still = shown
+        for name, value in [(name, value) for name, value in inputs.given.items() if value.strip()][:values]:
             yield f"{_cut(short_name(name), _MAX_NAME_CHARS)} is {_cut(value, _MAX_VALUE_CHARS)}"
-        for call in calls[:suppliers]:
+        for call in inputs.calls[:suppliers]:
             called = _one_word(self._context.snapshot.tool_id(call.supplier))
             verb = "use the result of" if call.supplier in self._context.done else "call"
             first = "" if call.supplier in self._context.done else " first"
             yield f"{verb} {called}{first} for {_cut(call.parameter.short, _MAX_NAME_CHARS)}"
-        if still and inputs:
-            names = [_cut(each.short, _MAX_NAME_CHARS) for each in still]
-            more = f" and {len(names) - inputs} more" if len(names) > inputs else ""
-            yield f"needs {', '.join(names[:inputs])}{more}"
+        names = [_cut(each.short, _MAX_NAME_CHARS) for each in inputs.still]
+        if names and still:
+            more = f" and {len(names) - still} more" if len(names) > still else ""
+            yield f"needs {', '.join(names[:still])}{more}"
 
     def _can_call(self, tool: int, needed: Collection[tuple[str, ...]]) -> bool:
         """Whether a tool was called, or can be with what the request gives and with the inputs that its consumer needs too."""

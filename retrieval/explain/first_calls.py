@@ -15,9 +15,10 @@ from retrieval.explain.tool_facts import Input, ToolFacts
 from retrieval.index.analysis import terms
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["FirstCall", "first_calls"]
+__all__ = ["MIN_CONFIDENCE", "FirstCall", "first_calls"]
 
-_MIN_CONFIDENCE = 0.9
+MIN_CONFIDENCE = 0.9
+"""Of the edge behind a claim."""
 _MIN_OUTSIDE = 0.95  # for a tool that the answer does not have
 _TO_TOOL, _FROM_TOOL = ("supplies",), ("resolved_by", "depends_on")
 _CONFIDENCE_STEPS = 50
@@ -104,7 +105,7 @@ def _claims(snapshot: Snapshot, tool: int, inputs: Mapping[str, Input]) -> Itera
         (adjacency.in_edges(tool), adjacency.heads, _TO_TOOL),
     ):
         wanted = [number for number, name in enumerate(snapshot.predicates) if name in names]
-        chosen = np.isin(adjacency.predicates[edges], wanted) & (adjacency.confidences[edges] >= _MIN_CONFIDENCE)
+        chosen = np.isin(adjacency.predicates[edges], wanted) & (adjacency.confidences[edges] >= MIN_CONFIDENCE)
         for edge in map(int, edges[chosen]):
             supplier, record = int(ends[edge]), snapshot.edges[edge]
             if record.parameter in inputs and supplier < snapshot.tool_count and supplier != tool:

@@ -104,3 +104,9 @@ def test_an_executed_supplier_is_used_and_not_called_again(tmp_path: Path, ontol
     engine = _engine(tmp_path, ontology, {LIST: 0.97})
     line = _line(engine, "refund the payment", "refund_payment", done=("shop/list_payments",))
     assert "use the result of shop/list_payments for payment_ref" in line and "first" not in line
+
+
+def test_a_supporting_tool_says_what_it_gives_to_which_tool(tmp_path: Path, ontology: Ontology) -> None:
+    engine = _engine(tmp_path, ontology, {LIST: 0.97})
+    assert "gives payment_ref to shop/refund_payment" in _line(engine, "refund it", "list_payments")
+    assert "gives" not in _line(engine, "refund PX-88213", "list_payments")

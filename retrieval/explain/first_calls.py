@@ -70,21 +70,31 @@ def first_calls(
 
 def _order(
     call: FirstCall, words: frozenset[str], facts: ToolFacts, ranks: Mapping[int, int]
-) -> tuple[bool, float, int, int]:
-    """Tools of the answer first, then by confidence; of much the same confidence those that share words with the consumer."""
+) -> tuple[bool, bool, float, int, int]:
+    """Tools that find the object first, then those of the answer, then by confidence; of much the same confidence those that share
+    words with the consumer.
+    """
     shared = len(words.intersection(facts.name))
-    return call.supplier not in ranks, -round(call.confidence * _CONFIDENCE_STEPS), -shared, call.supplier
+    return (
+        not _looks_up(call, words),
+        call.supplier not in ranks,
+        -round(call.confidence * _CONFIDENCE_STEPS),
+        -shared,
+        call.supplier,
+    )
 
 
 def _is_safe(call: FirstCall, words: frozenset[str], ranks: Mapping[int, int], rank: int) -> bool:
-    """Whether a claim is likely true, and the supplier finds the object, or has made it before: it ranks above the consumer.
-
-    A value in a list comes from a tool that finds objects, and need not know them already.
-    """
-    looks_up = "[]" in call.output and not words & _CREATES
+    """Whether a claim is likely true, and the supplier finds the object, or has made it before: it ranks above the consumer."""
+    looks_up = _looks_up(call, words)
     if call.supplier not in ranks:
         return call.confidence >= _MIN_OUTSIDE and looks_up
     return looks_up or ranks[call.supplier] < rank
+
+
+def _looks_up(call: FirstCall, words: frozenset[str]) -> bool:
+    """Whether a supplier finds objects: its value is in a list, so that it need not know the object already."""
+    return "[]" in call.output and not words & _CREATES
 
 
 def _names_its_own(facts: ToolFacts, needed: Input) -> bool:

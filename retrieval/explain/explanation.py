@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from retrieval.explain.first_calls import MIN_CONFIDENCE, FirstCall, first_calls
-from retrieval.explain.given_inputs import GivenInputs, given_values
+from retrieval.explain.given_inputs import GivenInputs, given_values, named_nouns
 from retrieval.explain.matched_phrase import matched_phrase, request_words
 from retrieval.explain.tool_facts import Input, tool_facts
 from retrieval.query.context import QueryContext
@@ -17,6 +17,7 @@ __all__ = ["MAX_WORDS", "Explainer"]
 
 MAX_WORDS = 25
 _MAX_NAME_CHARS = 60
+_MAX_ID_CHARS = 120
 _MAX_VALUE_CHARS = 32
 _SHOWN = ((2, 2, 3), (2, 2, 2), (1, 2, 2), (1, 1, 2), (1, 1, 1), (0, 1, 1), (0, 1, 0), (0, 0, 0))
 """How many values, suppliers and open inputs a line shows; the first of these that fits."""
@@ -46,7 +47,7 @@ class Explainer:
         self._text = context.query.text
         self._ranks = {tool: 0 for tool in context.done} | {tool: rank for rank, tool in enumerate(returned, start=1)}
         values = context.query.values or find_values(self._text, context.snapshot.value_shapes)
-        self._given = GivenInputs(given_values(self._text, values), context.request.have)
+        self._given = GivenInputs(given_values(self._text, values), named_nouns(self._text), context.request.have)
         self._known: dict[int, _Inputs] = {}
         self._words = request_words(self._text, [(value.start, value.end) for value in values])
 
@@ -60,7 +61,7 @@ class Explainer:
             line = "; ".join((*opening, *self._parts(self._inputs(tool), shown)))
             if len(line.split()) <= MAX_WORDS:
                 return line
-        return opening[0]
+        return opening[0] if len(opening[0].split()) <= MAX_WORDS else "near in meaning"
 
     def _inputs(self, tool: int) -> _Inputs:
         """Where the inputs of a tool come from; found once for each tool."""
@@ -82,7 +83,7 @@ class Explainer:
         for each in self._context.supporting:
             if each.tool != tool or each.consumer not in self._ranks or not each.required:
                 continue
-            consumer = _one_word(self._context.snapshot.tool_id(each.consumer))
+            consumer = _cut(self._context.snapshot.tool_id(each.consumer), _MAX_ID_CHARS)
             if not each.parameter and each.confidence >= MIN_CONFIDENCE:
                 return f"goes before {consumer}"
             if any(
@@ -97,7 +98,7 @@ class Explainer:
         for name, value in [(name, value) for name, value in inputs.given.items() if value.strip()][:values]:
             yield f"{_cut(short_name(name), _MAX_NAME_CHARS)} is {_cut(value, _MAX_VALUE_CHARS)}"
         for call in inputs.calls[:suppliers]:
-            called = _one_word(self._context.snapshot.tool_id(call.supplier))
+            called = _cut(self._context.snapshot.tool_id(call.supplier), _MAX_ID_CHARS)
             verb = "use the result of" if call.supplier in self._context.done else "call"
             first = "" if call.supplier in self._context.done else " first"
             yield f"{verb} {called}{first} for {_cut(call.parameter.short, _MAX_NAME_CHARS)}"
@@ -116,10 +117,6 @@ class Explainer:
 
     def _rarity(self, term: str) -> float:
         return self._context.snapshot.fields["whole"].idf(term)
-
-
-def _one_word(text: str) -> str:
-    return _cut("_".join(text.split()), _MAX_NAME_CHARS)
 
 
 def _cut(text: str, most: int) -> str:

@@ -56,7 +56,7 @@ def first_calls(
     :param callable_first: whether the request gives what a tool requires, or the consumer requires it too.
     """
     found: list[FirstCall] = []
-    by_name = {each.name: each for each in open_inputs if not _names_its_own(facts, each)}
+    by_name = {each.name: each for each in open_inputs if not _is_said(facts, each)}
     claims = [(call, frozenset(terms(snapshot.tool_id(call.supplier)))) for call in _claims(snapshot, tool, by_name)]
     claims = [(call, words) for call, words in claims if _is_safe(call, words, ranks, ranks[tool])]
     claims.sort(key=lambda each: _order(each[0], each[1], facts, ranks))
@@ -85,11 +85,11 @@ def _order(
 
 
 def _is_safe(call: FirstCall, words: frozenset[str], ranks: Mapping[int, int], rank: int) -> bool:
-    """Whether a claim is likely true, and the supplier finds the object, or has made it before: it ranks above the consumer."""
+    """Whether a claim is likely true, and the supplier finds the object, or makes it: then it is what the request asks for first."""
     looks_up = _looks_up(call, words)
     if call.supplier not in ranks:
         return call.confidence >= _MIN_OUTSIDE and looks_up
-    return looks_up or ranks[call.supplier] < rank
+    return looks_up or ranks[call.supplier] < min(rank, 2)
 
 
 def _looks_up(call: FirstCall, words: frozenset[str]) -> bool:
@@ -97,14 +97,12 @@ def _looks_up(call: FirstCall, words: frozenset[str]) -> bool:
     return "[]" in call.output and not words & _CREATES
 
 
-def _names_its_own(facts: ToolFacts, needed: Input) -> bool:
-    """Whether the input names the object that the tool makes: its value is chosen, not looked up."""
-    return (
-        facts.verb in _CREATES
-        and needed.location != "path"
-        and bool(needed.entity)
-        and facts.object == needed.entity[-1]
-    )
+def _is_said(facts: ToolFacts, needed: Input) -> bool:
+    """Whether a person says the value of an input: the name of a thing (``BudgetName``), or of what the tool makes."""
+    if needed.is_name:
+        return True
+    makes = facts.verb in _CREATES and (not needed.entity or needed.location != "path")
+    return makes and needed.entity[-1:] in ((), (facts.object,))
 
 
 def _claims(snapshot: Snapshot, tool: int, inputs: Mapping[str, Input]) -> Iterator[FirstCall]:

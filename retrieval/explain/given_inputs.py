@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
+from ontology.names import is_verb, verb_lemma
 from retrieval.explain.tool_facts import Input, ToolFacts
-from retrieval.index.analysis import terms
+from retrieval.index.analysis import STOP_WORDS, terms
 from retrieval.query.known_values import IDENTIFIER_WORDS, known_value
 from retrieval.query.typed_values import TypedValue
 
-__all__ = ["GivenInputs", "GivenValue", "given_values"]
+__all__ = ["GivenInputs", "GivenValue", "given_values", "named_nouns"]
 
 # Chosen, not tuned.
 _IDENTIFIERS = frozenset(("identifier", "uuid", "arn", "hex digest", "integer", "code", "repository", "slug"))
@@ -21,6 +23,8 @@ _NAMED = {"email": frozenset(("email", "mail")), "url": frozenset(("url", "link"
 _SAYS_NAME = IDENTIFIER_WORDS | frozenset("call named is".split())
 _SLUG = re.compile(r"(?<![\w/.:@-])[a-z0-9]{1,40}(?:[-_][a-z0-9]{1,40}){1,6}(?![\w/:@-])")
 _NAME_PART = re.compile(r"[a-z]{3,}[-_]")
+_WORD = re.compile(r"[^\W\d_]{2,40}")
+_MAX_READ = 400  # words of a request
 _BREAK = re.compile(r"[.,;:!?()\n]")
 _BEFORE = 60  # characters before a value that are read for the noun beside it
 
@@ -52,6 +56,17 @@ def given_values(text: str, values: Sequence[TypedValue]) -> tuple[GivenValue, .
     )
 
 
+def named_nouns(text: str) -> frozenset[str]:
+    """The index terms of the words that another word follows which may be a name: no stop word, no verb and no value."""
+    found: set[str] = set()
+    words = list(_WORD.finditer(text))[:_MAX_READ]
+    for first, second in pairwise(words):
+        name = second[0].lower()
+        if text[first.end() : second.start()] == " " and name not in STOP_WORDS and not is_verb(verb_lemma(name)):
+            found.update(terms(first[0]))
+    return frozenset(found)
+
+
 def _given(text: str, value: TypedValue) -> GivenValue:
     # The shape of a kind (a UUID) and a widened one say nothing of the entity.
     exact = [use for match in value.matches if not match.shape.kind for use in match.uses if not use.is_widened]
@@ -79,10 +94,12 @@ class GivenInputs:
     """What one request gives.
 
     :param values: of the request.
+    :param named: index terms of nouns that a name follows at once: *table* in "a table sessions with two columns".
     :param have: what the caller knows already: name → value, which may be empty.
     """
 
     values: Sequence[GivenValue]
+    named: frozenset[str]
     have: Mapping[str, str]
 
     def of(self, tool: int, facts: ToolFacts) -> dict[str, str]:
@@ -103,12 +120,12 @@ class GivenInputs:
         return found
 
     def may_give(self, needed: Input, given: Collection[str]) -> bool:
-        """Whether the request may have a value for an input that no rule found: an identifier of which nothing says what it
-        identifies; for an input that is no opaque id, also a name like ``reporting-stage``.
+        """Whether the request may have a value for an input that no rule found: a name after its noun, or an identifier of which
+        nothing says what it identifies; for an input that is no opaque id, also a name like ``reporting-stage``.
 
         :param given: the values that fill inputs.
         """
-        return any(
+        return bool(self.named.intersection(needed.entity[-1:])) or any(
             value.kind in _IDENTIFIERS
             and value.text not in given
             and not (value.kind == "slug" and needed.is_opaque)
@@ -137,7 +154,8 @@ def _fits_kind(value: GivenValue, tool: int, needed: Input, facts: ToolFacts) ->
 
 def _fits_noun(value: GivenValue, tool: int, needed: Input, facts: ToolFacts) -> bool:
     """Whether the noun before an identifier is what the input identifies."""
-    if value.kind not in _IDENTIFIERS or not needed.entity or needed.enum or not needed.is_scalar:
+    names = value.kind == "quoted" and needed.is_name
+    if not (names or value.kind in _IDENTIFIERS) or not needed.entity or needed.enum or not needed.is_scalar:
         return False
     if value.kind == "slug" and needed.is_opaque:
         return False

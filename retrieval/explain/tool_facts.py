@@ -56,6 +56,11 @@ class Input:
         return self.is_text or self.type.lower() in ("integer", "int", "number", "float", "long")
 
     @cached_property
+    def is_name(self) -> bool:
+        """Whether its value is the name of a thing; a *resource name* is an identifier."""
+        return self.terms[-1:] in (("name",), ("title",)) and self.entity not in ((), ("resource",))
+
+    @cached_property
     def is_opaque(self) -> bool:
         """Whether its value is one that no person says: an id, not a name."""
         return bool(self.terms) and self.terms[-1] in ("id", "uuid", "guid", "arn")

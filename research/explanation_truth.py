@@ -5,7 +5,7 @@
 
 ``draw`` writes every claim ("call X first for Y") of some answers, with what the documents say of both tools. A reader adds ``true`` (the
 output of X is a value that Y takes) and ``useful`` (who calls the tool for this request needs X first: the request does not state the
-value, and X can be called). ``score`` counts both. The requests are in the order of a hash of their ids.
+value, and X can find it). ``score`` counts both by ``part``, 30 answers each. The requests are in the order of a hash of their ids.
 """
 
 from __future__ import annotations
@@ -47,14 +47,21 @@ def draw(
     ordered = sorted(queries, key=lambda one: hashlib.sha256(one.id.encode()).hexdigest())
     for query in ordered[start : start + most]:
         for row in claims(engine, query.text):
-            print(json.dumps({"request": query.id, "query": query.text, **row}, ensure_ascii=False))
+            print(
+                json.dumps(
+                    {"part": start // max(most, 1) + 1, "request": query.id, "query": query.text, **row},
+                    ensure_ascii=False,
+                )
+            )
 
 
 @app.command()
 def score(sheet: Annotated[Path, typer.Argument(help="claims with verdicts")]) -> None:
     """Count the claims that are true and of use."""
     rows = [json.loads(line) for line in sheet.read_text(encoding="utf-8").splitlines()]
-    print(verdict(rows))
+    for part in sorted({row["part"] for row in rows}):
+        print(f"part {part}: {verdict([row for row in rows if row['part'] == part])}")
+    print(f"all: {verdict(rows)}")
 
 
 def verdict(rows: list[dict[str, Any]]) -> str:

@@ -89,3 +89,14 @@ def test_what_no_request_may_say(others: dict[str, object], subject: str) -> Non
 )
 def test_a_known_value_fills_the_inputs_of_its_name(name: str, parameter: str, is_known: bool) -> None:
     assert (known_value({name: "C-17"}, parameter) == "C-17") == is_known
+
+
+def test_what_the_caller_has_or_has_fetched_pulls_no_supplier(engine: SnapshotEngine) -> None:
+    def boost(**others: object) -> float:
+        request = Request(query="create a purchase order with Acme", k=6, **others)  # type: ignore[arg-type]
+        tools = {tool.id: tool for tool in engine.retriever().retrieve(request).tools}
+        return tools[SEARCH].reasons.features["resolver_boost"] if SEARCH in tools else 0.0
+
+    assert boost() > 0
+    assert boost(have={"supplier": "S-17"}) == 0 == boost(have={"supplierId": ""})
+    assert boost(have={"amount": "500"}) == boost()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from inference.arrays import Floats1d
 from retrieval.query.context import QueryContext
+from retrieval.ranking.clause_fusion import clause_scores
 from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot
 
@@ -44,10 +45,16 @@ def after_done(context: QueryContext, ranking: Ranking) -> Ranking:
         return ranking
     snapshot = context.snapshot
     boosts = _SUCCESSOR_BOOST * _successors(snapshot, context.done)
-    boosts[_same_namespace(snapshot, context.done)] += _NAMESPACE_BOOST
+    boosts[_same_namespace(snapshot, {*context.done, *_best_of_clauses(context)})] += _NAMESPACE_BOOST
     added = (float(ranking.scores.std()) * boosts[ranking.tools]).astype(np.float32)
     features = {**ranking.features, "task_boost": added}
     return Ranking(tools=ranking.tools, scores=ranking.scores + added, features=features)
+
+
+def _best_of_clauses(context: QueryContext) -> list[int]:
+    """The best candidate of each clause: where a clause is about another system, that system gains too."""
+    clauses_CT = clause_scores(context) if context.query.clauses else np.empty((0, 0), dtype=np.float32)
+    return [int(context.candidates[row_T.argmax()]) for row_T in clauses_CT]
 
 
 def _successors(snapshot: Snapshot, done: Collection[int]) -> Floats1d:

@@ -65,9 +65,15 @@ class AsyncClient:
         schema_format: str = "none",
         timeout_s: float = 10.0,
         auto_k: bool = False,
+        done: Sequence[str] = (),
+        have: Mapping[str, str] | None = None,
+        explanation: bool = False,
     ) -> Response:
         """See :meth:`egotools.Client.retrieve`."""
-        message = requests.retrieve_request(Query(query, k, filters or {}, preset, explain, schema_format, auto_k))
+        asked = Query(
+            query, k, filters or {}, preset, explain, schema_format, auto_k, done, have or {}, explanation=explanation
+        )
+        message = requests.retrieve_request(asked)
         return read_value(Response, await _call(self._stub.Retrieve, message, timeout_s))
 
     async def retrieve_batch(

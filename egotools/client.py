@@ -73,6 +73,9 @@ class Client:
         schema_format: str = "none",
         timeout_s: float = 10.0,
         auto_k: bool = False,
+        done: Sequence[str] = (),
+        have: Mapping[str, str] | None = None,
+        explanation: bool = False,
     ) -> Response:
         """Return the tools that a request needs, best first.
 
@@ -81,13 +84,19 @@ class Client:
         :param filters: map from metadata key, or ``id``, to values; a tool must match every key. ``!value`` excludes, and
             ``start*`` matches every value with that start. An unknown key or value is an error.
         :param preset: name of the retriever; empty: the server's default.
-        :param explain: whether each tool has its reasons.
+        :param explain: whether each tool has its reasons and its explanation.
         :param schema_format: ``openai``, ``anthropic``, ``mcp``, or ``none``: the format of ``RankedTool.schema``.
         :param timeout_s: seconds for all attempts together.
         :param auto_k: the server chooses the number of tools, up to ``k``; none where the request is unanswerable.
+        :param done: ids of the tools that were executed for this task already; they are not returned, and supply inputs.
+        :param have: values that are known already: name of an input or output, or kind of object → value, or empty.
+        :param explanation: whether each tool has its explanation, also where ``explain`` is False.
         :raises ClientError: see :mod:`egotools.client_errors`.
         """
-        message = requests.retrieve_request(Query(query, k, filters or {}, preset, explain, schema_format, auto_k))
+        asked = Query(
+            query, k, filters or {}, preset, explain, schema_format, auto_k, done, have or {}, explanation=explanation
+        )
+        message = requests.retrieve_request(asked)
         return read_value(Response, _call(self._stub.Retrieve, message, timeout_s))
 
     def retrieve_batch(

@@ -28,6 +28,9 @@ def retrieve_request(query: Query) -> pb.RetrieveRequest:
         explain=_flag("explain", query.explain),
         schema_format=_schema_format(query.schema_format),
         auto_k=_flag("auto_k", query.auto_k),
+        done=_texts("done", query.done),
+        have=_known(query.have),
+        explanation=_flag("explanation", query.explanation),
     )
 
 
@@ -61,6 +64,12 @@ def _filters(filters: Mapping[str, Sequence[str]]) -> dict[str, pb.StringList]:
         _text("filters", key): pb.StringList(values=_texts(f"filters.{_text('filters', key)}", values))
         for key, values in filters.items()
     }
+
+
+def _known(have: Mapping[str, str]) -> dict[str, str]:
+    if not isinstance(have, Mapping):
+        raise _invalid("have", "have is a mapping of names to values.", 'Write {"customer_id": "C-17"}.')
+    return {_text("have", name): _text(f"have.{_text('have', name)}", value) for name, value in have.items()}
 
 
 def _texts(name: str, values: Sequence[str]) -> list[str]:

@@ -47,9 +47,12 @@ class Query:
     :param filters: map from metadata key, or ``id``, to values; a tool must match every key. ``!value`` excludes, and
         ``start*`` matches every value with that start.
     :param preset: name of the retriever; empty: the server's default.
-    :param explain: whether each tool has its reasons.
+    :param explain: whether each tool has its reasons and its explanation.
     :param schema_format: ``none``, ``openai``, ``openai_strict``, ``anthropic`` or ``mcp``.
     :param auto_k: the server chooses the number of tools, up to ``k``; none where the request is unanswerable.
+    :param done: ids of the tools that were executed for this task already; they are not returned, and supply inputs.
+    :param have: values that are known already: name of an input or output, or kind of object → value, which may be empty.
+    :param explanation: whether each tool has its explanation, without the reasons.
     """
 
     query: str
@@ -59,6 +62,9 @@ class Query:
     explain: bool = True
     schema_format: str = "none"
     auto_k: bool = False
+    done: Sequence[str] = ()
+    have: Mapping[str, str] = field(default_factory=dict)
+    explanation: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +149,8 @@ class RankedTool:
     :param call_name: the name by which a model calls it.
     :param call: how it is called; with an empty protocol where the source does not say or no schema was asked for.
     :param schema_notes: why ``schema_json`` is not all that its format asks for (strict mode), one sentence each.
+    :param explanation: one line for a person, at most 25 words: words that match, which value fills which input, which tool to
+        call first, and the required inputs that are still open; empty where it was not asked for.
     """
 
     id: str
@@ -158,6 +166,7 @@ class RankedTool:
     call_name: str = ""
     call: Call = field(default_factory=Call)
     schema_notes: tuple[str, ...] = ()
+    explanation: str = ""
 
     @property
     def schema(self) -> dict[str, Any]:

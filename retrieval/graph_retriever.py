@@ -24,6 +24,7 @@ from retrieval.ranking.rerank import PromotingReranker
 from retrieval.ranking.weights import FUSION, SHIPPED, RankingWeights
 from retrieval.response import respond
 from retrieval.snapshot.reader import Snapshot
+from retrieval.task_state import after_done
 
 __all__ = ["GraphRetriever"]
 
@@ -69,6 +70,7 @@ class GraphRetriever:
             ranking = rank_with_fallback(context, self._ranker, self._fusion)
             if self._reranker is not None:
                 ranking = self._reranker.rerank(context, ranking)
+            ranking = after_done(context, ranking)
             ranking = self.complete(context, ranking, margin=self._margin)
             confidence = None if self._confidence is None else self._confidence.estimate(context, ranking)
         context.fallbacks += unread_language(request.query, self._encoder)

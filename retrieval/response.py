@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from egotools.values import RankedTool, Reasons, Response
-from retrieval.explain import explain
+from retrieval.explain.explanation import Explainer
+from retrieval.explain.reasons import explain
 from retrieval.query.context import QueryContext
 from retrieval.ranking.confidence import Confidence
 from retrieval.ranking.ranking import Ranking
+from retrieval.task_state import is_done
 
 __all__ = ["respond"]
 
@@ -19,7 +24,7 @@ def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence:
     :param confidence: confidence in the ranking; None where it is not estimated.
     """
     request = context.request
-    best = ranking.best(request.k)
+    best = _best(context, ranking)
     if request.auto_k:
         if confidence is None:
             context.fallbacks.append(_NO_ESTIMATE)
@@ -30,14 +35,17 @@ def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence:
                     f"no tool fits: the probability that one does is only {confidence.answerable:.2f}"
                 )
     returned = ranking.take(best)
+    wanted = request.explain or request.explanation
     probabilities = None if confidence is None else confidence.probabilities[best]
     with context.stage("explain"):
+        explainer = Explainer(context, returned.tools.tolist()) if wanted else None
         tools = tuple(
             RankedTool(
                 id=context.snapshot.tool_id(tool),
                 rank=place + 1,
                 score=round(float(returned.scores[place]), 6),
                 reasons=_reasons(context, returned, place) if request.explain else Reasons(),
+                explanation="" if explainer is None else explainer.explain(tool),
                 probability=None if probabilities is None else round(float(probabilities[place]), 4),
             )
             for place, tool in enumerate(map(int, returned.tools))
@@ -51,6 +59,12 @@ def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence:
         answerable_probability=None if confidence is None else round(confidence.answerable, 4),
         unanswerable=confidence is not None and confidence.unanswerable,
     )
+
+
+def _best(context: QueryContext, ranking: Ranking) -> NDArray[np.int64]:
+    """Positions of the best k tools that were not executed already."""
+    best = ranking.best(context.request.k + len(context.done))
+    return best[~is_done(context, ranking.tools[best])][: context.request.k]
 
 
 def _reasons(context: QueryContext, returned: Ranking, place: int) -> Reasons:

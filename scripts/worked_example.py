@@ -128,8 +128,8 @@ def ranking(engine: SnapshotEngine) -> str:
 
 def answer(engine: SnapshotEngine) -> str:
     """The first tools of the answer by the preset ``default``, as plain text."""
-    response = engine.retriever().retrieve(Request(query=QUERY, k=3))
-    lines = [f"{tool.rank}  {tool.id:<36} {format_reasons(tool.id, tool.reasons)}" for tool in response.tools]
+    response = engine.retriever().retrieve(Request(query=QUERY, k=3, explain=False, explanation=True))
+    lines = [f"{tool.rank}  {tool.id:<36} {tool.explanation}" for tool in response.tools]
     return "\n".join(("```text", f'"{QUERY}"', "", *lines, "```"))
 
 

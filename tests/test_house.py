@@ -49,7 +49,7 @@ ROOMS = {
         ("snapshot",),
         ("query",),
         ("candidates", "ranking"),
-        ("completion",),
+        ("completion", "task_state"),
         ("explain",),
         ("response",),
         ("baselines",),

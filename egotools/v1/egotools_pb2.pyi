@@ -127,6 +127,26 @@ class RetrieveRequest(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class HaveEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     QUERY_FIELD_NUMBER: _builtins.int
     K_FIELD_NUMBER: _builtins.int
     FILTERS_FIELD_NUMBER: _builtins.int
@@ -134,6 +154,9 @@ class RetrieveRequest(_message.Message):
     EXPLAIN_FIELD_NUMBER: _builtins.int
     SCHEMA_FORMAT_FIELD_NUMBER: _builtins.int
     AUTO_K_FIELD_NUMBER: _builtins.int
+    DONE_FIELD_NUMBER: _builtins.int
+    HAVE_FIELD_NUMBER: _builtins.int
+    EXPLANATION_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The request in plain words, 1 to 20,000 characters with at least one letter or digit, in any script."""
     k: _builtins.int
@@ -141,7 +164,7 @@ class RetrieveRequest(_message.Message):
     preset: _builtins.str
     """Name of the retriever to use, one of `GetCatalogResponse.presets`. Empty: the server's default preset."""
     explain: _builtins.bool
-    """Whether `RankedTool.reasons` is filled. Default: false."""
+    """Whether `RankedTool.reasons` and `RankedTool.explanation` are filled. Default: false."""
     schema_format: Global___SchemaFormat.ValueType
     """The format of `RankedTool.schema_json`. Default: none."""
     auto_k: _builtins.bool
@@ -149,6 +172,8 @@ class RetrieveRequest(_message.Message):
     tools in the rest is at most 0.5; no tools for an unanswerable request. A preset without probabilities returns `k` tools
     and names this in `fallbacks`. Default: false.
     """
+    explanation: _builtins.bool
+    """Whether `RankedTool.explanation` is filled, without the reasons. `explain` fills both. Default: false."""
     @_builtins.property
     def filters(self) -> _containers.MessageMap[_builtins.str, Global___StringList]:
         """Metadata key, one of `GetCatalogResponse.filter_keys` → values; a tool must match one value of every key. Applied to the
@@ -156,6 +181,20 @@ class RetrieveRequest(_message.Message):
         have the value; `start*` matches every value with that start, and `!start*` excludes these. If a tool has a value in
         exactly these characters, the value is not a pattern. The key `id` is the id of the tool. A key or a value that no tool has
         is INVALID_ARGUMENT. At most 32 keys with 1 to 256 values each, each key and value 1 to 1,000 characters long.
+        """
+
+    @_builtins.property
+    def done(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of the tools that were executed for this task already, each 1 to 4,096 characters; at most 1,000. They are not returned
+        again. They supply inputs: an input that one of them fills needs no other tool. An id that the catalogue does not have is named
+        in `fallbacks`, and is no error: the catalogue may have changed since.
+        """
+
+    @_builtins.property
+    def have(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Values that are known already: name → value. The name is that of an input or output (`customer_id`), or a kind of object
+        (`customer`); the value may be empty, for a value that the caller keeps. An input with that name needs no supplier.
+        At most 64 names with 1 to 256 characters; each value at most 4,000 characters.
         """
 
     def __init__(
@@ -168,10 +207,13 @@ class RetrieveRequest(_message.Message):
         explain: _builtins.bool = ...,
         schema_format: Global___SchemaFormat.ValueType = ...,
         auto_k: _builtins.bool = ...,
+        done: _abc.Iterable[_builtins.str] | None = ...,
+        have: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        explanation: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "k", b"k"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "auto_k", b"auto_k", "explain", b"explain", "filters", b"filters", "k", b"k", "preset", b"preset", "query", b"query", "schema_format", b"schema_format"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "auto_k", b"auto_k", "done", b"done", "explain", b"explain", "explanation", b"explanation", "filters", b"filters", "have", b"have", "k", b"k", "preset", b"preset", "query", b"query", "schema_format", b"schema_format"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__k: _TypeAlias = _typing.Literal["k"]  # noqa: Y015
     _WhichOneofArgType__k: _TypeAlias = _typing.Literal["_k", b"_k"]  # noqa: Y015
@@ -278,6 +320,7 @@ class RankedTool(_message.Message):
     CALL_NAME_FIELD_NUMBER: _builtins.int
     CALL_FIELD_NUMBER: _builtins.int
     SCHEMA_NOTES_FIELD_NUMBER: _builtins.int
+    EXPLANATION_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Id of the tool, unique in the snapshot."""
     name: _builtins.str
@@ -300,6 +343,10 @@ class RankedTool(_message.Message):
     """
     call_name: _builtins.str
     """The name by which a model calls it: the name in `schema_json`, also where no schema was asked for."""
+    explanation: _builtins.str
+    """One line for a person, at most 25 words: the words of the request that the tool's document also has, which value fills which input,
+    which tool to call first, and the required inputs that are still open. Empty unless `explain` or `explanation` was set.
+    """
     @_builtins.property
     def reasons(self) -> Global___Reasons:
         """Why it was returned; absent unless `explain` was set."""
@@ -328,10 +375,11 @@ class RankedTool(_message.Message):
         call_name: _builtins.str = ...,
         call: Global___Call | None = ...,
         schema_notes: _abc.Iterable[_builtins.str] | None = ...,
+        explanation: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "call", b"call", "probability", b"probability", "reasons", b"reasons"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "call", b"call", "call_name", b"call_name", "description", b"description", "id", b"id", "name", b"name", "namespace", b"namespace", "probability", b"probability", "rank", b"rank", "reasons", b"reasons", "schema_json", b"schema_json", "schema_notes", b"schema_notes", "score", b"score", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "call", b"call", "call_name", b"call_name", "description", b"description", "explanation", b"explanation", "id", b"id", "name", b"name", "namespace", b"namespace", "probability", b"probability", "rank", b"rank", "reasons", b"reasons", "schema_json", b"schema_json", "schema_notes", b"schema_notes", "score", b"score", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__probability: _TypeAlias = _typing.Literal["probability"]  # noqa: Y015
     _WhichOneofArgType__probability: _TypeAlias = _typing.Literal["_probability", b"_probability"]  # noqa: Y015

@@ -26,7 +26,7 @@ from ontology.errors import InvalidArgumentError, NotFoundError
 from retrieval.ablations import make_ablations
 from retrieval.candidates.candidate_generation import ensemble_tools
 from retrieval.candidates.entry_nodes import ngram_entries, semantic_entries
-from retrieval.explain import entry_match
+from retrieval.explain.reasons import entry_match
 from retrieval.presets import make_presets
 from retrieval.query.context import QueryContext
 from retrieval.query.request import MAX_K, Request

@@ -89,7 +89,7 @@ class SemanticRetriever:
         if context.query.vector_D is None:
             raise ModelError(context.fallbacks[0], subject=self.encoder.name, remedy="Use the preset bm25-regex-title")
         with context.stage("entry"):
-            ranking = self.nearest(context, request.k)
+            ranking = self.nearest(context, request.k + len(context.done))
         return respond(context, ranking, preset=self.name)
 
     def nearest(self, context: QueryContext, k: int) -> Ranking:
@@ -118,7 +118,7 @@ class LexicalRetriever:
         """The best k tools by BM25; tools without any word of the request are left out."""
         context = QueryContext.begin(request, self._snapshot, None)
         with context.stage("entry"):
-            ranking = self.best(context, request.k)
+            ranking = self.best(context, request.k + len(context.done))
         return respond(context, ranking, preset=self.name)
 
     def best(self, context: QueryContext, k: int) -> Ranking:

@@ -24,6 +24,7 @@ from retrieval.completion.proper_names import has_proper_name
 from retrieval.completion.pulling import Pulling, lowest_direct_score, pulling_tools
 from retrieval.config import RetrievalConfig
 from retrieval.query.context import QueryContext
+from retrieval.query.known_values import known_value
 from retrieval.query.query import Clause
 from retrieval.query.supporting_tool import SupportingTool
 from retrieval.ranking.ranking import Ranking
@@ -88,10 +89,10 @@ class Completion:
         self, context: QueryContext, given: GivenInputs, answers: int, parts: Sequence[Clause], tool: int
     ) -> list[Need]:
         """What the request leaves open of a tool, with the suppliers that it may see."""
-        known: Sequence[Need] = self._needs_of(tool)
+        needs = [need for need in self._needs_of(tool) if not _is_met(context, need)]
         if self._own_profiles and tool == answers and speaks_of_self(parts):
-            known = [self._own_profiles.need_of(tool, need) for need in known]
-        needs = given.open_needs(tool, known, parts if tool == answers else ())
+            needs = [self._own_profiles.need_of(tool, need) for need in needs]
+        needs = given.open_needs(tool, needs, parts if tool == answers else ())
         allowed = context.allowed
         if allowed is None:
             return needs
@@ -110,6 +111,13 @@ class Completion:
         if DEPENDS_ON in self._predicates:
             boosts["dependency_boost"] = np.where(is_first, raised, np.float32(0.0))
         return boosts
+
+
+def _is_met(context: QueryContext, need: Need) -> bool:
+    """Whether a tool that was executed already meets a need, or the caller has the value."""
+    if not context.done.isdisjoint(each.tool for each in need.suppliers):
+        return True
+    return bool(need.parameter) and known_value(context.request.have, need.parameter) is not None
 
 
 def place_supporting(ranking: Ranking, supporting: Iterable[SupportingTool], *, highest: float) -> Ranking:

@@ -61,8 +61,11 @@ def pulling_tools(context: QueryContext, ranking: Ranking) -> list[Pulling]:
 
 def _clause_scores(context: QueryContext, ranking: Ranking) -> Floats2d:
     """How well each tool of the ranking matches each clause; no row where the request has one clause, or tools that were no candidates."""
-    clauses_CT = clause_scores(context) if context.query.clauses else np.empty((0, 0), dtype=np.float32)
-    return clauses_CT if clauses_CT.shape[1] == len(ranking.tools) else clauses_CT[:0]
+    if not context.query.clauses or not np.isin(ranking.tools, context.candidates).all():
+        return np.empty((0, 0), dtype=np.float32)
+    return clause_scores(context)[
+        :, np.searchsorted(context.candidates, ranking.tools)
+    ]  # executed tools have left the ranking
 
 
 def lowest_direct_score(scores: Floats1d, pulling: Sequence[Pulling]) -> float:

@@ -126,6 +126,11 @@ class Bm25Index:
         known = at < len(postings.terms) and postings.terms[at] == key
         return int(postings.pointers[at + 1] - postings.pointers[at]) if known else 0
 
+    def idf(self, term: str) -> float:
+        """Return the inverse document frequency of a term, > 0."""
+        count = self.frequency(term)
+        return math.log(1.0 + (self.size - count + 0.5) / (count + 0.5))
+
     def scores(self, query_terms: Sequence[str] | Mapping[str, float]) -> Floats1d:
         """Return the BM25 score of every tool, float32 [size], >= 0.
 

@@ -86,6 +86,13 @@ class FilterIndex:
             passing &= self._of_key(key, values)
         return passing
 
+    def having(self, key: str, values: Sequence[str]) -> NDArray[np.bool_]:
+        """Return the tools that have one of these values in exactly these characters, bool [tools]."""
+        having = np.zeros(self._count, dtype=bool)
+        for value in values:
+            having[self._having(key, value)] = True
+        return having
+
     def _of_key(self, key: str, values: Sequence[str]) -> NDArray[np.bool_]:
         known_key = key == ID_KEY or key in self._values
         if not known_key and not (values and all(value.startswith("!") for value in values)):

@@ -25,6 +25,7 @@ from retrieval.snapshot.reader import Snapshot
 __all__ = ["EntryNode", "QueryContext"]
 
 _T = TypeVar("_T")
+_MAX_NAMED, _MAX_NAMED_CHARS = 5, 100  # unknown ids that a fallback names
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class QueryContext:
     :param allowed: the nodes that the request may see, bool [nodes]; None allows all.
     :param entries: the entry nodes, once they are known.
     :param candidates: numbers of the candidate tools, ascending, int64, once they are known.
+    :param done: numbers of the tools that the caller has executed already.
     :param clauses_CT: how well each candidate matches each clause, z-scores, float32 [clauses, candidates];
         None until they are computed.
     :param supporting: the tools that must be called before those that answer, with the reasons, once they are known.
@@ -65,6 +67,7 @@ class QueryContext:
     allowed: NDArray[np.bool_] | None = field(init=False)
     entries: list[EntryNode] = field(default_factory=list)
     candidates: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    done: frozenset[int] = frozenset()
     clauses_CT: Floats2d | None = None
     supporting: tuple[SupportingTool, ...] = ()
     fallbacks: list[str] = field(default_factory=list)
@@ -104,6 +107,7 @@ class QueryContext:
             context.allowed = snapshot.allowed(request.filters)
             if context.allowed is not None and not context.allowed[: snapshot.tool_count].any():
                 context.fallbacks.append("no tool passes all filters")
+            context.done = _known_tools(context)
         return context
 
     def ego_tools(self, node: int) -> NDArray[np.int64]:
@@ -165,3 +169,14 @@ class QueryContext:
     def total_ms(self) -> float:
         """Milliseconds since the request began."""
         return (time.perf_counter() - self._started) * 1e3
+
+
+def _known_tools(context: QueryContext) -> frozenset[int]:
+    """The numbers of the executed tools. A caller may have met a tool in another snapshot: an unknown id is only recorded."""
+    numbers = {tool_id: context.snapshot.find_node(f"tool:{tool_id}") for tool_id in context.request.done}
+    unknown = [tool_id for tool_id, number in numbers.items() if number is None]
+    if unknown:
+        more = f" and {len(unknown) - _MAX_NAMED} more" if len(unknown) > _MAX_NAMED else ""
+        named = ", ".join(tool_id[:_MAX_NAMED_CHARS] for tool_id in unknown[:_MAX_NAMED])
+        context.fallbacks.append(f"done: the catalogue has no tool {named}{more}")
+    return frozenset(number for number in numbers.values() if number is not None)

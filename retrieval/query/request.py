@@ -13,10 +13,20 @@ __all__ = ["MAX_K", "MAX_QUERY_CHARS", "Request"]
 
 MAX_K = 1_000
 MAX_QUERY_CHARS = 20_000
+_MAX_DONE, _MAX_ID_CHARS = 1_000, 4_096
+_MAX_HAVE, _MAX_NAME_CHARS, _MAX_VALUE_CHARS = 64, 256, 4_000
 
 
 def _never() -> bool:
     return False
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _is_text(text: str, least: int, most: int) -> bool:
+    return least <= len(text) <= most and _is_unicode(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +50,35 @@ class Request(Query):
                 subject="query",
                 remedy="Send the request itself, not the conversation",
             )
-        if any("\ud800" <= character <= "\udfff" for character in self.query):
+        if not _is_unicode(self.query):
             raise InvalidArgumentError("the query is not valid Unicode", subject="query", remedy="Send it as UTF-8")
         if not any(character.isalnum() for character in self.query):
             raise InvalidArgumentError(
                 "the query has no letter or digit", subject="query", remedy="Describe in words what is needed"
             )
+        self._check_task()
+
+    def _check_task(self) -> None:
+        """Check what is done and known already. That the catalogue has the tools is not checked here."""
+        if len(self.done) > _MAX_DONE or not all(_is_text(each, 1, _MAX_ID_CHARS) for each in self.done):
+            raise InvalidArgumentError(
+                f"at most {_MAX_DONE:,} tool ids of 1 to {_MAX_ID_CHARS:,} characters are allowed",
+                subject="done",
+                remedy="Give the ids of the tools that were executed",
+            )
+        if len(self.have) > _MAX_HAVE or not all(_is_text(name, 1, _MAX_NAME_CHARS) for name in self.have):
+            raise InvalidArgumentError(
+                f"at most {_MAX_HAVE} names of 1 to {_MAX_NAME_CHARS} characters are allowed",
+                subject="have",
+                remedy="Give the values that this task needs",
+            )
+        for name, value in self.have.items():
+            if not _is_text(value, 0, _MAX_VALUE_CHARS):
+                raise InvalidArgumentError(
+                    f"a value is a text of at most {_MAX_VALUE_CHARS:,} characters",
+                    subject=f"have.{name[:100]}",
+                    remedy="Leave the value empty: its name is enough",
+                )
 
     def check(self, stage: str) -> None:
         """Check before a stage that the caller still waits.

@@ -162,6 +162,10 @@ class Snapshot:
         """Return the names of a tool's required inputs. Ten times as fast as decoding the whole tool."""
         return self.tools.read(number, _required)
 
+    def metadata(self, number: int) -> Mapping[str, Any]:
+        """Return the metadata of a tool."""
+        return self.tools.read(number, _metadata)
+
     def context_parameters(self, number: int) -> list[str]:
         """Return the names of a tool's inputs that name the surroundings of a call."""
         names = self.tools.read(number, _metadata).get(CONTEXT_PARAMETERS, ())

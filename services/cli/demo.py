@@ -17,7 +17,6 @@ from rich.markup import escape
 from egotools import Client
 from ontology.errors import EgotoolsError
 from services.cli.console import show_error, stdout, table
-from services.cli.format_reasons import format_reasons
 from services.cli.progress_display import shown_progress
 from services.server.server_process import server_process
 
@@ -63,7 +62,7 @@ def _demo(store: Path) -> int:
         stdout.print(f"Serving it over gRPC at {server['address']}.\n")
         for name in _CLASSES:
             for place, request in enumerate(r for r in requests if r["class"] == name):
-                answer = client.retrieve(request["query"], k=_K)
+                answer = client.retrieve(request["query"], k=_K, explain=False, explanation=True)
                 found = {tool.id for tool in answer.tools}
                 complete += set(request["tools"]) <= found
                 if place == 0:
@@ -98,12 +97,12 @@ def _requests() -> list[dict[str, Any]]:
 def _show(name: str, request: dict[str, Any], answer: Any) -> None:
     needed = set(request["tools"])
     rows = [
-        (f"{'✓' if tool.id in needed else ' '} {tool.id}", f"{tool.score:.2f}", format_reasons(tool.id, tool.reasons))
+        (f"{'✓' if tool.id in needed else ' '} {tool.id}", f"{tool.score:.2f}", tool.explanation)
         for tool in answer.tools[:_SHOWN]
     ]
     late = [f"{tool.id} (#{tool.rank})" for tool in answer.tools[_SHOWN:] if tool.id in needed]
     missing = sorted(needed - {tool.id for tool in answer.tools})
-    stdout.print(table(f"{name}: {request['query']}", ("tool", "score", "why"), rows))
+    stdout.print(table(f"{name}: {request['query']}", ("tool", "score", "explanation"), rows))
     if late:
         stdout.print("  further down: " + escape(", ".join(late)))
     if missing:

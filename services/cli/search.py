@@ -55,18 +55,41 @@ def search(
             "restricts further. !VALUE excludes, START* matches every value with that start; the key id is the tool's id.",
         ),
     ] = None,
+    done: Annotated[
+        list[str] | None,
+        typer.Option("--done", help="Id of a tool that was executed for this task already: it is not returned again."),
+    ] = None,
+    have: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--have",
+            help="NAME=VALUE: a value that is known already, by the name of an input or the kind of object; the value may be empty.",
+        ),
+    ] = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="Show also the evidence: words, edges of the graph, suppliers of inputs.")
+    ] = False,
     allowed_models: AllowedModels = (),
     as_json: Json = False,
 ) -> None:
-    """Find the tools that a request needs, with reasons."""
-    allowed = _read_filters(filters or [])
+    """Find the tools that a request needs, with a line that explains each."""
     most, auto_k = _read_k(k)
-    asked = Query(query, k=most, preset=preset, filters=allowed, auto_k=auto_k)
+    asked = Query(
+        query,
+        k=most,
+        preset=preset,
+        filters=_read_filters(filters or []),
+        auto_k=auto_k,
+        done=tuple(done or ()),
+        have=_read_have(have or []),
+        explain=why or as_json,
+        explanation=True,
+    )
     response = _search_server(address, asked) if address else _search_store(store, asked, allowed_models)
     if as_json:
         print_json(_to_json(response))
     else:
-        _show(response)
+        _show(response, why=why)
 
 
 def _search_store(store: Path, query: Query, allowed_models: Sequence[str]) -> Response:
@@ -108,6 +131,7 @@ def _to_json(response: Response) -> dict[str, Any]:
                 "id": tool.id,
                 "score": tool.score,
                 "probability": tool.probability,
+                "explanation": tool.explanation,
                 "why": format_reasons(tool.id, tool.reasons),
                 "reasons": asdict(tool.reasons),
             }
@@ -120,13 +144,13 @@ def _to_json(response: Response) -> dict[str, Any]:
     }
 
 
-def _show(response: Response) -> None:
-    rows = [
-        (tool.rank, tool.id, f"{tool.score:.3f}", _percent(tool.probability), format_reasons(tool.id, tool.reasons))
-        for tool in response.tools
-    ]
+def _show(response: Response, *, why: bool) -> None:
+    rows = []
+    for tool in response.tools:
+        row = (tool.rank, tool.id, f"{tool.score:.3f}", _percent(tool.probability), tool.explanation)
+        rows.append((*row, format_reasons(tool.id, tool.reasons)) if why else row)
     title = f"{response.preset} · snapshot {response.snapshot_id}"
-    stdout.print(table(title, ("#", "tool", "score", "needed", "why"), rows))
+    stdout.print(table(title, ("#", "tool", "score", "needed", "explanation", *(("why",) if why else ())), rows))
     if response.unanswerable:
         fits = _percent(response.answerable_probability)
         stdout.print(f"[yellow]No tool seems to fit[/] (probability that one does: {fits})")
@@ -163,6 +187,24 @@ def _read_filters(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
             )
         filters[key] = (*filters.get(key, ()), value)
     return filters
+
+
+def _read_have(texts: Sequence[str]) -> dict[str, str]:
+    """Parse known values from ``NAME=VALUE`` texts; of a repeated name the last one counts.
+
+    :raises InvalidArgumentError: for a text in another format.
+    """
+    have: dict[str, str] = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator or not name:
+            raise InvalidArgumentError(
+                f"{text!r} is not NAME=VALUE",
+                subject="--have",
+                remedy="Write --have NAME=VALUE, or NAME= for a value you keep",
+            )
+        have[name] = value
+    return have
 
 
 def _percent(probability: float | None) -> str:

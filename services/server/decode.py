@@ -70,6 +70,9 @@ def decode_request(message: pb.RetrieveRequest) -> Request:
         preset=message.preset,
         explain=message.explain,
         auto_k=message.auto_k,
+        done=tuple(dict.fromkeys(message.done)),
+        have=dict(sorted(message.have.items())),
+        explanation=message.explanation,
     )
 
 

@@ -76,7 +76,7 @@ def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def _serve(command: list[str], folder: Path) -> None:
-    """Serve until Ctrl-C, and run the example of docs/serving.md meanwhile; on a free port, as another may be taken."""
+    """Serve until Ctrl-C, and run the examples of docs/serving.md meanwhile; on a free port, as another may be taken."""
     ready = folder / "ready.json"
     at = command.index("--port") + 1
     server = subprocess.Popen(
@@ -89,13 +89,19 @@ def _serve(command: list[str], folder: Path) -> None:
     )
     wait_until(ready.exists, process=server)
     (address,) = re.findall(r'"address": "([^"]+)"', ready.read_text(encoding="utf-8"))
-    example = re.findall(r"^```python\n(.*?)^```$", SERVING, re.DOTALL | re.MULTILINE)[0]
+    auto_k, next_step = re.findall(r"^```python\n(.*?)^```$", SERVING, re.DOTALL | re.MULTILINE)
+    assert _printed(auto_k, address) == re.findall(r"^    # (.+)$", auto_k, re.MULTILINE)
+    lines = _printed(next_step, address)
+    assert len(lines) == 5 and not any(line.startswith("purchasing/ReleasePurchaseOrder ") for line in lines)
+    server.send_signal(signal.SIGINT)
+    assert server.wait(LIMIT_S) in (0, 130)
+
+
+def _printed(example: str, address: str) -> list[str]:
     printed = io.StringIO()
     with redirect_stdout(printed):
         exec(example.replace("127.0.0.1:50051", address), {})
-    assert printed.getvalue().splitlines() == re.findall(r"^    # (.+)$", example, re.MULTILINE)
-    server.send_signal(signal.SIGINT)
-    assert server.wait(LIMIT_S) in (0, 130)
+    return printed.getvalue().splitlines()
 
 
 @pytest.mark.slow

@@ -233,8 +233,14 @@ def test_search_prints_why(run: Run, store: Path) -> None:
     code, out, _ = run("search", "send a reminder to everyone whose task is due", "--store", store, "-k", 3)
     assert code == 0
     assert "projects/send_task_deadline_reminder" in out
+    assert "matches" in out and "via" not in out.split(), "the evidence is behind --why"
+    code, evidence, _ = run(
+        "search", "send a reminder to everyone whose task is due", "--store", store, "-k", 3, "--why"
+    )
+    assert code == 0 and "via" in evidence.split()
     code, out, _ = run("search", "send a reminder to everyone whose task is due", "--store", store, "-k", 3, "--json")
     answer = json.loads(out)
+    assert all(0 < len(tool["explanation"].split()) <= 25 and tool["reasons"]["features"] for tool in answer["tools"])
     assert [tool["rank"] for tool in answer["tools"]] == [1, 2, 3]
     assert answer["preset"] == "default"
     assert answer["timings_ms"]["total"] > 0
@@ -247,6 +253,16 @@ def test_search_says_where_it_cannot_tell_how_many_are_enough(run: Run, store: P
     assert answer["answerable_probability"] is None and answer["tools"][0]["probability"] is None
     code, out, _ = run("search", "task", "--store", store, "-k", "auto", "--preset", "bm25")
     assert code == 0 and "auto_k" in out
+
+
+def test_search_in_the_middle_of_a_task(run: Run, store: Path) -> None:
+    asked = ("search", "send a reminder to everyone whose task is due", "--store", store, "-k", 3, "--json")
+    first = json.loads(run(*asked)[1])["tools"][0]["id"]
+    code, out, _ = run(*asked, "--done", first, "--done", "gone/tool", "--have", "project_id=PR-17", "--have", "task=")
+    answer = json.loads(out)
+    assert code == 0 and len(answer["tools"]) == 3
+    assert first not in [tool["id"] for tool in answer["tools"]]
+    assert answer["fallbacks"] == ["done: the catalogue has no tool gone/tool"]
 
 
 def test_search_can_be_filtered(run: Run, store: Path) -> None:
@@ -270,6 +286,9 @@ def test_search_can_be_filtered(run: Run, store: Path) -> None:
         (["x" * 100_000], 2, "characters"),
         (["x", "--preset", "magic"], 2, "paper"),
         (["x", "--filter", "nonsense"], 2, "KEY=VALUE"),
+        (["x", "--have", "nonsense"], 2, "NAME=VALUE"),
+        (["x", "--have", "=nonsense"], 2, "NAME=VALUE"),
+        (["x", "--done", ""], 2, "done: "),
     ],
 )
 def test_search_refuses_what_cannot_be_asked(

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -170,3 +171,55 @@ async def test_an_encoder_that_goes_down_leaves_an_answer_that_says_so(store: Pa
                 await client.retrieve(QUERY, preset="semantic")
     finally:
         await server.stop(grace_s=1.0)
+
+
+async def test_the_next_step_of_a_task(store: Path) -> None:
+    """Executed tools are not returned, known values are not looked up, and an unknown tool is a fallback, over real gRPC."""
+    asked = "release purchase order 4500118277 and block its supplier"
+    async with _client(store) as client:
+        first = await client.retrieve(asked, k=5, explain=False)
+        done = [tool.id for tool in first.tools[:2]]
+        answer = await client.retrieve(
+            asked,
+            k=5,
+            explain=False,
+            explanation=True,
+            done=[*done, "gone/tool"],
+            have={"ReleaseCode": "02", "supplier": ""},
+        )
+        assert len(answer.tools) == 5 and not {tool.id for tool in answer.tools} & set(done)
+        assert answer.fallbacks == ("done: the catalogue has no tool gone/tool",)
+        assert all(1 <= len(tool.explanation.split()) <= 25 and not tool.reasons.features for tool in answer.tools)
+        assert all(not tool.explanation for tool in first.tools)
+        (batched,) = await client.retrieve_batch([Query(asked, k=5, explain=False, done=done)])
+        assert not isinstance(batched, Exception)
+        assert [tool.id for tool in batched.tools] == [tool.id for tool in answer.tools]
+
+
+async def test_a_line_says_what_the_request_and_the_caller_give(store: Path) -> None:
+    async with _client(store) as client:
+        for have, given in (
+            ({}, "PurchaseOrder is 4500118277; needs ReleaseCode"),
+            ({"ReleaseCode": "02"}, "ReleaseCode is 02"),
+        ):
+            answer = await client.retrieve(
+                "release purchase order 4500118277", explain=False, explanation=True, have=have
+            )
+            line = {tool.id: tool.explanation for tool in answer.tools}["purchasing/ReleasePurchaseOrder"]
+            assert line.startswith('matches "release purchase order"; ') and given in line
+
+
+@pytest.mark.parametrize(
+    ("others", "subject"),
+    [
+        ({"done": [f"x{number}" for number in range(1_001)]}, "done"),
+        ({"done": [""]}, "done"),
+        ({"have": {"": "x"}}, "have"),
+        ({"have": {"order": "x" * 4_001}}, "have.order"),
+    ],
+)
+async def test_a_task_beyond_the_limits_is_refused(store: Path, others: dict[str, Any], subject: str) -> None:
+    async with _client(store) as client:
+        with pytest.raises(InvalidRequestError) as caught:
+            await client.retrieve("x", **others)
+        assert caught.value.subject == subject

@@ -1,0 +1,139 @@
+"""Claims that a tool must be called first: only where they are likely true and of use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from inference import HashingEncoder
+from ontology import Ontology, Parameter, Tool
+from retrieval.explain.explanation import Explainer
+from retrieval.query.context import QueryContext
+from retrieval.query.request import Request
+from retrieval.query.supporting_tool import SupportingTool
+from retrieval.snapshot.reader import open_snapshot
+from retrieval.snapshot_engine import SnapshotEngine
+from tests.retrieval.conftest import content_of, published
+
+
+def _tool(name: str, inputs: tuple[str, ...], outputs: tuple[str, ...], description: str = "") -> Tool:
+    return Tool(
+        id=f"shop/{name}",
+        name=name,
+        description=description or name.replace("_", " "),
+        parameters=tuple(Parameter(name=each, required=True) for each in inputs),
+        returns=tuple(Parameter(name=each) for each in outputs),
+        metadata={"namespace": "shop"},
+    )
+
+
+TOOLS = (
+    _tool("refund_payment", ("payment_ref",), ("refund_ref",)),
+    _tool("list_payments", (), ("payments[].ref",)),
+    _tool("make_payment", (), ("ref",)),
+    _tool("create_report", ("report_name",), ()),
+    _tool("list_reports", (), ("reports[].name",)),
+)
+
+
+def _engine(folder: Path, ontology: Ontology, edges: Mapping[tuple[str, str, str, str], float]) -> SnapshotEngine:
+    """A catalogue with these edges (supplier, output, consumer, input) → confidence, and no others between tools."""
+    content = content_of(TOOLS, ontology)
+    graph: nx.MultiDiGraph[str] = content.graph
+    for head, tail, key in [
+        edge for edge in graph.edges(keys=True) if all(end.startswith("tool:") for end in edge[:2])
+    ]:
+        graph.remove_edge(head, tail, key)
+    for (supplier, output, consumer, parameter), confidence in edges.items():
+        graph.add_edge(
+            f"tool:shop/{supplier}",
+            f"tool:shop/{consumer}",
+            key=f"supplies:{parameter}",
+            predicate="supplies",
+            confidence=confidence,
+            phrases=(),
+            provenance=(),
+            evidence_count=1,
+            parameter=parameter,
+            output=output,
+        )
+    published(folder, content)
+    return SnapshotEngine(open_snapshot(folder), HashingEncoder())
+
+
+LIST = ("list_payments", "payments[].ref", "refund_payment", "payment_ref")
+MAKE = ("make_payment", "ref", "refund_payment", "payment_ref")
+REPORTS = ("list_reports", "reports[].name", "create_report", "report_name")
+CLAIM = "call shop/list_payments first for payment_ref"
+
+
+def _line(engine: SnapshotEngine, query: str, tool: str, k: int = 5, **others: object) -> str:
+    request = Request(query=query, k=k, explain=False, explanation=True, **others)  # type: ignore[arg-type]
+    return {each.id: each.explanation for each in engine.retriever().retrieve(request).tools}[f"shop/{tool}"]
+
+
+@pytest.mark.parametrize(("confidence", "claimed"), [(0.95, True), (0.85, False)])
+def test_only_of_an_edge_that_is_likely_true(
+    tmp_path: Path, ontology: Ontology, confidence: float, claimed: bool
+) -> None:
+    engine = _engine(tmp_path, ontology, {LIST: confidence})
+    assert (CLAIM in _line(engine, "refund the payment", "refund_payment")) == claimed
+
+
+def test_not_of_a_value_that_the_request_may_state(tmp_path: Path, ontology: Ontology) -> None:
+    engine = _engine(tmp_path, ontology, {LIST: 0.97})
+    assert CLAIM in _line(engine, "refund the payment of 20 euro", "refund_payment")
+    assert CLAIM not in _line(engine, "refund PX-88213 please", "refund_payment")
+
+
+def test_a_tool_that_makes_the_object_is_named_only_where_the_answer_wants_it_before(
+    tmp_path: Path, ontology: Ontology
+) -> None:
+    engine = _engine(tmp_path, ontology, {MAKE: 0.97})
+    assert "make_payment first" not in _line(engine, "refund", "refund_payment")
+    assert "call shop/make_payment first" in _line(engine, "make payment, make a payment and refund", "refund_payment")
+
+
+def test_the_name_of_what_a_tool_makes_is_chosen_and_not_looked_up(tmp_path: Path, ontology: Ontology) -> None:
+    engine = _engine(tmp_path, ontology, {REPORTS: 0.97})
+    line = _line(engine, "create a report", "create_report")
+    assert "first" not in line and "needs report_name" in line
+
+
+def test_an_executed_supplier_is_used_and_not_called_again(tmp_path: Path, ontology: Ontology) -> None:
+    engine = _engine(tmp_path, ontology, {LIST: 0.97})
+    line = _line(engine, "refund the payment", "refund_payment", done=("shop/list_payments",))
+    assert "use the result of shop/list_payments for payment_ref" in line and "first" not in line
+
+
+def test_a_tool_that_finds_the_object_goes_before_one_that_makes_it(tmp_path: Path, ontology: Ontology) -> None:
+    engine = _engine(tmp_path, ontology, {LIST: 0.96, MAKE: 0.99})
+    assert CLAIM in _line(engine, "make payment, make a payment and refund", "refund_payment")
+
+
+def test_a_supporting_tool_says_what_it_gives_to_which_tool(tmp_path: Path, ontology: Ontology) -> None:
+    engine = _engine(tmp_path, ontology, {LIST: 0.97})
+    for query, line in (
+        ("refund it", "gives payment_ref to shop/refund_payment"),
+        ("refund PX-88213", "near in meaning"),
+    ):
+        context = QueryContext.begin(Request(query=query), engine.snapshot, None)
+        supplier, consumer = map(engine.snapshot.tool_number, ("shop/list_payments", "shop/refund_payment"))
+        context.supporting = (
+            SupportingTool(
+                tool=supplier,
+                answers=consumer,
+                consumer=consumer,
+                parameter="payment_ref",
+                output="payments[].ref",
+                predicate="supplies",
+                required=True,
+                confidence=0.97,
+                cost=1.0,
+                steps=1,
+            ),
+        )
+        assert Explainer(context, [consumer, supplier]).explain(supplier) == line

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.arrays import Floats1d
+from inference.arrays import Floats1d, Floats2d
 from inference.encoder import Encoder
 from ontology.errors import ModelError
 from retrieval.index.vectors import NodeVectors

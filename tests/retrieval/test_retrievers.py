@@ -36,6 +36,7 @@ PRESETS = (
     "hybrid",
     "rrf",
     "fusion",
+    "fusion-clauses",
     "bm25",
     "bm25-whitespace",
     "bm25-whitespace-title",

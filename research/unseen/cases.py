@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ontology.errors import InvalidArgumentError
 from research.unseen.answers import CUTOFFS
 from research.unseen.found_rules import catalogue_of, switches_off
 from research.unseen.switches import switched
@@ -58,6 +59,7 @@ def choose_without(
     :param cases: set → its cases.
     :param names: the sets to choose for; they need no cases.
     :param budget: how many points are tried.
+    :raises InvalidArgumentError: where all cases are of the set's own catalogue.
     """
     points = space.draw(budget, seed=0)
     worth = {
@@ -66,6 +68,10 @@ def choose_without(
     found: dict[str, Chosen] = {}
     for name in names:
         others = [values for other, values in worth.items() if catalogue_of(other) != catalogue_of(name)]
+        if not others:
+            raise InvalidArgumentError(
+                "no other catalogue is there to choose weights on", subject=name, remedy="Name sets of two catalogues"
+            )
         found[name] = best_mean(space, points, np.mean(others, axis=0))
     return found
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ingest.linking.derive import derive_edges
+from ontology.errors import InvalidArgumentError
 from ontology.ontology_file import load_ontology
 from ontology.tool import Parameter, Tool
 from research.unseen import cases as cases_module
@@ -79,7 +80,7 @@ def test_a_switch_changes_what_is_there_and_puts_it_back(target: str) -> None:
 def _remembered() -> float:
     from retrieval.ranking import clause_fusion
 
-    return clause_fusion._CLAUSE_FACTOR
+    return float(clause_fusion._CLAUSE_FACTOR)
 
 
 def test_what_functions_remember_is_forgotten_at_a_switch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,3 +195,10 @@ def test_the_pages_say_where_default_is_below() -> None:
     # Of a rewiring the mean over its seeds counts: 50 % here.
     row = next(line for line in controls_block(ranks).splitlines() if line.startswith("| edges between tools rewired"))
     assert row.split("|")[2].split()[0] == "-16.7"
+
+
+def test_weights_are_not_chosen_on_the_own_catalogue_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cases_module, "_worth", lambda *_: 0.0)
+    space = SearchSpace(("cosine_text",))
+    with pytest.raises(InvalidArgumentError, match="real-kept"):
+        choose_without({"real": None}, space, ["real-kept"], budget=2)  # type: ignore[dict-item]

@@ -35,16 +35,19 @@ def main(
     encoder: Annotated[str, typer.Option(help="encoder, where it has not seen the catalogue")] = ENCODER,
     folder: Annotated[Path, typer.Option(help="keeps snapshots, vectors and the ranks")] = ROOT / "out" / "unseen",
     docs: Annotated[Path, typer.Option(help="the pages")] = ROOT / "docs",
+    again: Annotated[bool, typer.Option(help="only write the pages again, from the last run in the folder")] = False,
 ) -> None:
     """Measure, and write the pages."""
     from research.unseen.page import controls_block, page
 
-    require_open_sets()
-    names = sets.split(",") if sets else [*MACRO_SETS, *OTHERS, *_halves(kept)]
-    run = measured(names, folder, limit=limit, searched=searched, budget=budget, encoder=encoder)
-    write_file(folder / "ranks.json", json.dumps(run, indent=1) + "\n")
-    text = page(run["ranks"], run["weights"], run["encoders"], limit=limit, budget=budget, kept=kept)
-    write_file(docs / "unseen.md", text)
+    if not again:
+        require_open_sets()
+        names = sets.split(",") if sets else [*MACRO_SETS, *OTHERS, *_halves(kept)]
+        run = measured(names, folder, limit=limit, searched=searched, budget=budget, encoder=encoder)
+        run["told"] = {"limit": limit, "budget": budget, "kept": kept}
+        write_file(folder / "ranks.json", json.dumps(run, indent=1) + "\n")
+    run = json.loads((folder / "ranks.json").read_text(encoding="utf-8"))
+    write_file(docs / "unseen.md", page(run["ranks"], run["weights"], run["encoders"], **run["told"]))
     replace_block(docs / "does-the-graph-help.md", _BLOCK, controls_block(run["ranks"]))
 
 

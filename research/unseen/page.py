@@ -24,7 +24,8 @@ _PAGE = """# Unseen catalogues: leave-one-catalogue-out of rules, weights and en
 
 A customer's catalogue is always unseen. So each set is measured here as if nobody had looked at it:
 
-- Every rule, word list and constant that was found on its catalogue is off while its snapshot is built and while it is searched.
+- Every rule, word list and constant that says that it was found on this catalogue is off while the snapshot is built and while it is
+  searched. `research/unseen/found_rules.py` lists them.
 - The weights are chosen on the other catalogues, from points around equal weights; the shipped weights play no part. `default-no-graph`
   and `flat-tuned` get weights of their own in the same way, with the same number of points.
 - The encoder is {encoder}, but the plain MiniLM on catalogues that it was trained on: {plain}.
@@ -83,13 +84,15 @@ def page(
     """
     usual = max(set(encoders.values()), key=list(encoders.values()).count)
     plain = [name for name, encoder in encoders.items() if encoder != usual]
-    halves = "kept (test) halves" if kept else "development halves; the kept halves are measured at the end only"
+    halves = "the test half" if kept else "the development half; the test half is measured at the end only"
+    benchmarks = {"enterprise": "the shipped company", "real": "the real documents"}
+    measured = " and of ".join(words for one, words in benchmarks.items() if one in map(catalogue_of, ranks))
     return _PAGE.format(
         encoder=f"`{usual}`",
         plain=", ".join(plain) or "none of these",
         limit=limit or "all",
         budget=budget,
-        kept=f"Of the shipped company and of the real documents, these are the {halves}.",
+        kept=f"Of {measured}: {halves}." if measured else "",
         short=_short(ranks),
         below=_below(ranks),
         table=_table(ranks),
@@ -184,7 +187,8 @@ def _weights(chosen: Mapping[str, Mapping[str, float]]) -> str:
 
 def _over(found: OverSets) -> str:
     value = f"**{found.mean:+.1f}**" if found.low > 0 or found.high < 0 else f"{found.mean:+.1f}"
-    return f"{value} [{found.low:+.1f}, {found.high:+.1f}], p {found.p:.3f}"
+    p = f"p {found.p:.3f}" if found.p >= 0.001 else "p < 0.001"
+    return f"{value} [{found.low:+.1f}, {found.high:+.1f}], {p}"
 
 
 def _points(found: Difference) -> str:

@@ -22,10 +22,11 @@ __all__ = ["choose_without", "collect_cases", "spaces"]
 
 def spaces() -> dict[str, SearchSpace]:
     """Return what is searched of each system whose weights are chosen: ``flat-tuned`` is the flat rival ``fusion-clauses``, tuned."""
+    from retrieval.ablations import ABLATIONS
     from retrieval.ranking.weights import SHIPPED
 
     names = tuple(SHIPPED)
-    graph = ("graph_support", "resolver_margin")
+    graph = (*ABLATIONS["default-no-graph"].zero, "resolver_margin")
     return {
         "default": SearchSpace(names),
         "default-no-graph": SearchSpace(tuple(name for name in names if name not in graph)),

@@ -136,7 +136,7 @@ def test_no_set_has_a_part_in_the_choice_of_its_own_weights(monkeypatch: pytest.
 
     def choose(spoilt: str) -> dict[str, dict[str, float]]:
         def worth(_: object, name: str, chosen: object) -> float:
-            value = chosen.values["bm25_text"] * (1 + names.index(name))  # type: ignore[attr-defined]
+            value = float(chosen.values["bm25_text"]) * (1 + names.index(name))  # type: ignore[attr-defined]
             return -value if name == spoilt else value
 
         monkeypatch.setattr(cases_module, "_worth", worth)

@@ -28,6 +28,7 @@ BASELINES = (
     "bm25",
     "rrf",
     "fusion",
+    "fusion-clauses",
 )
 """The presets to compare with: they are never changed."""
 _HYBRID_LEXICAL = "bm25-regex-title"  # the best lexical variant of the paper

@@ -51,6 +51,7 @@ them more easily.
 """
 SHIPPED_DEV, SHIPPED_TEST = f"{SHIPPED}-dev", f"{SHIPPED}-test"
 """The halves of the model-written requests. Rules may be chosen on the dev half."""
+_SHIPPED_HALVES = ((SHIPPED_DEV, "dev"), (SHIPPED_TEST, "test"))
 REAL, REAL_KEPT = "real", "real-kept"
 """The halves of the requests to the real documents. Rules may be chosen on the first. The second is measured once, at the
 end, so it is in no list: it has to be named.
@@ -115,7 +116,7 @@ class BenchSet:
 
 def bench_sets(names: Sequence[str] = (), *, bench: Path = BENCH) -> list[BenchSet]:
     """The sets of these names, or all open and shipped ones that are there, by name; the shipped ones are always there, and
-    last. The real documents are a set only by name.
+    last. The real documents are a set only by name, and so are the halves of the model-written requests.
 
     :raises NotFoundError: when a named set is not there.
     """
@@ -128,7 +129,8 @@ def bench_sets(names: Sequence[str] = (), *, bench: Path = BENCH) -> list[BenchS
     if not names:
         return list(listed.values())
     bare = [replace(one, name=f"{one.name}{WITHOUT_EXAMPLES}", examples=False) for one in shipped]
-    known = listed | {bench_set.name: bench_set for bench_set in [*bare, *real_sets()]}
+    halves = [replace(shipped[0], name=name, split=split) for name, split in _SHIPPED_HALVES]
+    known = listed | {bench_set.name: bench_set for bench_set in [*bare, *halves, *real_sets()]}
     unknown = sorted(set(names) - set(known))
     if unknown:
         remedy = REAL_ABSENT if {REAL, REAL_KEPT} & set(unknown) else f"There are: {', '.join(known)}"

@@ -62,7 +62,7 @@ PAIRS = {
 }
 """Name of a comparison → a system and the baseline of its differences."""
 SPLITS = ("dev", "test")
-_LADDER = (*PAPER_TABLE, "bm25", BASELINE, "fusion", NO_GRAPH, DEFAULT_PRESET)
+_LADDER = (*PAPER_TABLE, "bm25", BASELINE, "fusion", "fusion-clauses", NO_GRAPH, DEFAULT_PRESET)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,6 +36,7 @@ _LABELS = {
     "hybrid": "the paper's hybrid, reranked (`hybrid`)",
     "paper": "the paper's ego graphs (`paper`)",
     "fusion": "the paper's reranker over all tools, no graph (`fusion`)",
+    "fusion-clauses": "flat, with clause fusion and nothing tuned (`fusion-clauses`)",
     NO_GRAPH: "`default` without the graph",
     DEFAULT_PRESET: "**egotools (`default`)**",
 }
@@ -49,6 +50,8 @@ def readme_block(results: Results) -> str:
     for system, label in _LABELS.items():
         found = [nine.get(nine.requests(), system, measure) for measure in _MEASURES]
         found += [halves.get(halves.requests(test), system, measure) for measure in _MEASURES]
+        if not any(found):
+            continue  # results of before the system was added
         rows.append(f"| {label} | {' | '.join('–' if one is None else percent(one.value) for one in found)} |")
     requests = f"{results.halves.sets[test].queries:,}"
     return "\n".join(

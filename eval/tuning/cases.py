@@ -20,7 +20,7 @@ from retrieval.ranking.ranking import Ranking
 from retrieval.ranking.weights import RankingWeights
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["NEVER", "Case", "Cases", "collect", "soft_complete"]
+__all__ = ["NEVER", "Case", "Cases", "collect", "numbers_of", "soft_complete"]
 
 NEVER = np.iinfo(np.int64).max
 """The rank of a tool that is not in the ranking."""
@@ -111,12 +111,13 @@ def collect(
         progress("candidates", at, len(queries))
         context = retriever.find_candidates(Request(query=query.text))
         complete = partial(retriever.complete, context)
-        cases.append(Case(matrix=feature_matrix(context), gold=_numbers(snapshot, query.slots), complete=complete))
+        cases.append(Case(matrix=feature_matrix(context), gold=numbers_of(snapshot, query.slots), complete=complete))
     progress("candidates", len(queries), len(queries))
     return Cases(cases)
 
 
-def _numbers(snapshot: Snapshot, slots: Sequence[Slot]) -> NDArray[np.int64] | None:
+def numbers_of(snapshot: Snapshot, slots: Sequence[Slot]) -> NDArray[np.int64] | None:
+    """Return the gold set of a case in tool numbers, int64 [slots, tools]; None where the snapshot has no tool of a slot."""
     nodes = [[snapshot.find_node(f"tool:{tool}") for tool in slot] for slot in slots]
     known = [[node for node in slot if node is not None] for slot in nodes]
     if not all(known):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from retrieval.index.mapped_array import load_mapped
 
-__all__ = ["Adjacency", "read_adjacency", "write_adjacency"]
+__all__ = ["Adjacency", "make_adjacency", "read_adjacency", "write_adjacency"]
 
 _MOST_EDGES = 0.5  # above this share of the edges one pass over all of them is faster (11.6 million random edges)
 
@@ -38,6 +38,18 @@ def write_adjacency(folder: Path, size: int, edges: Sequence[tuple[int, int, int
 def read_adjacency(folder: Path) -> Adjacency:
     """Open the memory-mapped adjacency of a snapshot folder."""
     return Adjacency(_Arrays(**{part.name: load_mapped(folder / f"graph.{part.name}.npy") for part in fields(_Arrays)}))
+
+
+def make_adjacency(
+    size: int,
+    *,
+    heads: NDArray[np.int32],
+    tails: NDArray[np.int32],
+    predicates: NDArray[np.uint8],
+    confidences: NDArray[np.float32],
+) -> Adjacency:
+    """Return the adjacency of ``size`` nodes in memory; one entry an edge, in the order of ``heads``, which is ascending."""
+    return Adjacency(_make_arrays(size, heads=heads, tails=tails, predicates=predicates, confidences=confidences))
 
 
 def _pointers(ends: NDArray[np.int32], size: int) -> NDArray[np.int64]:

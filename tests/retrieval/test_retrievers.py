@@ -35,6 +35,7 @@ PRESETS = (
     "hybrid",
     "rrf",
     "fusion",
+    "fusion-clauses",
     "bm25",
     "bm25-whitespace",
     "bm25-whitespace-title",

@@ -146,6 +146,7 @@ class _Catalogue:
         self._statistics = catalogue_statistics(engine.snapshot, background)
         self._talk_TN = background.talk_TD @ self._tools_ND.T
         self._tasks_BN = background.tasks_BD @ self._tools_ND.T
+        self._others_BN = background.tools_BD @ self._tools_ND.T
 
     def probe(self, probe: Floats1d) -> None:
         """Use another probe."""
@@ -164,9 +165,12 @@ class _Catalogue:
         return np.asarray((self._tools_ND @ self._tools_ND[numbers].T).max(axis=1, initial=-1.0) > _NEAR)
 
     def _part(self, kept: NDArray[np.bool_]) -> CatalogueStatistics:
-        talk_T, tasks_B = (cosines[:, kept].max(axis=1) for cosines in (self._talk_TN, self._tasks_BN))
+        talk_T, tasks_B, tools_B = (
+            cosines[:, kept].max(axis=1) for cosines in (self._talk_TN, self._tasks_BN, self._others_BN)
+        )
         whole = self._statistics
-        return replace(whole, talk_T=talk_T, tasks_B=tasks_B, margin_T=whole.margin_T - whole.talk_T + talk_T)
+        margin_T = whole.margin_T - whole.talk_T + talk_T
+        return replace(whole, talk_T=talk_T, tasks_B=tasks_B, tools_B=tools_B, margin_T=margin_T)
 
 
 def _asked(engine: SnapshotEngine, text: str, slots: tuple[Slot, ...]) -> Asked:

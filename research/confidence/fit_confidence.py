@@ -33,11 +33,17 @@ from research.confidence.confidence_table import table
 from research.confidence.unserved import CATALOGUES, background_lines, foreign, written
 from retrieval.ranking.confidence import CALIBRATION
 from retrieval.ranking.request_evidence import Background
+from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot_engine import open_engine
 from scripts.bench_sets import REAL, REAL_LONG, SHIPPED, SHIPPED_LONG, bench_sets
 from scripts.run_command import run_command
 
+__all__ = ["clustered"]
+
 _FOLDS = 5
+_OTHERS = "sealtools"  # the catalogue whose tools are background: large and mixed
+_CLUSTERS = 800
+_ROUNDS = 10
 _LONG = {SHIPPED: SHIPPED_LONG, REAL: REAL_LONG}
 
 
@@ -49,7 +55,7 @@ def main(
     """Fit, print the table, write."""
     cases = [_read(name, stores / name / "store", limit) for name in CATALOGUES if (stores / name / "store").is_dir()]
     encoder = remembering(open_engine(cases[0].store).encoder)
-    background, probes = _background(cases, encoder)
+    background, probes = _background(cases, encoder, _tool_vectors(stores / _OTHERS / "store"))
     evidence = [_evidence(case, cases, background, probes, encoder) for case in cases]
     print("\n".join(table(evidence)), flush=True)
     task, served, needed = fit_task(evidence), fit_served(evidence), fit_needed(evidence)
@@ -63,8 +69,9 @@ def main(
     folder = out / encoder.name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "confidence.json").write_text(json.dumps(calibration, indent=1) + "\n", encoding="utf-8")
-    talk, tasks = _packed(background.talk_TD), _packed(background.tasks_BD)
-    np.savez(folder / "background.npz", talk=talk, tasks=tasks, probe=background.probe)
+    texts = {"talk": background.talk_TD, "tasks": background.tasks_BD, "tools": background.tools_BD}
+    packed = {name: _packed(rows) for name, rows in texts.items()}
+    np.savez(folder / "background.npz", **packed, probe=background.probe)
     print(json.dumps(calibration))
 
 
@@ -75,7 +82,24 @@ def _read(name: str, store: Path, limit: int) -> Case:
     return replace(case, queries=case.queries + more)
 
 
-def _background(cases: Sequence[Case], encoder: Encoder) -> tuple[Background, list[Floats1d]]:
+def _tool_vectors(store: Path) -> Floats2d:
+    snapshot = open_snapshot(store)
+    return snapshot.vectors.rows(np.arange(snapshot.tool_count))
+
+
+def clustered(vectors_ND: Floats2d, count: int, *, seed: int = 0) -> Floats2d:
+    """The unit means of ``count`` clusters by cosine, float32 [count, D]; deterministic."""
+    rng = np.random.default_rng(seed)
+    centres = vectors_ND[rng.choice(len(vectors_ND), min(count, len(vectors_ND)), replace=False)].copy()
+    for _ in range(_ROUNDS):
+        nearest = (vectors_ND @ centres.T).argmax(axis=1)
+        for number in np.unique(nearest):
+            mean = vectors_ND[nearest == number].mean(axis=0)
+            centres[number] = mean / np.linalg.norm(mean)
+    return centres
+
+
+def _background(cases: Sequence[Case], encoder: Encoder, others_ND: Floats2d) -> tuple[Background, list[Floats1d]]:
     """The background with the probe that ships, and for each fold a probe that saw neither its catalogues nor its talk."""
     talk_TD, tasks_BD = (_unpacked(_packed(encoder.encode(background_lines(name)))) for name in ("talk", "tasks"))
     served = [encoder.encode([text for text, _ in case.queries]) for case in cases]
@@ -85,7 +109,9 @@ def _background(cases: Sequence[Case], encoder: Encoder) -> tuple[Background, li
         talk = talk_TD[[number % _FOLDS != fold for number in range(len(talk_TD))]]
         return _probe(asked, talk)
 
-    return Background(talk_TD=talk_TD, tasks_BD=tasks_BD, probe=probe(None)), [probe(fold) for fold in range(_FOLDS)]
+    tools_BD = _unpacked(_packed(clustered(others_ND, _CLUSTERS)))
+    shipped = Background(talk_TD=talk_TD, tasks_BD=tasks_BD, tools_BD=tools_BD, probe=probe(None))
+    return shipped, [probe(fold) for fold in range(_FOLDS)]
 
 
 def _probe(served: Floats2d, talk: Floats2d) -> Floats1d:

@@ -27,9 +27,8 @@ CATALOGUES: Mapping[str, str] = {
     "toollens": "gtc enterprise real tau2_service",
     "ultratool": "gtc real",
     "bfcl": "gtc real",
-    "sealtools": "gtc real",
 }
-"""The catalogues that are fitted to, and those whose requests are of other domains: hardly any is served by accident. By the
+"""The catalogues that are fitted to (Seal-Tools is not: the background tools are means of its tools), and those whose requests are of other domains: hardly any is served by accident. By the
 descriptions of the sets; no request was read for it.
 """
 _FOREIGN = 100

@@ -101,9 +101,9 @@ def read_calibration(folder: Path) -> Calibration:
     """Read the calibration of a folder."""
     parameters: dict[str, Any] = json.loads((folder / "confidence.json").read_text(encoding="utf-8"))
     with np.load(folder / "background.npz") as texts:
-        talk, tasks, probe = (texts[name].astype(np.float32) for name in ("talk", "tasks", "probe"))
+        talk, tasks, tools, probe = (texts[name].astype(np.float32) for name in ("talk", "tasks", "tools", "probe"))
     return Calibration(
-        background=Background(talk_TD=_unit(talk), tasks_BD=_unit(tasks), probe=probe),
+        background=Background(talk_TD=_unit(talk), tasks_BD=_unit(tasks), tools_BD=_unit(tools), probe=probe),
         task=parameters["task"],
         served=parameters["served"],
         needed=parameters["needed"],

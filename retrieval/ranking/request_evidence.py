@@ -1,8 +1,8 @@
 """What tells a request that some tool serves from one that nothing serves, whatever the ranking.
 
-A request is compared with the tools and with two sets of *background texts*: talk that is no task (thanks, general knowledge,
-talk about the conversation), and tasks of many kinds of systems. A background task counts against the catalogue only as far as no tool
-of it is near. How near the tools are to talk says what nearness means in this catalogue, so evidence is relative to it.
+A request is compared with the tools and with three sets of *background texts*: talk that is no task (thanks, general knowledge,
+talk about the conversation), tasks of many kinds of systems, and what tools of other catalogues do. A background task or tool
+counts against the catalogue only as far as no tool of it is near. How near the tools are to talk says what nearness means in this catalogue, so evidence is relative to it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ TASK_EVIDENCE = ("margin", "standing", "probe")
 """The evidence that a request is a task. ``margin``: how much nearer its best clause is to a tool than to talk, and ``standing``: how near it
 is to a tool, both in standard deviations of what talk reaches in this catalogue; ``probe``: the log odds of a linear model of its vector.
 """
-SERVED_EVIDENCE = ("best", "mean", "talk", "task", "unserved", "rival")
-"""The evidence that a tool serves a task. Cosines: of the best clause and its nearest tool; mean of the tools; mean of
-talk and its nearest tool; of the nearest background tasks; how much nearer they are than their own nearest tools; how much
-nearer the best of them is than both its own nearest tool and that of the request.
+SERVED_EVIDENCE = ("best", "whole", "mean", "talk", "task", "unserved", "rival", "foreign", "level")
+"""The evidence that a tool serves a task. Cosines: of the best clause and its nearest tool; of the request and its nearest tool; mean of
+the tools; mean of talk and its nearest tool; of the nearest background tasks; how much nearer they are than their own nearest
+tools; how much nearer the best of them is than both its own nearest tool and that of the request; how much nearer background tools are than
+their own nearest tools. ``level``: how near the request is to a tool, in standard deviations of what background tools reach.
 """
 
 _NEAREST = 3  # chosen, not tuned
@@ -48,11 +49,13 @@ class Background:
 
     :param talk_TD: talk that is no task, unit rows, float32 [talk, D].
     :param tasks_BD: tasks of many kinds of systems, unit rows, float32 [tasks, D].
+    :param tools_BD: means of clusters of tools of another catalogue, unit rows, float32 [background tools, D].
     :param probe: weights of the linear model of tasks against talk, the constant last, float32 [D + 1].
     """
 
     talk_TD: Floats2d
     tasks_BD: Floats2d
+    tools_BD: Floats2d
     probe: Floats1d
 
 
@@ -63,6 +66,7 @@ class CatalogueStatistics:
     :param sample_SD: vectors of tools that represent the catalogue, float32 [sample, D].
     :param talk_T: for each text of talk, the cosine of the nearest tool, float32 [talk].
     :param tasks_B: the same of each background task, float32 [tasks].
+    :param tools_B: the same of each background tool, float32 [background tools].
     :param margin_T: for each text of talk, ``talk_T`` less its nearness to other talk, float32 [talk].
     """
 
@@ -70,6 +74,7 @@ class CatalogueStatistics:
     sample_SD: Floats2d
     talk_T: Floats1d
     tasks_B: Floats1d
+    tools_B: Floats1d
     margin_T: Floats1d
 
     def evidence(
@@ -99,11 +104,14 @@ class CatalogueStatistics:
             "standing": _standard(float(clauses.max()), self.talk_T),
             "probe": float(background.probe[:-1] @ vector_D + background.probe[-1]),
             "best": float(clauses.max()),
+            "whole": best,
             "mean": float((self.sample_SD @ vector_D).mean()),
             "talk": float(self.talk_T.mean()),
             "task": float(mean_of_nearest(near_B[None])[0]),
             "unserved": float(mean_of_nearest(excess_B[None])[0]),
             "rival": float(np.minimum(near_B - best, excess_B).max()),
+            "foreign": float(mean_of_nearest((background.tools_BD @ vector_D - self.tools_B)[None])[0]),
+            "level": _standard(best, self.tools_B),
         }
 
 
@@ -118,6 +126,7 @@ def catalogue_statistics(snapshot: Snapshot, background: Background) -> Catalogu
         sample_SD=snapshot.vectors.rows(np.arange(0, snapshot.tool_count, step)),
         talk_T=talk_T,
         tasks_B=_served(snapshot, background.tasks_BD),
+        tools_B=_served(snapshot, background.tools_BD),
         margin_T=talk_T - mean_of_nearest(others_TT),
     )
 

@@ -50,7 +50,7 @@ TASKS = ("weather forecast rain", "forecast rain", "rain weather", "weather rain
 def background(talk: tuple[str, ...] = TALK, tasks: tuple[str, ...] = TASKS) -> Background:
     encode = HashingEncoder().encode
     probe = np.zeros(HashingEncoder().dimensions + 1, dtype=np.float32)
-    return Background(talk_TD=encode(talk), tasks_BD=encode(tasks), probe=probe)
+    return Background(talk_TD=encode(talk), tasks_BD=encode(tasks), tools_BD=encode(tasks), probe=probe)
 
 
 def confidence(probabilities: list[float], *, unanswerable: bool = False) -> Confidence:
@@ -123,6 +123,7 @@ class TestEstimate:
         rows = snapshot.vectors.rows(np.arange(snapshot.tool_count))
         found = catalogue_statistics(snapshot, texts)
         assert np.allclose(found.talk_T, (rows @ texts.talk_TD.T).max(axis=0), atol=1e-6)
+        assert np.array_equal(found.tools_B, found.tasks_B)
         assert np.allclose(found.tasks_B, (rows @ texts.tasks_BD.T).max(axis=0), atol=1e-6)
 
 
@@ -245,12 +246,16 @@ class TestShipped:
     def test_it_means_what_it_must(self, folder: Path) -> None:
         shipped = read_calibration(folder)
         texts = shipped.background
-        for rows in (texts.talk_TD, texts.tasks_BD):
+        for rows in (texts.talk_TD, texts.tasks_BD, texts.tools_BD):
             assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
         assert len(texts.probe) == texts.talk_TD.shape[1] + 1
         assert set(shipped.task) == {*TASK_EVIDENCE, ""} and set(shipped.served) == {*SERVED_EVIDENCE, ""}
         assert shipped.task["margin"] > 0 and shipped.task["probe"] > 0, "nearer to tools than to talk counts for it"
-        assert shipped.served["best"] > 0 > shipped.served["unserved"] + shipped.served["rival"]
+        assert (
+            shipped.served["best"]
+            > 0
+            > shipped.served["unserved"] + shipped.served["rival"] + shipped.served["foreign"]
+        )
         assert shipped.needed["rank"] <= 0 and shipped.needed["gap"] <= 0, "probabilities fall with the rank"
         assert 0 < shipped.threshold < 1
         assert set(shipped.needed) == {*tool_evidence(np.zeros(1, dtype=np.float32)), ""}

@@ -24,11 +24,13 @@ __all__ = [
     "REAL",
     "REAL_ABSENT",
     "REAL_KEPT",
+    "REAL_LONG",
     "ROOT",
     "SAMPLES",
     "SHIPPED",
     "SHIPPED_DEV",
     "SHIPPED_GENERATED",
+    "SHIPPED_LONG",
     "SHIPPED_TEST",
     "WITHOUT_EXAMPLES",
     "BenchSet",
@@ -55,6 +57,10 @@ _SHIPPED_HALVES = ((SHIPPED_DEV, "dev"), (SHIPPED_TEST, "test"))
 REAL, REAL_KEPT = "real", "real-kept"
 """The halves of the requests to the real documents. Rules may be chosen on the first. The second is measured once, at the
 end, so it is in no list: it has to be named.
+"""
+SHIPPED_LONG, REAL_LONG = f"{SHIPPED}-long", f"{REAL}-long"
+"""Long tasks, of 5 to 12 tools of several systems, over the shipped and over the real documents. All of them may be tuned on. They have
+to be named, because they are measured by Recall@10 and @30: hardly one is complete at 10.
 """
 REAL_ABSENT = (
     "The real documents are not fetched: python -m examples.real.fetch out/real (EGOTOOLS_REAL names another folder)"
@@ -130,20 +136,27 @@ def bench_sets(names: Sequence[str] = (), *, bench: Path = BENCH) -> list[BenchS
         return list(listed.values())
     bare = [replace(one, name=f"{one.name}{WITHOUT_EXAMPLES}", examples=False) for one in shipped]
     halves = [replace(shipped[0], name=name, split=split) for name, split in _SHIPPED_HALVES]
-    known = listed | {bench_set.name: bench_set for bench_set in [*bare, *halves, *real_sets()]}
+    long = BenchSet(
+        name=SHIPPED_LONG, catalog=enterprise / "catalog", queries=enterprise / "benchmark" / "long_tasks.jsonl"
+    )
+    known = listed | {bench_set.name: bench_set for bench_set in [*bare, *halves, long, *real_sets()]}
     unknown = sorted(set(names) - set(known))
     if unknown:
-        remedy = REAL_ABSENT if {REAL, REAL_KEPT} & set(unknown) else f"There are: {', '.join(known)}"
+        remedy = REAL_ABSENT if {REAL, REAL_KEPT, REAL_LONG} & set(unknown) else f"There are: {', '.join(known)}"
         raise NotFoundError("no such set", subject=", ".join(unknown), remedy=remedy)
     return [bench_set for name, bench_set in known.items() if name in names]
 
 
 def real_sets() -> list[BenchSet]:
-    """The two halves of the requests to the real documents; none where the documents have not been fetched."""
+    """The two halves of the requests to the real documents, and the long tasks; none where the documents have not been fetched."""
     documents = Path(os.environ.get("EGOTOOLS_REAL", ROOT / "out" / "real")) / "documents"
-    queries = ROOT / "examples" / "real" / "requests.jsonl"
-    halves = ((REAL, "dev"), (REAL_KEPT, "test")) if documents.is_dir() else ()
-    return [BenchSet(name=name, catalog=documents, queries=queries, split=split) for name, split in halves]
+    folder = ROOT / "examples" / "real"
+    files = ((REAL, "requests", "dev"), (REAL_KEPT, "requests", "test"), (REAL_LONG, "long_tasks", "dev"))
+    return [
+        BenchSet(name=name, catalog=documents, queries=folder / f"{file}.jsonl", split=split)
+        for name, file, split in files
+        if documents.is_dir()
+    ]
 
 
 def _open_sets(bench: Path) -> Iterable[BenchSet]:

@@ -121,13 +121,13 @@ def _check(case: Case, cases: Sequence[Case]) -> Checked:
     others = [other.queries for other in cases if other.store != case.store]
     strange = [text for queries in others for text, _ in rng.sample(queries, min(_FOREIGN, len(queries)))]
     served, chances, truths, lengths, needed_ranks = [], [], [], [], []
-    for text, gold in case.queries:
+    for text, slots in case.queries:
         full = _ask(retriever, text, k=_MOST)
         served.append(full.answerable_probability or 0.0)
         chances += [tool.probability or 0.0 for tool in full.tools[:_RANKS]]
-        truths += [tool.id in gold for tool in full.tools[:_RANKS]]
-        ranks = {tool.id: tool.rank for tool in full.tools}
-        needed_ranks.append(max(ranks.get(tool, _MOST + 1) for tool in gold))
+        firsts = [next((tool.rank for tool in full.tools if tool.id in slot), _MOST + 1) for slot in slots]
+        truths += [tool.rank in firsts for tool in full.tools[:_RANKS]]
+        needed_ranks.append(max(firsts))
         lengths.append(len(_ask(retriever, text, k=_MOST, auto_k=True).tools))
     foreign = [fit for fit, _ in _fits(retriever, strange)]
     return Checked(

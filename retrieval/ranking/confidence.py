@@ -1,10 +1,9 @@
 """Calibrated confidence: how likely a tool of the catalogue serves a request, and how likely each tool is needed.
 
-Scores of a ranking are comparable within one request only. Whether the best tool serves the request at all is estimated from
-two statistics that do not depend on the ranking: the mean similarity of the catalogue, and *background queries*, 800 vectors
-of what tools of other catalogues do. A request that is more similar to background queries than to its best tool is likely
-unanswerable here. Two logistic models turn these statistics, and the place of a tool in the ranking, into probabilities.
-``research/confidence/fit_confidence.py`` fits them on catalogues that no benchmark uses.
+Scores of a ranking are comparable within one request only. Whether anything serves the request is estimated from evidence that does not
+depend on the ranking (:mod:`retrieval.ranking.request_evidence`), as a product: it is a task, and a tool serves it. A
+third model turns the place of a tool in the ranking into the probability that it is needed.
+``research/confidence/fit_confidence.py`` fits all three.
 """
 
 from __future__ import annotations
@@ -21,31 +20,34 @@ from numpy.typing import NDArray
 from inference.arrays import Floats1d, Floats2d
 from retrieval.query.context import QueryContext
 from retrieval.ranking.ranking import Ranking
+from retrieval.ranking.request_evidence import Background, catalogue_statistics
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = [
     "CALIBRATION",
+    "NEEDED",
     "RANKS",
-    "BackgroundStatistics",
     "Calibration",
     "Confidence",
     "ConfidenceModel",
-    "background_statistics",
     "confidence_model_for",
+    "probability",
     "read_calibration",
     "tool_evidence",
 ]
 
 CALIBRATION = Path(__file__).parent / "calibration"
-"""Folder of the shipped calibrations, a folder for each encoder: ``confidence.json`` and ``background.npy``."""
+"""Folder of the shipped calibrations, a folder for each encoder: ``confidence.json`` and ``background.npz``."""
 
 RANKS = 30
 """The model of tools is fitted to this many of the best tools; lower ranks count as not needed."""
-_NEAREST = 5  # number of nearest background queries in the evidence
-_SAMPLE = 1_024  # number of sampled tools of a larger catalogue
-_BLOCK = 4_096
-_COMPARED = 50_000  # tools; of more, the nearest come from the vector index
-_MAX_EXPECTED_MISSED = 0.5  # with auto_k: maximum of the expected number of needed tools outside the answer
+NEEDED = 0.1
+"""With ``auto_k``: the least probability of a returned tool. Chosen among .05 to .3: a needed tool that is missed costs as much as nine that are
+not needed. On 15 catalogues, each under a fit on the others, it returns fewer tools than a limit on the expected number of missed
+ones, at the same completeness.
+"""
+_SCORED = 100  # number of best scores that differences are measured by
+_FIFTH, _TENTH = 4, 9
 _MAX_LOGIT = 30.0  # beyond it the logistic function is 0 or 1 in float32
 
 
@@ -64,41 +66,46 @@ class Confidence:
     probabilities: Floats1d
 
     def sufficient(self, best: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the shortest prefix of a ranking such that the expected number of needed tools in the rest is at most 0.5.
+        """Return the first tools of a ranking, as long as each is needed with a probability of at least 0.1.
 
         :param best: positions of the best candidates, best first, at most as many as the request allows.
         :returns: at least one position unless ``best`` is empty; none where the request is unanswerable.
         """
         if self.unanswerable:
             return best[:0]
-        expected = float(np.sort(self.probabilities)[-RANKS:].sum())
-        missed = expected - np.cumsum(self.probabilities[best])
-        return best[: int((missed > _MAX_EXPECTED_MISSED).sum()) + 1]
+        return best[: max(1, int((self.probabilities[best] >= NEEDED).sum()))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """The parameters of both models.
+    """The parameters of the three models.
 
-    :param background_BD: background queries, unit rows, float32 [background, D].
-    :param answerable: evidence → weight in the model of requests; ``""`` is the constant.
+    :param task: evidence → weight in the model of tasks; ``""`` is the constant.
+    :param served: evidence → weight in the model of served tasks; ``""`` is the constant.
     :param needed: evidence → weight in the model of tools; ``""`` is the constant.
     :param threshold: a request with a lower probability counts as unanswerable.
     """
 
-    background_BD: Floats2d
-    answerable: Mapping[str, float]
+    background: Background
+    task: Mapping[str, float]
+    served: Mapping[str, float]
     needed: Mapping[str, float]
     threshold: float
+
+    def answerable(self, evidence: Mapping[str, Floats1d | float]) -> NDArray[np.float32]:
+        """The probability that some tool serves each request, float32 [requests]."""
+        return np.asarray(probability(self.task, evidence) * probability(self.served, evidence), dtype=np.float32)
 
 
 def read_calibration(folder: Path) -> Calibration:
     """Read the calibration of a folder."""
     parameters: dict[str, Any] = json.loads((folder / "confidence.json").read_text(encoding="utf-8"))
-    rows: Floats2d = np.load(folder / "background.npy").astype(np.float32)
+    with np.load(folder / "background.npz") as texts:
+        talk, tasks, tools, probe = (texts[name].astype(np.float32) for name in ("talk", "tasks", "tools", "probe"))
     return Calibration(
-        background_BD=rows / np.linalg.norm(rows, axis=1, keepdims=True),
-        answerable=parameters["answerable"],
+        background=Background(talk_TD=_unit(talk), tasks_BD=_unit(tasks), tools_BD=_unit(tools), probe=probe),
+        task=parameters["task"],
+        served=parameters["served"],
         needed=parameters["needed"],
         threshold=parameters["threshold"],
     )
@@ -110,90 +117,60 @@ def confidence_model_for(snapshot: Snapshot, encoder: str) -> ConfidenceModel | 
     return ConfidenceModel(snapshot, read_calibration(folder)) if snapshot.tool_count and folder.is_dir() else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackgroundStatistics:
-    """Statistics of one catalogue that requests are compared with.
-
-    :param sample_SD: vectors of tools that represent the catalogue, float32 [sample, D].
-    :param background_BD: the background queries, unit rows, float32 [background, D].
-    :param served_B: for each background query, the cosine of the nearest tool, float32 [background].
-    """
-
-    sample_SD: Floats2d
-    background_BD: Floats2d
-    served_B: Floats1d
-
-    def evidence(self, vector_D: Floats1d, best: float) -> dict[str, float]:
-        """The evidence that a request is answerable, without units.
-
-        :param best: the cosine of the nearest tool.
-        """
-        excess = self.background_BD @ vector_D - self.served_B
-        nearest = np.partition(excess, -_NEAREST)[-_NEAREST:]
-        return {
-            "best": best,
-            "mean": float((self.sample_SD @ vector_D).mean()),
-            "background": float(nearest.mean()),
-            "standing": (best - float(self.served_B.mean())) / (float(self.served_B.std()) or 1.0),
-        }
-
-
-def background_statistics(snapshot: Snapshot, background_BD: Floats2d) -> BackgroundStatistics:
-    """The statistics of a snapshot that has at least one tool.
-
-    Of a large catalogue, the tool nearest to a background query comes from the vector index: comparing 800 queries with a million
-    tools takes half a minute.
-    """
-    tools, vectors = np.arange(snapshot.tool_count), snapshot.vectors
-    if len(tools) > _COMPARED:
-        served = np.concatenate([vectors.nearest_tools(row_D, 1)[1] for row_D in background_BD])
-    else:
-        served = np.full(len(background_BD), -1.0, dtype=np.float32)
-        for start in range(0, len(tools), _BLOCK):
-            block = vectors.rows(tools[start : start + _BLOCK]) @ background_BD.T
-            np.maximum(served, block.max(axis=0), out=served)
-    step = -(-len(tools) // _SAMPLE)
-    return BackgroundStatistics(sample_SD=vectors.rows(tools[::step]), background_BD=background_BD, served_B=served)
-
-
 class ConfidenceModel:
     """Estimates the confidence in rankings of one snapshot. Thread-safe; the statistics are computed once."""
 
     def __init__(self, snapshot: Snapshot, calibration: Calibration) -> None:
-        self._snapshot = snapshot
+        self._vectors = snapshot.vectors
         self._calibration = calibration
-        self._background = background_statistics(snapshot, calibration.background_BD)
+        self._statistics = catalogue_statistics(snapshot, calibration.background)
 
     def estimate(self, context: QueryContext, ranking: Ranking) -> Confidence | None:
         """The confidence in a ranking of all candidates; None where the query has no vector or there is no candidate."""
-        vector_D = context.query.vector_D
-        if vector_D is None or not len(ranking.tools):
+        query, tools = context.query, ranking.tools
+        if query.vector_D is None or not len(tools):
             return None
-        cosines = context.cosines("vectors", context.query, ranking.tools)
-        best = float(cosines.max()) if cosines is not None else 0.0
         calibration = self._calibration
-        answerable = float(_probability(calibration.answerable, self._background.evidence(vector_D, best)))
+        evidence = self._statistics.evidence(query, lambda vector_D: self._vectors.similarities(vector_D, tools))
+        answerable = float(calibration.answerable(evidence))
         return Confidence(
             answerable=answerable,
             unanswerable=answerable < calibration.threshold,
-            probabilities=_probability(calibration.needed, tool_evidence(ranking.scores)),
+            probabilities=probability(calibration.needed, tool_evidence(ranking.scores, len(query.clauses))),
         )
 
 
-def tool_evidence(scores: Floats1d) -> dict[str, Floats1d]:
+def tool_evidence(scores: Floats1d, clauses: int = 1) -> dict[str, Floats1d]:
     """The evidence that each candidate is needed, float32 [candidates] each.
 
-    Differences of scores count in standard deviations of the candidates' scores, so the scale does not matter.
+    Only ``rank`` and ``gap`` differ between the candidates. Differences of scores count in standard deviations of the
+    hundred best scores, so the scale does not matter, and hardly the number of candidates.
 
     :param scores: at least one, in the order of the tools' numbers.
+    :param clauses: the number of clauses of the request.
     """
+    order = np.argsort(-scores, kind="stable")
     ranks = np.empty(len(scores), dtype=np.float32)
-    ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
-    spread = float(scores.std()) or 1.0
-    lead = float(scores.max() - scores.mean()) / spread
-    return {"rank": np.log(ranks), "gap": (scores.max() - scores) / spread, "lead": np.full_like(ranks, lead)}
+    ranks[order] = np.arange(1, len(scores) + 1)
+    best = scores[order[:_SCORED]]
+    spread = float(best.std()) or 1.0
+    gaps = (scores.max() - scores) / spread
+    fifth, tenth = (gaps[order[min(place, len(scores) - 1)]] for place in (_FIFTH, _TENTH))
+    same = {
+        "lead": (best[0] - best.mean()) / spread,
+        "fifth": fifth,
+        "tenth": tenth,
+        "clauses": np.log(max(1, clauses)),
+    }
+    whole = {name: np.full_like(ranks, value) for name, value in same.items()}
+    return {"rank": np.log(ranks), "gap": gaps, **whole}
 
 
-def _probability(weights: Mapping[str, float], evidence: Mapping[str, Floats1d | float]) -> NDArray[np.float32]:
+def probability(weights: Mapping[str, float], evidence: Mapping[str, Floats1d | float]) -> NDArray[np.float32]:
+    """The logistic model of these weights, float32 of the evidence's shape, in [0, 1]."""
     total = weights[""] + sum(weight * np.asarray(evidence[name]) for name, weight in weights.items() if name)
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(total, -_MAX_LOGIT, _MAX_LOGIT))), dtype=np.float32)
+
+
+def _unit(rows: Floats2d) -> Floats2d:
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)

@@ -15,29 +15,42 @@ from inference.arrays import Floats1d
 from inference.registry import ENCODER_NAMES
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.context import QueryContext
+from retrieval.query.query import analyse
 from retrieval.query.request import Request
 from retrieval.ranking.confidence import (
     CALIBRATION,
+    NEEDED,
     Calibration,
     Confidence,
     ConfidenceModel,
-    background_statistics,
     confidence_model_for,
+    probability,
     read_calibration,
     tool_evidence,
 )
 from retrieval.ranking.ranking import Ranking
+from retrieval.ranking.request_evidence import (
+    SERVED_EVIDENCE,
+    TASK_EVIDENCE,
+    Background,
+    catalogue_statistics,
+    mean_of_nearest,
+)
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.writer import SnapshotContent
 from tests.retrieval.conftest import TOOLS
 
 SHIPPED = sorted(folder for folder in CALIBRATION.iterdir() if folder.is_dir())
 SCORES = st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=60)
-NEEDED = {"rank": -1.0, "gap": -1.0, "lead": 0.5, "": 0.0}
+WEIGHTS = {"rank": -1.0, "gap": -1.0, "lead": 0.5, "fifth": 0.0, "tenth": 0.0, "clauses": 0.0, "": 0.0}
+TALK = ("thanks a lot", "tell me a joke", "what is the capital of France", "see you tomorrow")
+TASKS = ("weather forecast rain", "forecast rain", "rain weather", "weather rain tonight", "feed the dog")
 
 
-def background(*texts: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    return HashingEncoder().encode(texts)
+def background(talk: tuple[str, ...] = TALK, tasks: tuple[str, ...] = TASKS) -> Background:
+    encode = HashingEncoder().encode
+    probe = np.zeros(HashingEncoder().dimensions + 1, dtype=np.float32)
+    return Background(talk_TD=encode(talk), tasks_BD=encode(tasks), tools_BD=encode(tasks), probe=probe)
 
 
 def confidence(probabilities: list[float], *, unanswerable: bool = False) -> Confidence:
@@ -58,12 +71,11 @@ def ranking_of(tools: NDArray[np.int64], scores: Floats1d) -> Ranking:
 
 @pytest.fixture(scope="module")
 def model(snapshot: Snapshot) -> ConfidenceModel:
-    queries = background(
-        "weather forecast rain", "weather forecast", "forecast rain", "rain weather", "weather rain tonight"
-    )
-    answerable = {"best": 4.0, "mean": 0.0, "background": -4.0, "standing": 0.0, "": 0.0}
+    zero = dict.fromkeys((*TASK_EVIDENCE, *SERVED_EVIDENCE), 0.0)
+    task = {name: zero[name] for name in TASK_EVIDENCE} | {"margin": 2.0, "": 0.0}
+    served = {name: zero[name] for name in SERVED_EVIDENCE} | {"best": 8.0, "unserved": -8.0, "": 2.0}
     return ConfidenceModel(
-        snapshot, Calibration(background_BD=queries, answerable=answerable, needed=NEEDED, threshold=0.5)
+        snapshot, Calibration(background=background(), task=task, served=served, needed=WEIGHTS, threshold=0.5)
     )
 
 
@@ -75,13 +87,19 @@ class TestEstimate:
         assert found is not None
         return found
 
-    def test_a_request_near_a_tool_is_more_answerable_than_one_near_the_background(
-        self, model: ConfidenceModel, snapshot: Snapshot
+    @pytest.mark.parametrize("text", ["weather forecast rain", "tell me a joke"])
+    def test_a_request_near_a_tool_is_more_answerable_than_a_background_task_and_than_talk(
+        self, model: ConfidenceModel, snapshot: Snapshot, text: str
     ) -> None:
         served = self.ask(model, snapshot, "create a purchase order with a supplier")
-        unserved = self.ask(model, snapshot, "weather forecast rain")
+        unserved = self.ask(model, snapshot, text)
         assert 0 <= unserved.answerable < 0.5 < served.answerable <= 1
         assert unserved.unanswerable and not served.unanswerable
+
+    def test_the_same_request_gets_the_same_confidence(self, model: ConfidenceModel, snapshot: Snapshot) -> None:
+        first, second = (self.ask(model, snapshot, "create a purchase order") for _ in range(2))
+        assert first.answerable == second.answerable
+        assert np.array_equal(first.probabilities, second.probabilities)
 
     def test_without_a_vector_or_a_candidate_nothing_is_said(self, model: ConfidenceModel, snapshot: Snapshot) -> None:
         text = "create a purchase order"
@@ -98,12 +116,61 @@ class TestEstimate:
         without = model.estimate(context_of(snapshot, text, HashingEncoder()), ranking)
         assert without is not None and without.answerable < self.ask(model, snapshot, text).answerable
 
-    def test_how_well_the_catalogue_serves_a_background_query_is_the_cosine_of_its_best_tool(
+    def test_how_well_the_catalogue_serves_a_background_text_is_the_cosine_of_its_best_tool(
         self, snapshot: Snapshot
     ) -> None:
-        queries = background("supplier", "weather")
+        texts = background(talk=("supplier", "weather"))
         rows = snapshot.vectors.rows(np.arange(snapshot.tool_count))
-        assert np.allclose(background_statistics(snapshot, queries).served_B, (rows @ queries.T).max(axis=0), atol=1e-6)
+        found = catalogue_statistics(snapshot, texts)
+        assert np.allclose(found.talk_T, (rows @ texts.talk_TD.T).max(axis=0), atol=1e-6)
+        assert np.array_equal(found.tools_B, found.tasks_B)
+        assert np.allclose(found.tasks_B, (rows @ texts.tasks_BD.T).max(axis=0), atol=1e-6)
+
+
+class TestRequestEvidence:
+    """The evidence of a request, against the small catalogue."""
+
+    def evidence(self, snapshot: Snapshot, text: str, *, without: int | None = None) -> dict[str, float]:
+        query = analyse(text, HashingEncoder(), {}, decomposed=True)
+        tools = np.arange(snapshot.tool_count)
+        return catalogue_statistics(snapshot, background()).evidence(
+            query, lambda vector_D: snapshot.vectors.similarities(vector_D, tools), without=without
+        )
+
+    def test_it_has_the_names_of_both_models_in_their_order(self, snapshot: Snapshot) -> None:
+        assert tuple(self.evidence(snapshot, "create a purchase order")) == (*TASK_EVIDENCE, *SERVED_EVIDENCE)
+
+    def test_talk_has_no_margin_unless_it_is_left_out(self, snapshot: Snapshot) -> None:
+        known, without = (self.evidence(snapshot, TALK[0], without=number) for number in (None, 0))
+        served = self.evidence(snapshot, "create a purchase order with a supplier")
+        assert known["margin"] < without["margin"] < served["margin"]
+
+    def test_a_clause_that_is_a_task_makes_a_polite_request_one(self, snapshot: Snapshot) -> None:
+        talk = self.evidence(snapshot, "thanks a lot")
+        both = self.evidence(snapshot, "thanks a lot, and then create a purchase order with a supplier")
+        assert both["margin"] > talk["margin"] and both["best"] > talk["best"]
+
+    def test_a_task_of_another_system_counts_against_the_catalogue(self, snapshot: Snapshot) -> None:
+        foreign, own = (self.evidence(snapshot, text) for text in ("rain weather", "create a purchase order"))
+        assert foreign["rival"] > 0 > own["rival"]
+        assert foreign["unserved"] > own["unserved"]
+
+    def test_a_request_without_vector_is_refused(self, snapshot: Snapshot) -> None:
+        query = analyse("create an order", None, {}, decomposed=True)
+        with pytest.raises(ValueError, match="no vector"):
+            catalogue_statistics(snapshot, background()).evidence(query, lambda _: np.zeros(1, dtype=np.float32))
+
+    def test_the_nearest_are_averaged(self) -> None:
+        rows = np.asarray([[0.1, 0.9, 0.6, 0.3], [0.0, 0.0, 0.0, 0.0]], dtype=np.float32)
+        assert np.allclose(mean_of_nearest(rows), [0.6, 0.0])
+        assert np.allclose(mean_of_nearest(rows[:, :1]), [0.1, 0.0])
+
+
+class TestProbability:
+    @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
+    def test_it_grows_with_evidence_of_positive_weight_and_stays_a_probability(self, one: float, other: float) -> None:
+        low, high = (float(probability({"best": 2.0, "": -1.0}, {"best": value})) for value in sorted((one, other)))
+        assert 0 <= low <= high <= 1
 
 
 class TestAnswers:
@@ -150,12 +217,18 @@ class TestTools:
             assert all(np.allclose(doubled[name], evidence[name], rtol=1e-3, atol=1e-3) for name in evidence)
 
     @given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=30), st.integers(1, 30))
-    def test_enough_is_the_shortest_beginning_that_leaves_half_a_tool(self, chances: list[float], most: int) -> None:
+    def test_enough_is_the_beginning_that_is_probably_needed(self, chances: list[float], most: int) -> None:
         ranked = sorted(chances, reverse=True)
         kept = confidence(ranked).sufficient(np.arange(len(ranked))[:most])
         assert list(kept) == list(range(len(kept))) and 1 <= len(kept) <= most
-        assert sum(ranked[len(kept) :]) <= 0.5 + 1e-4 or len(kept) == min(most, len(ranked))
-        assert len(kept) == 1 or sum(ranked[len(kept) - 1 :]) > 0.5 - 1e-4
+        assert all(np.float32(chance) >= NEEDED for chance in ranked[1 : len(kept)])
+        assert all(np.float32(chance) < NEEDED for chance in ranked[len(kept) : most])
+
+    @given(SCORES, st.integers(1, 9))
+    def test_what_all_candidates_share_does_not_change_their_order(self, scores: list[float], clauses: int) -> None:
+        evidence = tool_evidence(np.asarray(scores, dtype=np.float32), clauses)
+        for name in ("lead", "fifth", "tenth", "clauses"):
+            assert np.ptp(evidence[name]) == 0, name
 
     def test_where_nothing_fits_no_tool_is_enough(self) -> None:
         assert list(confidence([0.9, 0.8], unanswerable=True).sufficient(np.arange(2))) == []
@@ -172,9 +245,16 @@ class TestShipped:
     @pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
     def test_it_means_what_it_must(self, folder: Path) -> None:
         shipped = read_calibration(folder)
-        assert np.allclose(np.linalg.norm(shipped.background_BD, axis=1), 1, atol=1e-5)
-        assert shipped.answerable["best"] > 0 > shipped.answerable["background"], (
-            "near tools count for, near background against"
+        texts = shipped.background
+        for rows in (texts.talk_TD, texts.tasks_BD, texts.tools_BD):
+            assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+        assert len(texts.probe) == texts.talk_TD.shape[1] + 1
+        assert set(shipped.task) == {*TASK_EVIDENCE, ""} and set(shipped.served) == {*SERVED_EVIDENCE, ""}
+        assert shipped.task["margin"] > 0 and shipped.task["probe"] > 0, "nearer to tools than to talk counts for it"
+        assert (
+            shipped.served["best"]
+            > 0
+            > shipped.served["unserved"] + shipped.served["rival"] + shipped.served["foreign"]
         )
         assert shipped.needed["rank"] <= 0 and shipped.needed["gap"] <= 0, "probabilities fall with the rank"
         assert 0 < shipped.threshold < 1
@@ -185,5 +265,4 @@ class TestShipped:
         assert confidence_model_for(snapshot, "another.v1") is None
 
     def test_the_statistics_are_those_of_the_snapshot(self, snapshot: Snapshot) -> None:
-        queries: Floats1d = background("supplier")
-        assert len(background_statistics(snapshot, queries).sample_SD) == snapshot.tool_count == len(TOOLS)
+        assert len(catalogue_statistics(snapshot, background()).sample_SD) == snapshot.tool_count == len(TOOLS)

@@ -73,7 +73,7 @@ class TypedValue:
     """A value in a request.
 
     :param kind: a key of :data:`ontology.value_shape.KIND_SHAPES`, or ``identifier``, ``quoted``, ``code``, ``file``, ``channel``,
-        ``handle``, ``repository``, ``branch``, ``variable``, ``domain``, ``time``, ``amount``, ``person`` or :data:`SELF`.
+        ``handle``, ``repository``, ``branch``, ``variable``, ``domain``, ``time``, ``amount`` or :data:`SELF`.
     :param text: the value as the request has it, with its quotation marks; ``request[start:end]``.
     :param start: its first character in the request.
     :param matches: the shapes of the snapshot that it has, the most specific first.

@@ -39,6 +39,6 @@ def test_its_request_is_cut_into_three() -> None:
 
 def test_the_order_of_the_steps_is_that_of_the_code() -> None:
     steps = re.findall(r"^\*\*([A-Z][\w ]+)\.\*\*", DEFAULT, re.MULTILINE)
-    assert steps == ["Clauses", "Candidates", "Features", "Clause fusion", "Reranking", "Completion"]
+    assert steps == ["Typed values", "Clauses", "Candidates", "Features", "Clause fusion", "Reranking", "Completion"]
     source = inspect.getsource(graph_retriever.GraphRetriever.retrieve)
     assert 0 < source.index("_reranker.rerank(") < source.index("self.complete(")

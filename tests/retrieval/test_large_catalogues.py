@@ -16,7 +16,6 @@ from retrieval.index.filters import FilterIndex
 from retrieval.presets import make_presets
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.query.request import Request
-from retrieval.ranking.confidence import background_statistics
 from retrieval.ranking.rerank import CrossEncoderRanker
 from retrieval.ranking.z_scores import standardise
 from retrieval.snapshot.reader import Snapshot, open_snapshot
@@ -75,17 +74,6 @@ def test_a_hub_gives_way_to_rarer_entry_nodes(snapshot: Snapshot) -> None:
     assert ensemble_tools(snapshot, entries, limit=len(every)).tolist() == every.tolist()
     assert ensemble_tools(snapshot, entries, limit=len(every) - 1).tolist() == snapshot.ego_tools(rare).tolist()
     assert ensemble_tools(snapshot, entries, limit=0).tolist() == []
-
-
-def test_the_nearest_tool_of_a_background_query_is_the_same_from_the_index(
-    snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    queries_BD = HashingEncoder().encode(["find a supplier", "weather in Oslo", "award", "the manager of Jan"])
-    compared = background_statistics(snapshot, queries_BD)
-    monkeypatch.setattr("retrieval.ranking.confidence._COMPARED", 0)
-    found = background_statistics(snapshot, queries_BD)
-    np.testing.assert_allclose(found.served_B, compared.served_B, atol=1e-3)
-    assert found.served_B.dtype == compared.served_B.dtype
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,16 @@ def test_what_takes_an_output_of_an_executed_tool_and_its_system_gain(engine: Sn
     assert gains[ORDER] > gains["procurement/query_purchase_order_items"] > gains["hr/get_employee"]
 
 
-def test_the_boost_is_a_feature_and_shown(engine: SnapshotEngine) -> None:
-    tools = engine.retriever().retrieve(Request(query=TASK, k=6, done=(SEARCH,))).tools
-    boosts = {tool.id: tool.reasons.features["task_boost"] for tool in tools}
-    assert boosts[ORDER] > 0 == boosts["hr/give_spot_award"]
+def test_the_boost_is_a_feature_and_goes_to_the_systems_of_the_clauses_too(engine: SnapshotEngine) -> None:
+    def boosts(query: str) -> dict[str, float]:
+        tools = engine.retriever().retrieve(Request(query=query, k=6, done=(SEARCH,))).tools
+        return {tool.id: tool.reasons.features["task_boost"] for tool in tools}
+
+    one_clause = boosts("create a purchase order with the supplier Acme")
+    assert (
+        one_clause[ORDER] > one_clause["procurement/query_purchase_order_items"] > 0 == one_clause["hr/give_spot_award"]
+    )
+    assert boosts(TASK)["hr/give_spot_award"] > 0, "a clause is about the other system"
 
 
 def test_an_unknown_executed_tool_is_named_and_changes_nothing_else(engine: SnapshotEngine) -> None:

@@ -68,12 +68,13 @@ def test_a_hub_gives_way_to_rarer_entry_nodes(snapshot: Snapshot) -> None:
     nodes = [node for node in range(snapshot.tool_count, len(snapshot.nodes)) if len(snapshot.ego_tools(node)) > 0]
     hub = max(nodes, key=lambda node: len(snapshot.ego_tools(node)))
     rare = min(nodes, key=lambda node: len(snapshot.ego_tools(node)))
-    entries = [EntryNode(node, "ngram", "", 1.0) for node in (hub, rare)]
-    every = ensemble_tools(snapshot, entries)
+    context = _context(snapshot)
+    context.entries = [EntryNode(node, "ngram", "", 1.0) for node in (hub, rare)]
+    every = ensemble_tools(context)
     assert every.tolist() == sorted({*snapshot.ego_tools(hub).tolist(), *snapshot.ego_tools(rare).tolist()})
-    assert ensemble_tools(snapshot, entries, limit=len(every)).tolist() == every.tolist()
-    assert ensemble_tools(snapshot, entries, limit=len(every) - 1).tolist() == snapshot.ego_tools(rare).tolist()
-    assert ensemble_tools(snapshot, entries, limit=0).tolist() == []
+    assert ensemble_tools(context, limit=len(every)).tolist() == every.tolist()
+    assert ensemble_tools(context, limit=len(every) - 1).tolist() == snapshot.ego_tools(rare).tolist()
+    assert ensemble_tools(context, limit=0).tolist() == []
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ class MiniLmEncoder:
         rows = pooled(tokens_1TD[0], encoded.offsets, [(start - skipped, end - skipped) for start, end in spans])
         unread = np.flatnonzero(~rows.any(axis=1))
         if len(unread):
-            rows[unread] = self.encode([text[slice(*spans[place])] for place in unread])
+            rows[unread] = self.encode([text[slice(*spans[place])] for place in map(int, unread)])
         return np.concatenate((whole_1D, rows))
 
     def _encode_all(self, texts: list[str]) -> list[Floats1d]:

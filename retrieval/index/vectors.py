@@ -123,7 +123,8 @@ class NodeVectors:
         if tools is None:
             tools = self._tools.nearest(query_D, k, allowed, ef_search)
         found = (tools, self._others.nearest(query_D, k, allowed, ef_search))
-        rows, cosines = (np.concatenate(both) for both in zip(*found, strict=True))
+        rows = np.concatenate([part[0] for part in found])
+        cosines = np.concatenate([part[1] for part in found])
         order = np.lexsort((rows, -cosines))[:k]
         return rows[order], cosines[order]
 

@@ -28,4 +28,4 @@ def test_pooled_is_the_mean_of_the_tokens_inside() -> None:
     tokens_TD = np.array([[9, 9], [3, 0], [0, 4], [1, 0], [9, 9]], dtype=np.float32)
     offsets = [(0, 0), (0, 4), (4, 6), (7, 9), (0, 0)]
     rows = pooled(tokens_TD, offsets, [(0, 6), (7, 9), (5, 7), (9, 12)])
-    np.testing.assert_allclose(rows, [[0.6, 0.8], [1, 0], [0, 1], [0, 0]], atol=1e-6)
+    np.testing.assert_allclose(rows, np.array([[0.6, 0.8], [1, 0], [0, 1], [0, 0]], dtype=np.float32), atol=1e-6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -128,10 +128,15 @@ def test_a_clause_without_content_gives_zeros(encoder: Encoder, request_: str) -
 
 @pytest.mark.parametrize("name", ["minilm-l6-int8.v1", "egotools-minilm-int8.v1"])
 def test_the_embedded_encoders_read_a_request_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(load_encoder(name), SpanEncoder)
     encoder: Any = load_encoder(name)
-    assert isinstance(encoder, SpanEncoder)
     run, passes = encoder._run, []
-    monkeypatch.setattr(encoder, "_run", lambda ids, outputs: passes.append(len(ids)) or run(ids, outputs))
+
+    def counted(ids: Sequence[int], outputs: list[str]) -> Any:
+        passes.append(len(ids))
+        return run(ids, outputs)
+
+    monkeypatch.setattr(encoder, "_run", counted)
     encode_clauses(encoder, REQUEST, CLAUSES)
     assert len(passes) == 1
 

@@ -17,6 +17,7 @@ def test_the_shape_stays_and_the_given_numbers_too() -> None:
     halves_ND = np.linspace(-1, 1, 12).astype(np.float16).reshape(3, 4)
     before = halves_ND.copy()
     floats_ND = as_float32(halves_ND)
-    assert (floats_ND.shape, floats_ND.dtype) == ((3, 4), np.float32)
+    assert floats_ND.shape == (3, 4)
+    assert floats_ND.dtype == np.float32
     assert as_float32(halves_ND[:0]).shape == (0, 4)
     np.testing.assert_array_equal(halves_ND, before)

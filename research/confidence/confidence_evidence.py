@@ -11,6 +11,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +80,7 @@ def read_case(bench_set: BenchSet, store: Path, *, limit: int, seed: int = 0) ->
     return _case(bench_set.name, store, rows, limit, seed)
 
 
-def _case(name: str, store: Path, rows: Sequence[Mapping[str, object]], limit: int, seed: int) -> Case:
+def _case(name: str, store: Path, rows: Sequence[Mapping[str, Any]], limit: int, seed: int) -> Case:
     some = random.Random(seed).sample(list(rows), min(limit, len(rows)))
     queries = tuple((str(row["query"]), gold_slots(row["tools"])) for row in some)
     return Case(name=name, store=store, queries=queries)

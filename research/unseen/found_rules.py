@@ -29,7 +29,8 @@ NOT_SWITCHED = (
     "the other word lists, written with the nine sets in view (`ingest/*/*_words.yaml`, `ontology/names.py`)",
     "which features there are, and that a clause is matched by three of them with half the weight for names",
     "the sizes of the pools (100, and 25 a clause), and the weight of an n-gram in the graph support",
-    "how many of the best tools are completed, with how many others, and the penalties of dependencies",
+    "how many of the best tools are completed, and what the steps of a plan cost",
+    "which kinds of values are replaced by their nouns, and how much their own words and everyday phrases count",
 )
 """What was chosen with sets in view and stays on: it has no neutral value. The table of the page cannot measure it."""
 
@@ -318,6 +319,45 @@ FOUND_RULES: tuple[FoundRule, ...] = (
         where="ingest/sources/openapi/security.py",
         found_on=("real",),
         switches=(Switch("ingest.sources.openapi.security:_CREDENTIALS", constant({})),),
+    ),
+    FoundRule(
+        what="system coherence (its weight is chosen without the set; its constants stay)",
+        where="retrieval/ranking/system_coherence.py",
+        found_on=("enterprise", "real"),
+    ),
+    FoundRule(
+        what="what the letters of an identifier abbreviate",
+        where="retrieval/index/identifier_prefix.py",
+        found_on=("enterprise",),
+        switches=(Switch("retrieval.query.value_tools:letters_before_digits", off("")),),
+    ),
+    FoundRule(
+        what="the first person is resolved by the tool that says who calls",
+        where="retrieval/completion/own_profile.py",
+        found_on=("enterprise",),
+        switches=(Switch("retrieval.completion.complete:speaks_of_self", off(False)),),
+    ),
+    FoundRule(
+        what="words before a value that make it an identifier",
+        where="retrieval/completion/given.py",
+        found_on=("gtc", "sealtools"),
+        switches=(Switch("retrieval.completion.given:_MARKS", _NO_WORDS),),
+    ),
+    FoundRule(
+        what="an input that identifies what its tool's name names is needed",
+        where="retrieval/completion/needs.py",
+        found_on=("workbench",),
+        switches=(Switch("retrieval.completion.needs:_acts_on", off(False)),),
+    ),
+    FoundRule(
+        what="what a step to a tool that must go first costs",
+        where="retrieval/completion/plan.py",
+        found_on=("toollinkos",),
+    ),
+    FoundRule(
+        what="from how many allowed rows the vector index is searched (it changes no ranking but by what it misses)",
+        where="retrieval/index/vectors.py",
+        found_on=(ELSEWHERE,),
     ),
     FoundRule(
         what="near-duplicate tools (a line of the report; it changes no ranking)",

@@ -6,8 +6,8 @@ between their systems (a softmax over the tools, summed by system), and the syst
 tool is lowered by the logarithm of the largest share of its system in any clause, relative to the best system: softly, and
 never by more than chance, one over the number of systems, would explain.
 
-Found on the development halves of the real documents and of the shipped company; it changes nothing where a catalogue has one
-system.
+Its constants were found on the development halves of the real documents and of the shipped company; it changes nothing where a
+catalogue has one system.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class FeatureMatrix:
         if not self.clauses_CT.size or not weights.clause_fusion:
             return whole
         whole = standardise(whole)
-        fused = whole + weights.clause_fusion * fuse_clauses(self.clauses_CT, whole)
+        fused: Floats1d = whole + weights.clause_fusion * fuse_clauses(self.clauses_CT, whole)
         if self.systems is None or not weights.system_coherence:
             return fused
         return fused + weights.system_coherence * self.systems.log_shares(self.clauses_CT, fused)

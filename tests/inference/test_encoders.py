@@ -102,7 +102,8 @@ CLAUSES = ["Book the cheapest flight to Málaga 😀", "mail the invoice to Jan"
 
 def test_the_row_of_a_request_does_not_depend_on_its_clauses(encoder: Encoder) -> None:
     rows = encode_clauses(encoder, REQUEST, CLAUSES)
-    assert (rows.shape, rows.dtype) == ((4, encoder.dimensions), np.float32)
+    assert rows.shape == (4, encoder.dimensions)
+    assert rows.dtype == np.float32
     assert (
         rows[0].tobytes() == encode_clauses(encoder, REQUEST, [])[0].tobytes() == encoder.encode([REQUEST])[0].tobytes()
     )

@@ -16,10 +16,11 @@ from retrieval.config import DEFAULT, DEPENDENCIES, RetrievalConfig
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.index.adjacency import make_adjacency
 from retrieval.index.analysis import ngrams
+from retrieval.index.identifier_prefix import PrefixIndex
 from retrieval.index.text_fields import whole_text
 from retrieval.ranking.weights import SHIPPED, RankingWeights
 from retrieval.retriever import Retriever
-from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.reader import DERIVED, Snapshot
 
 __all__ = ["CONTROLS", "make_control", "ngram_index", "rewired"]
 
@@ -65,6 +66,8 @@ def rewired(snapshot: Snapshot, *, seed: int, tools: bool) -> Snapshot:
         edges = np.flatnonzero((kinds == kind) & (between == tools))
         tails[edges] = _shuffled(heads[edges], tails[edges], generator)
     view = copy.copy(snapshot)
+    for cached in DERIVED:
+        vars(view).pop(cached, None)
     view.adjacency = make_adjacency(
         len(snapshot.nodes),
         heads=heads,
@@ -104,7 +107,7 @@ def ngram_index(snapshot: Snapshot) -> Snapshot:
     heads: list[int] = []
     tails: list[int] = []
     for number, tool in enumerate(snapshot.tools):
-        for ngram in ngrams(whole_text(tool), snapshot.abbreviations):
+        for ngram in ngrams((whole_text(tool),), snapshot.abbreviations):
             heads.append(nodes.setdefault(ngram, snapshot.tool_count + len(nodes)))
             tails.append(number)
     order = np.argsort(heads, kind="stable")
@@ -116,9 +119,11 @@ def ngram_index(snapshot: Snapshot) -> Snapshot:
         predicates=np.zeros(len(heads), dtype=np.uint8),
         confidences=np.ones(len(heads), dtype=np.float32),
     )
-    # Both are of the graph's nodes in the snapshot.
+    # All are of the graph's nodes in the snapshot.
     degrees = view.adjacency.tool_degrees(snapshot.tool_count, snapshot.tool_count + len(nodes))
-    vars(view).update(ngrams=_NodesOfNgrams(nodes), tool_degrees=degrees)
+    no_systems = np.full(snapshot.tool_count, -1, dtype=np.int64)
+    vars(view).update(ngrams=_NodesOfNgrams(nodes), tool_degrees=degrees, predicates=(), identified=PrefixIndex(()))
+    vars(view).update(tool_systems=no_systems, system_count=0)
     return view
 
 

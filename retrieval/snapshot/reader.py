@@ -33,7 +33,10 @@ from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, 
 from retrieval.snapshot.manifest import FileInfo, Manifest, file_digest, read_manifest
 from retrieval.snapshot.publish import current_snapshot
 
-__all__ = ["Snapshot", "open_snapshot"]
+__all__ = ["DERIVED", "Snapshot", "open_snapshot"]
+
+DERIVED = ("tool_degrees", "tool_systems", "system_count", "identified")
+"""What a snapshot keeps that follows from its edges."""
 
 _MASKS = 16
 
@@ -232,8 +235,8 @@ class Snapshot:
         view.edges = self.edges.subset(kept)
         view.adjacency = self.adjacency.subset(kept)
         view._mask = _kept_masks(self.filters, view.adjacency, len(self.nodes))
-        for cached in ("tool_degrees", "tool_systems", "system_count", "identified"):
-            vars(view).pop(cached, None)  # of all edges
+        for cached in DERIVED:
+            vars(view).pop(cached, None)
         return view
 
     def ego_tools(self, node: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:

@@ -50,8 +50,8 @@ def test_a_seed_is_one_rewiring(snapshot: Snapshot) -> None:
 def test_the_ngram_index_supports_the_tools_whose_text_has_the_words(snapshot: Snapshot) -> None:
     view = ngram_index(snapshot)
     context = QueryContext.begin(Request(query=QUERY), view, HashingEncoder())
-    wanted = ngrams(QUERY, snapshot.abbreviations)
-    texts = [set(ngrams(whole_text(tool), snapshot.abbreviations)) for tool in snapshot.tools]
+    wanted = ngrams((QUERY,), snapshot.abbreviations)
+    texts = [set(ngrams((whole_text(tool),), snapshot.abbreviations)) for tool in snapshot.tools]
     context.entries = [
         EntryNode(int(node), "ngram", ngram, 0.0)
         for ngram, nodes in zip(wanted, view.ngrams.many(wanted), strict=True)

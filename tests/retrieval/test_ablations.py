@@ -11,6 +11,7 @@ import pytest
 from egotools.values import RankedTool, Response
 from inference import Floats2d, HashingEncoder
 from retrieval.ablations import ABLATIONS, make_ablations
+from retrieval.candidates.entry_nodes import SEMANTIC_ENTRIES
 from retrieval.config import DEFAULT, DEPENDENCIES, PAPER, RetrievalConfig
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.presets import make_presets
@@ -160,7 +161,12 @@ def test_candidates_come_from_the_ensemble_and_from_text_and_either_can_go(
         pooled = set(_tools(ablations["default-no-ego-candidates"].retrieve(every)))
         assert nearest in pooled
         assert 1 <= len(pooled) <= 2 * (1 + len(decompose(query))), "one by words and one by meaning, for each"
-        assert set(_tools(presets["default"].retrieve(every))) == ensemble | pooled
+        answer = presets["default"].retrieve(every).tools
+        assert {tool.id for tool in answer} >= ensemble | pooled
+        entries = _tools(presets["semantic"].retrieve(Request(query=query, k=SEMANTIC_ENTRIES)))
+        assert {tool.id for tool in answer} <= ensemble | pooled | set(entries), (
+            "one search finds entries and candidates"
+        )
 
 
 def test_without_dependencies_no_such_edge_is_walked_or_lifted(

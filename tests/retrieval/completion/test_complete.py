@@ -140,7 +140,13 @@ def test_a_resolver_that_was_no_candidate_enters_and_the_reason_is_kept(
     [reason] = [each for each in context.supporting if each.tool == search]
     assert snapshot.tool_id(reason.consumer) == snapshot.tool_id(reason.answers) == "hr/give_spot_award"
     assert (reason.parameter, reason.output, reason.predicate) == ("employee_id", "employee_id", RESOLVED_BY)
-    assert completed.features["resolver_boost"][np.searchsorted(completed.tools, search)] > 0
+
+
+def test_the_feature_says_by_how_much_a_resolver_was_raised(snapshot: Snapshot) -> None:
+    one = QueryContext.begin(Request(query="give Jan a spot award"), snapshot, HashingEncoder(), typed=True)
+    completed = _complete(snapshot, one, {"hr/give_spot_award": 3.0, "procurement/query_purchase_order_items": 0.0})
+    raised = completed.features["resolver_boost"][completed.tools == snapshot.tool_number("hr/search_employees")]
+    assert 0 < raised.item() < 3
 
 
 def test_a_tool_that_the_request_may_not_see_neither_enters_nor_leads_on(

@@ -80,11 +80,12 @@ GRAPH_RULE_SETS = {
     "gtc": "tools that take no words turn none into an identifier",
     "restbench": "tools that turn words into an identifier",
     "toollinkos": "the nearest supplier of a value",
+    "workbench": "an input that identifies what its tool acts on is needed",
     SHIPPED: "the one system that lists an entity",
     SHIPPED_TEST: "the one system that lists an entity",
 }
-"""Sets that a rule of the tool graph (``ingest/linking``) was found on, and what it concludes. They are counted
-apart. The rule of the shipped company was found by reading edges of its documents, not its requests.
+"""Sets that a rule of the tool graph (``ingest/linking``) or of its use (``retrieval/completion``) was found on, and
+what it concludes. They are counted apart. The rule of the shipped company was found by reading edges of its documents, not its requests.
 """
 MACRO_SETS = (
     "apibank",

@@ -55,7 +55,7 @@ class GraphRetriever:
         self._snapshot = snapshot if config.dependency_edges else snapshot.without(DEPENDENCIES)
         self._encoder = encoder
         self._config = config
-        self._fusion = FusionRanker(weights, name=FUSION)
+        self._fusion = FusionRanker(weights, name=FUSION, bounded=config != PAPER)
         self._ranker = ranker or self._fusion
         self._margin = weights.resolver_margin
         self._reranker = reranker

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ from egotools.values import RankedTool, Reasons, Response
 from retrieval.explain.explanation import Explainer
 from retrieval.explain.reasons import explain
 from retrieval.query.context import QueryContext
+from retrieval.query.request import Request
 from retrieval.ranking.confidence import Confidence
 from retrieval.ranking.ranking import Ranking
 from retrieval.task_state import is_done
@@ -48,7 +51,7 @@ def respond(context: QueryContext, ranking: Ranking, *, preset: str, confidence:
                 explanation="" if explainer is None else explainer.explain(tool),
                 probability=None if probabilities is None else round(float(probabilities[place]), 4),
             )
-            for place, tool in enumerate(map(int, returned.tools))
+            for place, tool in enumerate(map(int, _while_waited_for(request, returned)))
         )
     return Response(
         tools=tools,
@@ -65,6 +68,16 @@ def _best(context: QueryContext, ranking: Ranking) -> NDArray[np.int64]:
     """Positions of the best k tools that were not executed already."""
     best = ranking.best(context.request.k + len(context.done))
     return best[~is_done(context, ranking.tools[best])][: context.request.k]
+
+
+def _while_waited_for(request: Request, returned: Ranking) -> Iterator[int]:
+    """Yield the returned tools.
+
+    :raises DeadlineError: before a tool when the caller no longer waits: an explanation takes milliseconds a tool.
+    """
+    for tool in returned.tools:
+        request.check("explain")
+        yield int(tool)
 
 
 def _reasons(context: QueryContext, returned: Ranking, place: int) -> Reasons:

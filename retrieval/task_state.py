@@ -6,7 +6,7 @@ development halves of the shipped company's benchmark and of the real documents;
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,10 @@ __all__ = ["after_done", "is_done"]
 
 _SUPPLIES = ("supplies",)  # from the tool that returns a value to the tool that takes it
 _TAKES = ("resolved_by", "depends_on")  # the other way round
-_NAMESPACE = "namespace"
 # In standard deviations of the scores: for a tool that takes an output of an executed one, times the confidence of the edge; and for a
-# tool of the same namespace.
+# tool of the same system. Both found on the development halves of the shipped company and of the real documents.
 _SUCCESSOR_BOOST = 1.0
-_NAMESPACE_BOOST = 1.0
+_SYSTEM_BOOST = 1.0
 
 
 def is_done(context: QueryContext, tools: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -45,7 +44,7 @@ def after_done(context: QueryContext, ranking: Ranking) -> Ranking:
         return ranking
     snapshot = context.snapshot
     boosts = _SUCCESSOR_BOOST * _successors(snapshot, context.done)
-    boosts[_same_namespace(snapshot, {*context.done, *_best_of_clauses(context)})] += _NAMESPACE_BOOST
+    boosts[_same_system(snapshot, sorted({*context.done, *_best_of_clauses(context)}))] += _SYSTEM_BOOST
     added = (float(ranking.scores.std()) * boosts[ranking.tools]).astype(np.float32)
     features = {**ranking.features, "task_boost": added}
     return Ranking(tools=ranking.tools, scores=ranking.scores + added, features=features)
@@ -80,8 +79,8 @@ def _next_edges(snapshot: Snapshot, done: Collection[int]) -> Iterator[tuple[NDA
             yield chosen, ends[chosen]
 
 
-def _same_namespace(snapshot: Snapshot, done: Collection[int]) -> NDArray[np.bool_]:
-    """The tools of the namespaces of these, bool [all tools]; none where they have no namespace."""
-    metadata: list[Mapping[str, object]] = [snapshot.metadata(tool) for tool in sorted(done)]
-    names = {name for each in metadata if isinstance(name := each.get(_NAMESPACE), str)}
-    return snapshot.filters.having(_NAMESPACE, sorted(names))
+def _same_system(snapshot: Snapshot, tools: Sequence[int]) -> NDArray[np.bool_]:
+    """The tools of the systems of these, bool [all tools]."""
+    systems = snapshot.tool_systems[tools]
+    same: NDArray[np.bool_] = np.isin(snapshot.tool_systems, systems[systems >= 0])
+    return same

@@ -168,8 +168,8 @@ class RetrieveRequest(_message.Message):
     schema_format: Global___SchemaFormat.ValueType
     """The format of `RankedTool.schema_json`. Default: none."""
     auto_k: _builtins.bool
-    """Whether the server chooses the number of tools: the smallest number, up to `k`, for which the expected number of needed
-    tools in the rest is at most 0.5; no tools for an unanswerable request. A preset without probabilities returns `k` tools
+    """Whether the server chooses the number of tools: those of the first `k` that are needed with a probability of at least 0.1,
+    at least one; no tools for an unanswerable request. A preset without probabilities returns `k` tools
     and names this in `fallbacks`. Default: false.
     """
     explanation: _builtins.bool

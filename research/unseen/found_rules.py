@@ -30,7 +30,9 @@ NOT_SWITCHED = (
     "which features there are, and that a clause is matched by three of them with half the weight for names",
     "the sizes of the pools (100, and 25 a clause), and the weight of an n-gram in the graph support",
     "how many of the best tools are completed, and what the steps of a plan cost",
-    "which kinds of values are replaced by their nouns, and how much their own words and everyday phrases count",
+    "which kinds of values are replaced by their nouns, how much their own words and everyday phrases count, that abbreviations do not",
+    "that suppliers of plain values are not followed (sealtools, taskbench), that names and titles count as stated, and that a proper name opens "
+    "what a resolver looks up (17 sets)",
 )
 """What was chosen with sets in view and stays on: it has no neutral value. The table of the page cannot measure it."""
 
@@ -323,6 +325,16 @@ FOUND_RULES: tuple[FoundRule, ...] = (
     FoundRule(
         what="system coherence (its weight is chosen without the set; its constants stay)",
         where="retrieval/ranking/system_coherence.py",
+        found_on=("enterprise", "real"),
+    ),
+    FoundRule(
+        what="everyday phrases: verbs that are left out (which phrases count stays)",
+        where="retrieval/query/everyday_verbs.yaml",
+        found_on=("workbench",),
+    ),
+    FoundRule(
+        what="boosts after executed tools (they act only where a caller gives `done`)",
+        where="retrieval/task_state.py",
         found_on=("enterprise", "real"),
     ),
     FoundRule(

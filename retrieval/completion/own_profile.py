@@ -8,7 +8,6 @@ Found on the development half of the shipped company's requests (6 of 25 failure
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -27,8 +26,9 @@ _PERSONS = frozenset(
 """Heads of the entities that are people."""
 _OWN = frozenset("my me myself whoami current authenticated own self".split())
 _OF_A_PERSON = _PERSONS | frozenset("profile account identity info information details data".split())
+_SAYS_WHO = _PERSONS | {"profile", "identity", "account"}
+_CALLER = frozenset({"me", "myself", "whoami"})
 _READING = frozenset("get read fetch show view retrieve find who am i v1 v2 v3 json api".split())
-_MAYBE = re.compile(r"my|me|whoami|current|authenticated|own|self", re.IGNORECASE)
 _CONFIDENCE = 0.9
 _MOST = 2
 """Own profiles that are followed."""
@@ -42,7 +42,7 @@ class OwnProfiles:
         self._tools = [
             tool
             for tool in range(snapshot.tool_count)
-            if _MAYBE.search(snapshot.tool_id(tool)) and is_own_profile(snapshot.tool(tool))
+            if not _OWN.isdisjoint(words(snapshot.tool_id(tool))) and is_own_profile(snapshot.tool(tool))
         ]
 
     def __len__(self) -> int:
@@ -53,13 +53,13 @@ class OwnProfiles:
         head = need.entity.rpartition(" ")[2]
         if head not in _PERSONS or not need.parameter:
             return need
+        # A number of another system is another number: only a system that can supply this one knows who asks.
         systems = self._snapshot.tool_systems
-        nearest = sorted(
-            (each for each in self._tools if each != tool), key=lambda each: systems[each] != systems[tool]
-        )
-        if not nearest:
+        known = {int(systems[each]) for each in (tool, *(supplier.tool for supplier in need.suppliers))}
+        own = [each for each in self._tools if each != tool and int(systems[each]) in known]
+        if not own:
             return need
-        suppliers = tuple(Supplier(each, RESOLVED_BY, confidence=_CONFIDENCE) for each in nearest[:_MOST])
+        suppliers = tuple(Supplier(each, RESOLVED_BY, confidence=_CONFIDENCE) for each in own[:_MOST])
         return replace(need, suppliers=suppliers, required=True)
 
 
@@ -72,4 +72,5 @@ def is_own_profile(tool: Tool) -> bool:
     """Whether a tool says who calls it: by its name, and because it takes nothing that must be given."""
     name = set(map(noun_lemma, words(tool.name)))
     about = name - _OWN - _READING
-    return bool(name & _OWN) and about <= _OF_A_PERSON and not any(each.required for each in tool.parameters)
+    says_who = bool(name & _CALLER) or bool(about & _SAYS_WHO)
+    return bool(name & _OWN) and says_who and about <= _OF_A_PERSON and not any(one.required for one in tool.parameters)

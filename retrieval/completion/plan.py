@@ -119,7 +119,7 @@ def _cheapest(need: Need, costs: Costs, standing: Callable[[int], float]) -> Ite
         else (max(costs.of(each) - costs.standing * standing(each.tool), _LEAST), each)
         for each in need.suppliers
     ]
-    steps.sort(key=lambda pair: (pair[0], pair[1].tool))
     extra = 0.0 if need.required else costs.optional
-    for place, (step, supplier) in enumerate(steps[: costs.alternatives]):
+    cheapest = heapq.nsmallest(costs.alternatives, steps, key=lambda pair: (pair[0], pair[1].tool))
+    for place, (step, supplier) in enumerate(cheapest):
         yield step + extra + costs.alternative * place, supplier

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -120,5 +121,5 @@ class Explainer:
 
 
 def _cut(text: str, most: int) -> str:
-    text = " ".join(text.split())
+    text = " ".join("".join(" " if unicodedata.category(one)[0] == "C" else one for one in text[: 4 * most]).split())
     return text if len(text) <= most else f"{text[: most - 1]}…"

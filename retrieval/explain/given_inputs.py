@@ -27,6 +27,8 @@ _WORD = re.compile(r"[^\W\d_]{2,40}")
 _MAX_READ = 400  # words of a request
 _BREAK = re.compile(r"[.,;:!?()\n]")
 _BEFORE = 60  # characters before a value that are read for the noun beside it
+_IS = frozenset({"is", "are", "was", "with", "called"})
+_COUNT_DIGITS = 4  # a longer number is rarely a count. Chosen, not tuned.
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def _given(text: str, value: TypedValue) -> GivenValue:
     return GivenValue(
         kind="slug" if _is_slug(value) else value.kind,
         text=value.content,
-        noun=_noun_before(text, value.start),
+        noun=() if _is_count(text, value) else _noun_before(text, value.start),
         entities=frozenset(term for use in exact for term in terms(use.entity)),
         uses=frozenset((use.tool, use.parameter) for use in exact if not use.output),
     )
@@ -84,8 +86,20 @@ def _is_slug(value: TypedValue) -> bool:
     return value.kind == "identifier" and bool(_SLUG.fullmatch(value.text)) and bool(_NAME_PART.match(value.text))
 
 
+def _is_count(text: str, value: TypedValue) -> bool:
+    """Whether a bare number counts what follows it, or is of an address: "250 registrants", "10 Downing Street"."""
+    after = re.match(r"\s([A-Za-z]\w*)", text[value.end : value.end + _BEFORE])
+    if not value.text.isdigit() or len(value.text) > _COUNT_DIGITS or after is None:
+        return False
+    word = after[1].lower()
+    return word not in STOP_WORDS and not is_verb(verb_lemma(word))
+
+
 def _noun_before(text: str, start: int) -> tuple[str, ...]:
     before = _BREAK.split(text[max(0, start - _BEFORE) : start])[-1]
+    last = before.split()[-1].lower() if before.split() else ""
+    if last in STOP_WORDS and last not in _IS and last not in _SAYS_NAME:
+        return ()  # "from our warehouse to 10 Downing Street"
     return tuple(term for term in terms(before) if term not in _SAYS_NAME)
 
 
@@ -135,7 +149,12 @@ class GivenInputs:
 
 
 def _fits_shape(value: GivenValue, tool: int, needed: Input, facts: ToolFacts) -> bool:
-    return (tool, needed.name) in value.uses
+    """Whether the input shows values of this shape; where the noun before the value names one of several entities of the shape, only
+    inputs of that entity.
+    """
+    said = value.noun[-1:]
+    named = bool(said) and said[0] in value.entities
+    return (tool, needed.name) in value.uses and (not named or said[0] in needed.entity)
 
 
 def _fits_enum(value: GivenValue, tool: int, needed: Input, facts: ToolFacts) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from retrieval.index.analysis import terms
 
@@ -24,7 +25,13 @@ def known_value(have: Mapping[str, str], parameter: str) -> str | None:
         return None
     named = terms(short_name(parameter))
     identified = [term for term in named if term not in IDENTIFIER_WORDS]
-    return next((value for name, value in have.items() if (said := terms(name)) and said in (named, identified)), None)
+    return next((have[name] for name in have if (said := _said(name)) and said in (named, identified)), None)
+
+
+@lru_cache(maxsize=256)
+def _said(name: str) -> list[str]:
+    """The index terms of a name that the caller gives; each name is compared with every input of the answer."""
+    return terms(name)
 
 
 def short_name(parameter: str) -> str:

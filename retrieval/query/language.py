@@ -31,6 +31,7 @@ _LEAST_LETTERS = 3
 _LEAST_WORDS = 2
 _FACTOR = 2
 _BEGINNING = 5
+_SCRIPTS = {"CJK": "Chinese or Japanese characters"}
 
 
 def foreign_language(text: str) -> str:
@@ -40,7 +41,7 @@ def foreign_language(text: str) -> str:
     """
     said = _QUOTED.sub(" ", text[:_MAX_CHARS])
     script = _script(said)
-    return script.capitalize() if script else _by_words(_WORD.findall(said.lower()))
+    return _SCRIPTS.get(script, script.capitalize()) if script else _by_words(_WORD.findall(said.lower()))
 
 
 def unread_language(text: str, encoder: Encoder) -> list[str]:

@@ -7,7 +7,8 @@ that take an identifier of that entity without showing an example, and for those
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 
 from retrieval.index.identifier_prefix import letters_before_digits
 from retrieval.index.value_shapes import ShapeMatch
@@ -21,6 +22,7 @@ _LEAST_SPECIFIC = 8.0  # bits; a shape that is less specific fits words and coun
 _WIDENED = 0.3  # a shape of any letters, next to one of those that were shown
 _TAKES_ENTITY, _ACTS_ON_ENTITY = 0.7, 0.4  # next to an input that shows the shape
 _MAX_ENTITIES = 3  # a shape of more entities names none of them
+_MAX_ABBREVIATED = 20  # a prefix of more entities says none of them
 _MAX_TOOLS = 200  # that are followed from one entity
 _IDENTIFIER = "identifier"
 _MAX_VALUES = 20  # distinct values of a request that speak
@@ -34,13 +36,26 @@ def support_by_values(snapshot: Snapshot, values: Sequence[TypedValue]) -> dict[
     """
     support: dict[int, float] = {}
     distinct = {value.text: value for value in values if value.matches or value.kind == _IDENTIFIER}
+    abbreviated = cache(partial(_tools_of_prefix, snapshot))  # identifiers of one request often begin alike
     for value in list(distinct.values())[:_MAX_VALUES]:
-        for tool, strength in _tools_of(snapshot, value).items():
+        for tool, strength in _tools_of(snapshot, value, abbreviated).items():
             support[tool] = support.get(tool, 0.0) + strength
     return support
 
 
-def _tools_of(snapshot: Snapshot, value: TypedValue) -> dict[int, float]:
+def _tools_of_prefix(snapshot: Snapshot, prefix: str) -> dict[int, float]:
+    """The tools of the entities that a prefix abbreviates; none where it may abbreviate too many."""
+    entities = snapshot.identified.named(prefix)
+    fit: dict[int, float] = {}
+    for node, quality in entities.items() if len(entities) <= _MAX_ABBREVIATED else ():
+        for tool, strength in _tools_of_entity(snapshot, node):
+            fit[tool] = max(fit.get(tool, 0.0), quality * strength)
+    return fit
+
+
+def _tools_of(
+    snapshot: Snapshot, value: TypedValue, abbreviated: Callable[[str], dict[int, float]]
+) -> dict[int, float]:
     fit: dict[int, float] = {}
     for match in value.matches:
         if match.specificity < _LEAST_SPECIFIC:
@@ -48,9 +63,8 @@ def _tools_of(snapshot: Snapshot, value: TypedValue) -> dict[int, float]:
         for tool, strength in _fitting(snapshot, match):
             fit[tool] = max(fit.get(tool, 0.0), strength)
     if not any(strength > _WIDENED for strength in fit.values()):
-        for node, quality in snapshot.identified.named(letters_before_digits(value.text)).items():
-            for tool, strength in _tools_of_entity(snapshot, node):
-                fit[tool] = max(fit.get(tool, 0.0), quality * strength)
+        for tool, strength in abbreviated(letters_before_digits(value.text)).items():
+            fit[tool] = max(fit.get(tool, 0.0), strength)
     rarity = _rarity(snapshot, len(fit))
     return {tool: strength * rarity for tool, strength in fit.items()}
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inference.arrays import Floats1d, Floats2d
+from ontology.errors import ModelError
 from retrieval.query.context import QueryContext
 from retrieval.ranking.ranking import Ranking
 from retrieval.ranking.request_evidence import Background, catalogue_statistics
@@ -48,6 +49,7 @@ ones, at the same completeness.
 """
 _SCORED = 100  # number of best scores that differences are measured by
 _FIFTH, _TENTH = 4, 9
+_REINSTALL = "Install egotools again"
 _MAX_LOGIT = 30.0  # beyond it the logistic function is 0 or 1 in float32
 
 
@@ -98,10 +100,20 @@ class Calibration:
 
 
 def read_calibration(folder: Path) -> Calibration:
-    """Read the calibration of a folder."""
+    """Read the calibration of a folder.
+
+    :raises ModelError: when the file of background vectors is none, or was altered.
+    """
     parameters: dict[str, Any] = json.loads((folder / "confidence.json").read_text(encoding="utf-8"))
-    with np.load(folder / "background.npz") as texts:
-        talk, tasks, tools, probe = (texts[name].astype(np.float32) for name in ("talk", "tasks", "tools", "probe"))
+    path = folder / "background.npz"
+    try:
+        with np.load(path) as texts:
+            talk, tasks, tools, probe = (texts[name].astype(np.float32) for name in ("talk", "tasks", "tools", "probe"))
+        valid = all(np.isfinite(rows).all() and rows.any(axis=-1).all() for rows in (talk, tasks, tools, probe))
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelError(f"the calibration cannot be read: {error}", subject=str(path), remedy=_REINSTALL) from error
+    if not valid:
+        raise ModelError("the calibration has rows without a direction", subject=str(path), remedy=_REINSTALL)
     return Calibration(
         background=Background(talk_TD=_unit(talk), tasks_BD=_unit(tasks), tools_BD=_unit(tools), probe=probe),
         task=parameters["task"],

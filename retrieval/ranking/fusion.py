@@ -16,15 +16,19 @@ class FusionRanker:
     Only features with a weight are computed.
 
     :param name: versioned name.
+    :param bounded: whether z-scores have a bound (:func:`retrieval.ranking.z_scores.bounded`); those of the baselines have none.
     """
 
-    def __init__(self, weights: RankingWeights = BASELINE, *, name: str = BASELINE_FUSION) -> None:
+    def __init__(
+        self, weights: RankingWeights = BASELINE, *, name: str = BASELINE_FUSION, bounded: bool = False
+    ) -> None:
         self.name = name
         self._weights = weights
+        self._bounded = bounded
 
     def rank(self, context: QueryContext) -> Ranking:
         """Score the candidates."""
-        matrix = feature_matrix(context, self._weights, unbounded=self.name == BASELINE_FUSION)
+        matrix = feature_matrix(context, self._weights, unbounded=not self._bounded)
         return Ranking(tools=matrix.tools, scores=matrix.scores(self._weights), features=matrix.raw)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from inference import HashingEncoder
@@ -69,7 +72,30 @@ def test_names_of_such_tools(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["get_user", "set_my_profile", "getMyTasks", "current_weather", "list_users", "get_account"]
+    "name",
+    [
+        "get_user",
+        "set_my_profile",
+        "getMyTasks",
+        "current_weather",
+        "list_users",
+        "get_account",
+        "get_current_data",
+        "own",
+    ],
 )
 def test_names_of_other_tools(name: str) -> None:
     assert not is_own_profile(Tool(id=f"x/{name}", name=name))
+
+
+def test_a_profile_of_another_system_says_nothing_of_this_one(tmp_path: Path, ontology: Ontology) -> None:
+    tools = [
+        replace(tool, metadata={"system": tool.id.partition("/")[0]}) for tool in TOOLS if "MyProfile" not in tool.id
+    ]
+    tools.append(
+        Tool(
+            id="zen/getMyProfile", name="getMyProfile", description="Profile of the caller.", metadata={"system": "zen"}
+        )
+    )
+    published(tmp_path, content_of(tools, ontology))
+    assert supporting(open_snapshot(tmp_path), "list my payslips") == {"hr/searchEmployees"}

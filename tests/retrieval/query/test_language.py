@@ -22,7 +22,7 @@ FOREIGN = {
     "Visa alla fakturor som inte är betalda": "Swedish",
     "Pokaż wszystkie faktury, które nie są zapłacone": "Polish",
     "Покажи все неоплаченные счета": "Cyrillic",
-    "显示所有未付款的发票": "Cjk",
+    "显示所有未付款的发票": "Chinese or Japanese characters",
     "اعرض كل الفواتير غير المدفوعة": "Arabic",
 }
 ENGLISH = (

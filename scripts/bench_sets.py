@@ -81,6 +81,7 @@ GRAPH_RULE_SETS = {
     "restbench": "tools that turn words into an identifier",
     "toollinkos": "the nearest supplier of a value",
     "workbench": "an input that identifies what its tool acts on is needed",
+    REAL: "which producers cannot supply a value",
     SHIPPED: "the one system that lists an entity",
     SHIPPED_TEST: "the one system that lists an entity",
 }

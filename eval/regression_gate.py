@@ -60,8 +60,8 @@ def losses(summary: Summary, candidate: str, *, measures: Sequence[str] = GATE_M
 def missing_gains(summary: Summary, candidate: str) -> list[str]:
     """Return the reasons why the candidate has no gain over the baseline, averaged over the sets; empty for a gain.
 
-    There is a gain when the mean difference over the sets is above 0 at every cutoff, and its whole interval at ten tools.
-    A system with the same answers as the baseline has a difference of 0, which is no gain.
+    There is a gain when the whole interval of the mean difference over the sets is above 0 at ten tools, and at three and five
+    tools not all of it is below. A system with the same answers as the baseline has a difference of 0, which is no gain.
 
     :raises InvalidArgumentError: when there is no such figure.
     """
@@ -69,8 +69,9 @@ def missing_gains(summary: Summary, candidate: str) -> list[str]:
     reasons = []
     for measure, figure in _figures(figures, figures.requests(), candidate, GATE_MEASURES):
         difference, low = figure.difference or 0.0, figure.difference_low or 0.0
-        if difference <= 0 or (measure == _DECISIVE and low <= 0):
-            interval = f"[{low:+.1%}, {figure.difference_high or 0.0:+.1%}]"
+        high = figure.difference_high or 0.0
+        if low <= 0 if measure == _DECISIVE else high < 0:
+            interval = f"[{low:+.1%}, {high:+.1%}]"
             reasons.append(f"mean of {len(summary.sets)} sets, {measure}: {difference:+.1%} {interval}")
     return reasons
 

@@ -121,3 +121,18 @@ def test_an_everyday_word_in_small_letters_hardly_names_a_system(tmp_path: Path,
         return float(found.named_CS.max())
 
     assert 0 < share("please support my ticket") < share("a ticket in Support, please") == share("a zentrain ticket")
+
+
+def test_a_clause_without_a_name_goes_on_with_the_system_named_before_but_less(
+    tmp_path: Path, ontology: Ontology
+) -> None:
+    retriever = GraphRetriever(catalogue(tmp_path, ontology), HashingEncoder())
+    context = retriever.find_candidates(
+        Request(query="Open a ticket in zentrain for the broken printer. Escalate the case to the second level today.")
+    )
+    assert len(context.query.clauses) == 2
+    evidence = system_evidence(context)
+    assert evidence is not None
+    named, carried = evidence.named_CS.max(axis=1).tolist()
+    assert 0 < carried < named
+    assert evidence.named_CS.argmax(axis=1).tolist() == [evidence.named_CS[0].argmax()] * 2

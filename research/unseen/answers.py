@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from research.unseen.found_rules import switches_off
-from research.unseen.ranker import ranker_for
 from research.unseen.switches import switched
 from research.unseen.unseen_set import UnseenSet
 from research.unseen.weight_search import Chosen
@@ -54,10 +53,9 @@ def _systems(
     flat_tuned = FlatTunedRanker(chosen["flat-tuned"].weights)
     yield "flat-tuned", "flat-tuned", FlatRetriever(snapshot, encoder, flat_tuned, name="flat-tuned", decomposed=True)
     for name in ("default-no-graph", "default"):
-        graph = name == "default"
-        config = DEFAULT if graph else ABLATIONS[name].config
-        ranker, weights = ranker_for(unseen.name, graph=graph), chosen[name].weights
-        yield name, name, GraphRetriever(snapshot, encoder, ranker, name=name, config=config, weights=weights)
+        config = ABLATIONS[name].config if name in ABLATIONS else DEFAULT
+        weights = chosen[name].weights
+        yield name, name, GraphRetriever(snapshot, encoder, name=name, config=config, weights=weights)
     for name in CONTROLS if controls else ():
         for seed in _SEEDS if "rewired" in name else _SEEDS[:1]:
             weights = chosen["default"].weights

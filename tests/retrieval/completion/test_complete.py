@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from inference import HashingEncoder
 from retrieval.completion.complete import Completion, place_supporting, with_tools
-from retrieval.completion.evidence import EVIDENCE, completion_evidence
 from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES
 from retrieval.completion.pulling import Pulling, lowest_direct_score, pulling_tools
 from retrieval.config import DEFAULT
@@ -169,26 +168,3 @@ def test_without_its_predicates_nothing_is_followed(snapshot: Snapshot, context:
     completed = Completion(snapshot, config).complete(context, ranking, margin=0.5)
     assert completed.tools.tolist() == ranking.tools.tolist()
     assert "resolver_boost" not in completed.features
-
-
-def test_the_evidence_of_a_supporting_tool_is_that_of_its_best_reason() -> None:
-    ranking = _ranking({1: 5, 2: 4, 3: 0, 7: -1})
-    found = completion_evidence(
-        ranking,
-        [
-            _supporting(7, 1, 2.0, required=False),
-            _supporting(7, 2, 0.1, RESOLVED_BY, steps=2),
-            _supporting(3, 1, 0.02, DEPENDS_ON),
-            _supporting(9, 1),
-        ],
-    )
-    assert tuple(found) == EVIDENCE
-    rows = {name: [round(float(value), 4) for value in values] for name, values in found.items()}
-    assert rows["support_nearness"] == [0, 0, round(np.exp(-0.02), 4), round(np.exp(-0.1), 4)]
-    assert rows["support_puller"] == [0, 0, 1, 0.5]
-    assert rows["support_pullers"] == [0, 0, 1, 2]
-    assert rows["support_steps"] == [0, 0, 1, 2]
-    assert rows["support_required"] == [0, 0, 1, 1]
-    assert rows["support_resolver"] == [0, 0, 0, 1]
-    assert rows["support_first"] == [0, 0, 1, 0]
-    assert not any(values.any() for values in completion_evidence(ranking, []).values())

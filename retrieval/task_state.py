@@ -6,7 +6,7 @@ development halves of the shipped company's benchmark and of the real documents;
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,10 @@ from retrieval.query.context import QueryContext
 from retrieval.ranking.clause_fusion import clause_scores
 from retrieval.ranking.ranking import Ranking
 from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.supplier_edges import consumer_edges
 
 __all__ = ["after_done", "is_done"]
 
-_SUPPLIES = ("supplies",)  # from the tool that returns a value to the tool that takes it
-_TAKES = ("resolved_by", "depends_on")  # the other way round
 # In standard deviations of the scores: for a tool that takes an output of an executed one, times the confidence of the edge; and for a
 # tool of the same system. Both found on the development halves of the shipped company and of the real documents.
 _SUCCESSOR_BOOST = 1.0
@@ -59,24 +58,10 @@ def _best_of_clauses(context: QueryContext) -> list[int]:
 def _successors(snapshot: Snapshot, done: Collection[int]) -> Floats1d:
     """The confidence that a tool takes an output of one of these, float32 [all tools]."""
     found = np.zeros(snapshot.tool_count, dtype=np.float32)
-    confidences = snapshot.adjacency.confidences
-    for edges, others in _next_edges(snapshot, done):
-        are_tools = others < snapshot.tool_count
-        np.maximum.at(found, others[are_tools], confidences[edges[are_tools]])
+    for tool in done:
+        for edge, consumer, _ in consumer_edges(snapshot, tool):
+            found[consumer] = max(found[consumer], snapshot.adjacency.confidences[edge])
     return found
-
-
-def _next_edges(snapshot: Snapshot, done: Collection[int]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
-    """The edges from the executed tools to those that take their outputs, and these."""
-    adjacency = snapshot.adjacency
-    for tool in sorted(done):
-        for edges, ends, names in (
-            (adjacency.out_edges(tool), adjacency.tails, _SUPPLIES),
-            (adjacency.in_edges(tool).astype(np.int64), adjacency.heads, _TAKES),
-        ):
-            wanted = [number for number, name in enumerate(snapshot.predicates) if name in names]
-            chosen = edges[np.isin(adjacency.predicates[edges], wanted)]
-            yield chosen, ends[chosen]
 
 
 def _same_system(snapshot: Snapshot, tools: Sequence[int]) -> NDArray[np.bool_]:

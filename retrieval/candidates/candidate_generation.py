@@ -13,7 +13,6 @@ from retrieval.config import RetrievalConfig
 from retrieval.index.vectors import Nearest
 from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
-from retrieval.query.value_tools import support_by_values
 
 __all__ = ["CLAUSE_POOL", "EF_SEARCH", "EGO_TOOLS", "POOL", "ensemble_tools", "generate_candidates"]
 
@@ -91,6 +90,6 @@ def _nearest_tools(context: QueryContext, clause: Clause, size: int) -> Nearest 
 
 def _value_pool(context: QueryContext, clause: Clause, size: int) -> _Tools:
     """The allowed tools that the typed values of a clause fit best."""
-    support = support_by_values(context.snapshot, clause.values)
+    support = context.support_by_values(clause.values)
     tools = [tool for tool in support if context.allowed is None or context.allowed[tool]]
     return np.asarray(sorted(tools, key=lambda tool: (-support[tool], tool))[:size], dtype=np.int64)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from inference.arrays import Floats1d
 from retrieval.completion.given import GivenInputs
 from retrieval.completion.needs import DEPENDS_ON, RESOLVED_BY, SUPPLIES, Need, NeedsOf, tool_needs
-from retrieval.completion.own_profile import OwnProfiles, speaks_of_self
+from retrieval.completion.own_profile import resolved_by_own_profile, speaks_of_self
 from retrieval.completion.plan import Costs, plan
 from retrieval.completion.proper_names import has_proper_name
 from retrieval.completion.pulling import Pulling, lowest_direct_score, pulling_tools
@@ -50,7 +50,7 @@ class Completion:
         followed |= {DEPENDS_ON} if config.dependency_expansion else set()
         self._predicates = frozenset(followed & set(snapshot.predicates))
         self._costs = costs
-        self._own_profiles = OwnProfiles(snapshot) if RESOLVED_BY in followed else None
+        self._own_profiles = RESOLVED_BY in followed and bool(snapshot.own_profiles)
         self._needs_of: NeedsOf = lru_cache(_CACHED_TOOLS)(partial(tool_needs, snapshot, self._predicates))
 
     def complete(self, context: QueryContext, ranking: Ranking, *, margin: float) -> Ranking:
@@ -91,7 +91,7 @@ class Completion:
         """What the request leaves open of a tool, with the suppliers that it may see."""
         needs = [need for need in self._needs_of(tool) if not _is_met(context, need)]
         if self._own_profiles and tool == answers and speaks_of_self(parts):
-            needs = [self._own_profiles.need_of(tool, need) for need in needs]
+            needs = [resolved_by_own_profile(context.snapshot, tool, need) for need in needs]
         needs = given.open_needs(tool, needs, parts if tool == answers else ())
         allowed = context.allowed
         if allowed is None:

@@ -7,11 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from ontology.tool import CONTEXT_PARAMETERS
 from retrieval.index.analysis import terms
 from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.supplier_edges import supplier_edges
 
 __all__ = ["DEPENDS_ON", "RESOLVED_BY", "SUPPLIES", "Need", "NeedsOf", "Supplier", "tool_needs"]
 
@@ -137,8 +136,10 @@ def _meetings(
     snapshot: Snapshot, predicates: Collection[str], tool: int, declared: Sequence[_Declared]
 ) -> Iterator[_Meeting]:
     kept = {} if len([each for each in declared if each.required]) > _MAX_DECLARED else _numbered(snapshot, declared)
-    for edge, other, predicate in _edges(snapshot, predicates, tool):
+    for edge, other, predicate in supplier_edges(snapshot, tool, predicates):
         confidence = float(snapshot.adjacency.confidences[edge])
+        if confidence <= 0:
+            continue
         record = snapshot.edges[edge]
         if predicate == DEPENDS_ON and record.key == DEPENDS_ON:
             for position, each in kept.get(other, ()):
@@ -160,17 +161,3 @@ def _numbered(snapshot: Snapshot, declared: Sequence[_Declared]) -> dict[int, li
             position = found[number][0][0] if number in found else len(found)
             found.setdefault(number, []).append((position, each))
     return found
-
-
-def _edges(snapshot: Snapshot, predicates: Collection[str], tool: int) -> Iterator[tuple[int, int, str]]:
-    """Number, supplier and predicate of the edges by which another tool meets a need; ``supplies`` edges point to the tool."""
-    adjacency, names = snapshot.adjacency, snapshot.predicates
-    for edges, ends, outgoing in (
-        (adjacency.out_edges(tool), adjacency.tails, True),
-        (np.sort(adjacency.in_edges(tool)), adjacency.heads, False),
-    ):
-        wanted = [n for n, name in enumerate(names) if name in predicates and (name != SUPPLIES) == outgoing]
-        for edge in edges[np.isin(adjacency.predicates[edges], wanted)]:
-            other = int(ends[edge])
-            if other < snapshot.tool_count and other != tool and adjacency.confidences[edge] > 0:
-                yield int(edge), other, names[adjacency.predicates[edge]]

@@ -10,7 +10,7 @@ import numpy as np
 from inference.arrays import Floats1d, Floats2d
 from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
-from retrieval.ranking.clause_fusion import clause_scores
+from retrieval.ranking.clause_fusion import CLAUSE_FACTOR, clause_scores
 from retrieval.ranking.ranking import Ranking
 from retrieval.ranking.z_scores import standardise
 
@@ -18,8 +18,6 @@ __all__ = ["Pulling", "lowest_direct_score", "pulling_tools"]
 
 _BEST = 3
 """Tools that pull, whatever the clauses. One or two cost points on the sets restbench and apibank; five change nothing."""
-_CLAUSE_FACTOR = 2.0
-"""What a standard deviation of a clause counts beside one of the whole, as in clause fusion."""
 _TRUSTED = 3
 """A clause has a direct answer where its best tool is among this many best tools for each clause. The best tool of a scrap of a sentence
 is further down; it still pulls. Any number from 2 does as well."""
@@ -47,7 +45,7 @@ def pulling_tools(context: QueryContext, ranking: Ranking) -> list[Pulling]:
         return [Pulling(place, (context.query,)) for place in best[:_BEST]]
     clauses = context.query.clauses
     answered: dict[int, list[Clause]] = {}
-    for clause, row_T in zip(clauses, _CLAUSE_FACTOR * clauses_CT + standardise(ranking.scores), strict=True):
+    for clause, row_T in zip(clauses, CLAUSE_FACTOR * clauses_CT + standardise(ranking.scores), strict=True):
         answered.setdefault(int(np.lexsort((ranking.tools, -row_T))[0]), []).append(clause)
     return [
         Pulling(

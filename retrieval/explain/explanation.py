@@ -70,10 +70,15 @@ class Explainer:
             facts = tool_facts(self._context.snapshot, tool)
             given = self._given.of(tool, facts)
             missing = [each for each in facts.required if each.name not in given]
-            unsaid = [each for each in missing if not self._given.may_give(each, given.values())]
+            open_inputs = [each for each in missing if not self._given.may_give(each, given.values())]
             needed = {each.terms for each in facts.required}
             calls = first_calls(
-                self._context.snapshot, tool, facts, unsaid, self._ranks, lambda other: self._can_call(other, needed)
+                self._context.snapshot,
+                tool,
+                facts,
+                open_inputs,
+                self._ranks,
+                lambda other: self._can_call(other, needed),
             )
             supplied = {call.parameter.name for call in calls}
             self._known[tool] = _Inputs(given, calls, [each for each in missing if each.name not in supplied])

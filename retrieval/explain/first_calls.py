@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from retrieval.explain.tool_facts import Input, ToolFacts
 from retrieval.index.analysis import terms
 from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.supplier_edges import supplier_edges
 
 __all__ = ["MIN_CONFIDENCE", "FirstCall", "first_calls"]
 
 MIN_CONFIDENCE = 0.9
 """Of the edge behind a claim."""
 _MIN_OUTSIDE = 0.95  # for a tool that the answer does not have
-_TO_TOOL, _FROM_TOOL = ("supplies",), ("resolved_by", "depends_on")
 _CONFIDENCE_STEPS = 50
 _CREATES = frozenset("create add insert start register new put open request import issue make define".split())
 """Verbs of tools that make an object."""
@@ -107,19 +105,12 @@ def _is_said(facts: ToolFacts, needed: Input) -> bool:
 
 def _claims(snapshot: Snapshot, tool: int, inputs: Mapping[str, Input]) -> Iterator[FirstCall]:
     """The edges by which another tool fills one of these inputs."""
-    adjacency = snapshot.adjacency
-    for edges, ends, names in (
-        (adjacency.out_edges(tool), adjacency.tails, _FROM_TOOL),
-        (adjacency.in_edges(tool), adjacency.heads, _TO_TOOL),
-    ):
-        wanted = [number for number, name in enumerate(snapshot.predicates) if name in names]
-        chosen = np.isin(adjacency.predicates[edges], wanted) & (adjacency.confidences[edges] >= MIN_CONFIDENCE)
-        for edge in map(int, edges[chosen]):
-            supplier, record = int(ends[edge]), snapshot.edges[edge]
-            if record.parameter in inputs and supplier < snapshot.tool_count and supplier != tool:
-                yield FirstCall(
-                    supplier=supplier,
-                    parameter=inputs[record.parameter],
-                    output=record.output,
-                    confidence=float(adjacency.confidences[edge]),
-                )
+    for edge, supplier, _ in supplier_edges(snapshot, tool):
+        confidence = float(snapshot.adjacency.confidences[edge])
+        if confidence < MIN_CONFIDENCE:
+            continue
+        record = snapshot.edges[edge]
+        if record.parameter in inputs:
+            yield FirstCall(
+                supplier=supplier, parameter=inputs[record.parameter], output=record.output, confidence=confidence
+            )

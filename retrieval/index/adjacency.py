@@ -105,14 +105,12 @@ class Adjacency:
     def subset(self, edges: NDArray[np.int64]) -> Adjacency:
         """Return the same nodes with only these edges, renumbered; ``edges`` are edge numbers, ascending, int64."""
         arrays = self._arrays
-        return Adjacency(
-            _make_arrays(
-                len(arrays.out_pointers) - 1,
-                heads=arrays.heads[edges],
-                tails=arrays.tails[edges],
-                predicates=arrays.predicates[edges],
-                confidences=arrays.confidences[edges],
-            )
+        return make_adjacency(
+            len(arrays.out_pointers) - 1,
+            heads=arrays.heads[edges],
+            tails=arrays.tails[edges],
+            predicates=arrays.predicates[edges],
+            confidences=arrays.confidences[edges],
         )
 
     @property

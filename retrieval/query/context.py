@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,7 +19,8 @@ from retrieval.index.vectors import NodeVectors
 from retrieval.query.query import Clause, Query, analyse
 from retrieval.query.request import Request
 from retrieval.query.supporting_tool import SupportingTool
-from retrieval.query.typed_values import find_values
+from retrieval.query.typed_values import TypedValue, find_values
+from retrieval.query.value_tools import support_by_values
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["EntryNode", "QueryContext"]
@@ -74,6 +75,7 @@ class QueryContext:
     timings_ms: dict[str, float] = field(default_factory=dict)
     _ego_tools: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     _cosines: dict[str, list[Floats1d]] = field(default_factory=dict)
+    _support: dict[tuple[tuple[int, int], ...], dict[int, float]] = field(default_factory=dict)
     _started: float = field(default_factory=time.perf_counter)
 
     @classmethod
@@ -116,6 +118,13 @@ class QueryContext:
             around = np.append(self.snapshot.adjacency.neighbours(node), node)
             self._ego_tools[node] = around[around < self.snapshot.tool_count].astype(np.int64)
         return self._ego_tools[node]
+
+    def support_by_values(self, values: Sequence[TypedValue]) -> Mapping[int, float]:
+        """Tool → how strongly values of the request fit its inputs; several stages and clauses ask for the same values."""
+        places = tuple((value.start, value.end) for value in values)
+        if places not in self._support:
+            self._support[places] = support_by_values(self.snapshot, values)
+        return self._support[places]
 
     def cosines(self, vectors: str, clause: Clause, tools: NDArray[np.int64]) -> Floats1d | None:
         """The cosine of a clause with tools, float32 [tools]; None where the query has no vector.

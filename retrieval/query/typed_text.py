@@ -12,7 +12,7 @@ from functools import cache
 
 from ontology.yaml_data import read_yaml
 from retrieval.query.decompose import Spans
-from retrieval.query.typed_values import VALUE_WORDS, TypedValue
+from retrieval.query.typed_values import LEAST_SPECIFIC, VALUE_WORDS, TypedValue
 
 __all__ = ["noun_of", "split_at_values", "typed_text"]
 
@@ -23,9 +23,6 @@ _REPLACED = frozenset(
         *("url", "domain", "email", "arn", "ip", "iban", "phone", "uuid", "hex digest", "identifier", "code"),
         *("channel", "handle", "file", "path", "repository", "branch", "variable"),
     }
-)
-_LEAST_SPECIFIC = (
-    8.0  # bits of a shape from which its entity is the noun: those of two digits and a letter. Chosen, not tuned.
 )
 _MOST_ENTITIES = 2  # a shape of more kinds of things says none of them
 _MAX_ADDRESS_WORDS = 4
@@ -76,7 +73,7 @@ def _entity(value: TypedValue) -> str:
     The entities "employee" and "owner employee" are one, the shorter.
     """
     for match in value.matches:
-        if match.specificity < _LEAST_SPECIFIC:
+        if match.specificity < LEAST_SPECIFIC:
             break
         if all(use.is_widened for use in match.uses):
             continue

@@ -17,10 +17,14 @@ from ontology.value_shape import kind_of_value
 from ontology.yaml_data import read_yaml
 from retrieval.index.value_shapes import ShapeMatch, ValueShapes
 
-__all__ = ["MAX_VALUES", "SELF", "VALUE_WORDS", "TypedValue", "find_values"]
+__all__ = ["LEAST_SPECIFIC", "MAX_VALUES", "SELF", "VALUE_WORDS", "TypedValue", "find_values"]
 
 MAX_VALUES = 1_000
 """Values that are found in one request; the rest of it is words."""
+LEAST_SPECIFIC = 8.0
+"""Bits from which a shape says what its values are: those of two digits and a letter. A shape that is less specific fits words and
+counts. Chosen, not tuned.
+"""
 SELF = "self"
 """The kind of the first person: "my", "I am". It is a value for what identifies a person."""
 VALUE_WORDS = Path(__file__).with_name("value_words.yaml")

@@ -12,13 +12,12 @@ from functools import cache, partial
 
 from retrieval.index.identifier_prefix import letters_before_digits
 from retrieval.index.value_shapes import ShapeMatch
-from retrieval.query.typed_values import TypedValue
+from retrieval.query.typed_values import LEAST_SPECIFIC, TypedValue
 from retrieval.snapshot.reader import Snapshot
 
 __all__ = ["support_by_values"]
 
 # All chosen, not tuned.
-_LEAST_SPECIFIC = 8.0  # bits; a shape that is less specific fits words and counts
 _WIDENED = 0.3  # a shape of any letters, next to one of those that were shown
 _TAKES_ENTITY, _ACTS_ON_ENTITY = 0.7, 0.4  # next to an input that shows the shape
 _MAX_ENTITIES = 3  # a shape of more entities names none of them
@@ -58,7 +57,7 @@ def _tools_of(
 ) -> dict[int, float]:
     fit: dict[int, float] = {}
     for match in value.matches:
-        if match.specificity < _LEAST_SPECIFIC:
+        if match.specificity < LEAST_SPECIFIC:
             break
         for tool, strength in _fitting(snapshot, match):
             fit[tool] = max(fit.get(tool, 0.0), strength)

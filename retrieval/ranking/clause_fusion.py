@@ -16,7 +16,7 @@ from retrieval.ranking.features import Compute, bm25, cosine_name, cosine_text
 from retrieval.ranking.value_support import value_support
 from retrieval.ranking.z_scores import bounded, standardise
 
-__all__ = ["clause_scores", "fuse_clauses"]
+__all__ = ["CLAUSE_FACTOR", "clause_scores", "fuse_clauses"]
 
 # What a clause is matched by, with the weight of each; added up in this order.
 _CLAUSE_FEATURES: tuple[tuple[Compute, float], ...] = (
@@ -25,7 +25,8 @@ _CLAUSE_FEATURES: tuple[tuple[Compute, float], ...] = (
     (bm25("whole"), 1.0),
     (value_support, 1.0),
 )
-_CLAUSE_FACTOR = 2.0  # of the z-score of a clause in the exponent
+CLAUSE_FACTOR = 2.0
+"""Of the z-score of a clause in the exponent: what it counts beside that of the whole request."""
 _WHOLE_FACTOR = 1.25  # of the z-score of the whole request in the exponent
 
 
@@ -60,7 +61,7 @@ def fuse_clauses(clauses_CT: Floats2d, whole_T: Floats1d) -> Floats1d:
     :param clauses_CT: as :func:`clause_scores` gives them, float32 [clauses, tools].
     :param whole_T: z-scores for the whole request, float32 [tools].
     """
-    logits_CT = _CLAUSE_FACTOR * clauses_CT + _WHOLE_FACTOR * whole_T
+    logits_CT = CLAUSE_FACTOR * clauses_CT + _WHOLE_FACTOR * whole_T
     shares_CT = np.exp(logits_CT - logits_CT.max(axis=1, keepdims=True))
     shares_CT /= shares_CT.sum(axis=1, keepdims=True)
     total: Floats1d = shares_CT.sum(axis=0).astype(np.float32)

@@ -8,14 +8,13 @@ from numpy.typing import NDArray
 from inference.arrays import Floats1d
 from retrieval.query.context import QueryContext
 from retrieval.query.query import Clause
-from retrieval.query.value_tools import support_by_values
 
 __all__ = ["value_support"]
 
 
 def value_support(context: QueryContext, clause: Clause, tools: NDArray[np.int64]) -> Floats1d:
     """The support by the values of a clause, or of the whole request, >= 0."""
-    support = support_by_values(context.snapshot, clause.values)
+    support = context.support_by_values(clause.values)
     if not support:
         return np.zeros(len(tools), dtype=np.float32)
     return np.asarray([support.get(int(tool), 0.0) for tool in tools], dtype=np.float32)

@@ -45,7 +45,7 @@ def staging_folder(store: Path) -> Iterator[Path]:
     """
     with disk_errors(store, remedy=_REMEDY, network_errors=True):  # a build may ask models
         store.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(store)
+        _remove_unfinished(store)
         # The name is chosen before the folder is made, so that an interruption in between leaves nothing behind.
         folder = store / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
         try:
@@ -91,7 +91,7 @@ def publish_again(store: Path, snapshot_id: str) -> None:
     :raises StorageError: when a write fails; ``CURRENT`` is then unchanged.
     """
     with disk_errors(store, remedy=_REMEDY), _publishing(store):
-        _remove_leftovers(store)
+        _remove_unfinished(store)
         _name_current(store, snapshot_id)
         flush_to_disk(store)
 
@@ -176,7 +176,7 @@ def _same_files(target: Path, folder: Path) -> bool:
     return all(file_digest(target / name) == file_digest(folder / name) for name in names)
 
 
-def _remove_leftovers(store: Path) -> None:
+def _remove_unfinished(store: Path) -> None:
     """Remove what killed processes left: their staging folders, and the files that were to replace ``CURRENT``."""
     for folder in store.glob(f"{_PREFIX}*"):
         if _is_dead(folder.name.removeprefix(_PREFIX).split("-")[0]):
@@ -196,6 +196,6 @@ def _is_running(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except (PermissionError, OverflowError):  # another user's; a number that no process has is no leftover of ours
+    except (PermissionError, OverflowError):  # another user's; a number that no process has is none of ours
         return True
     return True

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from egotools.usage_lines import UsageLines
 from inference.arrays import Floats1d
 from ontology.errors import NotFoundError, SnapshotCorruptError
+from ontology.profile_tools import is_own_profile, may_be_own_profile
 from ontology.tool import CONTEXT_PARAMETERS, OVERLAY_ORIGINS, Tool
 from ontology.tool_text import tool_text
 from ontology.usage_json import usage_from_json
@@ -277,6 +278,15 @@ class Snapshot:
         edges = self.adjacency
         nodes = np.unique(edges.tails[edges.predicates == self.predicates.index("identifies")])
         return PrefixIndex((self.node_key(int(node)).partition(":")[2], int(node)) for node in nodes)
+
+    @cached_property
+    def own_profiles(self) -> tuple[int, ...]:
+        """The numbers of the tools that say who calls them, ascending."""
+        return tuple(
+            tool
+            for tool in range(self.tool_count)
+            if may_be_own_profile(self.tool_id(tool)) and is_own_profile(self.tool(tool))
+        )
 
     @cached_property
     def system_count(self) -> int:

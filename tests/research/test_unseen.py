@@ -80,7 +80,7 @@ def test_a_switch_changes_what_is_there_and_puts_it_back(target: str) -> None:
 def _remembered() -> float:
     from retrieval.ranking import clause_fusion
 
-    return float(clause_fusion._CLAUSE_FACTOR)
+    return float(clause_fusion.CLAUSE_FACTOR)
 
 
 def test_what_functions_remember_is_forgotten_at_a_switch(monkeypatch: pytest.MonkeyPatch) -> None:

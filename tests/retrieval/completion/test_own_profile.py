@@ -9,7 +9,7 @@ import pytest
 
 from inference import HashingEncoder
 from ontology import Ontology, Parameter, Tool
-from retrieval.completion.own_profile import OwnProfiles, is_own_profile
+from ontology.profile_tools import is_own_profile
 from retrieval.graph_retriever import GraphRetriever
 from retrieval.query.request import Request
 from retrieval.ranking.fusion import FusionRanker
@@ -52,7 +52,7 @@ def supporting(snapshot: Snapshot, text: str) -> set[str]:
 
 
 def test_only_a_tool_about_its_caller_is_an_own_profile(snapshot: Snapshot) -> None:
-    assert len(OwnProfiles(snapshot)) == 1
+    assert len(snapshot.own_profiles) == 1
 
 
 def test_the_first_person_is_resolved_by_the_own_profile(snapshot: Snapshot) -> None:

@@ -8,10 +8,10 @@ upgrade=(); for name in "$@"; do upgrade+=(--upgrade-package "$name"); done
 options=(--generate-hashes --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url
   --no-emit-find-links --quiet "${upgrade[@]}")
 uv pip compile pyproject.toml --extra build "${options[@]}" -o requirements/default.txt
-for extra in llm mcp aws google ladybug neo4j eval torch; do
+for extra in llm mcp aws google ladybug neo4j eval otel torch; do
   uv pip compile pyproject.toml --extra build --extra "$extra" -c requirements/default.txt "${options[@]}" -o "requirements/$extra.txt"
 done
-uv pip compile pyproject.toml --extra build --extra llm --extra mcp --extra aws --extra google --extra ladybug --extra neo4j --extra eval \
+uv pip compile pyproject.toml --extra build --extra llm --extra mcp --extra aws --extra google --extra ladybug --extra neo4j --extra eval --extra otel \
   --group dev -c requirements/default.txt "${options[@]}" -o requirements/dev.txt
 uv pip compile pyproject.toml --extra build --group docs -c requirements/dev.txt "${options[@]}" -o requirements/docs.txt
 for peer in research/peers/*.in; do

@@ -157,6 +157,7 @@ class RetrieveRequest(_message.Message):
     DONE_FIELD_NUMBER: _builtins.int
     HAVE_FIELD_NUMBER: _builtins.int
     EXPLANATION_FIELD_NUMBER: _builtins.int
+    MIN_SNAPSHOT_FIELD_NUMBER: _builtins.int
     query: _builtins.str
     """The request in plain words, 1 to 20,000 characters with at least one letter or digit, in any script."""
     k: _builtins.int
@@ -174,6 +175,10 @@ class RetrieveRequest(_message.Message):
     """
     explanation: _builtins.bool
     """Whether `RankedTool.explanation` is filled, without the reasons. `explain` fills both. Default: false."""
+    min_snapshot: _builtins.str
+    """Id of a snapshot: a server that serves an older publication of this catalogue, or does not know the id, answers
+    FAILED_PRECONDITION. Empty: any snapshot.
+    """
     @_builtins.property
     def filters(self) -> _containers.MessageMap[_builtins.str, Global___StringList]:
         """Metadata key, one of `GetCatalogResponse.filter_keys` → values; a tool must match one value of every key. Applied to the
@@ -210,10 +215,11 @@ class RetrieveRequest(_message.Message):
         done: _abc.Iterable[_builtins.str] | None = ...,
         have: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         explanation: _builtins.bool = ...,
+        min_snapshot: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "k", b"k"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "auto_k", b"auto_k", "done", b"done", "explain", b"explain", "explanation", b"explanation", "filters", b"filters", "have", b"have", "k", b"k", "preset", b"preset", "query", b"query", "schema_format", b"schema_format"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "auto_k", b"auto_k", "done", b"done", "explain", b"explain", "explanation", b"explanation", "filters", b"filters", "have", b"have", "k", b"k", "min_snapshot", b"min_snapshot", "preset", b"preset", "query", b"query", "schema_format", b"schema_format"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__k: _TypeAlias = _typing.Literal["k"]  # noqa: Y015
     _WhichOneofArgType__k: _TypeAlias = _typing.Literal["_k", b"_k"]  # noqa: Y015
@@ -254,6 +260,7 @@ class RetrieveResponse(_message.Message):
     FALLBACKS_FIELD_NUMBER: _builtins.int
     ANSWERABLE_PROBABILITY_FIELD_NUMBER: _builtins.int
     UNANSWERABLE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     snapshot_id: _builtins.str
     """Id of the snapshot that was used: a content hash, equal on every replica that serves the same snapshot."""
     preset: _builtins.str
@@ -266,6 +273,8 @@ class RetrieveResponse(_message.Message):
     """Whether `answerable_probability` is below the value that 95 of 100 answerable requests reach. The tools are returned
     nevertheless, unless `auto_k` was set.
     """
+    request_id: _builtins.str
+    """Id of this request, for ReportOutcome."""
     @_builtins.property
     def tools(self) -> _containers.RepeatedCompositeFieldContainer[Global___RankedTool]:
         """The tools, best first: `rank` counts from 1, `score` does not increase. Tools with equal scores are ordered by id."""
@@ -290,10 +299,11 @@ class RetrieveResponse(_message.Message):
         fallbacks: _abc.Iterable[_builtins.str] | None = ...,
         answerable_probability: _builtins.float | None = ...,
         unanswerable: _builtins.bool = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability", "answerable_probability", b"answerable_probability"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability", "answerable_probability", b"answerable_probability", "fallbacks", b"fallbacks", "preset", b"preset", "snapshot_id", b"snapshot_id", "timings_ms", b"timings_ms", "tools", b"tools", "unanswerable", b"unanswerable"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability", "answerable_probability", b"answerable_probability", "fallbacks", b"fallbacks", "preset", b"preset", "request_id", b"request_id", "snapshot_id", b"snapshot_id", "timings_ms", b"timings_ms", "tools", b"tools", "unanswerable", b"unanswerable"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__answerable_probability: _TypeAlias = _typing.Literal["answerable_probability"]  # noqa: Y015
     _WhichOneofArgType__answerable_probability: _TypeAlias = _typing.Literal["_answerable_probability", b"_answerable_probability"]  # noqa: Y015
@@ -882,19 +892,23 @@ class GetToolRequest(_message.Message):
 
     ID_FIELD_NUMBER: _builtins.int
     SCHEMA_FORMAT_FIELD_NUMBER: _builtins.int
+    MIN_SNAPSHOT_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Id of the tool, 1 to 4,096 characters."""
     schema_format: Global___SchemaFormat.ValueType
     """The format of `GetToolResponse.schema_json`. Default: none."""
+    min_snapshot: _builtins.str
+    """As in RetrieveRequest."""
     def __init__(
         self,
         *,
         id: _builtins.str = ...,
         schema_format: Global___SchemaFormat.ValueType = ...,
+        min_snapshot: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "schema_format", b"schema_format"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "min_snapshot", b"min_snapshot", "schema_format", b"schema_format"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1227,10 +1241,13 @@ class NeighborsRequest(_message.Message):
     NODE_FIELD_NUMBER: _builtins.int
     PREDICATES_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    MIN_SNAPSHOT_FIELD_NUMBER: _builtins.int
     node: _builtins.str
     """Key of a node (`business_object:purchase order`) or id of a tool, 1 to 4,096 characters."""
     limit: _builtins.int
     """Maximum number of edges, 1 to 1,000. Absent: 100."""
+    min_snapshot: _builtins.str
+    """As in RetrieveRequest."""
     @_builtins.property
     def predicates(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Only edges with these predicates; empty: all. At most 64."""
@@ -1241,10 +1258,11 @@ class NeighborsRequest(_message.Message):
         node: _builtins.str = ...,
         predicates: _abc.Iterable[_builtins.str] | None = ...,
         limit: _builtins.int | None = ...,
+        min_snapshot: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "limit", b"limit"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "limit", b"limit", "node", b"node", "predicates", b"predicates"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "limit", b"limit", "min_snapshot", b"min_snapshot", "node", b"node", "predicates", b"predicates"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__limit: _TypeAlias = _typing.Literal["limit"]  # noqa: Y015
     _WhichOneofArgType__limit: _TypeAlias = _typing.Literal["_limit", b"_limit"]  # noqa: Y015
@@ -1669,3 +1687,98 @@ class OntologyInfo(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___OntologyInfo: _TypeAlias = OntologyInfo  # noqa: Y015
+
+@_typing.final
+class ReportOutcomeRequest(_message.Message):
+    """What became of a request."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    USED_FIELD_NUMBER: _builtins.int
+    SUCCEEDED_FIELD_NUMBER: _builtins.int
+    OUTPUTS_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """`RetrieveResponse.request_id` of the request, 1 to 64 characters."""
+    succeeded: _builtins.bool
+    """Whether the task succeeded. Absent: not known."""
+    @_builtins.property
+    def used(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Ids of the tools that were called for it, in the order of the calls, at most 100."""
+
+    @_builtins.property
+    def outputs(self) -> _containers.RepeatedCompositeFieldContainer[Global___ObservedOutput]:
+        """Names of outputs that a used tool returned, as observed. Values are never part of it."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        used: _abc.Iterable[_builtins.str] | None = ...,
+        succeeded: _builtins.bool | None = ...,
+        outputs: _abc.Iterable[Global___ObservedOutput] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_succeeded", b"_succeeded", "succeeded", b"succeeded"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_succeeded", b"_succeeded", "outputs", b"outputs", "request_id", b"request_id", "succeeded", b"succeeded", "used", b"used"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__succeeded: _TypeAlias = _typing.Literal["succeeded"]  # noqa: Y015
+    _WhichOneofArgType__succeeded: _TypeAlias = _typing.Literal["_succeeded", b"_succeeded"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__succeeded) -> _WhichOneofReturnType__succeeded | None: ...
+
+Global___ReportOutcomeRequest: _TypeAlias = ReportOutcomeRequest  # noqa: Y015
+
+@_typing.final
+class ObservedOutput(_message.Message):
+    """An output that a tool returned, and the shape of its value."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOOL_ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    TYPE_FIELD_NUMBER: _builtins.int
+    TAKEN_BY_FIELD_NUMBER: _builtins.int
+    TAKEN_AS_FIELD_NUMBER: _builtins.int
+    tool_id: _builtins.str
+    """Id of the tool."""
+    name: _builtins.str
+    """Name of the output; a dotted path for a nested one."""
+    type: _builtins.str
+    """JSON type of the value: `string`, `integer`, `number`, `boolean`, `object` or `array`."""
+    taken_by: _builtins.str
+    """The tool and the input that took the value later, if one did: `tool_id` and dotted path."""
+    taken_as: _builtins.str
+    """The input of `taken_by`; empty without one."""
+    def __init__(
+        self,
+        *,
+        tool_id: _builtins.str = ...,
+        name: _builtins.str = ...,
+        type: _builtins.str = ...,
+        taken_by: _builtins.str = ...,
+        taken_as: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "taken_as", b"taken_as", "taken_by", b"taken_by", "tool_id", b"tool_id", "type", b"type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ObservedOutput: _TypeAlias = ObservedOutput  # noqa: Y015
+
+@_typing.final
+class ReportOutcomeResponse(_message.Message):
+    """The report is durable."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportOutcomeResponse: _TypeAlias = ReportOutcomeResponse  # noqa: Y015

@@ -63,6 +63,16 @@ class ToolRetrievalStub:
                 request_serializer=egotools_dot_v1_dot_egotools__pb2.GetCatalogRequest.SerializeToString,
                 response_deserializer=egotools_dot_v1_dot_egotools__pb2.GetCatalogResponse.FromString,
                 _registered_method=True)
+        self.RetrieveEach = channel.unary_stream(
+                '/egotools.v1.ToolRetrieval/RetrieveEach',
+                request_serializer=egotools_dot_v1_dot_egotools__pb2.RetrieveBatchRequest.SerializeToString,
+                response_deserializer=egotools_dot_v1_dot_egotools__pb2.RetrieveResult.FromString,
+                _registered_method=True)
+        self.ReportOutcome = channel.unary_unary(
+                '/egotools.v1.ToolRetrieval/ReportOutcome',
+                request_serializer=egotools_dot_v1_dot_egotools__pb2.ReportOutcomeRequest.SerializeToString,
+                response_deserializer=egotools_dot_v1_dot_egotools__pb2.ReportOutcomeResponse.FromString,
+                _registered_method=True)
 
 
 class ToolRetrievalServicer:
@@ -108,6 +118,22 @@ class ToolRetrievalServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RetrieveEach(self, request, context):
+        """As RetrieveBatch, with one message for each result, in the order of the requests: for answers that together are larger
+        than one message may be.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReportOutcome(self, request, context):
+        """Say which of the returned tools were used for a request, and whether the task succeeded. What is reported is kept in a
+        log of the tenant, from which `egotools learn` learns. A report that was received before is acknowledged again.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ToolRetrievalServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -135,6 +161,16 @@ def add_ToolRetrievalServicer_to_server(servicer, server):
                     servicer.GetCatalog,
                     request_deserializer=egotools_dot_v1_dot_egotools__pb2.GetCatalogRequest.FromString,
                     response_serializer=egotools_dot_v1_dot_egotools__pb2.GetCatalogResponse.SerializeToString,
+            ),
+            'RetrieveEach': grpc.unary_stream_rpc_method_handler(
+                    servicer.RetrieveEach,
+                    request_deserializer=egotools_dot_v1_dot_egotools__pb2.RetrieveBatchRequest.FromString,
+                    response_serializer=egotools_dot_v1_dot_egotools__pb2.RetrieveResult.SerializeToString,
+            ),
+            'ReportOutcome': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportOutcome,
+                    request_deserializer=egotools_dot_v1_dot_egotools__pb2.ReportOutcomeRequest.FromString,
+                    response_serializer=egotools_dot_v1_dot_egotools__pb2.ReportOutcomeResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -276,6 +312,60 @@ class ToolRetrieval:
             '/egotools.v1.ToolRetrieval/GetCatalog',
             egotools_dot_v1_dot_egotools__pb2.GetCatalogRequest.SerializeToString,
             egotools_dot_v1_dot_egotools__pb2.GetCatalogResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RetrieveEach(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/egotools.v1.ToolRetrieval/RetrieveEach',
+            egotools_dot_v1_dot_egotools__pb2.RetrieveBatchRequest.SerializeToString,
+            egotools_dot_v1_dot_egotools__pb2.RetrieveResult.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportOutcome(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/egotools.v1.ToolRetrieval/ReportOutcome',
+            egotools_dot_v1_dot_egotools__pb2.ReportOutcomeRequest.SerializeToString,
+            egotools_dot_v1_dot_egotools__pb2.ReportOutcomeResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -7,7 +7,7 @@ COVERAGE ?=
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(if $(COVERAGE),--cov --cov-report=term:skip-covered --cov-report=html)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast coverage format lint types check gate docs bench bench-quality bench-peers stubs locks clean
+.PHONY: help demo test test-fast coverage format lint types check gate docs bench bench-quality bench-peers chaos load soak stubs locks clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  \1\t\2/p' Makefile | expand -t 18
@@ -54,6 +54,15 @@ bench-quality: $(VENV)/.dev ## every system on every set; rewrites docs/results.
 
 bench-peers: $(VENV)/.dev ## other retrievers on the same sets, beside ours; rewrites docs/results.md
 	$(BIN)/python -m research.peers.bench_peers $(BENCH)
+
+chaos: $(VENV)/.dev ## faults against a store and a server: rows of docs/reliability.md
+	$(BIN)/python -m scripts.reliability chaos $(ROWS)
+
+load: $(VENV)/.dev ## overload, fairness and speed of a server: rows of docs/reliability.md
+	$(BIN)/python -m scripts.reliability load $(ROWS)
+
+soak: $(VENV)/.dev ## a server under mixed load, swaps and faults for hours: rows of docs/reliability.md
+	$(BIN)/python -m scripts.reliability soak $(ROWS)
 
 stubs: $(VENV)/.dev ## generate egotools/v1 from proto/
 	PATH="$(CURDIR)/$(BIN):$$PATH" bash scripts/generate_stubs.sh

@@ -6,8 +6,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import grpc
@@ -15,6 +13,7 @@ from google.protobuf.message import DecodeError, Message
 
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotReadyError
+from services.server.call_record import TENANT_METADATA_KEY, CallRecord, begin_call
 from services.server.error_status import (
     ERROR_METADATA_KEY,
     MAX_DETAILS_BYTES,
@@ -25,34 +24,14 @@ from services.server.error_status import (
 )
 from services.server.logs import fields
 
-__all__ = ["CallInterceptor", "CallRecord", "add_log_fields", "report_incident"]
+__all__ = ["CallInterceptor", "report_incident"]
 
 _LOG = logging.getLogger("egotools.server")
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
-@dataclass(slots=True, kw_only=True)
-class CallRecord:
-    """The log line of the current call.
-
-    :param log_fields: numbers and names only, never words of a request; ``started`` is a ``time.monotonic()`` in seconds.
-    """
-
-    method: str
-    started: float = field(default_factory=time.monotonic)
-    log_fields: dict[str, Any] = field(default_factory=dict)
-
-
 _STOPPING = NotReadyError("the server is stopping", remedy="Use another replica")
-_CURRENT: ContextVar[CallRecord] = ContextVar("egotools_call")
-
-
-def add_log_fields(**values: Any) -> None:
-    """Add fields to the log line of the current call: counts, names of presets, ids of snapshots."""
-    record = _CURRENT.get(None)
-    if record is not None:
-        record.log_fields.update(values)
 
 
 def report_incident(method: str) -> pb.Error:
@@ -114,8 +93,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return wrapper
 
     async def _call(self, method: str, behaviour: Any, request: Any, context: _Context) -> Any:
-        record = CallRecord(method=method)
-        _CURRENT.set(record)
+        record = CallRecord(method=method, peer=_host(context.peer()), tenant=_tenant(context))
+        begin_call(record)
         task = asyncio.current_task()
         if task is not None:
             self._tasks.add(task)
@@ -163,6 +142,16 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 subject="max_message_bytes",
                 remedy="Request fewer tools, without schema or reasons, or raise the limit of server and client",
             )
+
+
+def _host(peer: str) -> str:
+    """The address of a peer without its port: ``ipv4:10.0.0.7:49152`` → ``ipv4:10.0.0.7``."""
+    return peer.rpartition(":")[0] or peer
+
+
+def _tenant(context: _Context) -> str:
+    found = dict(context.invocation_metadata() or ()).get(TENANT_METADATA_KEY, "")
+    return found if isinstance(found, str) else ""
 
 
 def _tolerant(deserializer: Any) -> Any:

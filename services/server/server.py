@@ -24,6 +24,7 @@ from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from retrieval.snapshot_engine import open_engine, open_reranker
+from services.server.catalogs import Catalogs
 from services.server.health import Health
 from services.server.interceptors import CallInterceptor
 from services.server.limiter import Limiter
@@ -48,7 +49,8 @@ class Server:
         self.address = ""
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
         self.calls = CallInterceptor(SERVICE_NAME, max_message_bytes=settings.max_message_bytes)
-        self._service = ToolRetrieval(self.limiter, settings)
+        self.catalogs = Catalogs()
+        self._service = ToolRetrieval(self.catalogs, self.limiter, settings)
         self._health = Health()
         self._grpc = grpc.aio.server(
             interceptors=[self.calls],
@@ -95,7 +97,7 @@ class Server:
         loaded = time.monotonic()
         request = Request(query=self.settings.warm_query, k=1)
         await asyncio.to_thread(lambda: engine.retriever("").retrieve(request))
-        self._service.use(engine)
+        self.catalogs.swap("", engine)
         await self._health.set_serving(SERVICE_NAME, True)
         if self.settings.ready_file is not None:
             _write_ready_file(self.settings.ready_file, self.address, engine.snapshot_id)

@@ -1,9 +1,10 @@
-"""The five RPCs of the service: check the request, wait for a worker slot, call the engine, encode the response."""
+"""The RPCs of the service: check the request, wait for a worker slot, call the engine, encode the response."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
@@ -11,10 +12,12 @@ import grpc
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from ontology.errors import DeadlineError, EgotoolsError, InvalidArgumentError, NotReadyError
+from ontology.errors import DeadlineError, EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from services.schemas.call_schema import call_schema
+from services.server.call_record import add_log_fields, current_call
+from services.server.catalogs import Catalogs
 from services.server.decode import (
     decode_neighborhood,
     decode_page,
@@ -25,7 +28,7 @@ from services.server.decode import (
 )
 from services.server.encode import catalog_message, ego_graph_message, response_message, tool_message
 from services.server.error_status import error_message
-from services.server.interceptors import add_log_fields, report_incident
+from services.server.interceptors import report_incident
 from services.server.limiter import Limiter, Slot
 from services.server.settings import ServerSettings
 
@@ -36,92 +39,91 @@ _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
 class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
-    """The service ``egotools.v1.ToolRetrieval`` over one engine.
+    """The service ``egotools.v1.ToolRetrieval`` over the catalogues of a server.
 
-    Each call reads its reference to the engine once, at its start, so it answers from one snapshot.
+    Each call leases the engine of its tenant once, at its start, so it answers from one snapshot.
     """
 
-    def __init__(self, limiter: Limiter, settings: ServerSettings) -> None:
+    def __init__(self, catalogs: Catalogs, limiter: Limiter, settings: ServerSettings) -> None:
+        self._catalogs = catalogs
         self._limiter = limiter
         self._settings = settings
-        self._engine: Engine | None = None
-
-    def use(self, engine: Engine) -> None:
-        """Use ``engine`` from the next call on."""
-        self._engine = engine
 
     async def Retrieve(self, message: pb.RetrieveRequest, context: _Context) -> pb.RetrieveResponse:
         """Return the tools that one request needs."""
-        engine = self._ready()
-        request = decode_request(message)
-        add_log_fields(k=request.k, query_chars=len(request.query))
-        response = await self._run(context, lambda slot: _retrieve(engine, request, slot))
-        add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
-        return response
+        with self._leased() as engine:
+            request = decode_request(message)
+            add_log_fields(k=request.k, query_chars=len(request.query))
+            response = await self._run(context, lambda slot: _retrieve(engine, request, slot))
+            add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
+            return response
 
     async def RetrieveBatch(self, message: pb.RetrieveBatchRequest, context: _Context) -> pb.RetrieveBatchResponse:
         """Return the tools that each of several requests needs."""
-        engine = self._ready()
-        count = len(message.requests)
-        if not 1 <= count <= self._settings.max_batch:
-            raise InvalidArgumentError(
-                f"a batch has 1 to {self._settings.max_batch} requests, not {count}",
-                subject="requests",
-                remedy="Split it into several calls" if count else "",
+        with self._leased() as engine:
+            count = len(message.requests)
+            if not 1 <= count <= self._settings.max_batch:
+                raise InvalidArgumentError(
+                    f"a batch has 1 to {self._settings.max_batch} requests, not {count}",
+                    subject="requests",
+                    remedy="Split it into several calls" if count else "",
+                )
+            decoded = [_decoded(each) for each in message.requests]
+            add_log_fields(
+                batch=count, query_chars=sum(len(each.query) for each in decoded if isinstance(each, Request))
             )
-        decoded = [_decoded(each) for each in message.requests]
-        add_log_fields(batch=count, query_chars=sum(len(each.query) for each in decoded if isinstance(each, Request)))
-        results = await self._run(context, lambda slot: [_result(engine, each, slot) for each in decoded])
-        add_log_fields(errors=sum(result.HasField("error") for result in results))
-        return pb.RetrieveBatchResponse(results=results)
+            results = await self._run(context, lambda slot: [_result(engine, each, slot) for each in decoded])
+            add_log_fields(errors=sum(result.HasField("error") for result in results))
+            return pb.RetrieveBatchResponse(results=results)
 
     async def GetTool(self, message: pb.GetToolRequest, context: _Context) -> pb.GetToolResponse:
         """Return all fields of one tool."""
-        engine = self._ready()
-        tool_id, schema_format = decode_tool_id(message), decode_schema_format(message.schema_format)
+        with self._leased() as engine:
+            tool_id, schema_format = decode_tool_id(message), decode_schema_format(message.schema_format)
 
-        def work(slot: Slot) -> pb.GetToolResponse:
-            tool = engine.tool(tool_id)
-            schema = call_schema(tool, schema_format)
-            return pb.GetToolResponse(
-                tool=tool_message(tool, schema.notes, engine.usage(tool_id)),
-                schema_json=schema.json,
-                snapshot_id=engine.snapshot_id,
-            )
+            def work(slot: Slot) -> pb.GetToolResponse:
+                tool = engine.tool(tool_id)
+                schema = call_schema(tool, schema_format)
+                return pb.GetToolResponse(
+                    tool=tool_message(tool, schema.notes, engine.usage(tool_id)),
+                    schema_json=schema.json,
+                    snapshot_id=engine.snapshot_id,
+                )
 
-        return await self._run(context, work)
+            return await self._run(context, work)
 
     async def Neighbors(self, message: pb.NeighborsRequest, context: _Context) -> pb.NeighborsResponse:
         """Return the ego graph of a node."""
-        engine = self._ready()
-        wanted = decode_neighborhood(message)
-        add_log_fields(limit=wanted.limit)
+        with self._leased() as engine:
+            wanted = decode_neighborhood(message)
+            add_log_fields(limit=wanted.limit)
 
-        def work(slot: Slot) -> pb.NeighborsResponse:
-            return ego_graph_message(engine.neighbors(wanted.node, predicates=wanted.predicates, limit=wanted.limit))
+            def work(slot: Slot) -> pb.NeighborsResponse:
+                return ego_graph_message(
+                    engine.neighbors(wanted.node, predicates=wanted.predicates, limit=wanted.limit)
+                )
 
-        return await self._run(context, work)
+            return await self._run(context, work)
 
     async def GetCatalog(self, message: pb.GetCatalogRequest, context: _Context) -> pb.GetCatalogResponse:
         """Return the description of the served snapshot, with one page of its tool ids."""
-        engine = self._ready()
-        page = decode_page(message, engine.snapshot_id)
+        with self._leased() as engine:
+            page = decode_page(message, engine.snapshot_id)
 
-        def work(slot: Slot) -> pb.GetCatalogResponse:
-            info = engine.catalog()
-            tool_ids = engine.tool_ids(page.offset, page.size) if page.size else ()
-            end = page.offset + len(tool_ids)
-            token = page_token(end, engine.snapshot_id) if tool_ids and end < info.tool_count else ""
-            return catalog_message(info, tool_ids, token)
+            def work(slot: Slot) -> pb.GetCatalogResponse:
+                info = engine.catalog()
+                tool_ids = engine.tool_ids(page.offset, page.size) if page.size else ()
+                end = page.offset + len(tool_ids)
+                token = page_token(end, engine.snapshot_id) if tool_ids and end < info.tool_count else ""
+                return catalog_message(info, tool_ids, token)
 
-        return await self._run(context, work)
+            return await self._run(context, work)
 
-    def _ready(self) -> Engine:
-        engine = self._engine
-        if engine is None:
-            raise NotReadyError("the snapshot is still being loaded", remedy="Try again in a moment")
-        add_log_fields(snapshot_id=engine.snapshot_id)
-        return engine
+    @contextmanager
+    def _leased(self) -> Iterator[Engine]:
+        with self._catalogs.lease(current_call().tenant) as engine:
+            add_log_fields(snapshot_id=engine.snapshot_id)
+            yield engine
 
     async def _run(self, context: _Context, work: Callable[[Slot], _T]) -> _T:
         remaining: float | None = context.time_remaining()  # None: the caller set no deadline

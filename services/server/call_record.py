@@ -1,0 +1,52 @@
+"""What is known of the current call: method, peer, tenant, caller, and the fields of its log line."""
+
+from __future__ import annotations
+
+import time
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from services.server.caller import ANYBODY, Caller
+
+__all__ = ["TENANT_METADATA_KEY", "CallRecord", "add_log_fields", "begin_call", "current_call"]
+
+TENANT_METADATA_KEY = "egotools-tenant"
+
+
+@dataclass(slots=True, kw_only=True)
+class CallRecord:
+    """The current call.
+
+    :param method: name of the RPC, without the service.
+    :param peer: address of the other end, without the port.
+    :param tenant: of the metadata ``egotools-tenant``, or empty.
+    :param caller: who calls.
+    :param started: a ``time.monotonic()`` in seconds.
+    :param log_fields: numbers and names only, never words of a request.
+    """
+
+    method: str
+    peer: str = ""
+    tenant: str = ""
+    caller: Caller = ANYBODY
+    started: float = field(default_factory=time.monotonic)
+    log_fields: dict[str, Any] = field(default_factory=dict)
+
+
+_CURRENT: ContextVar[CallRecord] = ContextVar("egotools_call")
+
+
+def begin_call(record: CallRecord) -> None:
+    """Make ``record`` the current call of this task."""
+    _CURRENT.set(record)
+
+
+def current_call() -> CallRecord:
+    """Return the current call; an anonymous one outside of a call."""
+    return _CURRENT.get(CallRecord(method=""))
+
+
+def add_log_fields(**values: Any) -> None:
+    """Add fields to the log line of the current call: counts, names of presets, ids of snapshots."""
+    current_call().log_fields.update(values)

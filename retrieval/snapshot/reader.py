@@ -119,6 +119,18 @@ def _kept_masks(filters: FilterIndex, adjacency: Adjacency, node_count: int) -> 
     return mask
 
 
+def _find(node_keys: Texts, keys: Lookup, key: str) -> int | None:
+    return next((int(number) for number in keys[key] if node_keys[int(number)] == key), None)
+
+
+def _tool_functions(node_keys: Texts, keys: Lookup) -> tuple[Callable[[int], str], Callable[[str], int | None]]:
+    """The function from a tool's number to its id, and that from an id to the number."""
+    return (
+        lambda number: node_keys[number].removeprefix("tool:"),
+        lambda tool_id: _find(node_keys, keys, f"tool:{tool_id}"),
+    )
+
+
 class Snapshot:
     """Read access to one snapshot. Thread-safe and immutable.
 
@@ -146,7 +158,9 @@ class Snapshot:
         self.ngrams = Lookup(folder, NGRAMS)
         self._keys = Lookup(folder, KEYS)
         self.value_shapes = ValueShapes(folder, len(self.tools))
-        self.filters = FilterIndex(folder, len(self.tools), self.tool_id, self._find_tool)
+        # Functions over the indexes, not methods: a snapshot in a cycle would stay in memory after its last use.
+        tool_id, find_tool = _tool_functions(self._node_keys, self._keys)
+        self.filters = FilterIndex(folder, len(self.tools), tool_id, find_tool)
         self._mask = _kept_masks(self.filters, self.adjacency, len(self.nodes))
 
     @property
@@ -200,13 +214,7 @@ class Snapshot:
 
     def find_node(self, key: str) -> int | None:
         """Return the number of the node with this key, or None."""
-        for number in self._keys[key]:
-            if self.node_key(int(number)) == key:
-                return int(number)
-        return None
-
-    def _find_tool(self, tool_id: str) -> int | None:
-        return self.find_node(f"tool:{tool_id}")
+        return _find(self._node_keys, self._keys, key)
 
     def node_text(self, number: int) -> str:
         """Return the text of a node, which is embedded and shown."""

@@ -14,7 +14,8 @@ gRPC status code and one exit code of the command::
     ├── SnapshotError                FAILED_PRECONDITION  6    a snapshot that cannot be used
     │   ├── SnapshotCorruptError     DATA_LOSS            6    incomplete, truncated or altered
     │   ├── SnapshotVersionError     FAILED_PRECONDITION  6    written in another format version
-    │   └── ModelNotAllowedError     FAILED_PRECONDITION  6    names a model that the operator has not allowed
+    │   ├── ModelNotAllowedError     FAILED_PRECONDITION  6    names a model that the operator has not allowed
+    │   └── StaleSnapshotError       FAILED_PRECONDITION  6    the served one is older than the one that a request asks for
     ├── NotFoundError                NOT_FOUND            7    no such tool, node or snapshot
     ├── StorageError                 RESOURCE_EXHAUSTED   8    a file cannot be written: disk full, not permitted
     ├── MissingExtraError            FAILED_PRECONDITION  9    an optional dependency is not installed
@@ -23,6 +24,7 @@ gRPC status code and one exit code of the command::
     ├── DeadlineError                DEADLINE_EXCEEDED    12   the deadline of the call has passed
     ├── OverloadedError              RESOURCE_EXHAUSTED   13   too many requests at once
     ├── NotReadyError                UNAVAILABLE          14   the server has no snapshot yet, or is stopping
+    ├── UnsupportedError             UNIMPLEMENTED        20   this server does not do that
     └── ToolCallError                ABORTED              16   a tool that was called answers with an error, or not at all
 """
 
@@ -52,9 +54,11 @@ __all__ = [
     "SnapshotError",
     "SnapshotVersionError",
     "SourcesFileError",
+    "StaleSnapshotError",
     "StorageError",
     "ToolCallError",
     "UnknownFormatError",
+    "UnsupportedError",
     "error_from_status",
 ]
 
@@ -201,6 +205,10 @@ class ModelNotAllowedError(SnapshotError):
     """A snapshot that names a model which the operator has not allowed; nothing was loaded or contacted for it."""
 
 
+class StaleSnapshotError(SnapshotError):
+    """The served snapshot is older than the one that the request asks for; the subject is the id that it asks for."""
+
+
 class NotFoundError(EgotoolsError):
     """No such tool, node or snapshot; the subject is its name."""
 
@@ -269,6 +277,13 @@ class NotReadyError(EgotoolsError):
     exit_code = 14
 
 
+class UnsupportedError(EgotoolsError):
+    """This server does not do that, and will not without another configuration."""
+
+    grpc_code = "UNIMPLEMENTED"
+    exit_code = 20
+
+
 class ToolCallError(EgotoolsError):
     """A tool that was called answered with an error, or could not be reached; the subject is the tool or its server."""
 
@@ -284,6 +299,7 @@ _BY_STATUS: dict[str, type[EgotoolsError]] = {
     "UNAVAILABLE": NotReadyError,
     "FAILED_PRECONDITION": SnapshotError,
     "DATA_LOSS": SnapshotCorruptError,
+    "UNIMPLEMENTED": UnsupportedError,
     "ABORTED": ToolCallError,
 }
 

@@ -64,6 +64,10 @@ def _setup(
 @command(app)
 def serve(
     store: Store = DEFAULT_STORE,
+    catalogs: Annotated[
+        Path | None,
+        typer.Option(help="Serve several catalogues: a YAML file with the tenants and their stores. Replaces --store."),
+    ] = None,
     host: Annotated[
         str | None, typer.Option(help="Address to listen on. Default: EGOTOOLS_HOST, or 127.0.0.1.")
     ] = None,
@@ -75,14 +79,22 @@ def serve(
     ready_file: Annotated[
         Path | None, typer.Option(help="Write the address to this file (JSON) when the server is ready.")
     ] = None,
+    admin_port: Annotated[
+        int | None,
+        typer.Option(
+            help="Port of the admin service, on loopback; 0: any free port. Default: EGOTOOLS_ADMIN_PORT, or none."
+        ),
+    ] = None,
 ) -> None:
-    """Serve a snapshot over gRPC until SIGTERM."""
+    """Serve snapshots over gRPC until SIGTERM. What a store publishes later is swapped in; SIGHUP does it at once."""
     pin_threads()  # before a numeric library is imported
-    from services.server.server import serve_snapshot
+    from services.server.catalogs_file import CatalogEntry, read_catalogs
+    from services.server.server import serve_catalogs
     from services.server.settings import ServerSettings
 
-    settings = ServerSettings.from_env(host=host, port=port, ready_file=ready_file)
-    serve_snapshot(store, settings, reranker=reranker, allowed_models=allowed_models)
+    settings = ServerSettings.from_env(host=host, port=port, ready_file=ready_file, admin_port=admin_port)
+    single = CatalogEntry(store=store, reranker=reranker, allowed_models=allowed_models)
+    serve_catalogs({"": single} if catalogs is None else read_catalogs(catalogs), settings)
 
 
 command(app)(search)

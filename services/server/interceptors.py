@@ -77,14 +77,15 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         """Wrap the handler of a call to the service."""
         handler = await continuation(handler_call_details)
         method = handler_call_details.method
-        if handler is None or not method.startswith(self._prefix) or handler.unary_unary is None:
+        behaviour: Any = None if handler is None else handler.unary_unary or handler.stream_unary
+        if handler is None or behaviour is None or not method.startswith(self._prefix):
             return handler
-        behaviour: Any = handler.unary_unary
 
         async def wrapped(request: Any, context: _Context) -> Any:
             return await self._call(method.removeprefix(self._prefix), behaviour, request, context)
 
-        make_handler: Any = grpc.unary_unary_rpc_method_handler
+        one: Any = grpc.unary_unary_rpc_method_handler
+        make_handler: Any = one if handler.unary_unary else grpc.stream_unary_rpc_method_handler
         wrapper: _Handler = make_handler(
             wrapped,
             request_deserializer=_tolerant(handler.request_deserializer),

@@ -23,6 +23,7 @@ from services.server.decode import (
     decode_page,
     decode_request,
     decode_schema_format,
+    decode_snapshot_id,
     decode_tool_id,
     page_token,
 )
@@ -52,7 +53,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
     async def Retrieve(self, message: pb.RetrieveRequest, context: _Context) -> pb.RetrieveResponse:
         """Return the tools that one request needs."""
         with self._leased() as engine:
-            request = decode_request(message)
+            request = self._decode(engine, message)
             add_log_fields(k=request.k, query_chars=len(request.query))
             response = await self._run(context, lambda slot: _retrieve(engine, request, slot))
             add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
@@ -68,7 +69,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
                     subject="requests",
                     remedy="Split it into several calls" if count else "",
                 )
-            decoded = [_decoded(each) for each in message.requests]
+            decoded = [self._decoded(engine, each) for each in message.requests]
             add_log_fields(
                 batch=count, query_chars=sum(len(each.query) for each in decoded if isinstance(each, Request))
             )
@@ -79,6 +80,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
     async def GetTool(self, message: pb.GetToolRequest, context: _Context) -> pb.GetToolResponse:
         """Return all fields of one tool."""
         with self._leased() as engine:
+            self._require_snapshot(engine, message.min_snapshot)
             tool_id, schema_format = decode_tool_id(message), decode_schema_format(message.schema_format)
 
             def work(slot: Slot) -> pb.GetToolResponse:
@@ -95,6 +97,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
     async def Neighbors(self, message: pb.NeighborsRequest, context: _Context) -> pb.NeighborsResponse:
         """Return the ego graph of a node."""
         with self._leased() as engine:
+            self._require_snapshot(engine, message.min_snapshot)
             wanted = decode_neighborhood(message)
             add_log_fields(limit=wanted.limit)
 
@@ -125,6 +128,20 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             add_log_fields(snapshot_id=engine.snapshot_id)
             yield engine
 
+    def _require_snapshot(self, engine: Engine, wanted: str) -> None:
+        wanted = decode_snapshot_id(wanted)
+        self._catalogs.require_snapshot(current_call().tenant, engine.snapshot_id, wanted)
+
+    def _decode(self, engine: Engine, message: pb.RetrieveRequest) -> Request:
+        self._require_snapshot(engine, message.min_snapshot)
+        return decode_request(message)
+
+    def _decoded(self, engine: Engine, message: pb.RetrieveRequest) -> Request | EgotoolsError:
+        try:
+            return self._decode(engine, message)
+        except EgotoolsError as error:
+            return error
+
     async def _run(self, context: _Context, work: Callable[[Slot], _T]) -> _T:
         remaining: float | None = context.time_remaining()  # None: the caller set no deadline
         allowed = self._settings.default_deadline_s if remaining is None else remaining
@@ -143,13 +160,6 @@ def _retrieve(engine: Engine, request: Request, slot: Slot) -> pb.RetrieveRespon
         explain=request.explain,
         queued_ms=slot.queued_ms,
     )
-
-
-def _decoded(message: pb.RetrieveRequest) -> Request | EgotoolsError:
-    try:
-        return decode_request(message)
-    except EgotoolsError as error:
-        return error
 
 
 def _result(engine: Engine, request: Request | EgotoolsError, slot: Slot) -> pb.RetrieveResult:

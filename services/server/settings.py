@@ -42,6 +42,9 @@ class ServerSettings:
     :param warm_query: warm-up query, run once before the service reports SERVING.
     :param ready_file: file that is written when the service reports SERVING: JSON with ``address``, ``host``, ``port``,
         ``pid``, ``snapshot_id``.
+    :param watch_s: seconds between two looks at the stores for a new publication, 0 to 3,600; 0: no looks.
+    :param admin_host: address of the admin service; beyond loopback it must be behind a proxy with access control.
+    :param admin_port: its port, 0 (any free port) to 65,535; -1: no admin service.
     :param log_level: ``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``.
     :raises InvalidArgumentError: naming the field whose value is invalid.
     """
@@ -59,12 +62,16 @@ class ServerSettings:
     warm_query: str = _WARM_QUERY
     ready_file: Path | None = None
     log_level: str = "INFO"
+    watch_s: float = 1.0
+    admin_host: str = "127.0.0.1"
+    admin_port: int = -1
 
     def __post_init__(self) -> None:
-        if not self.host.strip():
-            raise InvalidArgumentError(
-                "the host is empty", subject="host", remedy="Use 127.0.0.1, or the address to listen on"
-            )
+        for name in ("host", "admin_host"):
+            if not getattr(self, name).strip():
+                raise InvalidArgumentError(
+                    "the host is empty", subject=name, remedy="Use 127.0.0.1, or the address to listen on"
+                )
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
             if not low <= value <= high:  # NaN fails this comparison
@@ -110,6 +117,8 @@ _RANGES: dict[str, tuple[float, float]] = {
     "default_deadline_s": (0.001, 3_600),
     "max_batch": (1, 64),
     "max_connection_age_s": (1, 86_400),
+    "watch_s": (0, 3_600),
+    "admin_port": (-1, 65_535),
 }
 
 

@@ -32,6 +32,9 @@ def test_the_environment_says_every_field() -> None:
         "EGOTOOLS_WARM_QUERY": "warm",
         "EGOTOOLS_READY_FILE": "/run/ready",
         "EGOTOOLS_LOG_LEVEL": "debug",
+        "EGOTOOLS_WATCH_S": "0.25",
+        "EGOTOOLS_ADMIN_HOST": "::1",
+        "EGOTOOLS_ADMIN_PORT": "0",
     }
     assert set(environ) == {f"EGOTOOLS_{entry.name.upper()}" for entry in fields(ServerSettings)}
     assert ServerSettings.from_env(environ) == ServerSettings(
@@ -48,6 +51,9 @@ def test_the_environment_says_every_field() -> None:
         warm_query="warm",
         ready_file=Path("/run/ready"),
         log_level="DEBUG",
+        watch_s=0.25,
+        admin_host="::1",
+        admin_port=0,
     )
 
 

@@ -3,6 +3,7 @@
 A store is a folder::
 
     CURRENT                 the id of the published snapshot, one line
+    history.jsonl           the publications, a line each (:mod:`retrieval.snapshot.publication_log`)
     snapshots/<id>/         immutable snapshots
     .building-<pid>-<n>/    staging folder of a build; the next build removes those of dead processes
     .CURRENT.<pid>          the next ``CURRENT`` while it is written; likewise
@@ -14,23 +15,33 @@ At every moment ``CURRENT`` names a complete snapshot or does not exist. One pub
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
+import re
 import secrets
 import shutil
 import stat
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ontology.errors import NotFoundError, SnapshotError, StorageError
+from ontology.errors import NotFoundError, SnapshotError
 from ontology.files import disk_errors, flush_to_disk, replacing
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import file_digest
+from retrieval.snapshot.publication_log import Action, Publication, logged
+from retrieval.snapshot.publish_lock import publishing
 
-__all__ = ["SNAPSHOTS", "current_snapshot", "publish", "publish_again", "published_id", "staging_folder"]
+__all__ = [
+    "SNAPSHOTS",
+    "current_snapshot",
+    "named_id",
+    "publish",
+    "publish_again",
+    "published_id",
+    "staging_folder",
+]
 
-_CURRENT, _LOCK = "CURRENT", ".lock"
+_CURRENT = "CURRENT"
+_ID, _MAX_NAMED = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}"), 200
 SNAPSHOTS = "snapshots"
 """The folder of a store that holds its snapshots."""
 _PREFIX = ".building-"
@@ -55,16 +66,25 @@ def staging_folder(store: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def publish(store: Path, folder: Path, snapshot_id: str, *, current: bool = True, replaces: str | None = None) -> Path:
+def publish(
+    store: Path,
+    folder: Path,
+    snapshot_id: str,
+    *,
+    current: bool = True,
+    replaces: str | None = None,
+    actor: str = "",
+) -> Path:
     """Move a finished staging folder to ``snapshots/`` and make ``CURRENT`` name it; return the snapshot's folder.
 
     :param current: False to leave ``CURRENT`` as it is: the snapshot is only kept.
     :param replaces: the id that ``CURRENT`` must name, empty for none; None for any.
+    :param actor: who publishes, for the history; ``user@host`` of this process where empty.
     :raises SnapshotError: when it names another, perhaps of a newer catalogue; nothing is changed then.
     :raises StorageError: when a write fails; ``CURRENT`` is then unchanged.
     """
     target = store / SNAPSHOTS / snapshot_id
-    with disk_errors(store, remedy=_REMEDY), _publishing(store):
+    with disk_errors(store, remedy=_REMEDY), publishing(store):
         if replaces is not None and (found := published_id(store)) != replaces:
             raise SnapshotError(
                 f"the store published another snapshot meanwhile ({found}), and this one would hide it",
@@ -80,59 +100,45 @@ def publish(store: Path, folder: Path, snapshot_id: str, *, current: bool = True
             folder.rename(target)
         flush_to_disk(target.parent)
         if current:
-            _name_current(store, snapshot_id)
-        flush_to_disk(store)
+            _name_current(store, snapshot_id, "publish", actor)
     return target
 
 
-def publish_again(store: Path, snapshot_id: str) -> None:
-    """Make ``CURRENT`` name a snapshot that is in the store already.
+def publish_again(store: Path, snapshot_id: str, *, action: Action = "publish", actor: str = "") -> Publication | None:
+    """Make ``CURRENT`` name a snapshot that is in the store already; return the publication, None where it did before.
 
     :raises StorageError: when a write fails; ``CURRENT`` is then unchanged.
     """
-    with disk_errors(store, remedy=_REMEDY), _publishing(store):
+    with disk_errors(store, remedy=_REMEDY), publishing(store):
         _remove_unfinished(store)
-        _name_current(store, snapshot_id)
+        return _name_current(store, snapshot_id, action, actor)
+
+
+def _name_current(store: Path, snapshot_id: str, action: Action, actor: str) -> Publication | None:
+    """Log the publication, then replace ``CURRENT``. When anything fails, both are as before."""
+    before = named_id(store)
+    if before == snapshot_id:
         flush_to_disk(store)
-
-
-_LOCK_TIMEOUT_S, _LOCK_POLL_S = 60.0, 0.02
-
-
-@contextlib.contextmanager
-def _publishing(store: Path) -> Iterator[None]:
-    """Wait until no other thread or process publishes in the store, and keep them waiting until the block ends."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(store / _LOCK, flags, 0o600)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise StorageError(
-                "the lock of the store is no file", subject=str(store / _LOCK), remedy="Remove it and publish again"
-            )
-        _wait_for(descriptor, store)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _wait_for(descriptor: int, store: Path) -> None:
-    stop = time.monotonic() + _LOCK_TIMEOUT_S
-    while True:
+        return None
+    with logged(store, snapshot_id, before, action, actor) as publication:
+        with replacing(store / _CURRENT) as temporary:
+            temporary.write_text(f"{snapshot_id}\n", encoding="utf-8")
         try:
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > stop:
-                raise StorageError(
-                    f"another process has held the lock of the store for {_LOCK_TIMEOUT_S:.0f} s",
-                    subject=str(store / _LOCK),
-                    remedy="Wait for it or end it, and publish again",
-                ) from None
-            time.sleep(_LOCK_POLL_S)
+            flush_to_disk(store)
+        except OSError:
+            _restore(store, before)
+            raise
+    return publication
 
 
-def _name_current(store: Path, snapshot_id: str) -> None:
-    with replacing(store / _CURRENT) as temporary:
-        temporary.write_text(f"{snapshot_id}\n", encoding="utf-8")
+def _restore(store: Path, before: str) -> None:
+    """Make ``CURRENT`` what it was, as far as the disk allows."""
+    with contextlib.suppress(OSError):
+        if before:
+            with replacing(store / _CURRENT) as temporary:
+                temporary.write_text(f"{before}\n", encoding="utf-8")
+        else:
+            (store / _CURRENT).unlink()
 
 
 def published_id(store: Path) -> str:
@@ -148,24 +154,51 @@ def current_snapshot(store: Path) -> Path:
 
     :raises SnapshotError: when ``CURRENT`` is damaged; :class:`NotFoundError` when the store has no published snapshot.
     """
-    if Layout(store).manifest.is_file():
-        return store
+    with _readable(store):
+        if Layout(store).manifest.is_file():
+            return store
+        snapshot_id = named_id(store)
+        if not snapshot_id:
+            raise NotFoundError(
+                "no snapshot is published here",
+                subject=str(store),
+                remedy="Build one with: egotools build PATH --out STORE",
+            )
+        if not _ID.fullmatch(snapshot_id):
+            raise SnapshotError("CURRENT does not name a snapshot", subject=str(store / _CURRENT), remedy="Build again")
+        folder = store / SNAPSHOTS / snapshot_id
+        if not Layout(folder).manifest.is_file():
+            raise NotFoundError(
+                "CURRENT names a snapshot that does not exist", subject=str(folder), remedy="Build again"
+            )
+        return folder
+
+
+@contextlib.contextmanager
+def _readable(store: Path) -> Iterator[None]:
     try:
-        if not (store / _CURRENT).is_file():  # a pipe or a device could be read without end
-            raise FileNotFoundError
-        snapshot_id = (store / _CURRENT).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise NotFoundError(
-            "no snapshot is published here",
-            subject=str(store),
-            remedy="Build one with: egotools build PATH --out STORE",
+        yield
+    except OSError as error:
+        raise SnapshotError(
+            f"the store cannot be read: {error.strerror or error}",
+            subject=str(error.filename or store),
+            remedy="Let this user read the store and its snapshots",
         ) from error
-    if not snapshot_id or "/" in snapshot_id or snapshot_id.startswith("."):
-        raise SnapshotError("CURRENT does not name a snapshot", subject=str(store / _CURRENT), remedy="Build again")
-    folder = store / SNAPSHOTS / snapshot_id
-    if not Layout(folder).manifest.is_file():
-        raise NotFoundError("CURRENT names a snapshot that does not exist", subject=str(folder), remedy="Build again")
-    return folder
+
+
+def named_id(store: Path) -> str:
+    """Return the text of ``CURRENT``, at most a little more than an id may have; empty without the file.
+
+    :raises OSError: when it cannot be read.
+    """
+    try:
+        descriptor = os.open(store / _CURRENT, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # a pipe or a device could be read without end
+            return ""
+        return file.read(_MAX_NAMED).decode("utf-8", "replace").strip()
 
 
 def _same_files(target: Path, folder: Path) -> bool:

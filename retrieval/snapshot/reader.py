@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -31,8 +30,9 @@ from retrieval.index.value_shapes import ValueShapes
 from retrieval.index.vectors import NodeVectors
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
 from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
-from retrieval.snapshot.manifest import FileInfo, Manifest, file_digest, read_manifest
+from retrieval.snapshot.manifest import Manifest, read_manifest
 from retrieval.snapshot.publish import current_snapshot
+from retrieval.snapshot.verify import verify_files
 
 __all__ = ["DERIVED", "Snapshot", "open_snapshot"]
 
@@ -53,7 +53,7 @@ def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
     layout = Layout(current_snapshot(store))
     manifest = read_manifest(layout)
     if verify:
-        _verify(layout, manifest)
+        verify_files(layout.folder, manifest)
     try:
         snapshot = Snapshot(layout, manifest)
         _check_predicates(snapshot)
@@ -66,30 +66,6 @@ def _check_predicates(snapshot: Snapshot) -> None:
     numbers = snapshot.adjacency.predicates
     if len(numbers) and int(numbers.max()) >= len(snapshot.predicates):
         raise ValueError(f"its edges have more predicates than the {len(snapshot.predicates)} of the manifest")
-
-
-def _verify(layout: Layout, manifest: Manifest) -> None:
-    with ThreadPoolExecutor(max_workers=2) as pool:  # hashing releases the interpreter lock
-        checks = [pool.submit(_check_file, layout.folder / name, info) for name, info in sorted(manifest.files.items())]
-        for check in checks:
-            check.result()
-
-
-def _check_file(path: Path, info: FileInfo) -> None:
-    remedy = "Build again, or publish an older snapshot"
-    try:
-        found = path.is_file()
-    except OSError as error:  # a name that no file can have
-        raise SnapshotCorruptError(
-            f"the file cannot be read: {error.strerror}", subject=str(path.parent), remedy=remedy
-        ) from error
-    if not found:
-        raise SnapshotCorruptError("the file is missing", subject=str(path), remedy=remedy)
-    size = path.stat().st_size
-    if size != info.bytes:
-        raise SnapshotCorruptError(f"the file has {size} bytes, not {info.bytes}", subject=str(path), remedy=remedy)
-    if file_digest(path) != info.sha256:
-        raise SnapshotCorruptError("the file was altered (SHA-256 differs)", subject=str(path), remedy=remedy)
 
 
 def _required(row: Any) -> list[str]:

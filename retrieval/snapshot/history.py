@@ -16,7 +16,7 @@ from retrieval.snapshot.publication_log import Publication, read_log
 from retrieval.snapshot.publish import SNAPSHOTS, named_id, publish_again
 from retrieval.snapshot.verify import verify_snapshot
 
-__all__ = ["Publication", "StoredSnapshot", "history", "list_snapshots", "rollback"]
+__all__ = ["Publication", "StoredSnapshot", "history", "list_snapshots", "rollback", "rollback_target"]
 
 _TRIES = 100
 
@@ -54,7 +54,7 @@ def rollback(store: Path, snapshot_id: str = "", *, actor: str = "") -> Publicat
     :raises SnapshotError: when it is damaged, or published already; nothing is changed then.
     :raises StorageError: when a write fails; nothing is changed then.
     """
-    target = snapshot_id or _before(store)
+    target = snapshot_id or rollback_target(store)
     folder = store / SNAPSHOTS / target
     if not Layout(folder).manifest.is_file() or target not in _ids(store):
         raise NotFoundError(
@@ -68,8 +68,8 @@ def rollback(store: Path, snapshot_id: str = "", *, actor: str = "") -> Publicat
     return publication
 
 
-def _before(store: Path) -> str:
-    """Return the nearest earlier publication that the store still has.
+def rollback_target(store: Path) -> str:
+    """Return the id that :func:`rollback` goes back to: of the nearest earlier publication that the store still has.
 
     :raises NotFoundError: when there is none.
     """

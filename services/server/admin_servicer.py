@@ -48,13 +48,15 @@ class CatalogAdmin(pb_grpc.CatalogAdminServicer):
         """Serve another snapshot, and make it the published one."""
         tenant = self._tenant()
         if request.snapshot_id:
-            return _swapped(await self._finished(self._publisher.publish(tenant, request.snapshot_id)))
+            publishing = self._publisher.publish(tenant, request.snapshot_id, current_call().caller.name)
+            return _swapped(await self._finished(publishing))
         return _swapped(await self._finished(self._publisher.refresh(tenant)))
 
     async def Rollback(self, request: pb.RollbackRequest, context: _Context) -> pb.PublishResponse:
         """Serve an earlier snapshot again."""
         tenant = self._tenant()
-        return _swapped(await self._finished(self._publisher.rollback(tenant, request.snapshot_id)))
+        publishing = self._publisher.rollback(tenant, request.snapshot_id, current_call().caller.name)
+        return _swapped(await self._finished(publishing))
 
     async def ListSnapshots(self, request: pb.ListSnapshotsRequest, context: _Context) -> pb.ListSnapshotsResponse:
         """List the snapshots of the tenant's store."""

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from inference.shared_models import SharedModels
-from ontology.errors import InvalidArgumentError, NotFoundError
+from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, UnsupportedError
 from retrieval.engine import Engine
 from retrieval.ranking.weights import FUSION
+from retrieval.snapshot.history import StoredSnapshot, history, list_snapshots, rollback_target
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import read_manifest
-from retrieval.snapshot.publish import SNAPSHOTS, publish_again, published_id
+from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, named_id, publish_again
 from retrieval.snapshot.reader import open_snapshot
 from retrieval.snapshot.snapshot_diff import SnapshotDiff, diff_snapshots
 from retrieval.snapshot_engine import open_engine
 from services.server.catalogs_file import CatalogEntry
+from services.server.logs import fields
 
-__all__ = ["CatalogStore", "Published", "StoreMark", "StoredSnapshot", "catalog_stores"]
+__all__ = ["CatalogStore", "Published", "StoreMark", "catalog_stores"]
 
+_LOG = logging.getLogger("egotools.server")
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,127}")
 StoreMark: TypeAlias = tuple[object, ...]
 
@@ -59,43 +62,57 @@ class CatalogStore:
         :raises EgotoolsError: when it, or a model, cannot be used.
         """
         reranker = None if self.reranker == FUSION else self.models.reranker(self.reranker)
-        return open_engine(
-            self._folder(snapshot_id),
-            reranker=reranker,
-            allowed_models=self.allowed_models,
-            load=self.models.encoder,
-        )
+        folder = self._folder(snapshot_id)
+        return open_engine(folder, reranker=reranker, allowed_models=self.allowed_models, load=self.models.encoder)
 
     def published(self) -> Published:
         """Return the published snapshot.
 
-        :raises SnapshotError: when ``CURRENT`` is damaged.
+        :raises NotFoundError: when there is none.
+        :raises SnapshotError: when the store or ``CURRENT`` is damaged.
         """
-        return Published(published_id(self.path), ())
+        if self._is_snapshot:
+            return Published(read_manifest(Layout(self.path)).snapshot_id, ())
+        earlier = self._history()  # read first: all of it was published before, or is the snapshot that CURRENT names
+        return Published(current_snapshot(self.path).name, earlier)
 
-    def publish(self, snapshot_id: str) -> None:
+    def publish(self, snapshot_id: str, actor: str = "") -> None:
         """Make a snapshot of the store the published one.
 
         :raises StorageError: when a write fails; the published one is then unchanged.
         """
-        publish_again(self.path, snapshot_id)
+        publish_again(self._store(), snapshot_id, actor=actor)
+
+    def rollback(self, snapshot_id: str, actor: str = "") -> None:
+        """Make an earlier snapshot the published one again, which has been checked.
+
+        :raises StorageError: when a write fails; the published one is then unchanged.
+        """
+        publish_again(self._store(), snapshot_id, action="rollback", actor=actor)
+
+    def rollback_target(self) -> str:
+        """Return the id of the snapshot that was published before the current one.
+
+        :raises NotFoundError: when there is none.
+        """
+        return rollback_target(self._store())
 
     def mark(self) -> StoreMark:
         """Return a value that changes whenever the store publishes a snapshot, or the published one gets other files."""
         current = self.path / "CURRENT"
         try:
-            name = published_id(self.path)
-        except Exception as error:  # a damaged CURRENT: its error is reported when it is loaded
+            name = named_id(self.path)
+        except OSError as error:
             name = str(error)
         folder = self.path / SNAPSHOTS / name if _ID.fullmatch(name) else self.path
         return (name, *(_stat(path) for path in (current, folder, Layout(folder).manifest)))
 
-    def snapshots(self) -> Iterable[StoredSnapshot]:
-        """Return the snapshots of the store, newest publication first."""
-        for folder in sorted((self.path / SNAPSHOTS).glob("*")):
-            manifest = read_manifest(Layout(folder))
-            size = sum(file.bytes for file in manifest.files.values())
-            yield StoredSnapshot(manifest.snapshot_id, manifest.counts.tools, size, None)
+    def snapshots(self) -> tuple[StoredSnapshot, ...]:
+        """Return the snapshots of the store, newest publication first.
+
+        :raises SnapshotError: when the store cannot be read.
+        """
+        return list_snapshots(self._store())
 
     def diff(self, old_id: str, new_id: str) -> SnapshotDiff:
         """Compare two snapshots of the store.
@@ -105,9 +122,29 @@ class CatalogStore:
         """
         return diff_snapshots(open_snapshot(self._folder(old_id)), open_snapshot(self._folder(new_id)))
 
+    @property
+    def _is_snapshot(self) -> bool:
+        return Layout(self.path).manifest.is_file()
+
+    def _store(self) -> Path:
+        if self._is_snapshot:
+            raise UnsupportedError(
+                "this catalogue is the folder of one snapshot, not a store", remedy="Serve the store that it is in"
+            )
+        return self.path
+
+    def _history(self) -> tuple[str, ...]:
+        try:
+            return tuple(entry.snapshot_id for entry in history(self.path))
+        except EgotoolsError as error:  # it serves requests with min_snapshot only, and CURRENT is the truth
+            _LOG.warning("history unreadable", extra=fields(subject=error.subject, problem=error.problem))
+            return ()
+
     def _folder(self, snapshot_id: str) -> Path:
-        if not snapshot_id or Layout(self.path).manifest.is_file():
+        if self._is_snapshot:
             return self.path
+        if not snapshot_id:
+            return current_snapshot(self.path)
         if not _ID.fullmatch(snapshot_id):
             raise InvalidArgumentError(
                 "this is no id of a snapshot", subject="snapshot_id", remedy="ListSnapshots gives the ids"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from ontology.errors import InvalidArgumentError
 from ontology.first_error import first_error
@@ -25,8 +25,14 @@ from retrieval.ranking.weights import FUSION
 
 __all__ = ["CatalogEntry", "read_catalogs"]
 
-Tenant: TypeAlias = Annotated[str, StringConstraints(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")]
+Tenant: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 _MAX_BYTES = 2**20
+
+
+def _named(store: Any) -> Any:
+    if store in ("", None):  # the path of an empty text is the current folder
+        raise ValueError("name a folder")
+    return store
 
 
 class _Section(BaseModel):
@@ -42,7 +48,7 @@ class CatalogEntry(_Section):
     :param required: whether the server is ready only with it.
     """
 
-    store: Annotated[Path, Field(min_length=1)]
+    store: Annotated[Path, BeforeValidator(_named)]
     reranker: Annotated[str, Field(min_length=1)] = FUSION
     allowed_models: tuple[str, ...] = ()
     required: bool = True

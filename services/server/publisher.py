@@ -76,15 +76,17 @@ class Publisher:
             engine = await self._loaded(tenant, lambda: store.open(published.snapshot_id), published.snapshot_id)
             return await self._swap(tenant, engine, published.history)
 
-    async def publish(self, tenant: str, snapshot_id: str) -> Swap:
+    async def publish(self, tenant: str, snapshot_id: str, actor: str = "") -> Swap:
         """Serve a snapshot of the store of a tenant, and make it the published one.
 
+        :param actor: who asks for it, for the history of the store.
         :raises EgotoolsError: when it cannot be served or the store cannot be written; the old one serves on, and stays the
             published one.
         """
-        return await self._move(tenant, snapshot_id, self.store(tenant).publish)
+        store = self.store(tenant)
+        return await self._move(tenant, snapshot_id, lambda: store.publish(snapshot_id, actor))
 
-    async def rollback(self, tenant: str, snapshot_id: str = "") -> Swap:
+    async def rollback(self, tenant: str, snapshot_id: str = "", actor: str = "") -> Swap:
         """Serve an earlier snapshot again, and make it the published one.
 
         :param snapshot_id: empty for the one that was published before the current one.
@@ -92,7 +94,7 @@ class Publisher:
         """
         store = self.store(tenant)
         target = snapshot_id or await asyncio.to_thread(store.rollback_target)
-        return await self._move(tenant, target, store.rollback)
+        return await self._move(tenant, target, lambda: store.rollback(target, actor))
 
     async def reload(self) -> None:
         """Serve what the store of every tenant names as current. What cannot be served is logged, and its reason kept."""
@@ -110,7 +112,7 @@ class Publisher:
             raise UnsupportedError("this catalogue has no store", subject=tenant or "egotools-tenant")
         return store
 
-    async def _move(self, tenant: str, snapshot_id: str, name_current: Callable[[str], None]) -> Swap:
+    async def _move(self, tenant: str, snapshot_id: str, name_current: Callable[[], None]) -> Swap:
         """Serve a snapshot after its store names it as current."""
         async with self._locks[tenant]:
             store, served = self.store(tenant), self._served_id(tenant)
@@ -118,7 +120,7 @@ class Publisher:
             if snapshot_id != served:
                 engine = await self._loaded(tenant, lambda: store.open(snapshot_id), snapshot_id)
             with self._noting(tenant):
-                await asyncio.to_thread(name_current, snapshot_id)
+                await asyncio.to_thread(name_current)
                 history = (await asyncio.to_thread(store.published)).history
             if engine is None:
                 return self._kept(tenant, served, history)
@@ -126,24 +128,27 @@ class Publisher:
 
     async def _loaded(self, tenant: str, load: Callable[[], Engine], snapshot_id: str = "") -> Engine:
         """Return an engine that has answered the warm query."""
-        started = time.monotonic()
         request = Request(query=self._warm_query, k=1)
 
         def work() -> Engine:
+            started = time.monotonic()
             engine = load()
+            loaded = time.monotonic()
             engine.retriever("").retrieve(request)
+            spent = {"load_ms": round((loaded - started) * 1e3), "warm_ms": round((time.monotonic() - loaded) * 1e3)}
+            _LOG.info("loaded", extra=fields(tenant=tenant, snapshot_id=engine.snapshot_id, **spent))
             return engine
 
         with self._noting(tenant, snapshot_id):
             async with self._loads:
                 engine = await in_background(work, low_priority=bool(self._served_id(tenant)))
-        spent_ms = round((time.monotonic() - started) * 1e3)
-        _LOG.info("loaded", extra=fields(tenant=tenant, snapshot_id=engine.snapshot_id, ms=spent_ms))
         return engine
 
     async def _swap(self, tenant: str, engine: Engine, history: Sequence[str] = ()) -> Swap:
         previous_id = self.catalogs.swap(tenant, engine, history)
-        _LOG.info("swapped", extra=fields(tenant=tenant, snapshot_id=engine.snapshot_id, previous_id=previous_id))
+        if previous_id:
+            served = {"snapshot_id": engine.snapshot_id, "previous_id": previous_id}
+            _LOG.info("swapped", extra=fields(tenant=tenant, **served))
         await self._swapped()
         return Swap(engine.snapshot_id, previous_id)
 

@@ -75,13 +75,16 @@ def serve(
     ready_file: Annotated[
         Path | None, typer.Option(help="Write the address to this file (JSON) when the server is ready.")
     ] = None,
+    processes: Annotated[
+        int | None, typer.Option(help="Processes that serve the port. Default: EGOTOOLS_PROCESSES, or 1.")
+    ] = None,
 ) -> None:
     """Serve a snapshot over gRPC until SIGTERM."""
     pin_threads()  # before a numeric library is imported
     from services.server.server import serve_snapshot
     from services.server.settings import ServerSettings
 
-    settings = ServerSettings.from_env(host=host, port=port, ready_file=ready_file)
+    settings = ServerSettings.from_env(host=host, port=port, ready_file=ready_file, processes=processes)
     serve_snapshot(store, settings, reranker=reranker, allowed_models=allowed_models)
 
 

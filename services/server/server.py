@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import signal
@@ -20,7 +19,6 @@ from grpc_reflection.v1alpha import reflection
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import InvalidArgumentError
-from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from retrieval.snapshot_engine import open_engine, open_reranker
@@ -29,6 +27,8 @@ from services.server.health import Health
 from services.server.interceptors import CallInterceptor
 from services.server.limiter import Limiter
 from services.server.logs import configure_logging, fields
+from services.server.processes import serve_in_processes
+from services.server.ready_file import write_ready_file
 from services.server.servicer import ToolRetrieval
 from services.server.settings import ServerSettings
 from services.threads import imported_too_early, pin_threads
@@ -100,7 +100,7 @@ class Server:
         self.catalogs.swap("", engine)
         await self._health.set_serving(SERVICE_NAME, True)
         if self.settings.ready_file is not None:
-            _write_ready_file(self.settings.ready_file, self.address, engine.snapshot_id)
+            write_ready_file(self.settings.ready_file, self.address, engine.snapshot_id)
         _LOG.info(
             "serving",
             extra=fields(
@@ -186,7 +186,16 @@ def serve_snapshot(store: Path, settings: ServerSettings, *, reranker: str, allo
     :param allowed_models: see :func:`retrieval.snapshot_engine.open_engine`.
     :raises EgotoolsError: when the snapshot or a model cannot be used.
     """
-    run(lambda: open_engine(store, reranker=open_reranker(reranker), allowed_models=allowed_models), settings)
+
+    def load() -> Engine:
+        return open_engine(store, reranker=open_reranker(reranker), allowed_models=allowed_models)
+
+    if settings.processes == 1:
+        run(load, settings)
+        return
+    engine = load()
+    engine.retriever("").retrieve(Request(query=settings.warm_query, k=1))
+    serve_in_processes(lambda own: run(lambda: engine, own), settings)
 
 
 @asynccontextmanager
@@ -210,7 +219,10 @@ async def _signals() -> AsyncIterator[tuple[asyncio.Event, asyncio.Event]]:
 
 def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
     return [
-        ("grpc.so_reuseport", 0),  # else two servers on one port would each get some of the calls, without an error
+        (
+            "grpc.so_reuseport",
+            int(settings.processes > 1),
+        ),  # else two servers on one port would each get some of the calls, without an error
         ("grpc.max_receive_message_length", settings.max_message_bytes),
         ("grpc.max_send_message_length", -1),  # the interceptor checks the size, to return an error with a remedy
         ("grpc.keepalive_time_ms", 60_000),
@@ -224,10 +236,3 @@ def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
 
 def _join(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"
-
-
-def _write_ready_file(path: Path, address: str, snapshot_id: str) -> None:
-    host, _, port = address.rpartition(":")
-    ready = {"address": address, "host": host, "port": int(port), "pid": os.getpid(), "snapshot_id": snapshot_id}
-    with disk_errors(path, remedy="Choose a folder that exists and can be written"), replacing(path) as temporary:
-        temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")

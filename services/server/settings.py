@@ -43,6 +43,8 @@ class ServerSettings:
     :param ready_file: file that is written when the service reports SERVING: JSON with ``address``, ``host``, ``port``,
         ``pid``, ``snapshot_id``.
     :param log_level: ``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``.
+    :param processes: processes that serve the port, 1 to 256; each has its own workers, queue and limits.
+    :param process: the number of this process among them, from 0; set by :mod:`services.server.processes`.
     :raises InvalidArgumentError: naming the field whose value is invalid.
     """
 
@@ -59,6 +61,8 @@ class ServerSettings:
     warm_query: str = _WARM_QUERY
     ready_file: Path | None = None
     log_level: str = "INFO"
+    processes: int = 1
+    process: int = 0
 
     def __post_init__(self) -> None:
         if not self.host.strip():
@@ -110,6 +114,8 @@ _RANGES: dict[str, tuple[float, float]] = {
     "default_deadline_s": (0.001, 3_600),
     "max_batch": (1, 64),
     "max_connection_age_s": (1, 86_400),
+    "processes": (1, 256),
+    "process": (0, 255),
 }
 
 

@@ -32,6 +32,8 @@ def test_the_environment_says_every_field() -> None:
         "EGOTOOLS_WARM_QUERY": "warm",
         "EGOTOOLS_READY_FILE": "/run/ready",
         "EGOTOOLS_LOG_LEVEL": "debug",
+        "EGOTOOLS_PROCESSES": "2",
+        "EGOTOOLS_PROCESS": "1",
     }
     assert set(environ) == {f"EGOTOOLS_{entry.name.upper()}" for entry in fields(ServerSettings)}
     assert ServerSettings.from_env(environ) == ServerSettings(
@@ -48,6 +50,8 @@ def test_the_environment_says_every_field() -> None:
         warm_query="warm",
         ready_file=Path("/run/ready"),
         log_level="DEBUG",
+        processes=2,
+        process=1,
     )
 
 

@@ -8,12 +8,19 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from inference.encoder import Encoder
+from inference.joined_calls import JoinedCalls
 from inference.registry import load_encoder, load_reranker
 from inference.reranker import Reranker
 
 __all__ = ["SharedModels"]
 
 _Model = TypeVar("_Model")
+_JOINED = ("openai:", "sentence-transformers:")  # a call costs more than its texts
+
+
+def _joined_encoder(name: str) -> Encoder:
+    encoder = load_encoder(name)
+    return JoinedCalls(encoder) if name.startswith(_JOINED) else encoder
 
 
 class SharedModels:
@@ -25,7 +32,7 @@ class SharedModels:
 
     def __init__(
         self,
-        encoders: Callable[[str], Encoder] = load_encoder,
+        encoders: Callable[[str], Encoder] = _joined_encoder,
         rerankers: Callable[[str], Reranker] = load_reranker,
     ) -> None:
         self._load_encoder, self._load_reranker = encoders, rerankers

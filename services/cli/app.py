@@ -85,6 +85,9 @@ def serve(
             help="Port of the admin service, on loopback; 0: any free port. Default: EGOTOOLS_ADMIN_PORT, or none."
         ),
     ] = None,
+    processes: Annotated[
+        int | None, typer.Option(help="Processes that serve the port. Default: EGOTOOLS_PROCESSES, or 1.")
+    ] = None,
 ) -> None:
     """Serve snapshots over gRPC until SIGTERM. What a store publishes later is swapped in; SIGHUP does it at once."""
     pin_threads()  # before a numeric library is imported
@@ -92,7 +95,9 @@ def serve(
     from services.server.server import serve_catalogs
     from services.server.settings import ServerSettings
 
-    settings = ServerSettings.from_env(host=host, port=port, ready_file=ready_file, admin_port=admin_port)
+    settings = ServerSettings.from_env(
+        host=host, port=port, ready_file=ready_file, admin_port=admin_port, processes=processes
+    )
     single = CatalogEntry(store=store, reranker=reranker, allowed_models=allowed_models)
     serve_catalogs({"": single} if catalogs is None else read_catalogs(catalogs), settings)
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from inference.encoder import Encoder
+from inference.recent_vectors import MAX_ROWS, with_recent_vectors
 from inference.shared_models import SharedModels
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, UnsupportedError
 from retrieval.engine import Engine
@@ -48,12 +51,14 @@ class CatalogStore:
     :param reranker: name of the second ranking stage.
     :param allowed_models: see :func:`retrieval.snapshot_engine.open_engine`.
     :param models: of the process.
+    :param recent_vectors: vectors of requests that each engine keeps: none is shared between tenants.
     """
 
     path: Path
     reranker: str = FUSION
     allowed_models: tuple[str, ...] = ()
     models: SharedModels = field(default_factory=SharedModels)
+    recent_vectors: int = MAX_ROWS
 
     def open(self, snapshot_id: str = "") -> Engine:
         """Open a snapshot and check its files.
@@ -63,7 +68,11 @@ class CatalogStore:
         """
         reranker = None if self.reranker == FUSION else self.models.reranker(self.reranker)
         folder = self._folder(snapshot_id)
-        return open_engine(folder, reranker=reranker, allowed_models=self.allowed_models, load=self.models.encoder)
+
+        def load(name: str) -> Encoder:
+            return with_recent_vectors(self.models.encoder(name), max_rows=self.recent_vectors)
+
+        return open_engine(folder, reranker=reranker, allowed_models=self.allowed_models, load=load)
 
     def published(self) -> Published:
         """Return the published snapshot.
@@ -157,12 +166,16 @@ class CatalogStore:
         return folder
 
 
-def catalog_stores(entries: dict[str, CatalogEntry]) -> dict[str, CatalogStore]:
+def catalog_stores(entries: Mapping[str, CatalogEntry], *, recent_vectors: int = MAX_ROWS) -> dict[str, CatalogStore]:
     """Return the store of each tenant; they share the models of the process."""
     models = SharedModels()
     return {
         tenant: CatalogStore(
-            path=entry.store, reranker=entry.reranker, allowed_models=entry.allowed_models, models=models
+            path=entry.store,
+            reranker=entry.reranker,
+            allowed_models=entry.allowed_models,
+            models=models,
+            recent_vectors=recent_vectors,
         )
         for tenant, entry in entries.items()
     }

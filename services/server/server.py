@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -20,8 +18,8 @@ from egotools.v1 import admin_pb2, egotools_pb2
 from egotools.v1 import admin_pb2_grpc as admin_grpc
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from ontology.errors import EgotoolsError, InvalidArgumentError
-from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
+from retrieval.query.request import Request
 from services.server.admin_servicer import CatalogAdmin
 from services.server.catalog_store import CatalogStore, catalog_stores
 from services.server.catalogs import Catalogs
@@ -30,7 +28,9 @@ from services.server.health import Health
 from services.server.interceptors import CallInterceptor
 from services.server.limiter import Limiter
 from services.server.logs import configure_logging, fields
+from services.server.processes import serve_in_processes
 from services.server.publisher import Publisher
+from services.server.ready_file import write_ready_file
 from services.server.servicer import ToolRetrieval
 from services.server.settings import ServerSettings
 from services.server.store_watcher import watch_stores
@@ -185,7 +185,7 @@ class Server:
         served = {tenant: engine.snapshot_id for tenant, engine in engines.items() if engine is not None}
         first = next(iter(served.values()), "")
         if self.settings.ready_file is not None:
-            _write_ready_file(self.settings.ready_file, self.address, self.admin_address, first)
+            write_ready_file(self.settings.ready_file, self.address, first, admin_address=self.admin_address)
         _LOG.info("serving", extra=fields(address=self.address, snapshot_id=first, tenants=len(served)))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -237,18 +237,34 @@ def run(load: Callable[[], Engine], settings: ServerSettings) -> None:
 
 
 def serve_catalogs(entries: Mapping[str, CatalogEntry], settings: ServerSettings) -> None:
-    """Serve what the stores of some catalogues publish, in this process until SIGTERM or SIGINT.
+    """Serve what the stores of some catalogues publish until SIGTERM or SIGINT, in as many processes as the settings say.
 
     :param entries: tenant → catalogue; one with the empty string serves calls without a tenant.
     :raises EgotoolsError: when a snapshot or a model cannot be used.
     """
     required = [tenant for tenant, entry in entries.items() if entry.required]
+    stores = catalog_stores(entries, recent_vectors=settings.recent_vectors)
 
-    async def main() -> None:
-        server = Server(settings, catalog_stores(entries), required=required)
-        await serve(server, server.load_stores)
+    def serve_in_one(own: ServerSettings, engines: Mapping[str, Engine]) -> None:
+        async def main() -> None:
+            server = Server(own, stores, required=required)
+            await serve(server, lambda: _load_all(server, engines))
 
-    _run(main, settings)
+        _run(main, own)
+
+    if settings.processes == 1:
+        return serve_in_one(settings, {})
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    engines = {tenant: stores[tenant].open() for tenant in required}
+    for engine in engines.values():
+        engine.retriever("").retrieve(Request(query=settings.warm_query, k=1))
+    serve_in_processes(lambda own: serve_in_one(own, engines), settings)
+
+
+async def _load_all(server: Server, engines: Mapping[str, Engine]) -> None:
+    for tenant, engine in engines.items():
+        await server.load(lambda engine=engine: engine, tenant)  # type: ignore[misc]
+    await server.load_stores()
 
 
 def _run(main: Callable[[], Coroutine[Any, Any, None]], settings: ServerSettings) -> None:
@@ -284,7 +300,10 @@ async def _signals(reload: Callable[[], None]) -> AsyncIterator[tuple[asyncio.Ev
 
 def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
     return [
-        ("grpc.so_reuseport", 0),  # else two servers on one port would each get some of the calls, without an error
+        (
+            "grpc.so_reuseport",
+            int(settings.processes > 1),
+        ),  # else two servers on one port would each get some of the calls, without an error
         ("grpc.max_receive_message_length", settings.max_message_bytes),
         ("grpc.max_send_message_length", -1),  # the interceptor checks the size, to return an error with a remedy
         ("grpc.keepalive_time_ms", 60_000),
@@ -331,12 +350,3 @@ def _drained(tenant: str, snapshot_id: str) -> None:
 
 def _join(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"
-
-
-def _write_ready_file(path: Path, address: str, admin_address: str, snapshot_id: str) -> None:
-    host, _, port = address.rpartition(":")
-    ready = {"address": address, "host": host, "port": int(port), "pid": os.getpid(), "snapshot_id": snapshot_id}
-    if admin_address:
-        ready["admin_address"] = admin_address
-    with disk_errors(path, remedy="Choose a folder that exists and can be written"), replacing(path) as temporary:
-        temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")

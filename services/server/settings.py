@@ -46,6 +46,9 @@ class ServerSettings:
     :param admin_host: address of the admin service; beyond loopback it must be behind a proxy with access control.
     :param admin_port: its port, 0 (any free port) to 65,535; -1: no admin service.
     :param log_level: ``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``.
+    :param processes: processes that serve the port, 1 to 256; each has its own workers, queue and limits.
+    :param process: the number of this process among them, from 0; set by :mod:`services.server.processes`.
+    :param recent_vectors: vectors of requests that are kept for each catalogue, 0 to 1,000,000; their texts are not.
     :raises InvalidArgumentError: naming the field whose value is invalid.
     """
 
@@ -65,6 +68,9 @@ class ServerSettings:
     watch_s: float = 1.0
     admin_host: str = "127.0.0.1"
     admin_port: int = -1
+    processes: int = 1
+    process: int = 0
+    recent_vectors: int = 8_192
 
     def __post_init__(self) -> None:
         for name in ("host", "admin_host"):
@@ -119,6 +125,9 @@ _RANGES: dict[str, tuple[float, float]] = {
     "max_connection_age_s": (1, 86_400),
     "watch_s": (0, 3_600),
     "admin_port": (-1, 65_535),
+    "processes": (1, 256),
+    "process": (0, 255),
+    "recent_vectors": (0, 1_000_000),
 }
 
 

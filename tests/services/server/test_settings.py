@@ -35,6 +35,9 @@ def test_the_environment_says_every_field() -> None:
         "EGOTOOLS_WATCH_S": "0.25",
         "EGOTOOLS_ADMIN_HOST": "::1",
         "EGOTOOLS_ADMIN_PORT": "0",
+        "EGOTOOLS_PROCESSES": "2",
+        "EGOTOOLS_PROCESS": "1",
+        "EGOTOOLS_RECENT_VECTORS": "100",
     }
     assert set(environ) == {f"EGOTOOLS_{entry.name.upper()}" for entry in fields(ServerSettings)}
     assert ServerSettings.from_env(environ) == ServerSettings(
@@ -54,6 +57,9 @@ def test_the_environment_says_every_field() -> None:
         watch_s=0.25,
         admin_host="::1",
         admin_port=0,
+        processes=2,
+        process=1,
+        recent_vectors=100,
     )
 
 

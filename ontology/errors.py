@@ -14,6 +14,7 @@ gRPC status code and one exit code of the command::
     ├── SnapshotError                FAILED_PRECONDITION  6    a snapshot that cannot be used
     │   ├── SnapshotCorruptError     DATA_LOSS            6    incomplete, truncated or altered
     │   ├── SnapshotVersionError     FAILED_PRECONDITION  6    written in another format version
+    │   ├── SnapshotSignatureError   FAILED_PRECONDITION  6    not signed by a key that is trusted
     │   ├── ModelNotAllowedError     FAILED_PRECONDITION  6    names a model that the operator has not allowed
     │   └── StaleSnapshotError       FAILED_PRECONDITION  6    the served one is older than the one that a request asks for
     ├── NotFoundError                NOT_FOUND            7    no such tool, node or snapshot
@@ -52,6 +53,7 @@ __all__ = [
     "RejectionReason",
     "SnapshotCorruptError",
     "SnapshotError",
+    "SnapshotSignatureError",
     "SnapshotVersionError",
     "SourcesFileError",
     "StaleSnapshotError",
@@ -199,6 +201,10 @@ class SnapshotCorruptError(SnapshotError):
 
 class SnapshotVersionError(SnapshotError):
     """A snapshot in a format version that this release does not read."""
+
+
+class SnapshotSignatureError(SnapshotError):
+    """A snapshot that no trusted key has signed, or whose signature does not fit; the subject is its manifest."""
 
 
 class ModelNotAllowedError(SnapshotError):

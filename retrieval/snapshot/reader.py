@@ -30,9 +30,10 @@ from retrieval.index.value_shapes import ValueShapes
 from retrieval.index.vectors import NodeVectors
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
 from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
-from retrieval.snapshot.manifest import Manifest, read_manifest
+from retrieval.snapshot.lease import ServingLease, serving_lease
+from retrieval.snapshot.manifest import Manifest
 from retrieval.snapshot.publish import current_snapshot
-from retrieval.snapshot.verify import verify_files
+from retrieval.snapshot.verify import verify_snapshot
 
 __all__ = ["DERIVED", "Snapshot", "open_snapshot"]
 
@@ -43,23 +44,39 @@ _MASKS = 16
 
 
 def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
-    """Open the published snapshot of a store, or a snapshot folder itself.
+    """Open the published snapshot of a store, or a snapshot folder itself. It is not collected while it is open.
 
-    :param verify: check size and SHA-256 of every file first.
+    :param verify: check the SHA-256 of every file first.
     :raises NotFoundError: when the store has no published snapshot.
     :raises SnapshotVersionError: when it has another format version.
-    :raises SnapshotCorruptError: naming the file that is missing, truncated or altered.
+    :raises SnapshotSignatureError: when ``EGOTOOLS_TRUSTED_KEYS`` is set and none of these keys has signed it.
+    :raises SnapshotCorruptError: naming the file that is missing, truncated, altered, or has impossible content.
     """
-    layout = Layout(current_snapshot(store))
-    manifest = read_manifest(layout)
-    if verify:
-        verify_files(layout.folder, manifest)
+    folder, lease = _leased(store)
+    manifest = verify_snapshot(folder, digests=verify)
+    if folder != store and manifest.snapshot_id != folder.name:
+        raise SnapshotCorruptError(
+            f"the folder has another snapshot ({manifest.snapshot_id})", subject=str(folder), remedy="Build again"
+        )
     try:
-        snapshot = Snapshot(layout, manifest)
+        snapshot = Snapshot(Layout(folder), manifest, lease)
         _check_predicates(snapshot)
         return snapshot
     except (OSError, ValueError, EOFError, RuntimeError) as error:
-        raise SnapshotCorruptError(f"the snapshot cannot be read: {error}", subject=str(layout.folder)) from error
+        raise SnapshotCorruptError(f"the snapshot cannot be read: {error}", subject=str(folder)) from error
+
+
+def _leased(store: Path) -> tuple[Path, ServingLease]:
+    """Return the folder of the published snapshot with a lease, also where it is collected at this moment after another one was
+    published.
+    """
+    while True:
+        folder = current_snapshot(store)
+        try:
+            return folder, serving_lease(folder)
+        except NotFoundError:
+            if current_snapshot(store) == folder:
+                raise
 
 
 def _check_predicates(snapshot: Snapshot) -> None:
@@ -111,11 +128,13 @@ class Snapshot:
     """Read access to one snapshot. Thread-safe and immutable.
 
     :param layout: the paths of its files.
+    :param lease: held as long as this is referred to.
     """
 
-    def __init__(self, layout: Layout, manifest: Manifest) -> None:
+    def __init__(self, layout: Layout, manifest: Manifest, lease: ServingLease | None = None) -> None:
         folder = layout.folder
         self.layout = layout
+        self._lease = lease
         self.folder = folder
         self.manifest = manifest
         self.id = manifest.snapshot_id

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -14,6 +15,7 @@ from retrieval.engine import Engine
 from retrieval.ranking.weights import FUSION
 from retrieval.snapshot.history import StoredSnapshot, history, list_snapshots, rollback_target
 from retrieval.snapshot.layout import Layout
+from retrieval.snapshot.lease import serving_lease
 from retrieval.snapshot.manifest import read_manifest
 from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, named_id, publish_again
 from retrieval.snapshot.reader import open_snapshot
@@ -63,7 +65,10 @@ class CatalogStore:
         """
         reranker = None if self.reranker == FUSION else self.models.reranker(self.reranker)
         folder = self._folder(snapshot_id)
-        return open_engine(folder, reranker=reranker, allowed_models=self.allowed_models, load=self.models.encoder)
+        lease = serving_lease(folder)  # nothing collects the folder while the engine is in memory
+        engine = open_engine(folder, reranker=reranker, allowed_models=self.allowed_models, load=self.models.encoder)
+        weakref.finalize(engine.snapshot, lease.close)
+        return engine
 
     def published(self) -> Published:
         """Return the published snapshot.

@@ -68,10 +68,21 @@ class AsyncClient:
         done: Sequence[str] = (),
         have: Mapping[str, str] | None = None,
         explanation: bool = False,
+        min_snapshot: str = "",
     ) -> Response:
         """See :meth:`egotools.Client.retrieve`."""
         asked = Query(
-            query, k, filters or {}, preset, explain, schema_format, auto_k, done, have or {}, explanation=explanation
+            query,
+            k,
+            filters or {},
+            preset,
+            explain,
+            schema_format,
+            auto_k,
+            done,
+            have or {},
+            explanation=explanation,
+            min_snapshot=min_snapshot,
         )
         message = requests.retrieve_request(asked)
         return read_value(Response, await _call(self._stub.Retrieve, message, timeout_s))
@@ -83,17 +94,25 @@ class AsyncClient:
         message = requests.batch_request(queries)
         return batch_results(await _call(self._stub.RetrieveBatch, message, timeout_s))
 
-    async def get_tool(self, tool_id: str, *, schema_format: str = "none", timeout_s: float = 10.0) -> Tool:
+    async def get_tool(
+        self, tool_id: str, *, schema_format: str = "none", min_snapshot: str = "", timeout_s: float = 10.0
+    ) -> Tool:
         """See :meth:`egotools.Client.get_tool`."""
-        message = requests.tool_request(tool_id, schema_format)
+        message = requests.tool_request(tool_id, schema_format, min_snapshot)
         reply = await _call(self._stub.GetTool, message, timeout_s)
         return read_value(Tool, reply.tool, schema_json=reply.schema_json, snapshot_id=reply.snapshot_id)
 
     async def neighbors(
-        self, node: str, *, predicates: Sequence[str] = (), limit: int = 100, timeout_s: float = 10.0
+        self,
+        node: str,
+        *,
+        predicates: Sequence[str] = (),
+        limit: int = 100,
+        min_snapshot: str = "",
+        timeout_s: float = 10.0,
     ) -> EgoGraph:
         """See :meth:`egotools.Client.neighbors`."""
-        message = requests.neighbors_request(node, predicates, limit)
+        message = requests.neighbors_request(node, predicates, limit, min_snapshot)
         return read_value(EgoGraph, await _call(self._stub.Neighbors, message, timeout_s))
 
     async def catalog(self, *, page_size: int = 0, page_token: str = "", timeout_s: float = 10.0) -> CatalogInfo:

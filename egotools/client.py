@@ -76,6 +76,7 @@ class Client:
         done: Sequence[str] = (),
         have: Mapping[str, str] | None = None,
         explanation: bool = False,
+        min_snapshot: str = "",
     ) -> Response:
         """Return the tools that a request needs, best first.
 
@@ -91,10 +92,21 @@ class Client:
         :param done: ids of the tools that were executed for this task already; they are not returned, and supply inputs.
         :param have: values that are known already: name of an input or output, or kind of object → value, or empty.
         :param explanation: whether each tool has its explanation, also where ``explain`` is False.
+        :param min_snapshot: id of a snapshot: a server that serves an older one refuses with :class:`PreconditionError`.
         :raises ClientError: see :mod:`egotools.client_errors`.
         """
         asked = Query(
-            query, k, filters or {}, preset, explain, schema_format, auto_k, done, have or {}, explanation=explanation
+            query,
+            k,
+            filters or {},
+            preset,
+            explain,
+            schema_format,
+            auto_k,
+            done,
+            have or {},
+            explanation=explanation,
+            min_snapshot=min_snapshot,
         )
         message = requests.retrieve_request(asked)
         return read_value(Response, _call(self._stub.Retrieve, message, timeout_s))
@@ -111,17 +123,25 @@ class Client:
         message = requests.batch_request(queries)
         return batch_results(_call(self._stub.RetrieveBatch, message, timeout_s))
 
-    def get_tool(self, tool_id: str, *, schema_format: str = "none", timeout_s: float = 10.0) -> Tool:
+    def get_tool(
+        self, tool_id: str, *, schema_format: str = "none", min_snapshot: str = "", timeout_s: float = 10.0
+    ) -> Tool:
         """Return all fields of one tool.
 
         :raises NotFoundError: when the snapshot has no tool with this id.
         """
-        message = requests.tool_request(tool_id, schema_format)
+        message = requests.tool_request(tool_id, schema_format, min_snapshot)
         reply = _call(self._stub.GetTool, message, timeout_s)
         return read_value(Tool, reply.tool, schema_json=reply.schema_json, snapshot_id=reply.snapshot_id)
 
     def neighbors(
-        self, node: str, *, predicates: Sequence[str] = (), limit: int = 100, timeout_s: float = 10.0
+        self,
+        node: str,
+        *,
+        predicates: Sequence[str] = (),
+        limit: int = 100,
+        min_snapshot: str = "",
+        timeout_s: float = 10.0,
     ) -> EgoGraph:
         """Return the ego graph of a node.
 
@@ -130,7 +150,7 @@ class Client:
         :param limit: maximum number of edges, 1 to 1,000.
         :raises NotFoundError: for an unknown node.
         """
-        message = requests.neighbors_request(node, predicates, limit)
+        message = requests.neighbors_request(node, predicates, limit, min_snapshot)
         return read_value(EgoGraph, _call(self._stub.Neighbors, message, timeout_s))
 
     def catalog(self, *, page_size: int = 0, page_token: str = "", timeout_s: float = 10.0) -> CatalogInfo:

@@ -31,6 +31,7 @@ def retrieve_request(query: Query) -> pb.RetrieveRequest:
         done=_texts("done", query.done),
         have=_known(query.have),
         explanation=_flag("explanation", query.explanation),
+        min_snapshot=_text("min_snapshot", query.min_snapshot),
     )
 
 
@@ -40,15 +41,22 @@ def batch_request(queries: Sequence[Query | str]) -> pb.RetrieveBatchRequest:
     return pb.RetrieveBatchRequest(requests=messages)
 
 
-def tool_request(tool_id: str, schema_format: str) -> pb.GetToolRequest:
+def tool_request(tool_id: str, schema_format: str, min_snapshot: str = "") -> pb.GetToolRequest:
     """Return the message of ``get_tool``."""
-    return pb.GetToolRequest(id=_text("id", tool_id), schema_format=_schema_format(schema_format))
+    return pb.GetToolRequest(
+        id=_text("id", tool_id),
+        schema_format=_schema_format(schema_format),
+        min_snapshot=_text("min_snapshot", min_snapshot),
+    )
 
 
-def neighbors_request(node: str, predicates: Sequence[str], limit: int) -> pb.NeighborsRequest:
+def neighbors_request(node: str, predicates: Sequence[str], limit: int, min_snapshot: str = "") -> pb.NeighborsRequest:
     """Return the message of ``neighbors``."""
     return pb.NeighborsRequest(
-        node=_text("node", node), predicates=_texts("predicates", predicates), limit=_int32("limit", limit)
+        node=_text("node", node),
+        predicates=_texts("predicates", predicates),
+        limit=_int32("limit", limit),
+        min_snapshot=_text("min_snapshot", min_snapshot),
     )
 
 

@@ -53,6 +53,7 @@ class Query:
     :param done: ids of the tools that were executed for this task already; they are not returned, and supply inputs.
     :param have: values that are known already: name of an input or output, or kind of object → value, which may be empty.
     :param explanation: whether each tool has its explanation, without the reasons.
+    :param min_snapshot: id of a snapshot: a server that serves an older one refuses; empty for any.
     """
 
     query: str
@@ -65,6 +66,7 @@ class Query:
     done: Sequence[str] = ()
     have: Mapping[str, str] = field(default_factory=dict)
     explanation: bool = False
+    min_snapshot: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
+import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -17,6 +18,7 @@ from retrieval.engine import Engine
 from retrieval.ranking.weights import FUSION
 from retrieval.snapshot.history import StoredSnapshot, history, list_snapshots, rollback_target
 from retrieval.snapshot.layout import Layout
+from retrieval.snapshot.lease import serving_lease
 from retrieval.snapshot.manifest import read_manifest
 from retrieval.snapshot.publish import SNAPSHOTS, current_snapshot, named_id, publish_again
 from retrieval.snapshot.reader import open_snapshot
@@ -72,7 +74,10 @@ class CatalogStore:
         def load(name: str) -> Encoder:
             return with_recent_vectors(self.models.encoder(name), max_rows=self.recent_vectors)
 
-        return open_engine(folder, reranker=reranker, allowed_models=self.allowed_models, load=load)
+        lease = serving_lease(folder)  # nothing collects the folder while the engine is in memory
+        engine = open_engine(folder, reranker=reranker, allowed_models=self.allowed_models, load=load)
+        weakref.finalize(engine.snapshot, lease.close)
+        return engine
 
     def published(self) -> Published:
         """Return the published snapshot.

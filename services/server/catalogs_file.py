@@ -103,7 +103,7 @@ class _UniqueKeys(yaml.SafeLoader):
         """
         seen: set[str] = set()
         for key, _ in node.value:
-            if key.value in seen:
+            if str(key.value) in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands twice", key.start_mark)
             seen.add(str(key.value))
         return super().construct_mapping(node, deep)

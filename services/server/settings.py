@@ -43,6 +43,13 @@ class ServerSettings:
     :param ready_file: file that is written when the service reports SERVING: JSON with ``address``, ``host``, ``port``,
         ``pid``, ``snapshot_id``.
     :param log_level: ``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``.
+    :param metrics_host: address of the HTTP port for metrics and probes.
+    :param metrics_port: HTTP port with ``/metrics``, ``/livez`` and ``/readyz``, 0 (any free port) to 65,535; None for none.
+    :param otel_endpoint: ``http`` or ``https`` address of an OpenTelemetry collector, to which traces are sent
+        (``http://127.0.0.1:4318/v1/traces``); empty for no traces. Needs the extra ``otel``.
+    :param log_queries_sample: share of the requests whose text is logged, without known secrets, 0 (none) to 1 (all).
+    :param audit_log: file of the audit log; None for none.
+    :param audit_log_bytes: size in bytes after which the audit log goes on in a new file, 64 KiB to 1 GiB.
     :raises InvalidArgumentError: naming the field whose value is invalid.
     """
 
@@ -60,6 +67,13 @@ class ServerSettings:
     ready_file: Path | None = None
     log_level: str = "INFO"
 
+    metrics_host: str = "127.0.0.1"
+    metrics_port: int | None = None
+    otel_endpoint: str = ""
+    log_queries_sample: float = 0.0
+    audit_log: Path | None = None
+    audit_log_bytes: int = 64 * _MIB
+
     def __post_init__(self) -> None:
         if not self.host.strip():
             raise InvalidArgumentError(
@@ -67,7 +81,7 @@ class ServerSettings:
             )
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
-            if not low <= value <= high:  # NaN fails this comparison
+            if value is not None and not low <= value <= high:  # NaN fails this comparison
                 raise InvalidArgumentError(f"{name} must be from {low:,} to {high:,}, not {value}", subject=name)
         if self.log_level not in _LOG_LEVELS:
             raise InvalidArgumentError(
@@ -110,17 +124,22 @@ _RANGES: dict[str, tuple[float, float]] = {
     "default_deadline_s": (0.001, 3_600),
     "max_batch": (1, 64),
     "max_connection_age_s": (1, 86_400),
+    "metrics_port": (0, 65_535),
+    "log_queries_sample": (0, 1),
+    "audit_log_bytes": (64 * 1024, 1024 * _MIB),
 }
+_PATHS = ("ready_file", "audit_log")
+_WHOLE_NUMBERS = ("metrics_port",)  # whose default is None
 
 
 def _parse(default: Any, name: str, text: str) -> Any:
-    if name == "ready_file":
+    if name in _PATHS:
         return Path(text)
     if name == "log_level":
         return text.upper()
     if isinstance(default, str):
         return text
-    kind = int if isinstance(default, int) else float
+    kind = int if isinstance(default, int) or name in _WHOLE_NUMBERS else float
     try:
         return kind(text)
     except ValueError:

@@ -32,6 +32,12 @@ def test_the_environment_says_every_field() -> None:
         "EGOTOOLS_WARM_QUERY": "warm",
         "EGOTOOLS_READY_FILE": "/run/ready",
         "EGOTOOLS_LOG_LEVEL": "debug",
+        "EGOTOOLS_METRICS_HOST": "0.0.0.0",
+        "EGOTOOLS_METRICS_PORT": "9464",
+        "EGOTOOLS_OTEL_ENDPOINT": "http://127.0.0.1:4318/v1/traces",
+        "EGOTOOLS_LOG_QUERIES_SAMPLE": "0.01",
+        "EGOTOOLS_AUDIT_LOG": "/var/log/egotools/audit.jsonl",
+        "EGOTOOLS_AUDIT_LOG_BYTES": "65536",
     }
     assert set(environ) == {f"EGOTOOLS_{entry.name.upper()}" for entry in fields(ServerSettings)}
     assert ServerSettings.from_env(environ) == ServerSettings(
@@ -48,6 +54,12 @@ def test_the_environment_says_every_field() -> None:
         warm_query="warm",
         ready_file=Path("/run/ready"),
         log_level="DEBUG",
+        metrics_host="0.0.0.0",
+        metrics_port=9464,
+        otel_endpoint="http://127.0.0.1:4318/v1/traces",
+        log_queries_sample=0.01,
+        audit_log=Path("/var/log/egotools/audit.jsonl"),
+        audit_log_bytes=65_536,
     )
 
 
@@ -65,6 +77,9 @@ def test_what_was_said_otherwise_goes_before_the_environment() -> None:
         ("EGOTOOLS_GRACE_S", "soon", "'soon' is not a number"),
         ("EGOTOOLS_GRACE_S", "nan", "grace_s must be from 0 to 3,600, not nan"),
         ("EGOTOOLS_MAX_BATCH", "65", "max_batch must be from 1 to 64, not 65"),
+        ("EGOTOOLS_METRICS_PORT", "9464.5", "'9464.5' is not a whole number"),
+        ("EGOTOOLS_METRICS_PORT", "-1", "metrics_port must be from 0 to 65,535, not -1"),
+        ("EGOTOOLS_LOG_QUERIES_SAMPLE", "1.5", "log_queries_sample must be from 0 to 1, not 1.5"),
         ("EGOTOOLS_LOG_LEVEL", "loud", "there is no log level 'LOUD'"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ontology.errors import NotFoundError, NotReadyError
@@ -15,9 +15,16 @@ class Catalogs:
     """Tenant → engine. Use it in one event loop.
 
     :param tenants: the catalogues of the server; one named with the empty string serves calls without a tenant.
+    :param on_swap: called with tenant and snapshot id at each swap.
     """
 
-    def __init__(self, tenants: tuple[str, ...] = ("",)) -> None:
+    def __init__(
+        self,
+        tenants: tuple[str, ...] = ("",),
+        *,
+        on_swap: Callable[[str, str], None] = lambda tenant, snapshot_id: None,
+    ) -> None:
+        self._on_swap = on_swap
         self._engines: dict[str, Engine | None] = dict.fromkeys(tenants)
 
     @property
@@ -44,3 +51,4 @@ class Catalogs:
     def swap(self, tenant: str, engine: Engine) -> None:
         """Serve ``engine`` from the next call on."""
         self._engines[tenant] = engine
+        self._on_swap(tenant, engine.snapshot_id)

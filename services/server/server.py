@@ -29,6 +29,7 @@ from services.server.health import Health
 from services.server.interceptors import CallInterceptor
 from services.server.limiter import Limiter
 from services.server.logs import configure_logging, fields
+from services.server.observe.observing import Observing
 from services.server.servicer import ToolRetrieval
 from services.server.settings import ServerSettings
 from services.threads import imported_too_early, pin_threads
@@ -48,8 +49,13 @@ class Server:
         self.settings = settings
         self.address = ""
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
-        self.calls = CallInterceptor(SERVICE_NAME, max_message_bytes=settings.max_message_bytes)
-        self.catalogs = Catalogs()
+        self.observing = Observing(settings, lambda: self.catalogs.tenants)
+        self.calls = CallInterceptor(
+            SERVICE_NAME, max_message_bytes=settings.max_message_bytes, observers=self.observing.calls
+        )
+        self.observing.watch(self.limiter, lambda: self.calls.in_flight)
+        self.catalogs = Catalogs(on_swap=self.observing.metrics.swapped)
+        self._serving = False
         self._service = ToolRetrieval(self.catalogs, self.limiter, settings)
         self._health = Health()
         self._grpc = grpc.aio.server(
@@ -80,6 +86,7 @@ class Server:
                 subject=requested,
                 remedy="Choose another port; port 0 takes any free one",
             )
+        await self.observing.start(lambda: self._serving)
         await self._grpc.start()
         self.address = _join(settings.host, port)
         _LOG.info("listening", extra=fields(address=self.address, workers=settings.workers, queue=settings.queue))
@@ -99,6 +106,7 @@ class Server:
         await asyncio.to_thread(lambda: engine.retriever("").retrieve(request))
         self.catalogs.swap("", engine)
         await self._health.set_serving(SERVICE_NAME, True)
+        self._serving = True
         if self.settings.ready_file is not None:
             _write_ready_file(self.settings.ready_file, self.address, engine.snapshot_id)
         _LOG.info(
@@ -122,6 +130,7 @@ class Server:
         """
         grace = self.settings.grace_s if grace_s is None else grace_s
         _LOG.info("stopping", extra=fields(in_flight=self.calls.in_flight, grace_s=grace))
+        self._serving = False
         await self._health.enter_graceful_shutdown()
         if grace:
             # Clients that watch health now switch to other replicas. A call that arrives while gRPC stops is CANCELLED.
@@ -129,6 +138,7 @@ class Server:
         self._health.end_watching()
         await self._grpc.stop(grace)  # only once: a second concurrent call could use the freed server
         self.limiter.close()
+        await self.observing.stop()
         if self.settings.ready_file is not None:
             self.settings.ready_file.unlink(missing_ok=True)
         _LOG.info("stopped", extra=fields(address=self.address))

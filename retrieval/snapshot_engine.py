@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from egotools.usage_lines import UsageLines
@@ -26,12 +26,14 @@ def open_engine(
     reranker: Reranker | None = None,
     encoder: Encoder | None = None,
     allowed_models: Sequence[str] = (),
+    load: Callable[[str], Encoder] = load_encoder,
 ) -> SnapshotEngine:
     """Open the published snapshot of a store with the encoder that made it.
 
     :param encoder: must be the encoder that the manifest names; None loads it by that name.
     :param allowed_models: names of encoders that the snapshot may name, beside the embedded ones and those of the
         environment variable ``EGOTOOLS_ALLOWED_MODELS``. They do not matter where ``encoder`` is given.
+    :param load: returns the encoder with a name that is allowed; several engines of a process may share it.
     :raises ModelNotAllowedError: when it names another encoder; nothing is imported or contacted then.
     :raises SnapshotError: when the snapshot cannot be used.
     :raises MissingExtraError: when its encoder needs an extra that is not installed.
@@ -42,7 +44,7 @@ def open_engine(
         require_allowed_model(
             made_with.name, (*allowed_models, *allowed_by_environment()), subject=str(snapshot.folder)
         )
-        encoder = load_encoder(made_with.name)
+        encoder = load(made_with.name)
     if (encoder.name, encoder.digest) != (made_with.name, made_with.sha256):
         raise InvalidArgumentError(
             f"the snapshot was made with the encoder {made_with.name!r} (weights {made_with.sha256[:12] or 'unknown'}), "
@@ -53,9 +55,12 @@ def open_engine(
     return SnapshotEngine(snapshot, encoder, reranker)
 
 
-def open_reranker(name: str) -> Reranker | None:
-    """The reranker with this name; None for the fusion of features, which needs no model."""
-    return None if name == FUSION else load_reranker(name)
+def open_reranker(name: str, load: Callable[[str], Reranker] = load_reranker) -> Reranker | None:
+    """The reranker with this name; None for the fusion of features, which needs no model.
+
+    :param load: returns the reranker with a name.
+    """
+    return None if name == FUSION else load(name)
 
 
 class SnapshotEngine:

@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from grpc_reflection.v1alpha import reflection
 
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from inference.bounded_wait import load_punctual_encoder, load_punctual_reranker
 from ontology.errors import InvalidArgumentError
 from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
@@ -196,7 +198,15 @@ def serve_snapshot(store: Path, settings: ServerSettings, *, reranker: str, allo
     :param allowed_models: see :func:`retrieval.snapshot_engine.open_engine`.
     :raises EgotoolsError: when the snapshot or a model cannot be used.
     """
-    run(lambda: open_engine(store, reranker=open_reranker(reranker), allowed_models=allowed_models), settings)
+    encoders = partial(load_punctual_encoder, wait_s=settings.model_wait_s)
+    rerankers = partial(load_punctual_reranker, wait_s=settings.model_wait_s)
+
+    def load() -> Engine:
+        return open_engine(
+            store, reranker=open_reranker(reranker, rerankers), allowed_models=allowed_models, load=encoders
+        )
+
+    run(load, settings)
 
 
 @asynccontextmanager

@@ -50,6 +50,8 @@ class ServerSettings:
     :param log_queries_sample: share of the requests whose text is logged, without known secrets, 0 (none) to 1 (all).
     :param audit_log: file of the audit log; None for none.
     :param audit_log_bytes: size in bytes after which the audit log goes on in a new file, 64 KiB to 1 GiB.
+    :param model_wait_s: seconds that a request waits for an encoder or a reranker behind an address, 0.01 to 3,600; it is
+        then answered without. Less than the deadlines of the callers.
     :raises InvalidArgumentError: naming the field whose value is invalid.
     """
 
@@ -73,6 +75,7 @@ class ServerSettings:
     log_queries_sample: float = 0.0
     audit_log: Path | None = None
     audit_log_bytes: int = 64 * _MIB
+    model_wait_s: float = 2.0
 
     def __post_init__(self) -> None:
         if not self.host.strip():
@@ -126,6 +129,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "max_connection_age_s": (1, 86_400),
     "metrics_port": (0, 65_535),
     "log_queries_sample": (0, 1),
+    "model_wait_s": (0.01, 3_600),
     "audit_log_bytes": (64 * 1024, 1024 * _MIB),
 }
 _PATHS = ("ready_file", "audit_log")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from services.server.observe.prometheus_metrics import METHODS, OTHER, STAGES
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SpanExporter
 
 __all__ = ["Traces", "open_traces"]
 
@@ -32,7 +33,7 @@ _STOP_S = 2.0
 _FAULTS = frozenset({"UNKNOWN", "INTERNAL", "DATA_LOSS", "UNAVAILABLE", "DEADLINE_EXCEEDED", "UNIMPLEMENTED"})
 
 
-def open_traces(endpoint: str, tenants: Any) -> Traces:
+def open_traces(endpoint: str, tenants: Callable[[], Collection[str]]) -> Traces:
     """Return the traces for a collector, such as ``http://127.0.0.1:4318/v1/traces``. Nothing is sent yet.
 
     :param tenants: returns the tenants of the server.
@@ -59,7 +60,7 @@ def open_traces(endpoint: str, tenants: Any) -> Traces:
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     exporter = OTLPSpanExporter(endpoint=endpoint, timeout=_EXPORT_S)
     provider.add_span_processor(BatchSpanProcessor(exporter, max_queue_size=_QUEUE, schedule_delay_millis=1_000))
-    return Traces(provider, tenants)
+    return Traces(provider, exporter, tenants)
 
 
 class Traces:
@@ -69,10 +70,13 @@ class Traces:
     the end of the answer; gaps between stages are not shown.
     """
 
-    def __init__(self, provider: TracerProvider, tenants: Any) -> None:
+    def __init__(
+        self, provider: TracerProvider, exporter: SpanExporter, tenants: Callable[[], Collection[str]]
+    ) -> None:
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
         self._provider = provider
+        self._exporter = exporter
         self._tracer = provider.get_tracer("egotools.server", version("egotools"))
         self._parents = TraceContextTextMapPropagator()
         self._tenants = tenants
@@ -114,6 +118,7 @@ class Traces:
         ending.start()
         ending.join(_STOP_S)
         if ending.is_alive():
+            self._exporter.shutdown()  # ends its retries; the thread then ends with the attempt that runs
             _LOG.warning("the collector of traces did not take the last spans")
 
     def _attributes(

@@ -38,6 +38,7 @@ def test_the_environment_says_every_field() -> None:
         "EGOTOOLS_LOG_QUERIES_SAMPLE": "0.01",
         "EGOTOOLS_AUDIT_LOG": "/var/log/egotools/audit.jsonl",
         "EGOTOOLS_AUDIT_LOG_BYTES": "65536",
+        "EGOTOOLS_MODEL_WAIT_S": "0.5",
     }
     assert set(environ) == {f"EGOTOOLS_{entry.name.upper()}" for entry in fields(ServerSettings)}
     assert ServerSettings.from_env(environ) == ServerSettings(
@@ -60,6 +61,7 @@ def test_the_environment_says_every_field() -> None:
         log_queries_sample=0.01,
         audit_log=Path("/var/log/egotools/audit.jsonl"),
         audit_log_bytes=65_536,
+        model_wait_s=0.5,
     )
 
 

@@ -109,6 +109,21 @@ def test_threads_are_pinned_to_one_unless_the_operator_said_otherwise() -> None:
     )
 
 
+def test_a_log_line_has_no_known_secret_and_can_always_be_written() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter())
+    logger = logging.Logger("test", logging.INFO)
+    logger.addHandler(handler)
+    said = log_fields(model="openai:m@http://user:hunter22@host/v1", half="\ud83d", key="sk-planted0123456789")
+    logger.info("loaded with token=x --api-key sk-planted0123456789", extra=said)
+    stream.flush()
+    text = stream.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]
+    line = json.loads(text)
+    assert "hunter22" not in text and "planted" not in text
+    assert (line["half"], line["model"]) == ("\ud83d", "openai:m@http://host/v1")
+
+
 def test_a_log_line_is_json_and_a_traceback_hides_messages() -> None:
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)

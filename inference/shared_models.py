@@ -12,13 +12,17 @@ from inference.joined_calls import JoinedCalls
 from inference.registry import load_encoder, load_reranker
 from inference.reranker import Reranker
 
-__all__ = ["SharedModels"]
+__all__ = ["SharedModels", "load_joined_encoder"]
 
 _Model = TypeVar("_Model")
 _JOINED = ("openai:", "sentence-transformers:")  # a call costs more than its texts
 
 
-def _joined_encoder(name: str) -> Encoder:
+def load_joined_encoder(name: str) -> Encoder:
+    """Load an encoder by name; calls of one behind an address, or on a GPU, are joined where they wait.
+
+    :raises EgotoolsError: as :func:`inference.registry.load_encoder`.
+    """
     encoder = load_encoder(name)
     return JoinedCalls(encoder) if name.startswith(_JOINED) else encoder
 
@@ -32,7 +36,7 @@ class SharedModels:
 
     def __init__(
         self,
-        encoders: Callable[[str], Encoder] = _joined_encoder,
+        encoders: Callable[[str], Encoder] = load_joined_encoder,
         rerankers: Callable[[str], Reranker] = load_reranker,
     ) -> None:
         self._load_encoder, self._load_reranker = encoders, rerankers

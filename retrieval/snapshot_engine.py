@@ -55,9 +55,12 @@ def open_engine(
     return SnapshotEngine(snapshot, encoder, reranker)
 
 
-def open_reranker(name: str) -> Reranker | None:
-    """The reranker with this name; None for the fusion of features, which needs no model."""
-    return None if name == FUSION else load_reranker(name)
+def open_reranker(name: str, load: Callable[[str], Reranker] = load_reranker) -> Reranker | None:
+    """The reranker with this name; None for the fusion of features, which needs no model.
+
+    :param load: returns the reranker with a name.
+    """
+    return None if name == FUSION else load(name)
 
 
 class SnapshotEngine:

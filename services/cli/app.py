@@ -14,6 +14,7 @@ from rich.markup import escape
 from ontology.errors import InvalidArgumentError
 from ontology.redaction import RedactingFormatter
 from services.cli.admin_commands import admin_app
+from services.cli.audit import audit_app
 from services.cli.build import build
 from services.cli.call_tool import call
 from services.cli.console import print_json, stderr, stdout
@@ -41,6 +42,7 @@ graph_app = typer.Typer(help="Export the tool graph.", no_args_is_help=True)
 app.add_typer(graph_app, name="graph")
 app.add_typer(eval_app, name="eval")
 app.add_typer(admin_app, name="admin")
+app.add_typer(audit_app, name="audit")
 command(app)(build)
 _INTERRUPTED = 130  # the exit code of typer at Ctrl-C
 

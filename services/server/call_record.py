@@ -9,9 +9,10 @@ from typing import Any
 
 from services.server.caller import ANYBODY, Caller
 
-__all__ = ["TENANT_METADATA_KEY", "CallRecord", "add_log_fields", "begin_call", "current_call"]
+__all__ = ["TENANT_METADATA_KEY", "TRACE_METADATA_KEY", "CallRecord", "add_log_fields", "begin_call", "current_call"]
 
 TENANT_METADATA_KEY = "egotools-tenant"
+TRACE_METADATA_KEY = "traceparent"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -23,6 +24,9 @@ class CallRecord:
     :param tenant: of the metadata ``egotools-tenant``, or empty.
     :param caller: who calls.
     :param started: a ``time.monotonic()`` in seconds.
+    :param traceparent: of the metadata ``traceparent`` (W3C Trace Context), or empty.
+    :param messages: number of the messages that were answered so far.
+    :param timings: of answers: when each was made, in nanoseconds since 1970, and stage → milliseconds.
     :param log_fields: numbers and names only, never words of a request.
     """
 
@@ -30,7 +34,10 @@ class CallRecord:
     peer: str = ""
     tenant: str = ""
     caller: Caller = ANYBODY
+    traceparent: str = ""
     started: float = field(default_factory=time.monotonic)
+    messages: int = 0
+    timings: list[tuple[int, dict[str, float]]] = field(default_factory=list)
     log_fields: dict[str, Any] = field(default_factory=dict)
 
 

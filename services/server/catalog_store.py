@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -171,9 +171,11 @@ class CatalogStore:
         return folder
 
 
-def catalog_stores(entries: Mapping[str, CatalogEntry], *, recent_vectors: int = MAX_ROWS) -> dict[str, CatalogStore]:
+def catalog_stores(
+    entries: Mapping[str, CatalogEntry], models: SharedModels | None = None, *, recent_vectors: int = MAX_ROWS
+) -> dict[str, CatalogStore]:
     """Return the store of each tenant; they share the models of the process."""
-    models = SharedModels()
+    models = models or SharedModels()
     return {
         tenant: CatalogStore(
             path=entry.store,

@@ -60,6 +60,7 @@ class Catalogs:
     :param tenants: the catalogues of the server; one named with the empty string serves calls without a tenant.
     :param required: those without which the server is not ready; None for all.
     :param drained: called with tenant and snapshot id when the last call of an engine that is served no more has ended.
+    :param on_swap: called with tenant and snapshot id at each swap.
     """
 
     def __init__(
@@ -68,10 +69,12 @@ class Catalogs:
         *,
         required: Iterable[str] | None = None,
         drained: Callable[[str, str], None] = lambda tenant, snapshot_id: None,
+        on_swap: Callable[[str, str], None] = lambda tenant, snapshot_id: None,
     ) -> None:
         self._catalogs = {tenant: _Catalog() for tenant in tenants}
         self._missing = set(tenants if required is None else required)
         self._drained = drained
+        self._on_swap = on_swap
         self._clock = itertools.count()
 
     @property
@@ -154,6 +157,7 @@ class Catalogs:
         self.passed(tenant, engine.snapshot_id)
         self.add_history(tenant, history)
         self._missing.discard(tenant)
+        self._on_swap(tenant, engine.snapshot_id)
         if before is None:
             return ""
         catalog.retired.append(before)

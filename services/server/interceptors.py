@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError, Message
 
 from egotools.v1 import egotools_pb2 as pb
 from ontology.errors import EgotoolsError, InvalidArgumentError, NotReadyError
-from services.server.call_record import TENANT_METADATA_KEY, CallRecord, begin_call
+from services.server.call_record import TENANT_METADATA_KEY, TRACE_METADATA_KEY, CallRecord, begin_call
 from services.server.error_status import (
     ERROR_METADATA_KEY,
     MAX_DETAILS_BYTES,
@@ -23,6 +23,7 @@ from services.server.error_status import (
     status_code,
 )
 from services.server.logs import fields
+from services.server.observe.call_observer import NO_OBSERVERS, CallObservers
 
 __all__ = ["CallInterceptor", "report_incident"]
 
@@ -50,11 +51,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     :param service: full name of the service.
     :param max_message_bytes: maximum size of a response; a larger one becomes an error with a remedy.
+    :param observers: are told of each answer and of the end of each call.
     """
 
-    def __init__(self, service: str, *, max_message_bytes: int) -> None:
+    def __init__(self, service: str, *, max_message_bytes: int, observers: CallObservers = NO_OBSERVERS) -> None:
         self._prefix = f"/{service}/"
         self._max_message_bytes = max_message_bytes
+        self._observers = observers
         self._tasks: set[asyncio.Task[Any]] = set()
         self._abandoned = False
 
@@ -77,6 +80,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         """Wrap the handler of a call to the service."""
         handler = await continuation(handler_call_details)
         method = handler_call_details.method
+        if handler is None and method.startswith(self._prefix):
+            self._observers.finished(CallRecord(method=""), "UNIMPLEMENTED", "", 0.0)
         behaviour: Any = None if handler is None else handler.unary_unary or handler.stream_unary
         if handler is None or behaviour is None or not method.startswith(self._prefix):
             return handler
@@ -94,7 +99,12 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return wrapper
 
     async def _call(self, method: str, behaviour: Any, request: Any, context: _Context) -> Any:
-        record = CallRecord(method=method, peer=_host(context.peer()), tenant=_tenant(context))
+        record = CallRecord(
+            method=method,
+            peer=_host(context.peer()),
+            tenant=_metadata(context, TENANT_METADATA_KEY),
+            traceparent=_metadata(context, TRACE_METADATA_KEY),
+        )
         begin_call(record)
         task = asyncio.current_task()
         if task is not None:
@@ -104,7 +114,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         except asyncio.CancelledError:
             if not self._abandoned:
                 remaining = context.time_remaining()
-                _log(record, "DEADLINE_EXCEEDED" if remaining is not None and remaining <= 0 else "CANCELLED")
+                self._ended(record, "DEADLINE_EXCEEDED" if remaining is not None and remaining <= 0 else "CANCELLED")
                 raise
             response, error = None, error_message(_STOPPING)
         finally:
@@ -112,9 +122,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 self._tasks.discard(task)
         if error is not None:
             code = status_code(error.code)
-            _log(record, code.name, reason=error.reason)
+            self._ended(record, code.name, reason=error.reason)
             await context.abort(code, _details(error), ((ERROR_METADATA_KEY, error.SerializeToString()),))
-        _log(record, "OK")
+        self._observers.answered(record, request, response)
+        self._ended(record, "OK")
         return response
 
     async def _run(
@@ -135,6 +146,14 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             return None, unexpected
         return response, None
 
+    def _ended(self, record: CallRecord, code: str, reason: str = "") -> None:
+        """Log a call, and tell the observers, once for each call."""
+        seconds = time.monotonic() - record.started
+        said = {"reason": reason} if reason else {}
+        named = fields(method=record.method, code=code, ms=round(seconds * 1e3, 3), **record.log_fields, **said)
+        _LOG.info("call", extra=named)
+        self._observers.finished(record, code, reason, seconds)
+
     def _check_size(self, response: Message) -> None:
         size = response.ByteSize()
         if size > self._max_message_bytes:
@@ -150,8 +169,8 @@ def _host(peer: str) -> str:
     return peer.rpartition(":")[0] or peer
 
 
-def _tenant(context: _Context) -> str:
-    found = dict(context.invocation_metadata() or ()).get(TENANT_METADATA_KEY, "")
+def _metadata(context: _Context, key: str) -> str:
+    found = dict(context.invocation_metadata() or ()).get(key, "")
     return found if isinstance(found, str) else ""
 
 
@@ -170,8 +189,3 @@ def _tolerant(deserializer: Any) -> Any:
 def _details(error: pb.Error) -> str:
     text = f"{error.subject}: {error.message}" if error.subject else error.message
     return cut(f"{text} {error.remedy}".strip(), MAX_DETAILS_BYTES)
-
-
-def _log(record: CallRecord, code: str, **values: Any) -> None:
-    spent_ms = round((time.monotonic() - record.started) * 1e3, 3)
-    _LOG.info("call", extra=fields(method=record.method, code=code, ms=spent_ms, **record.log_fields, **values))

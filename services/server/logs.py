@@ -35,10 +35,11 @@ class JsonFormatter(logging.Formatter):
         }
         extra = getattr(record, "fields", None)
         if isinstance(extra, dict):
-            line.update(extra)
+            line.update({name: redact(value) if isinstance(value, str) else value for name, value in extra.items()})
         if record.exc_info and record.exc_info[0] is not None:
             line["traceback"] = _traceback(record.exc_info)
-        return json.dumps(line, ensure_ascii=False, default=str)
+        text = json.dumps(line, ensure_ascii=False, default=str)
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")  # a lone surrogate could not be written
 
 
 def _traceback(exc_info: Any) -> list[str]:

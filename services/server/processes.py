@@ -117,7 +117,14 @@ class _Group:
             _end_with(parent)
             signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
             admin_port = self._settings.admin_port if number == 0 else -1  # the others watch the stores
-            own = replace(self._settings, ready_file=self._ready_file(number), process=number, admin_port=admin_port)
+            metrics_port = self._settings.metrics_port
+            own = replace(
+                self._settings,
+                ready_file=self._ready_file(number),
+                process=number,
+                admin_port=admin_port,
+                metrics_port=metrics_port + number if metrics_port else metrics_port,
+            )
             self._run(own)
             code = 0
         except EgotoolsError as error:

@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import grpc
@@ -17,6 +18,8 @@ from grpc_reflection.v1alpha import reflection
 from egotools.v1 import admin_pb2, egotools_pb2
 from egotools.v1 import admin_pb2_grpc as admin_grpc
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from inference.bounded_wait import load_punctual_encoder, load_punctual_reranker
+from inference.shared_models import SharedModels, load_joined_encoder
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
@@ -28,6 +31,7 @@ from services.server.health import Health
 from services.server.interceptors import CallInterceptor
 from services.server.limiter import Limiter
 from services.server.logs import configure_logging, fields
+from services.server.observe.observing import Observing
 from services.server.processes import serve_in_processes
 from services.server.publisher import Publisher
 from services.server.ready_file import write_ready_file
@@ -71,9 +75,15 @@ class Server:
         self.address = ""
         self.admin_address = ""
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
-        self.calls = CallInterceptor(SERVICE_NAME, max_message_bytes=settings.max_message_bytes)
+        self.observing = Observing(settings, lambda: self.catalogs.tenants)
+        self.calls = CallInterceptor(
+            SERVICE_NAME, max_message_bytes=settings.max_message_bytes, observers=self.observing.calls
+        )
+        self.observing.watch(self.limiter, lambda: self.calls.in_flight)
         self.admin_calls = CallInterceptor(ADMIN_SERVICE_NAME, max_message_bytes=ADMIN_MESSAGE_BYTES)
-        self.catalogs = Catalogs(tuple(stores or ("",)), required=required, drained=_drained)
+        self.catalogs = Catalogs(
+            tuple(stores or ("",)), required=required, drained=_drained, on_swap=self.observing.metrics.swapped
+        )
         self.publisher = Publisher(
             self.catalogs, stores or {}, warm_query=settings.warm_query, swapped=self._report_readiness
         )
@@ -109,6 +119,7 @@ class Server:
         if settings.admin_port >= 0:
             self.admin_address = _listen(self._admin, settings.admin_host, settings.admin_port)
             await self._admin.start()
+        await self.observing.start(lambda: self._serving)
         await self._grpc.start()
         admin = {"admin_address": self.admin_address} if self.admin_address else {}
         _LOG.info(
@@ -162,6 +173,7 @@ class Server:
         """
         grace = self.settings.grace_s if grace_s is None else grace_s
         _LOG.info("stopping", extra=fields(in_flight=self.calls.in_flight, grace_s=grace))
+        self._serving = False
         for task in self._tasks:
             task.cancel()
         await self._health.enter_graceful_shutdown()
@@ -172,6 +184,7 @@ class Server:
         # Each only once: a second concurrent call could use the freed server.
         await asyncio.gather(self._grpc.stop(grace), self._admin.stop(grace))
         self.limiter.close()
+        await self.observing.stop()
         if self.settings.ready_file is not None:
             self.settings.ready_file.unlink(missing_ok=True)
         _LOG.info("stopped", extra=fields(address=self.address))
@@ -243,7 +256,7 @@ def serve_catalogs(entries: Mapping[str, CatalogEntry], settings: ServerSettings
     :raises EgotoolsError: when a snapshot or a model cannot be used.
     """
     required = [tenant for tenant, entry in entries.items() if entry.required]
-    stores = catalog_stores(entries, recent_vectors=settings.recent_vectors)
+    stores = catalog_stores(entries, _shared_models(settings), recent_vectors=settings.recent_vectors)
 
     def serve_in_one(own: ServerSettings, engines: Mapping[str, Engine]) -> None:
         async def main() -> None:
@@ -259,6 +272,12 @@ def serve_catalogs(entries: Mapping[str, CatalogEntry], settings: ServerSettings
     for engine in engines.values():
         engine.retriever("").retrieve(Request(query=settings.warm_query, k=1))
     serve_in_processes(lambda own: serve_in_one(own, engines), settings)
+
+
+def _shared_models(settings: ServerSettings) -> SharedModels:
+    wait_s = settings.model_wait_s
+    encoders = partial(load_punctual_encoder, wait_s=wait_s, load=load_joined_encoder)
+    return SharedModels(encoders, partial(load_punctual_reranker, wait_s=wait_s))
 
 
 async def _load_all(server: Server, engines: Mapping[str, Engine]) -> None:

@@ -49,6 +49,15 @@ class ServerSettings:
     :param processes: processes that serve the port, 1 to 256; each has its own workers, queue and limits.
     :param process: the number of this process among them, from 0; set by :mod:`services.server.processes`.
     :param recent_vectors: vectors of requests that are kept for each catalogue, 0 to 1,000,000; their texts are not.
+    :param metrics_host: address of the HTTP port for metrics and probes.
+    :param metrics_port: HTTP port with ``/metrics``, ``/livez`` and ``/readyz``, 0 (any free port) to 65,535; None for none.
+    :param otel_endpoint: ``http`` or ``https`` address of an OpenTelemetry collector, to which traces are sent
+        (``http://127.0.0.1:4318/v1/traces``); empty for no traces. Needs the extra ``otel``.
+    :param log_queries_sample: share of the requests whose text is logged, without known secrets, 0 (none) to 1 (all).
+    :param audit_log: file of the audit log; None for none.
+    :param audit_log_bytes: size in bytes after which the audit log goes on in a new file, 64 KiB to 1 GiB.
+    :param model_wait_s: seconds that a request waits for an encoder or a reranker behind an address, 0.01 to 3,600; it is
+        then answered without. Less than the deadlines of the callers.
     :raises InvalidArgumentError: naming the field whose value is invalid.
     """
 
@@ -72,6 +81,14 @@ class ServerSettings:
     process: int = 0
     recent_vectors: int = 8_192
 
+    metrics_host: str = "127.0.0.1"
+    metrics_port: int | None = None
+    otel_endpoint: str = ""
+    log_queries_sample: float = 0.0
+    audit_log: Path | None = None
+    audit_log_bytes: int = 64 * _MIB
+    model_wait_s: float = 2.0
+
     def __post_init__(self) -> None:
         for name in ("host", "admin_host"):
             if not getattr(self, name).strip():
@@ -80,7 +97,7 @@ class ServerSettings:
                 )
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
-            if not low <= value <= high:  # NaN fails this comparison
+            if value is not None and not low <= value <= high:  # NaN fails this comparison
                 raise InvalidArgumentError(f"{name} must be from {low:,} to {high:,}, not {value}", subject=name)
         if self.log_level not in _LOG_LEVELS:
             raise InvalidArgumentError(
@@ -128,17 +145,23 @@ _RANGES: dict[str, tuple[float, float]] = {
     "processes": (1, 256),
     "process": (0, 255),
     "recent_vectors": (0, 1_000_000),
+    "metrics_port": (0, 65_535),
+    "log_queries_sample": (0, 1),
+    "model_wait_s": (0.01, 3_600),
+    "audit_log_bytes": (64 * 1024, 1024 * _MIB),
 }
+_PATHS = ("ready_file", "audit_log")
+_WHOLE_NUMBERS = ("metrics_port",)  # whose default is None
 
 
 def _parse(default: Any, name: str, text: str) -> Any:
-    if name == "ready_file":
+    if name in _PATHS:
         return Path(text)
     if name == "log_level":
         return text.upper()
     if isinstance(default, str):
         return text
-    kind = int if isinstance(default, int) else float
+    kind = int if isinstance(default, int) or name in _WHOLE_NUMBERS else float
     try:
         return kind(text)
     except ValueError:

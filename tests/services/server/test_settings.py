@@ -38,6 +38,13 @@ def test_the_environment_says_every_field() -> None:
         "EGOTOOLS_PROCESSES": "2",
         "EGOTOOLS_PROCESS": "1",
         "EGOTOOLS_RECENT_VECTORS": "100",
+        "EGOTOOLS_METRICS_HOST": "0.0.0.0",
+        "EGOTOOLS_METRICS_PORT": "9464",
+        "EGOTOOLS_OTEL_ENDPOINT": "http://127.0.0.1:4318/v1/traces",
+        "EGOTOOLS_LOG_QUERIES_SAMPLE": "0.01",
+        "EGOTOOLS_AUDIT_LOG": "/var/log/egotools/audit.jsonl",
+        "EGOTOOLS_AUDIT_LOG_BYTES": "65536",
+        "EGOTOOLS_MODEL_WAIT_S": "0.5",
     }
     assert set(environ) == {f"EGOTOOLS_{entry.name.upper()}" for entry in fields(ServerSettings)}
     assert ServerSettings.from_env(environ) == ServerSettings(
@@ -60,6 +67,13 @@ def test_the_environment_says_every_field() -> None:
         processes=2,
         process=1,
         recent_vectors=100,
+        metrics_host="0.0.0.0",
+        metrics_port=9464,
+        otel_endpoint="http://127.0.0.1:4318/v1/traces",
+        log_queries_sample=0.01,
+        audit_log=Path("/var/log/egotools/audit.jsonl"),
+        audit_log_bytes=65_536,
+        model_wait_s=0.5,
     )
 
 
@@ -77,6 +91,9 @@ def test_what_was_said_otherwise_goes_before_the_environment() -> None:
         ("EGOTOOLS_GRACE_S", "soon", "'soon' is not a number"),
         ("EGOTOOLS_GRACE_S", "nan", "grace_s must be from 0 to 3,600, not nan"),
         ("EGOTOOLS_MAX_BATCH", "65", "max_batch must be from 1 to 64, not 65"),
+        ("EGOTOOLS_METRICS_PORT", "9464.5", "'9464.5' is not a whole number"),
+        ("EGOTOOLS_METRICS_PORT", "-1", "metrics_port must be from 0 to 65,535, not -1"),
+        ("EGOTOOLS_LOG_QUERIES_SAMPLE", "1.5", "log_queries_sample must be from 0 to 1, not 1.5"),
         ("EGOTOOLS_LOG_LEVEL", "loud", "there is no log level 'LOUD'"),
     ],
 )
@@ -102,6 +119,21 @@ def test_threads_are_pinned_to_one_unless_the_operator_said_otherwise() -> None:
         "1",
         "false",
     )
+
+
+def test_a_log_line_has_no_known_secret_and_can_always_be_written() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter())
+    logger = logging.Logger("test", logging.INFO)
+    logger.addHandler(handler)
+    said = log_fields(model="openai:m@http://user:hunter22@host/v1", half="\ud83d", key="sk-planted0123456789")
+    logger.info("loaded with token=x --api-key sk-planted0123456789", extra=said)
+    stream.flush()
+    text = stream.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]
+    line = json.loads(text)
+    assert "hunter22" not in text and "planted" not in text
+    assert (line["half"], line["model"]) == ("\ud83d", "openai:m@http://host/v1")
 
 
 def test_a_log_line_is_json_and_a_traceback_hides_messages() -> None:

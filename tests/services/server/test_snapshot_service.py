@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,13 +12,16 @@ from typing import Any
 import pytest
 
 from egotools import AsyncClient, ClientDeadlineError, ClientError, InvalidRequestError, NotFoundError, Query
-from inference import Floats2d, HashingEncoder
+from inference import Floats2d, HashingEncoder, HttpReranker, RetryPolicy
+from inference.bounded_wait import PunctualEncoder, PunctualReranker
 from ontology.errors import ModelError
 from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot
 from services.server.server import Server
 from services.server.settings import ServerSettings
 from tests.conftest import ROOT
+from tests.inference.loopback import Loopback, Reply
+from tests.waiting import until
 
 CATALOG = ROOT / "examples" / "enterprise" / "catalog"
 QUERY = "which suppliers still owe us items of a purchase order"
@@ -223,3 +227,55 @@ async def test_a_task_beyond_the_limits_is_refused(store: Path, others: dict[str
         with pytest.raises(InvalidRequestError) as caught:
             await client.retrieve("x", **others)
         assert caught.value.subject == subject
+
+
+class _Late(HashingEncoder):
+    """An encoder that answers the warm query, and then no more until it is released."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held = False
+        self.released = threading.Event()
+
+    def encode(self, texts: Sequence[str]) -> Floats2d:
+        if self.held:
+            self.released.wait()
+        return super().encode(texts)
+
+
+async def test_a_late_encoder_costs_the_vectors_and_not_the_answer(store: Path) -> None:
+    late = _Late()
+    server = Server(ServerSettings(port=0, workers=2, drain_s=0.0, metrics_port=0))
+    address = await server.start()
+    try:
+        await server.load(lambda: open_engine(store, encoder=PunctualEncoder(late, 0.5)))
+        late.held = True
+        async with AsyncClient(address) as client:
+            answers = [await client.retrieve(QUERY, k=5) for _ in range(20)]
+            late.released.set()
+            await until(lambda: "egotools-model" not in {thread.name for thread in threading.enumerate()})
+            whole = await client.retrieve(QUERY, k=5)
+        assert all(len(answer.tools) == 5 for answer in answers)
+        assert {answer.fallbacks[0].partition(":")[0] for answer in answers} == {"no semantic matching"}
+        assert whole.fallbacks == ()
+        assert b'egotools_fallbacks_total{kind="encoder"} 20.0' in server.observing.metrics.scrape()
+    finally:
+        late.released.set()
+        await server.stop(grace_s=1.0)
+
+
+async def test_a_late_or_broken_reranker_costs_its_order_and_not_the_answer(store: Path) -> None:
+    for answer in (Reply(hang=True), Reply(status=500), Reply(body=b"no JSON")):
+        endpoint = Loopback(lambda asked, answer=answer: answer)  # type: ignore[misc]
+        reranker = HttpReranker(endpoint.url, policy=RetryPolicy(max_retries=0))
+        server = Server(ServerSettings(port=0, workers=2, drain_s=0.0))
+        address = await server.start()
+        try:
+            await server.load(lambda made=reranker: open_engine(store, reranker=PunctualReranker(made, 0.05)))  # type: ignore[misc]
+            async with AsyncClient(address) as client:
+                found = await client.retrieve(QUERY, k=5, preset="paper")
+            assert len(found.tools) == 5 and endpoint.asked
+            assert any(said.startswith("reranked by fusion") for said in found.fallbacks)
+        finally:
+            endpoint.stop()
+            await server.stop(grace_s=1.0)

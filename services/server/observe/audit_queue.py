@@ -1,0 +1,72 @@
+"""Events for the audit log that anybody can cause as often as they like: counted, and written by one thread."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from typing import TypeAlias
+
+from ontology.errors import StorageError
+from services.server.logs import fields
+from services.server.observe.audit_log import AuditLog
+
+__all__ = ["AuditQueue"]
+
+_LOG = logging.getLogger("egotools.audit")
+_Event: TypeAlias = tuple[str, str, str, str, str]  # the texts of AuditLog.write, in their order
+
+
+class AuditQueue:
+    """Takes events without waiting for the disk. The same event within a moment is one line with its ``count``.
+
+    A thread runs only while there is something to write.
+
+    :param log: where they are written.
+    :param every_s: seconds for which events are collected before they are written.
+    :param most: maximum number of different events that wait; further ones are one line, ``other``, with their count.
+    """
+
+    def __init__(self, log: AuditLog, *, every_s: float = 1.0, most: int = 1_000) -> None:
+        self._log = log
+        self._every_s = every_s
+        self._most = most
+        self._waiting: Counter[_Event] = Counter()
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._writer: threading.Thread | None = None
+
+    def add(self, action: str, *, actor: str = "", tenant: str = "", subject: str = "", outcome: str = "done") -> None:
+        """Note an event, as :meth:`AuditLog.write`. An error of the disk is logged: the caller is not waiting for it."""
+        if self._log.path is None:
+            return
+        event = (action, actor, tenant, subject, outcome)
+        with self._lock:
+            if event not in self._waiting and len(self._waiting) >= self._most:
+                event = (action, "", "", "other", outcome)
+            self._waiting[event] += 1
+            if self._writer is None:
+                self._writer = threading.Thread(target=self._write, name="egotools-audit", daemon=True)
+                self._writer.start()
+
+    def close(self) -> None:
+        """Write what waits, and return when it is on the disk. Blocks for the disk."""
+        self._closed.set()
+        with self._lock:
+            writer = self._writer
+        if writer is not None:
+            writer.join()
+
+    def _write(self) -> None:
+        while True:
+            self._closed.wait(self._every_s)
+            with self._lock:
+                taken, self._waiting = self._waiting, Counter()
+                if not taken:
+                    self._writer = None
+                    return
+            try:
+                for (action, actor, tenant, subject, outcome), count in taken.items():
+                    self._log.write(action, actor=actor, tenant=tenant, subject=subject, outcome=outcome, count=count)
+            except StorageError as error:
+                _LOG.error("the audit log cannot be written", extra=fields(problem=error.problem, lost=taken.total()))

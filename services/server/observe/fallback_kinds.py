@@ -1,0 +1,25 @@
+"""The kind of a fallback, for counting: the sentence itself may contain ids that a caller sent."""
+
+from __future__ import annotations
+
+__all__ = ["FALLBACK_KINDS", "fallback_kind"]
+
+_BEGINNINGS = {
+    "no semantic matching": "encoder",
+    "no reranking": "reranker",
+    "reranked by": "reranker",
+    "reranked the best": "reranker-limit",
+    "matched poorly": "language",
+    "no tool passes": "filters",
+    "no tool fits": "unanswerable",
+    "done:": "unknown-done",
+    "auto_k:": "no-estimate",
+}
+_OTHER = "other"
+FALLBACK_KINDS = (*dict.fromkeys(_BEGINNINGS.values()), _OTHER)
+"""Every kind. ``encoder`` and ``reranker``: the model is down or late."""
+
+
+def fallback_kind(sentence: str) -> str:
+    """Return the kind of a sentence of ``RetrieveResponse.fallbacks``."""
+    return next((kind for beginning, kind in _BEGINNINGS.items() if sentence.startswith(beginning)), _OTHER)

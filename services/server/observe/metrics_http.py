@@ -1,0 +1,171 @@
+"""The HTTP port of a server for scrapes and probes: ``/metrics``, ``/livez``, ``/readyz``.
+
+It runs in the event loop of the server, so that ``/livez`` answers only while that loop runs, and needs no thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+from collections.abc import Callable
+from ssl import SSLContext
+from typing import TypeAlias
+
+from ontology.errors import InvalidArgumentError
+
+__all__ = ["Authorize", "MetricsHttp", "anybody", "bearer"]
+
+_LOG = logging.getLogger("egotools.server")
+Authorize: TypeAlias = Callable[[str], bool]
+"""Whether the value of a header ``Authorization``, empty where it is absent, may read the metrics."""
+_MOST_CONNECTIONS = 32
+_HEAD_BYTES = 8_192
+_SECONDS = 5.0
+_TEXT = "text/plain; charset=utf-8"
+_METRICS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+_STATUS = {
+    200: "OK",
+    400: "Bad Request",
+    401: "Unauthorized",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
+
+
+def anybody(header: str) -> bool:
+    """Whoever reaches the port may read the metrics."""
+    return True
+
+
+def bearer(token: str) -> Authorize:
+    """Return what admits those who send this bearer token; compared in constant time."""
+    expected = f"Bearer {token}".encode()
+    return lambda header: hmac.compare_digest(header.encode("utf-8", "replace"), expected)
+
+
+class MetricsHttp:
+    """Answers scrapes and probes: one request a connection, at most 32 connections, five seconds for each.
+
+    :param scrape: returns the metrics; called on a thread, at most once at a time.
+    :param ready: whether the server takes calls.
+    :param authorize: who may read ``/metrics``; the probes are open to whoever reaches the port.
+    :param tls: of the port; None for plain HTTP.
+    """
+
+    def __init__(
+        self,
+        scrape: Callable[[], bytes],
+        ready: Callable[[], bool],
+        *,
+        authorize: Authorize = anybody,
+        tls: SSLContext | None = None,
+    ) -> None:
+        self._scrape = scrape
+        self._ready = ready
+        self._authorize = authorize
+        self._tls = tls
+        self._one_scrape = asyncio.Lock()
+        self._connections: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen, and return the port.
+
+        :raises InvalidArgumentError: when it cannot listen there.
+        """
+        try:
+            self._server = await asyncio.start_server(
+                self._connected, host, port, limit=_HEAD_BYTES, ssl=self._tls, backlog=_MOST_CONNECTIONS
+            )
+        except OSError as error:
+            raise InvalidArgumentError(
+                f"the metrics cannot be served on this address: {error.strerror or error}",
+                subject=f"{host}:{port}",
+                remedy="Choose another metrics_port; port 0 takes any free one",
+            ) from error
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def stop(self) -> None:
+        """Close the port and the connections."""
+        if self._server is None:
+            return
+        self._server.close()
+        for task in list(self._connections):
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+        await self._server.wait_closed()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is None or len(self._connections) >= _MOST_CONNECTIONS:
+            writer.transport.abort()
+            return
+        self._connections.add(task)
+        try:
+            async with asyncio.timeout(_SECONDS):
+                writer.write(await self._answer(reader))
+                await writer.drain()
+                writer.close()
+                await writer.wait_closed()
+        except (OSError, TimeoutError):
+            pass  # the other end is gone, or too slow
+        finally:
+            self._connections.discard(task)
+            writer.transport.abort()
+
+    async def _answer(self, reader: asyncio.StreamReader) -> bytes:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        except asyncio.IncompleteReadError:
+            return _response(400, "The request has no end.")
+        except asyncio.LimitOverrunError:
+            return _response(431, "The head of the request is too large.")
+        line, *lines = head.split("\r\n")
+        words = line.split(" ")
+        if len(words) != 3 or not words[2].startswith("HTTP/1."):
+            return _response(400, "This is no HTTP/1 request.")
+        method, path = words[0], words[1].partition("?")[0]
+        if method not in ("GET", "HEAD"):
+            return _response(405, "Use GET.")
+        headers = dict(_header(each) for each in reversed(lines))
+        found = await self._page(path, headers.get("authorization", ""))
+        return found if method == "GET" else found[: found.index(b"\r\n\r\n") + 4]
+
+    async def _page(self, path: str, authorization: str) -> bytes:
+        if path == "/livez":
+            return _response(200, "alive")
+        if path == "/readyz":
+            return _response(200, "ready") if self._ready() else _response(503, "not ready")
+        if path != "/metrics":
+            return _response(404, "There are /metrics, /livez and /readyz.")
+        if not self._authorize(authorization):
+            return _response(401, "The metrics need a bearer token.", "WWW-Authenticate: Bearer")
+        async with self._one_scrape:
+            try:
+                text = await asyncio.to_thread(self._scrape)
+            except Exception:
+                _LOG.exception("the metrics cannot be written")
+                return _response(500, "The metrics cannot be written; the log of the server says why.")
+        return _response(200, text, content_type=_METRICS_TEXT)
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, _, value = line.partition(":")
+    return name.strip().lower(), value.strip()
+
+
+def _response(status: int, body: str | bytes, *headers: str, content_type: str = _TEXT) -> bytes:
+    content = body if isinstance(body, bytes) else f"{body}\n".encode()
+    head = (
+        f"HTTP/1.1 {status} {_STATUS[status]}",
+        f"Content-Type: {content_type}",
+        f"Content-Length: {len(content)}",
+        "Cache-Control: no-store",
+        "Connection: close",
+        *headers,
+    )
+    return "\r\n".join((*head, "", "")).encode("latin-1") + content

@@ -1,0 +1,109 @@
+"""What a server shows of itself, as its settings say: metrics, traces, query log, audit log."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection
+from ssl import SSLContext
+from typing import Protocol
+
+from services.server.logs import fields
+from services.server.observe.audit_log import AuditLog
+from services.server.observe.audit_queue import AuditQueue
+from services.server.observe.call_observer import CallObserver, CallObservers
+from services.server.observe.metrics_http import Authorize, MetricsHttp, anybody
+from services.server.observe.prometheus_metrics import Metrics
+from services.server.observe.query_log import QueryLog
+from services.server.observe.traces import open_traces
+from services.server.settings import ServerSettings
+
+__all__ = ["Admission", "Observing"]
+
+_LOG = logging.getLogger("egotools.server")
+_LOOPBACK = ("127.", "localhost", "::1")
+
+
+class Admission(Protocol):
+    """What is shown of the admission of calls."""
+
+    @property
+    def workers(self) -> int:
+        """Requests that may run at the same time."""
+        ...
+
+    @property
+    def queue(self) -> int:
+        """Requests that may wait."""
+        ...
+
+    @property
+    def admitted(self) -> int:
+        """Requests that run or wait now."""
+        ...
+
+
+class Observing:
+    """Everything that observes one server. Use it in the event loop of the server.
+
+    :param tenants: returns the tenants of the server.
+    :raises InvalidArgumentError: when the address of the collector is no address.
+    :raises MissingExtraError: when traces are asked for without the extra ``otel``.
+    """
+
+    def __init__(self, settings: ServerSettings, tenants: Callable[[], Collection[str]]) -> None:
+        self._settings = settings
+        self.metrics = Metrics(tenants)
+        self._traces = open_traces(settings.otel_endpoint, tenants) if settings.otel_endpoint else None
+        self.audit = AuditLog(settings.audit_log, max_bytes=settings.audit_log_bytes)
+        self.refusals = AuditQueue(self.audit)
+        observers: list[CallObserver] = [self.metrics]
+        if self._traces is not None:
+            observers.append(self._traces)
+        if settings.log_queries_sample > 0:
+            observers.append(QueryLog(settings.log_queries_sample))
+        self.calls = CallObservers(observers)
+        self._http: MetricsHttp | None = None
+        self.metrics_port: int | None = None
+
+    def watch(self, admission: Admission, in_flight: Callable[[], int]) -> None:
+        """Show how busy the server is.
+
+        :param in_flight: returns the number of calls that have begun and not ended.
+        """
+        watch = self.metrics.watch
+        watch("egotools_in_flight", "Calls that have begun and not ended", in_flight)
+        watch("egotools_workers", "Requests that may run at the same time", lambda: admission.workers)
+        watch("egotools_queue_limit", "Requests that may wait for a worker", lambda: admission.queue)
+        watch(
+            "egotools_queue_length",
+            "Requests that wait for a worker",
+            lambda: max(0, admission.admitted - admission.workers),
+        )
+
+    async def start(
+        self, ready: Callable[[], bool], *, authorize: Authorize = anybody, tls: SSLContext | None = None
+    ) -> None:
+        """Open the HTTP port for scrapes and probes, if there is to be one.
+
+        :param ready: whether the server takes calls.
+        :param authorize: who may read the metrics.
+        :raises InvalidArgumentError: when it cannot listen there.
+        """
+        settings = self._settings
+        if settings.metrics_port is None:
+            return
+        self._http = MetricsHttp(self.metrics.scrape, ready, authorize=authorize, tls=tls)
+        self.metrics_port = await self._http.start(settings.metrics_host, settings.metrics_port)
+        address = f"{settings.metrics_host}:{self.metrics_port}"
+        _LOG.info("metrics", extra=fields(address=address))
+        if authorize is anybody and not settings.metrics_host.startswith(_LOOPBACK):
+            _LOG.warning("metrics beyond loopback for whoever reaches the port", extra=fields(address=address))
+
+    async def stop(self) -> None:
+        """Close the port, send the last spans, write the last lines of the audit log."""
+        if self._http is not None:
+            await self._http.stop()
+        if self._traces is not None:
+            await asyncio.to_thread(self._traces.close)
+        await asyncio.to_thread(self.refusals.close)

@@ -1,0 +1,208 @@
+"""The metrics that a real scrape of a real server has, and that they are what its callers saw."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+import pytest
+
+from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from services.server.call_record import TENANT_METADATA_KEY, CallRecord
+from services.server.observe.call_observer import CallObservers
+from services.server.observe.fallback_kinds import FALLBACK_KINDS, fallback_kind
+from services.server.observe.prometheus_metrics import METHODS, STAGES, Metrics
+from services.server.server import Server
+from tests.services.server.memory_engine import SNAPSHOT_ID, HeldStage, MemoryEngine, serving, small_settings
+from tests.services.server.observe.scraping import samples, scrape
+from tests.waiting import until
+
+REQUESTS = "egotools_requests_total"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    async with serving(MemoryEngine(), small_settings(metrics_port=0, queue=64)) as running:
+        yield running
+
+
+@pytest.fixture
+async def stub(server: Server) -> AsyncIterator[pb_grpc.ToolRetrievalAsyncStub]:
+    async with grpc.aio.insecure_channel(server.address) as opened:
+        yield pb_grpc.ToolRetrievalStub(opened)
+
+
+async def code_of(call: Any) -> str:
+    try:
+        await call
+    except grpc.aio.AioRpcError as error:
+        return error.code().name
+    return "OK"
+
+
+def port_of(server: Server) -> int:
+    assert server.observing.metrics_port
+    return server.observing.metrics_port
+
+
+async def test_the_counts_are_those_of_the_caller(server: Server, stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
+    calls: dict[str, Any] = {
+        "Retrieve": lambda: stub.Retrieve(pb.RetrieveRequest(query="find a customer")),
+        "Retrieve invalid": lambda: stub.Retrieve(pb.RetrieveRequest(query="")),
+        "GetTool": lambda: stub.GetTool(pb.GetToolRequest(id="crm/get_customer")),
+        "GetTool unknown": lambda: stub.GetTool(pb.GetToolRequest(id="crm/no_such_tool")),
+        "RetrieveBatch": lambda: stub.RetrieveBatch(
+            pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query=query) for query in ("customer", "", "order")])
+        ),
+        "Neighbors": lambda: stub.Neighbors(pb.NeighborsRequest(node="crm/get_customer")),
+    }
+    seen: Counter[tuple[str, str]] = Counter()
+
+    async def caller(name: str) -> None:
+        for _ in range(10):
+            seen[name.partition(" ")[0], await code_of(calls[name]())] += 1
+
+    await asyncio.gather(*(caller(name) for name in calls for _ in range(2)))
+    found = await scrape(port_of(server))
+    counted = {(key[2], key[1]): value for key, value in found.items() if key[0] == REQUESTS}
+    assert counted == seen and seen.total() == 120
+    assert found["egotools_answers_total", ""] == 20 + 2 * 20
+    assert found["egotools_stage_seconds_count", "total"] == found["egotools_stage_seconds_count", "queue"] == 60
+    assert found["egotools_request_seconds_count", "Retrieve"] == 40
+    assert found["egotools_in_flight",] == 0
+
+
+async def test_the_answers_are_counted_by_what_they_lack(server: Server, stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
+    await stub.Retrieve(pb.RetrieveRequest(query="umbrella customer lost", auto_k=True))
+    await stub.Retrieve(pb.RetrieveRequest(query="customer", preset="title", auto_k=True))
+    found = await scrape(port_of(server))
+    assert found["egotools_abstentions_total", ""] == found["egotools_empty_answers_total", ""] == 1
+    assert found["egotools_fallbacks_total", "no-estimate"] == 1
+    assert found["egotools_answers_total", ""] == 2
+
+
+async def test_the_snapshot_and_the_process_are_shown(server: Server) -> None:
+    found = await scrape(port_of(server))
+    assert found["egotools_snapshot_info", SNAPSHOT_ID, ""] == 1
+    assert 0 <= found["egotools_snapshot_age_seconds", ""] < 600
+    assert found["egotools_swaps_total", ""] == 1
+    assert found["process_resident_memory_bytes",] > 1e6 and found["process_open_fds",] > 3
+    assert found["egotools_threads",] >= 1
+    assert [key for key in found if key[0] == "egotools_build_info"]
+    assert (found["egotools_workers",], found["egotools_queue_limit",]) == (2, 64)
+
+
+async def test_waiting_running_and_refused_calls_are_shown() -> None:
+    engine = MemoryEngine()
+    async with serving(engine, small_settings(metrics_port=0, workers=1, queue=2)) as server:
+        engine.delays_s = held = HeldStage()
+        async with grpc.aio.insecure_channel(server.address) as channel:
+            stub = pb_grpc.ToolRetrievalStub(channel)
+            calls = [asyncio.ensure_future(code_of(stub.Retrieve(pb.RetrieveRequest(query="x")))) for _ in range(5)]
+            await until(lambda: server.limiter.admitted == 3 and sum(call.done() for call in calls) == 2)
+            found = await scrape(port_of(server))
+            held.released.set()
+            codes = Counter(await asyncio.gather(*calls))
+        assert codes == {"OK": 3, "RESOURCE_EXHAUSTED": 2}
+        assert (found["egotools_queue_length",], found["egotools_in_flight",]) == (2, 3)
+        assert found["egotools_refusals_total", "OVERLOADED"] == 2
+        after = await scrape(port_of(server))
+        assert (after["egotools_queue_length",], after["egotools_in_flight",]) == (0, 0)
+        assert after[REQUESTS, "RESOURCE_EXHAUSTED", "Retrieve", ""] == 2
+
+
+async def test_what_a_caller_makes_up_is_other(server: Server, stub: pb_grpc.ToolRetrievalAsyncStub) -> None:
+    for number in range(20):
+        metadata = ((TENANT_METADATA_KEY, f"made-up-{number}"),)
+        assert await code_of(stub.GetTool(pb.GetToolRequest(id="x"), metadata=metadata)) == "NOT_FOUND"
+    async with grpc.aio.insecure_channel(server.address) as channel:
+        for number in range(20):
+            call = channel.unary_unary(f"/egotools.v1.ToolRetrieval/MadeUp{number}")
+            assert await code_of(call(b"")) == "UNIMPLEMENTED"
+    found = await scrape(port_of(server))
+    assert {key[1:]: value for key, value in found.items() if key[0] == REQUESTS} == {
+        ("NOT_FOUND", "GetTool", "other"): 20,
+        ("UNIMPLEMENTED", "other", ""): 20,
+    }
+
+
+async def test_two_servers_count_apart() -> None:
+    async with serving(settings=small_settings(metrics_port=0)) as one, serving(settings=small_settings()) as other:
+        async with grpc.aio.insecure_channel(one.address) as channel:
+            await pb_grpc.ToolRetrievalStub(channel).Retrieve(pb.RetrieveRequest(query="customer"))
+        assert (await scrape(port_of(one)))["egotools_answers_total", ""] == 1
+        assert other.observing.metrics_port is None
+        assert ("egotools_answers_total", "") not in dict(samples(other.observing.metrics.scrape().decode()))
+
+
+def test_the_labels_of_tenants_are_bounded() -> None:
+    tenants = [f"t{number:03}" for number in range(500)]
+    metrics = Metrics(lambda: tenants)
+    for tenant in reversed(tenants):
+        metrics.finished(CallRecord(method="Retrieve", tenant=tenant), "OK", "", 0.01)
+        metrics.swapped(tenant, f"snapshot-{tenant}")
+    found = dict(samples(metrics.scrape().decode()))
+    assert len([key for key in found if key[0] == REQUESTS]) == 101
+    assert found[REQUESTS, "OK", "Retrieve", "other"] == 400
+    assert len([key for key in found if key[0] == "egotools_snapshot_info"]) == 101
+
+
+def test_a_swap_and_a_refused_publication_are_counted() -> None:
+    metrics = Metrics(lambda: ["acme"])
+    for snapshot_id in ("old", "new"):
+        metrics.swapped("acme", snapshot_id)
+    metrics.publication_refused("acme")
+    found = dict(samples(metrics.scrape().decode()))
+    assert found["egotools_swaps_total", "acme"] == 2 and found["egotools_refused_publications_total", "acme"] == 1
+    assert [key[1] for key in found if key[0] == "egotools_snapshot_info"] == ["new"]
+
+
+def test_a_streamed_answer_is_counted_result_by_result() -> None:
+    metrics = Metrics(lambda: [])
+    observers, record = CallObservers([metrics]), CallRecord(method="RetrieveEach")
+    request = pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query=word) for word in "abc"])
+    for result in (
+        pb.RetrieveResult(response=pb.RetrieveResponse(timings_ms={"rank": 3.0, "made up": 1.0})),
+        pb.RetrieveResult(error=pb.Error()),
+        pb.RetrieveResult(response=pb.RetrieveResponse()),
+    ):
+        observers.answered(record, request, result)
+    found = dict(samples(metrics.scrape().decode()))
+    assert found["egotools_answers_total", ""] == found["egotools_empty_answers_total", ""] == 2
+    assert found["egotools_stage_seconds_count", "rank"] == found["egotools_stage_seconds_count", "other"] == 1
+    assert found["egotools_stage_seconds_sum", "rank"] == pytest.approx(0.003)
+
+
+class Broken:
+    def answered(self, record: object, found: object) -> None:
+        raise RuntimeError("broken")
+
+    def finished(self, record: object, code: str, reason: str, seconds: float) -> None:
+        raise RuntimeError("broken")
+
+
+async def test_an_observer_that_fails_fails_no_call(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(settings=small_settings(metrics_port=0)) as server:
+        server.observing.calls.observers = (Broken(), *server.observing.calls.observers)
+        async with grpc.aio.insecure_channel(server.address) as channel:
+            stub = pb_grpc.ToolRetrievalStub(channel)
+            assert await code_of(stub.Retrieve(pb.RetrieveRequest(query="customer"))) == "OK"
+        assert (await scrape(port_of(server)))["egotools_answers_total", ""] == 1
+    assert caplog.text.count("an observer of calls failed") == 2
+
+
+def test_every_method_of_the_contract_has_a_label() -> None:
+    assert {"Retrieve", "RetrieveBatch", "RetrieveEach", "GetTool", "Publish", "Rollback"} <= METHODS
+    assert {"queue", "total"} <= set(STAGES)
+
+
+def test_a_fallback_has_a_kind_that_no_caller_makes_up() -> None:
+    assert fallback_kind("no semantic matching: the endpoint did not answer in time") == "encoder"
+    assert fallback_kind("reranked by fusion: the endpoint answered HTTP 500") == "reranker"
+    assert fallback_kind("reranked the best 1,000 of 2,000 candidates") == "reranker-limit"
+    assert fallback_kind("done: the catalogue has no tool no semantic matching") == "unknown-done"
+    assert fallback_kind("something new") == "other" and "other" in FALLBACK_KINDS

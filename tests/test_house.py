@@ -50,6 +50,7 @@ ROOMS = {
         ("query",),
         ("candidates", "ranking"),
         ("completion", "task_state"),
+        ("learned_edges", "learned_ranking"),
         ("explain",),
         ("response",),
         ("baselines",),

@@ -12,6 +12,7 @@ from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Tool
+from retrieval.index.analysis import terms
 from retrieval.learned_edges import learned_edges
 from retrieval.presets import DEFAULT_PRESET, make_presets, preset_named
 from retrieval.ranking.weights import FUSION
@@ -155,6 +156,11 @@ class SnapshotEngine:
         """Return up to ``limit`` tool ids from position ``offset``, in catalogue order."""
         last = min(offset + limit, self.snapshot.tool_count)
         return [self.snapshot.tool_id(number) for number in range(offset, last)]
+
+    def known_terms(self, text: str) -> frozenset[str]:
+        """Return the index terms of a text that documents of the catalogue have."""
+        whole = self.snapshot.fields["whole"]
+        return frozenset(term for term in terms(text) if whole.frequency(term))
 
     def _find(self, node: str) -> int:
         for key in (node, f"tool:{node}"):

@@ -80,7 +80,7 @@ ROOMS = {
         ("run",),
         ("report",),
     ),
-    "services": (("schemas",), ("server", "jobs"), ("cli",)),
+    "services": (("outcomes", "schemas"), ("server", "jobs"), ("cli",)),
 }
 BESIDE_ROOMS = {
     # modules that every room may import

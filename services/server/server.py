@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,14 @@ from ontology.errors import InvalidArgumentError
 from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
 from retrieval.query.request import Request
+from retrieval.snapshot.layout import Layout
 from retrieval.snapshot_engine import open_engine, open_reranker
 from services.server.catalogs import Catalogs
 from services.server.health import Health
 from services.server.interceptors import CallInterceptor
 from services.server.limiter import Limiter
 from services.server.logs import configure_logging, fields
+from services.server.reports import OUTCOMES, Reports
 from services.server.servicer import ToolRetrieval
 from services.server.settings import ServerSettings
 from services.threads import imported_too_early, pin_threads
@@ -44,13 +46,14 @@ _LOOPBACK = ("127.", "localhost", "::1", "[::1]")
 class Server:
     """One listening server. Create, start and stop it in one event loop."""
 
-    def __init__(self, settings: ServerSettings) -> None:
+    def __init__(self, settings: ServerSettings, *, outcomes: Mapping[str, Path] | None = None) -> None:
         self.settings = settings
         self.address = ""
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
         self.calls = CallInterceptor(SERVICE_NAME, max_message_bytes=settings.max_message_bytes)
         self.catalogs = Catalogs()
-        self._service = ToolRetrieval(self.catalogs, self.limiter, settings)
+        self.reports = Reports(outcomes or {}, settings)
+        self._service = ToolRetrieval(self.catalogs, self.limiter, settings, self.reports)
         self._health = Health()
         self._grpc = grpc.aio.server(
             interceptors=[self.calls],
@@ -129,18 +132,22 @@ class Server:
         self._health.end_watching()
         await self._grpc.stop(grace)  # only once: a second concurrent call could use the freed server
         self.limiter.close()
+        await asyncio.to_thread(self.reports.close)
         if self.settings.ready_file is not None:
             self.settings.ready_file.unlink(missing_ok=True)
         _LOG.info("stopped", extra=fields(address=self.address))
 
 
-async def serve(load: Callable[[], Engine], settings: ServerSettings) -> None:
+async def serve(
+    load: Callable[[], Engine], settings: ServerSettings, *, outcomes: Mapping[str, Path] | None = None
+) -> None:
     """Serve until SIGTERM or SIGINT. A second signal aborts the calls in flight.
 
     :param load: returns the engine; runs on a thread while the health service already answers.
+    :param outcomes: tenant → the folder of its reported outcomes.
     :raises EgotoolsError: when the address is in use, the engine cannot be loaded, or the warm-up query fails.
     """
-    server = Server(settings)
+    server = Server(settings, outcomes=outcomes)
     async with _signals() as (stop, abort):
         await server.start()
         loading = asyncio.ensure_future(server.load(load))
@@ -167,7 +174,7 @@ async def _stop(server: Server, abort: asyncio.Event) -> None:
     await stopping
 
 
-def run(load: Callable[[], Engine], settings: ServerSettings) -> None:
+def run(load: Callable[[], Engine], settings: ServerSettings, *, outcomes: Mapping[str, Path] | None = None) -> None:
     """Serve in this process until SIGTERM or SIGINT, with logs as JSON lines.
 
     Call :func:`services.threads.pin_threads` before a numeric library is imported; here it is called again and logged.
@@ -177,7 +184,7 @@ def run(load: Callable[[], Engine], settings: ServerSettings) -> None:
     _LOG.info("threads", extra=fields(pid=os.getpid(), **pins))
     if early:
         _LOG.debug("imported before the threads were pinned here", extra=fields(libraries=early))
-    asyncio.run(serve(load, settings))
+    asyncio.run(serve(load, settings, outcomes=outcomes))
 
 
 def serve_snapshot(store: Path, settings: ServerSettings, *, reranker: str, allowed_models: Sequence[str] = ()) -> None:
@@ -186,7 +193,11 @@ def serve_snapshot(store: Path, settings: ServerSettings, *, reranker: str, allo
     :param allowed_models: see :func:`retrieval.snapshot_engine.open_engine`.
     :raises EgotoolsError: when the snapshot or a model cannot be used.
     """
-    run(lambda: open_engine(store, reranker=open_reranker(reranker), allowed_models=allowed_models), settings)
+    run(
+        lambda: open_engine(store, reranker=open_reranker(reranker), allowed_models=allowed_models),
+        settings,
+        outcomes={} if Layout(store).manifest.is_file() else {"": store / OUTCOMES},
+    )
 
 
 @asynccontextmanager

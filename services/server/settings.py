@@ -10,11 +10,12 @@ from typing import Any
 
 from ontology.errors import InvalidArgumentError
 
-__all__ = ["ENV_PREFIX", "ServerSettings"]
+__all__ = ["ENV_PREFIX", "KEEP_REQUESTS", "ServerSettings"]
 
 ENV_PREFIX = "EGOTOOLS_"
 _MIB = 1024 * 1024
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+KEEP_REQUESTS = ("none", "terms", "text")
 _WARM_QUERY = "list the open orders of a customer"
 
 
@@ -43,6 +44,10 @@ class ServerSettings:
     :param ready_file: file that is written when the service reports SERVING: JSON with ``address``, ``host``, ``port``,
         ``pid``, ``snapshot_id``.
     :param log_level: ``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``.
+    :param outcomes_mib: bound of the log of reported outcomes of each catalogue, 0 to 65,536 MiB; 0: none is kept.
+    :param keep_requests: what the log keeps of a request whose text was reported: ``none``; ``terms``, its words that the tools'
+        documents have too, sorted; or ``text``, the text itself.
+    :param reports_per_minute: outcomes that one reporter may report in a minute, 1 to 1,000,000.
     :raises InvalidArgumentError: naming the field whose value is invalid.
     """
 
@@ -59,6 +64,9 @@ class ServerSettings:
     warm_query: str = _WARM_QUERY
     ready_file: Path | None = None
     log_level: str = "INFO"
+    outcomes_mib: int = 256
+    keep_requests: str = "terms"
+    reports_per_minute: int = 600
 
     def __post_init__(self) -> None:
         if not self.host.strip():
@@ -74,6 +82,13 @@ class ServerSettings:
                 f"there is no log level {self.log_level!r}",
                 subject="log_level",
                 remedy=f"Use one of {', '.join(_LOG_LEVELS)}",
+            )
+
+        if self.keep_requests not in KEEP_REQUESTS:
+            raise InvalidArgumentError(
+                f"there is no choice {self.keep_requests!r}",
+                subject="keep_requests",
+                remedy=f"Use one of {', '.join(KEEP_REQUESTS)}",
             )
 
     @classmethod
@@ -110,6 +125,8 @@ _RANGES: dict[str, tuple[float, float]] = {
     "default_deadline_s": (0.001, 3_600),
     "max_batch": (1, 64),
     "max_connection_age_s": (1, 86_400),
+    "outcomes_mib": (0, 65_536),
+    "reports_per_minute": (1, 1_000_000),
 }
 
 

@@ -32,6 +32,9 @@ def test_the_environment_says_every_field() -> None:
         "EGOTOOLS_WARM_QUERY": "warm",
         "EGOTOOLS_READY_FILE": "/run/ready",
         "EGOTOOLS_LOG_LEVEL": "debug",
+        "EGOTOOLS_OUTCOMES_MIB": "12",
+        "EGOTOOLS_KEEP_REQUESTS": "none",
+        "EGOTOOLS_REPORTS_PER_MINUTE": "30",
     }
     assert set(environ) == {f"EGOTOOLS_{entry.name.upper()}" for entry in fields(ServerSettings)}
     assert ServerSettings.from_env(environ) == ServerSettings(
@@ -48,6 +51,9 @@ def test_the_environment_says_every_field() -> None:
         warm_query="warm",
         ready_file=Path("/run/ready"),
         log_level="DEBUG",
+        outcomes_mib=12,
+        keep_requests="none",
+        reports_per_minute=30,
     )
 
 

@@ -69,7 +69,7 @@ ROOMS = {
         ("measured_set", "request_groups"),
         ("analysis", "summary"),
         ("report",),
-        ("tuning",),
+        ("learning", "tuning"),
     ),
     "datagen": (
         ("measures", "parameter_index", "patterns", "tool_path"),
@@ -234,7 +234,7 @@ def test_the_documented_names_are_modules() -> None:
 
 
 # One basename for several files only where each is the file of one document format, one command, or one package.
-SAME_NAME = {"__init__", "source", "fields"} | {"build", "evaluate", "tune"}
+SAME_NAME = {"__init__", "source", "fields"} | {"build", "evaluate", "learn", "tune"}
 
 
 def test_no_basename_stands_for_two_things() -> None:

@@ -13,7 +13,7 @@ from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, credent
 from egotools.client_errors import ClientError
 from egotools.codec import batch_results, error_from_rpc, read_value
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from egotools.values import CatalogInfo, EgoGraph, Query, Response, Tool
+from egotools.values import CatalogInfo, EgoGraph, ObservedOutput, Query, Response, Tool
 
 __all__ = ["AsyncClient"]
 
@@ -93,6 +93,20 @@ class AsyncClient:
         """See :meth:`egotools.Client.retrieve_batch`."""
         message = requests.batch_request(queries)
         return batch_results(await _call(self._stub.RetrieveBatch, message, timeout_s))
+
+    async def report_outcome(
+        self,
+        request_id: str,
+        used: Sequence[str],
+        *,
+        succeeded: bool | None = None,
+        query: str = "",
+        outputs: Sequence[ObservedOutput] = (),
+        timeout_s: float = 10.0,
+    ) -> None:
+        """See :meth:`egotools.Client.report_outcome`."""
+        message = requests.outcome_request(request_id, used, succeeded, outputs, query)
+        await _call(self._stub.ReportOutcome, message, timeout_s)
 
     async def get_tool(
         self, tool_id: str, *, schema_format: str = "none", min_snapshot: str = "", timeout_s: float = 10.0

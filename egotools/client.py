@@ -13,7 +13,7 @@ from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, credent
 from egotools.client_errors import ClientError
 from egotools.codec import batch_results, error_from_rpc, read_value
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from egotools.values import CatalogInfo, EgoGraph, Query, Response, Tool
+from egotools.values import CatalogInfo, EgoGraph, ObservedOutput, Query, Response, Tool
 
 __all__ = ["Client"]
 
@@ -26,7 +26,8 @@ class Client:
 
     Calls are distributed round-robin over all addresses of the target (``dns:///host:port``,
     ``ipv4:10.0.0.1:50051,10.0.0.2:50051``). A call that ends with UNAVAILABLE is retried on other replicas, up to four
-    attempts in all. This is safe because every call only reads.
+    attempts in all. This is safe because a call
+    only reads, or does nothing when it is repeated.
 
     :param target: ``host:port``, or a gRPC target with several addresses.
     :param tls: True for TLS with the system's root certificates, ``grpc.ssl_channel_credentials(...)`` for your own
@@ -122,6 +123,31 @@ class Client:
         """
         message = requests.batch_request(queries)
         return batch_results(_call(self._stub.RetrieveBatch, message, timeout_s))
+
+    def report_outcome(
+        self,
+        request_id: str,
+        used: Sequence[str],
+        *,
+        succeeded: bool | None = None,
+        query: str = "",
+        outputs: Sequence[ObservedOutput] = (),
+        timeout_s: float = 10.0,
+    ) -> None:
+        """Report which tools were used for a request, so that the catalogue can learn from it. A repeated report counts once.
+
+        :param request_id: :attr:`Response.request_id`; within seven days.
+        :param used: ids of the tools that were called, in order, at most 100.
+        :param succeeded: whether the task succeeded; None where that is not known.
+        :param query: the text of the request, unchanged: without it later requests cannot be compared with this one. The server's
+            operator chooses what is kept of it; by default its words that the tools' documents have too.
+        :param outputs: what the tools were seen to return, names and types only, at most 100.
+        :raises InvalidRequestError: for an id that this catalogue did not give for this text, or gave too long ago.
+        :raises NotFoundError: naming a tool that the catalogue does not have.
+        :raises PreconditionError: when the server keeps no outcomes.
+        """
+        message = requests.outcome_request(request_id, used, succeeded, outputs, query)
+        _call(self._stub.ReportOutcome, message, timeout_s)
 
     def get_tool(
         self, tool_id: str, *, schema_format: str = "none", min_snapshot: str = "", timeout_s: float = 10.0

@@ -7,9 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from egotools.client_errors import InvalidRequestError
 from egotools.v1 import egotools_pb2 as pb
-from egotools.values import Query
+from egotools.values import ObservedOutput, Query
 
-__all__ = ["batch_request", "catalog_request", "neighbors_request", "retrieve_request", "tool_request"]
+__all__ = [
+    "batch_request",
+    "catalog_request",
+    "neighbors_request",
+    "outcome_request",
+    "retrieve_request",
+    "tool_request",
+]
 
 _INT32 = 2**31
 
@@ -63,6 +70,28 @@ def neighbors_request(node: str, predicates: Sequence[str], limit: int, min_snap
 def catalog_request(page_size: int, page_token: str) -> pb.GetCatalogRequest:
     """Return the message of ``catalog``."""
     return pb.GetCatalogRequest(page_size=_int32("page_size", page_size), page_token=_text("page_token", page_token))
+
+
+def outcome_request(
+    request_id: str, used: Sequence[str], succeeded: bool | None, outputs: Sequence[ObservedOutput], query: str
+) -> pb.ReportOutcomeRequest:
+    """Return the message of ``report_outcome``."""
+    return pb.ReportOutcomeRequest(
+        request_id=_text("request_id", request_id),
+        used=_texts("used", used),
+        succeeded=None if succeeded is None else _flag("succeeded", succeeded),
+        outputs=[
+            pb.ObservedOutput(
+                tool_id=_text("outputs.tool_id", each.tool_id),
+                name=_text("outputs.name", each.name),
+                type=_text("outputs.type", each.type),
+                taken_by=_text("outputs.taken_by", each.taken_by),
+                taken_as=_text("outputs.taken_as", each.taken_as),
+            )
+            for each in outputs
+        ],
+        query=_text("query", query),
+    )
 
 
 def _filters(filters: Mapping[str, Sequence[str]]) -> dict[str, pb.StringList]:

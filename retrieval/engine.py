@@ -56,3 +56,6 @@ class Engine(Protocol):
 
     def tool_ids(self, offset: int, limit: int) -> Sequence[str]:
         """Return up to ``limit`` tool ids from position ``offset``, in the snapshot's order; empty past the end."""
+
+    def known_terms(self, text: str) -> frozenset[str]:
+        """Return the index terms of a text that documents of the catalogue have."""

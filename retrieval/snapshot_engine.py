@@ -12,6 +12,8 @@ from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Tool
+from retrieval.index.analysis import terms
+from retrieval.learned_edges import learned_edges
 from retrieval.presets import DEFAULT_PRESET, make_presets, preset_named
 from retrieval.ranking.weights import FUSION
 from retrieval.retriever import Retriever
@@ -107,14 +109,16 @@ class SnapshotEngine:
         """
         snapshot, adjacency = self.snapshot, self.snapshot.adjacency
         number = self._find(node)
-        unknown = sorted(set(predicates) - set(snapshot.predicates))
+        learned = learned_edges(snapshot, number)
+        unknown = sorted(set(predicates) - set(snapshot.predicates) - {edge.predicate for edge in learned})
         if unknown:
             raise InvalidArgumentError(
                 f"unknown predicate {unknown[0]!r}",
                 subject="predicates",
                 remedy=f"Known: {', '.join(snapshot.predicates)}",
             )
-        wanted = {snapshot.predicates.index(name) for name in predicates} or set(range(len(snapshot.predicates)))
+        names = set(predicates) or {*snapshot.predicates, *(edge.predicate for edge in learned)}
+        wanted = {place for place, name in enumerate(snapshot.predicates) if name in names}
         edges = sorted(
             {
                 int(edge)
@@ -124,13 +128,14 @@ class SnapshotEngine:
             },
             key=lambda edge: (-float(adjacency.confidences[edge]), edge),
         )
-        kept = edges[:limit]
-        ends = {end for edge in kept for end in (adjacency.head(edge), adjacency.tail(edge))} - {number}
+        observed = [edge for edge in learned if edge.predicate in names]
+        kept = [*map(self._edge, edges[:limit]), *observed][:limit]
+        keys = {key for edge in kept for key in (edge.head, edge.tail)} - {snapshot.node_key(number)}
         return EgoGraph(
             center=self._node(number),
-            nodes=tuple(sorted((self._node(end) for end in ends), key=lambda node: node.key)),
-            edges=tuple(map(self._edge, kept)),
-            total_degree=len(edges),
+            nodes=tuple(self._node(end) for end in map(snapshot.find_node, sorted(keys)) if end is not None),
+            edges=tuple(kept),
+            total_degree=len(edges) + len(observed),
             snapshot_id=snapshot.id,
         )
 
@@ -156,6 +161,11 @@ class SnapshotEngine:
         """Return up to ``limit`` tool ids from position ``offset``, in catalogue order."""
         last = min(offset + limit, self.snapshot.tool_count)
         return [self.snapshot.tool_id(number) for number in range(offset, last)]
+
+    def known_terms(self, text: str) -> frozenset[str]:
+        """Return the index terms of a text that documents of the catalogue have."""
+        whole = self.snapshot.fields["whole"]
+        return frozenset(term for term in terms(text) if whole.frequency(term))
 
     def _find(self, node: str) -> int:
         for key in (node, f"tool:{node}"):

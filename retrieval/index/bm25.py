@@ -28,6 +28,7 @@ __all__ = [
     "make_postings",
     "pack_postings",
     "read_bm25",
+    "read_postings",
     "write_postings",
 ]
 
@@ -108,8 +109,12 @@ def write_postings(folder: Path, field: str, postings: Postings) -> None:
 
 def read_bm25(folder: Path, field: str, size: int) -> Bm25Index:
     """Open the memory-mapped index of one field of ``size`` tools."""
-    parts = {part.name: load_mapped(folder / f"bm25.{field}.{part.name}.npy") for part in fields(Postings)}
-    return Bm25Index(Postings(**parts), size)
+    return Bm25Index(read_postings(folder, field), size)
+
+
+def read_postings(folder: Path, field: str) -> Postings:
+    """Open the memory-mapped postings of one field."""
+    return Postings(**{part.name: load_mapped(folder / f"bm25.{field}.{part.name}.npy") for part in fields(Postings)})
 
 
 class Bm25Index:

@@ -8,7 +8,7 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -22,6 +22,7 @@ __all__ = [
     "Counts",
     "EncoderInfo",
     "FileInfo",
+    "LearnedSection",
     "Manifest",
     "OntologyVersion",
     "OverlayInfo",
@@ -93,6 +94,23 @@ class OverlayInfo(_Section):
     sha256: str
 
 
+class LearnedSection(_Section):
+    """What was learned from use (``egotools learn``), in the files ``use.*`` and ``bm25.use.*``.
+
+    :param past_requests: how many past requests it has.
+    :param pairs: how many pairs of tools that are used together.
+    :param reporters: how many reporters the past requests are of.
+    :param min_reporters: how many reporters must have used a tool, or a pair, before it counts.
+    :param weights: ``requests`` and ``pairs``, in standard deviations of the scores.
+    """
+
+    past_requests: Annotated[int, Field(ge=0)]
+    pairs: Annotated[int, Field(ge=0)]
+    reporters: Annotated[int, Field(ge=0)]
+    min_reporters: Annotated[int, Field(ge=1)]
+    weights: dict[Literal["requests", "pairs"], Annotated[float, Field(ge=0, le=1_000)]]
+
+
 class FileInfo(_Section):
     """Size and SHA-256 of a file."""
 
@@ -112,6 +130,7 @@ class Manifest(_Section):
     :param sources: the named sources, sorted by name; None where no source has a name.
     :param overlays: the overlay files, in the order in which they were applied; None without any.
     :param boosts: tool id → standard deviations of the scores that are added to its score; None where no tool has any.
+    :param learned: what was learned from use; None where nothing was.
     :param files: map from the name of every other file of the folder to its size and hash.
     """
 
@@ -129,6 +148,7 @@ class Manifest(_Section):
     sources: tuple[NamedSource, ...] | None = None
     overlays: tuple[OverlayInfo, ...] | None = None
     boosts: dict[str, Annotated[float, Field(ge=-1, le=1)]] | None = None
+    learned: LearnedSection | None = None
     files: Annotated[dict[FileName, FileInfo], Field(min_length=1)] = {}
 
     def content(self) -> dict[str, Any]:

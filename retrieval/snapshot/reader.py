@@ -23,6 +23,7 @@ from retrieval.index.adjacency import Adjacency, read_adjacency
 from retrieval.index.bm25 import read_bm25
 from retrieval.index.filters import FilterIndex
 from retrieval.index.identifier_prefix import PrefixIndex
+from retrieval.index.learned_use import LearnedUse, read_learned_use
 from retrieval.index.lookup import Lookup
 from retrieval.index.records import Records, Texts
 from retrieval.index.text_fields import FIELDS, NAMES
@@ -124,6 +125,21 @@ def _tool_functions(node_keys: Texts, keys: Lookup) -> tuple[Callable[[int], str
     )
 
 
+def _learned(folder: Path, manifest: Manifest, tool_count: int) -> LearnedUse | None:
+    """What was learned from use; None where nothing was."""
+    section = manifest.learned
+    if section is None:
+        return None
+    return read_learned_use(
+        folder,
+        tool_count=tool_count,
+        dimensions=manifest.encoder.dimensions,
+        min_reporters=section.min_reporters,
+        request_weight=section.weights.get("requests", 0.0),
+        pair_weight=section.weights.get("pairs", 0.0),
+    )
+
+
 class Snapshot:
     """Read access to one snapshot. Thread-safe and immutable.
 
@@ -157,6 +173,7 @@ class Snapshot:
         tool_id, find_tool = _tool_functions(self._node_keys, self._keys)
         self.filters = FilterIndex(folder, len(self.tools), tool_id, find_tool)
         self._mask = _kept_masks(self.filters, self.adjacency, len(self.nodes))
+        self.learned = _learned(folder, manifest, len(self.tools))
 
     @property
     def tool_count(self) -> int:

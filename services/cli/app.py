@@ -21,6 +21,7 @@ from services.cli.console import print_json, stderr, stdout
 from services.cli.datagen import datagen
 from services.cli.diff import diff
 from services.cli.evaluate import eval_app
+from services.cli.learn import learn
 from services.cli.options import Json, Store, command
 from services.cli.search import search
 from services.cli.show import show
@@ -149,6 +150,7 @@ command(app)(call)
 command(app)(validate)
 command(app)(datagen)
 command(app)(tune)
+command(app)(learn)
 
 
 def main() -> None:

@@ -26,6 +26,7 @@ from retrieval.snapshot.snapshot_diff import SnapshotDiff, diff_snapshots
 from retrieval.snapshot_engine import open_engine
 from services.server.catalogs_file import CatalogEntry
 from services.server.logs import fields
+from services.server.reports import OUTCOMES
 
 __all__ = ["CatalogStore", "Published", "StoreMark", "catalog_stores"]
 
@@ -89,6 +90,11 @@ class CatalogStore:
             return Published(read_manifest(Layout(self.path)).snapshot_id, ())
         earlier = self._history()  # read first: all of it was published before, or is the snapshot that CURRENT names
         return Published(current_snapshot(self.path).name, earlier)
+
+    @property
+    def outcomes(self) -> Path | None:
+        """The folder of the outcomes that agents report; None for the folder of one snapshot, which nothing is written to."""
+        return None if self._is_snapshot else self.path / OUTCOMES
 
     def publish(self, snapshot_id: str, actor: str = "") -> None:
         """Make a snapshot of the store the published one.

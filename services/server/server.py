@@ -35,6 +35,7 @@ from services.server.observe.observing import Observing
 from services.server.processes import serve_in_processes
 from services.server.publisher import Publisher
 from services.server.ready_file import write_ready_file
+from services.server.reports import Reports
 from services.server.servicer import ToolRetrieval
 from services.server.settings import ServerSettings
 from services.server.store_watcher import watch_stores
@@ -87,6 +88,9 @@ class Server:
         self.publisher = Publisher(
             self.catalogs, stores or {}, warm_query=settings.warm_query, swapped=self._report_readiness
         )
+        self.reports = Reports(
+            {tenant: store.outcomes for tenant, store in (stores or {}).items() if store.outcomes}, settings
+        )
         self._health = Health()
         self._serving = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -100,7 +104,9 @@ class Server:
             options=_admin_options(),
             maximum_concurrent_rpcs=_MAX_ADMIN_CALLS,
         )
-        pb_grpc.add_ToolRetrievalServicer_to_server(ToolRetrieval(self.catalogs, self.limiter, settings), self._grpc)
+        pb_grpc.add_ToolRetrievalServicer_to_server(
+            ToolRetrieval(self.catalogs, self.limiter, settings, self.reports), self._grpc
+        )
         admin = CatalogAdmin(self.catalogs, self.publisher, changes or NoToolChanges())
         admin_grpc.add_CatalogAdminServicer_to_server(admin, self._admin)
         for listening in (self._grpc, self._admin):
@@ -185,6 +191,7 @@ class Server:
         await asyncio.gather(self._grpc.stop(grace), self._admin.stop(grace))
         self.limiter.close()
         await self.observing.stop()
+        await asyncio.to_thread(self.reports.close)
         if self.settings.ready_file is not None:
             self.settings.ready_file.unlink(missing_ok=True)
         _LOG.info("stopped", extra=fields(address=self.address))

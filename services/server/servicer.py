@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,11 +32,14 @@ from services.server.encode import catalog_message, ego_graph_message, response_
 from services.server.error_status import error_message
 from services.server.interceptors import report_incident
 from services.server.limiter import Limiter, Slot
+from services.server.reports import Reports
 from services.server.settings import ServerSettings
 
 __all__ = ["ToolRetrieval"]
 
 _T = TypeVar("_T")
+_Issue: TypeAlias = Callable[[str, str], str]
+"""Snapshot id and text of a request → its id."""
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
@@ -45,17 +49,19 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
     Each call leases the engine of its tenant once, at its start, so it answers from one snapshot.
     """
 
-    def __init__(self, catalogs: Catalogs, limiter: Limiter, settings: ServerSettings) -> None:
+    def __init__(self, catalogs: Catalogs, limiter: Limiter, settings: ServerSettings, reports: Reports) -> None:
         self._catalogs = catalogs
         self._limiter = limiter
         self._settings = settings
+        self._reports = reports
 
     async def Retrieve(self, message: pb.RetrieveRequest, context: _Context) -> pb.RetrieveResponse:
         """Return the tools that one request needs."""
         with self._leased() as engine:
             request = self._decode(engine, message)
             add_log_fields(k=request.k, query_chars=len(request.query))
-            response = await self._run(context, lambda slot: _retrieve(engine, request, slot))
+            issue = self._reports.issuer(current_call().tenant)
+            response = await self._run(context, lambda slot: _retrieve(engine, request, slot, issue))
             add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
             return response
 
@@ -73,7 +79,8 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
             add_log_fields(
                 batch=count, query_chars=sum(len(each.query) for each in decoded if isinstance(each, Request))
             )
-            results = await self._run(context, lambda slot: [_result(engine, each, slot) for each in decoded])
+            issue = self._reports.issuer(current_call().tenant)
+            results = await self._run(context, lambda slot: [_result(engine, each, slot, issue) for each in decoded])
             add_log_fields(errors=sum(result.HasField("error") for result in results))
             return pb.RetrieveBatchResponse(results=results)
 
@@ -122,9 +129,21 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
 
             return await self._run(context, work)
 
+    async def ReportOutcome(self, message: pb.ReportOutcomeRequest, context: _Context) -> pb.ReportOutcomeResponse:
+        """Keep what became of a request; answered once that is on the disk."""
+        with self._leased() as engine:
+            call = current_call()
+            self._reports.allow(call)
+            add_log_fields(used=len(message.used), outputs=len(message.outputs))
+            kept = await self._run(context, lambda slot: self._reports.keep(message, call, engine))
+            await asyncio.wrap_future(kept)
+            return pb.ReportOutcomeResponse()
+
     @contextmanager
     def _leased(self) -> Iterator[Engine]:
-        with self._catalogs.lease(current_call().tenant) as engine:
+        call = current_call()
+        call.tenant = self._catalogs.resolve(call.tenant)
+        with self._catalogs.lease(call.tenant) as engine:
             add_log_fields(snapshot_id=engine.snapshot_id)
             yield engine
 
@@ -148,25 +167,25 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         return await self._limiter.run(work, deadline=time.monotonic() + allowed)
 
 
-def _retrieve(engine: Engine, request: Request, slot: Slot) -> pb.RetrieveResponse:
+def _retrieve(engine: Engine, request: Request, slot: Slot, issue: _Issue) -> pb.RetrieveResponse:
     request = replace(request, deadline=slot.deadline, cancelled=slot.abandoned.is_set)
     request.check("retrieve")
     response = engine.retriever(request.preset).retrieve(request)
     request.check("reply")
     return response_message(
         engine,
-        response,
+        replace(response, request_id=issue(response.snapshot_id, request.query)),
         schema_format=request.schema_format,
         explain=request.explain,
         queued_ms=slot.queued_ms,
     )
 
 
-def _result(engine: Engine, request: Request | EgotoolsError, slot: Slot) -> pb.RetrieveResult:
+def _result(engine: Engine, request: Request | EgotoolsError, slot: Slot, issue: _Issue) -> pb.RetrieveResult:
     if isinstance(request, EgotoolsError):
         return pb.RetrieveResult(error=error_message(request))
     try:
-        return pb.RetrieveResult(response=_retrieve(engine, request, slot))
+        return pb.RetrieveResult(response=_retrieve(engine, request, slot, issue))
     except DeadlineError:
         raise  # it is the deadline of the whole batch
     except EgotoolsError as error:

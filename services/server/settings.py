@@ -10,11 +10,12 @@ from typing import Any
 
 from ontology.errors import InvalidArgumentError
 
-__all__ = ["ENV_PREFIX", "ServerSettings"]
+__all__ = ["ENV_PREFIX", "KEEP_REQUESTS", "ServerSettings"]
 
 ENV_PREFIX = "EGOTOOLS_"
 _MIB = 1024 * 1024
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+KEEP_REQUESTS = ("none", "terms", "text")
 _WARM_QUERY = "list the open orders of a customer"
 
 
@@ -58,6 +59,10 @@ class ServerSettings:
     :param audit_log_bytes: size in bytes after which the audit log goes on in a new file, 64 KiB to 1 GiB.
     :param model_wait_s: seconds that a request waits for an encoder or a reranker behind an address, 0.01 to 3,600; it is
         then answered without. Less than the deadlines of the callers.
+    :param outcomes_mib: bound of the log of reported outcomes of each catalogue, 0 to 65,536 MiB; 0: none is kept.
+    :param keep_requests: what the log keeps of a request whose text was reported: ``none``; ``terms``, its words that the tools'
+        documents have too, sorted; or ``text``, the text itself.
+    :param reports_per_minute: outcomes that one reporter may report in a minute, 1 to 1,000,000.
     :raises InvalidArgumentError: naming the field whose value is invalid.
     """
 
@@ -88,6 +93,9 @@ class ServerSettings:
     audit_log: Path | None = None
     audit_log_bytes: int = 64 * _MIB
     model_wait_s: float = 2.0
+    outcomes_mib: int = 256
+    keep_requests: str = "terms"
+    reports_per_minute: int = 600
 
     def __post_init__(self) -> None:
         for name in ("host", "admin_host"):
@@ -104,6 +112,13 @@ class ServerSettings:
                 f"there is no log level {self.log_level!r}",
                 subject="log_level",
                 remedy=f"Use one of {', '.join(_LOG_LEVELS)}",
+            )
+
+        if self.keep_requests not in KEEP_REQUESTS:
+            raise InvalidArgumentError(
+                f"there is no choice {self.keep_requests!r}",
+                subject="keep_requests",
+                remedy=f"Use one of {', '.join(KEEP_REQUESTS)}",
             )
 
     @classmethod
@@ -149,6 +164,8 @@ _RANGES: dict[str, tuple[float, float]] = {
     "log_queries_sample": (0, 1),
     "model_wait_s": (0.01, 3_600),
     "audit_log_bytes": (64 * 1024, 1024 * _MIB),
+    "outcomes_mib": (0, 65_536),
+    "reports_per_minute": (1, 1_000_000),
 }
 _PATHS = ("ready_file", "audit_log")
 _WHOLE_NUMBERS = ("metrics_port",)  # whose default is None

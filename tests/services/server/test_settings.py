@@ -45,6 +45,9 @@ def test_the_environment_says_every_field() -> None:
         "EGOTOOLS_AUDIT_LOG": "/var/log/egotools/audit.jsonl",
         "EGOTOOLS_AUDIT_LOG_BYTES": "65536",
         "EGOTOOLS_MODEL_WAIT_S": "0.5",
+        "EGOTOOLS_OUTCOMES_MIB": "12",
+        "EGOTOOLS_KEEP_REQUESTS": "none",
+        "EGOTOOLS_REPORTS_PER_MINUTE": "30",
     }
     assert set(environ) == {f"EGOTOOLS_{entry.name.upper()}" for entry in fields(ServerSettings)}
     assert ServerSettings.from_env(environ) == ServerSettings(
@@ -74,6 +77,9 @@ def test_the_environment_says_every_field() -> None:
         audit_log=Path("/var/log/egotools/audit.jsonl"),
         audit_log_bytes=65_536,
         model_wait_s=0.5,
+        outcomes_mib=12,
+        keep_requests="none",
+        reports_per_minute=30,
     )
 
 

@@ -9,7 +9,7 @@ from egotools.client_errors import InvalidRequestError
 from egotools.v1 import egotools_pb2 as pb
 from egotools.values import Query
 
-__all__ = ["batch_request", "catalog_request", "neighbors_request", "retrieve_request", "tool_request"]
+__all__ = ["as_queries", "batch_request", "catalog_request", "neighbors_request", "retrieve_request", "tool_request"]
 
 _INT32 = 2**31
 
@@ -34,10 +34,14 @@ def retrieve_request(query: Query) -> pb.RetrieveRequest:
     )
 
 
-def batch_request(queries: Sequence[Query | str]) -> pb.RetrieveBatchRequest:
-    """Return the message of ``retrieve_batch``; a string means a query with the defaults."""
-    messages = [retrieve_request(query if isinstance(query, Query) else Query(query)) for query in queries]
-    return pb.RetrieveBatchRequest(requests=messages)
+def as_queries(queries: Sequence[Query | str]) -> list[Query]:
+    """Return the queries of a batch; a string means a query with the defaults."""
+    return [query if isinstance(query, Query) else Query(query) for query in queries]
+
+
+def batch_request(queries: Sequence[Query]) -> pb.RetrieveBatchRequest:
+    """Return the message of ``retrieve_batch``."""
+    return pb.RetrieveBatchRequest(requests=map(retrieve_request, queries))
 
 
 def tool_request(tool_id: str, schema_format: str) -> pb.GetToolRequest:

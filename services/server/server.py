@@ -24,8 +24,10 @@ from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from retrieval.snapshot_engine import open_engine, open_reranker
+from services.server.admission.admission import Admission, read_limit
+from services.server.admission.peer_calls import PeerCalls
 from services.server.catalogs import Catalogs
-from services.server.health import Health
+from services.server.health import Health, StandardInterceptor
 from services.server.interceptors import CallInterceptor
 from services.server.limiter import Limiter
 from services.server.logs import configure_logging, fields
@@ -37,7 +39,8 @@ __all__ = ["SERVICE_NAME", "Server", "run", "serve", "serve_snapshot"]
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 _LOG = logging.getLogger("egotools.server")
-_MAX_HEALTH_STREAMS = 16_384  # each client holds one health stream; gRPC's own limit is the limiter's plus this number
+_STANDARD_SERVICES = (health.SERVICE_NAME, reflection.SERVICE_NAME)
+_LOOKAHEAD_BYTES = 64 * 1024
 _LOOPBACK = ("127.", "localhost", "::1", "[::1]")
 
 
@@ -48,14 +51,17 @@ class Server:
         self.settings = settings
         self.address = ""
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
-        self.calls = CallInterceptor(SERVICE_NAME, max_message_bytes=settings.max_message_bytes)
+        self.admission = Admission(settings)
+        self.calls = CallInterceptor(
+            SERVICE_NAME, max_message_bytes=settings.max_message_bytes, admission=self.admission
+        )
+        self.streams = PeerCalls(each=settings.max_peer_calls, together=settings.max_calls)
         self.catalogs = Catalogs()
         self._service = ToolRetrieval(self.catalogs, self.limiter, settings)
         self._health = Health()
         self._grpc = grpc.aio.server(
-            interceptors=[self.calls],
-            options=_options(settings),
-            maximum_concurrent_rpcs=settings.workers + settings.queue + _MAX_HEALTH_STREAMS,
+            interceptors=[self.calls, StandardInterceptor(_STANDARD_SERVICES, self.admission, self.streams)],
+            options=_options(settings),  # without maximum_concurrent_rpcs, which would refuse a health check too
         )
 
     async def start(self) -> str:
@@ -67,7 +73,8 @@ class Server:
         settings = self.settings
         pb_grpc.add_ToolRetrievalServicer_to_server(self._service, self._grpc)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
-        reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), self._grpc)
+        if settings.reflection == "on" or (settings.reflection == "loopback" and settings.host.startswith(_LOOPBACK)):
+            reflection.enable_server_reflection((SERVICE_NAME, *_STANDARD_SERVICES), self._grpc)
         await self._health.set_serving(SERVICE_NAME, False)
         requested = _join(settings.host, settings.port)
         try:
@@ -211,12 +218,20 @@ async def _signals() -> AsyncIterator[tuple[asyncio.Event, asyncio.Event]]:
 def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
     return [
         ("grpc.so_reuseport", 0),  # else two servers on one port would each get some of the calls, without an error
-        ("grpc.max_receive_message_length", settings.max_message_bytes),
+        ("grpc.max_receive_message_length", read_limit(settings.max_message_bytes)),
         ("grpc.max_send_message_length", -1),  # the interceptor checks the size, to return an error with a remedy
         ("grpc.keepalive_time_ms", 60_000),
         ("grpc.keepalive_timeout_ms", 20_000),
         ("grpc.keepalive_permit_without_calls", 1),
-        ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+        ("grpc.http2.min_ping_interval_without_data_ms", 500),  # a client that waits for an answer pings every second
+        ("grpc.max_concurrent_streams", settings.max_streams),
+        ("grpc.max_allowed_incoming_connections", settings.max_connections),
+        # Calls that came and that the event loop has not taken yet. Those above the number end with CANCELLED.
+        ("grpc.server.max_pending_requests", settings.max_calls),
+        ("grpc.server.max_pending_requests_hard_limit", 2 * settings.max_calls),
+        # A stream whose message is not read yet holds so many bytes; without this gRPC lets the number grow.
+        ("grpc.http2.lookahead_bytes", _LOOKAHEAD_BYTES),
+        ("grpc.http2.bdp_probe", 0),
         ("grpc.max_connection_age_ms", int(settings.max_connection_age_s * 1e3)),
         ("grpc.max_connection_age_grace_ms", int((settings.grace_s or 1) * 1e3)),
     ]

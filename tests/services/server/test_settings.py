@@ -32,6 +32,14 @@ def test_the_environment_says_every_field() -> None:
         "EGOTOOLS_WARM_QUERY": "warm",
         "EGOTOOLS_READY_FILE": "/run/ready",
         "EGOTOOLS_LOG_LEVEL": "debug",
+        "EGOTOOLS_MAX_DEADLINE_S": "30",
+        "EGOTOOLS_MAX_CALL_COST": "100",
+        "EGOTOOLS_MAX_INFLIGHT_BYTES": "2097152",
+        "EGOTOOLS_MAX_CALLS": "100",
+        "EGOTOOLS_MAX_PEER_CALLS": "10",
+        "EGOTOOLS_MAX_STREAMS": "20",
+        "EGOTOOLS_MAX_CONNECTIONS": "30",
+        "EGOTOOLS_REFLECTION": "off",
     }
     assert set(environ) == {f"EGOTOOLS_{entry.name.upper()}" for entry in fields(ServerSettings)}
     assert ServerSettings.from_env(environ) == ServerSettings(
@@ -48,6 +56,14 @@ def test_the_environment_says_every_field() -> None:
         warm_query="warm",
         ready_file=Path("/run/ready"),
         log_level="DEBUG",
+        max_deadline_s=30.0,
+        max_call_cost=100,
+        max_inflight_bytes=2_097_152,
+        max_calls=100,
+        max_peer_calls=10,
+        max_streams=20,
+        max_connections=30,
+        reflection="off",
     )
 
 
@@ -65,6 +81,7 @@ def test_what_was_said_otherwise_goes_before_the_environment() -> None:
         ("EGOTOOLS_GRACE_S", "soon", "'soon' is not a number"),
         ("EGOTOOLS_GRACE_S", "nan", "grace_s must be from 0 to 3,600, not nan"),
         ("EGOTOOLS_MAX_BATCH", "65", "max_batch must be from 1 to 64, not 65"),
+        ("EGOTOOLS_REFLECTION", "maybe", "there is no setting 'maybe'"),
         ("EGOTOOLS_LOG_LEVEL", "loud", "there is no log level 'LOUD'"),
     ],
 )

@@ -10,6 +10,7 @@ from egotools.v1 import egotools_pb2 as pb
 from egotools.values import ObservedOutput, Query
 
 __all__ = [
+    "as_queries",
     "batch_request",
     "catalog_request",
     "neighbors_request",
@@ -42,10 +43,14 @@ def retrieve_request(query: Query) -> pb.RetrieveRequest:
     )
 
 
-def batch_request(queries: Sequence[Query | str]) -> pb.RetrieveBatchRequest:
-    """Return the message of ``retrieve_batch``; a string means a query with the defaults."""
-    messages = [retrieve_request(query if isinstance(query, Query) else Query(query)) for query in queries]
-    return pb.RetrieveBatchRequest(requests=messages)
+def as_queries(queries: Sequence[Query | str]) -> list[Query]:
+    """Return the queries of a batch; a string means a query with the defaults."""
+    return [query if isinstance(query, Query) else Query(query) for query in queries]
+
+
+def batch_request(queries: Sequence[Query]) -> pb.RetrieveBatchRequest:
+    """Return the message of ``retrieve_batch``."""
+    return pb.RetrieveBatchRequest(requests=map(retrieve_request, queries))
 
 
 def tool_request(tool_id: str, schema_format: str, min_snapshot: str = "") -> pb.GetToolRequest:

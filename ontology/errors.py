@@ -5,6 +5,7 @@ gRPC status code and one exit code of the command::
 
     EgotoolsError                    INTERNAL             1
     ├── InvalidArgumentError         INVALID_ARGUMENT     2    an invalid request or option
+    │   └── TooLargeError            RESOURCE_EXHAUSTED   2    a request with too many bytes
     ├── DocumentError                INVALID_ARGUMENT     3    a tool document that cannot be read
     │   └── UnknownFormatError       INVALID_ARGUMENT     3    no reader knows the format
     ├── CatalogError                 FAILED_PRECONDITION  4    no catalogue can be built: empty, or --strict
@@ -58,6 +59,7 @@ __all__ = [
     "SourcesFileError",
     "StaleSnapshotError",
     "StorageError",
+    "TooLargeError",
     "ToolCallError",
     "UnknownFormatError",
     "UnsupportedError",
@@ -92,6 +94,12 @@ class InvalidArgumentError(EgotoolsError):
 
     grpc_code = "INVALID_ARGUMENT"
     exit_code = 2
+
+
+class TooLargeError(InvalidArgumentError):
+    """A request with too many bytes. Another attempt, or another replica, does not help."""
+
+    grpc_code = "RESOURCE_EXHAUSTED"
 
 
 RejectionReason: TypeAlias = Literal[
@@ -270,10 +278,17 @@ class DeadlineError(EgotoolsError):
 
 
 class OverloadedError(EgotoolsError):
-    """Too many requests at once; try again later."""
+    """Too many requests at once; try again later.
+
+    :param retry_after_s: seconds after which there is probably room again.
+    """
 
     grpc_code = "RESOURCE_EXHAUSTED"
     exit_code = 13
+
+    def __init__(self, problem: str, *, subject: str = "", remedy: str = "", retry_after_s: float = 0.1) -> None:
+        super().__init__(problem, subject=subject, remedy=remedy)
+        self.retry_after_s = retry_after_s
 
 
 class NotReadyError(EgotoolsError):

@@ -24,10 +24,12 @@ from ontology.errors import EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from services.server.admin_servicer import CatalogAdmin
+from services.server.admission.admission import Admission, read_limit
+from services.server.admission.peer_calls import PeerCalls
 from services.server.catalog_store import CatalogStore, catalog_stores
 from services.server.catalogs import Catalogs
 from services.server.catalogs_file import CatalogEntry
-from services.server.health import Health
+from services.server.health import Health, StandardInterceptor
 from services.server.interceptors import CallInterceptor
 from services.server.limiter import Limiter
 from services.server.logs import configure_logging, fields
@@ -49,8 +51,9 @@ ADMIN_SERVICE_NAME = admin_pb2.DESCRIPTOR.services_by_name["CatalogAdmin"].full_
 ADMIN_MESSAGE_BYTES = 64 * 2**20
 """Maximum size of a message of the admin service: a comparison of two catalogues may be long."""
 _LOG = logging.getLogger("egotools.server")
-_MAX_HEALTH_STREAMS = 16_384  # each client holds one health stream; gRPC's own limit is the limiter's plus this number
 _MAX_ADMIN_CALLS = 256
+_STANDARD_SERVICES = (health.SERVICE_NAME, reflection.SERVICE_NAME)
+_LOOKAHEAD_BYTES = 64 * 1024
 _LOOPBACK = ("127.", "localhost", "::1", "[::1]")
 
 
@@ -77,11 +80,17 @@ class Server:
         self.admin_address = ""
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
         self.observing = Observing(settings, lambda: self.catalogs.tenants)
+        self.admission = Admission(settings)
         self.calls = CallInterceptor(
-            SERVICE_NAME, max_message_bytes=settings.max_message_bytes, observers=self.observing.calls
+            SERVICE_NAME,
+            max_message_bytes=settings.max_message_bytes,
+            admission=self.admission,
+            observers=self.observing.calls,
         )
         self.observing.watch(self.limiter, lambda: self.calls.in_flight)
-        self.admin_calls = CallInterceptor(ADMIN_SERVICE_NAME, max_message_bytes=ADMIN_MESSAGE_BYTES)
+        self.admin_calls = CallInterceptor(
+            ADMIN_SERVICE_NAME, max_message_bytes=ADMIN_MESSAGE_BYTES, observers=self.observing.calls
+        )
         self.catalogs = Catalogs(
             tuple(stores or ("",)), required=required, drained=_drained, on_swap=self.observing.metrics.swapped
         )
@@ -91,13 +100,13 @@ class Server:
         self.reports = Reports(
             {tenant: store.outcomes for tenant, store in (stores or {}).items() if store.outcomes}, settings
         )
+        self.streams = PeerCalls(each=settings.max_peer_calls, together=settings.max_calls)
         self._health = Health()
         self._serving = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._grpc = grpc.aio.server(
-            interceptors=[self.calls],
-            options=_options(settings),
-            maximum_concurrent_rpcs=settings.workers + settings.queue + _MAX_HEALTH_STREAMS,
+            interceptors=[self.calls, StandardInterceptor(_STANDARD_SERVICES, self.admission, self.streams)],
+            options=_options(settings),  # without maximum_concurrent_rpcs, which would refuse a health check too
         )
         self._admin = grpc.aio.server(
             interceptors=[self.admin_calls],
@@ -119,7 +128,8 @@ class Server:
         :raises InvalidArgumentError: when the server cannot listen on an address.
         """
         settings = self.settings
-        reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), self._grpc)
+        if settings.reflection == "on" or (settings.reflection == "loopback" and settings.host.startswith(_LOOPBACK)):
+            reflection.enable_server_reflection((SERVICE_NAME, *_STANDARD_SERVICES), self._grpc)
         await self._health.set_serving(SERVICE_NAME, False)
         self.address = _listen(self._grpc, settings.host, settings.port)
         if settings.admin_port >= 0:
@@ -326,16 +336,22 @@ async def _signals(reload: Callable[[], None]) -> AsyncIterator[tuple[asyncio.Ev
 
 def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
     return [
-        (
-            "grpc.so_reuseport",
-            int(settings.processes > 1),
-        ),  # else two servers on one port would each get some of the calls, without an error
-        ("grpc.max_receive_message_length", settings.max_message_bytes),
+        # Not for one process: two servers on one port would each get some of the calls, without an error.
+        ("grpc.so_reuseport", int(settings.processes > 1)),
+        ("grpc.max_receive_message_length", read_limit(settings.max_message_bytes)),
         ("grpc.max_send_message_length", -1),  # the interceptor checks the size, to return an error with a remedy
         ("grpc.keepalive_time_ms", 60_000),
         ("grpc.keepalive_timeout_ms", 20_000),
         ("grpc.keepalive_permit_without_calls", 1),
-        ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+        ("grpc.http2.min_ping_interval_without_data_ms", 500),  # a client that waits for an answer pings every second
+        ("grpc.max_concurrent_streams", settings.max_streams),
+        ("grpc.max_allowed_incoming_connections", settings.max_connections),
+        # Calls that came and that the event loop has not taken yet. Those above the number end with CANCELLED.
+        ("grpc.server.max_pending_requests", settings.max_calls),
+        ("grpc.server.max_pending_requests_hard_limit", 2 * settings.max_calls),
+        # A stream whose message is not read yet holds so many bytes; without this gRPC lets the number grow.
+        ("grpc.http2.lookahead_bytes", _LOOKAHEAD_BYTES),
+        ("grpc.http2.bdp_probe", 0),
         ("grpc.max_connection_age_ms", int(settings.max_connection_age_s * 1e3)),
         ("grpc.max_connection_age_grace_ms", int((settings.grace_s or 1) * 1e3)),
     ]

@@ -16,6 +16,7 @@ ENV_PREFIX = "EGOTOOLS_"
 _MIB = 1024 * 1024
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 KEEP_REQUESTS = ("none", "terms", "text")
+_REFLECTION = ("loopback", "off", "on")
 _WARM_QUERY = "list the open orders of a customer"
 
 
@@ -32,7 +33,7 @@ class ServerSettings:
     :param host: address to listen on; an address other than loopback should be behind a TLS proxy.
     :param port: 0 (any free port) to 65,535.
     :param workers: requests that run at the same time, each on its own thread, 1 to 256; default: one for each processor.
-    :param queue: requests that may wait for a worker, 0 to 10,000; one more is refused at once.
+    :param queue: cost in units that may wait for a worker, 0 to 10,000; more is refused at once. A short request costs 1.
     :param grace_s: seconds that calls in flight have to finish when the server stops, 0 to 3,600.
     :param drain_s: seconds between reporting NOT_SERVING and refusing calls, 0 to 600. In this time clients that watch
         health switch to other replicas; use more for load balancers that poll rarely.
@@ -63,6 +64,14 @@ class ServerSettings:
     :param keep_requests: what the log keeps of a request whose text was reported: ``none``; ``terms``, its words that the tools'
         documents have too, sorted; or ``text``, the text itself.
     :param reports_per_minute: outcomes that one reporter may report in a minute, 1 to 1,000,000.
+    :param max_deadline_s: seconds that a call may take at most, whatever deadline it has, 0.001 to 3,600.
+    :param max_call_cost: units that one call may cost (see :mod:`services.server.admission.cost`), 1 to 100,000.
+    :param max_inflight_bytes: bytes of requests and answers that are held at once, 1 MiB to 64 GiB; one peer may hold half.
+    :param max_calls: calls, and streams of health and of reflection, that are open at once, 16 to 1,000,000 of each kind.
+    :param max_peer_calls: those of one peer, 8 to 1,000,000.
+    :param max_streams: calls that are open at once on one connection, 1 to 10,000; a client lets further ones wait.
+    :param max_connections: connections that are open at once, 1 to 100,000.
+    :param reflection: ``on``, ``off``, or ``loopback``: only where the server listens on loopback.
     :raises InvalidArgumentError: naming the field whose value is invalid.
     """
 
@@ -97,6 +106,15 @@ class ServerSettings:
     keep_requests: str = "terms"
     reports_per_minute: int = 600
 
+    max_deadline_s: float = 60.0
+    max_call_cost: int = 256
+    max_inflight_bytes: int = 64 * _MIB
+    max_calls: int = 8_192
+    max_peer_calls: int = 1_024
+    max_streams: int = 128
+    max_connections: int = 4_096
+    reflection: str = "loopback"
+
     def __post_init__(self) -> None:
         for name in ("host", "admin_host"):
             if not getattr(self, name).strip():
@@ -112,6 +130,12 @@ class ServerSettings:
                 f"there is no log level {self.log_level!r}",
                 subject="log_level",
                 remedy=f"Use one of {', '.join(_LOG_LEVELS)}",
+            )
+        if self.reflection not in _REFLECTION:
+            raise InvalidArgumentError(
+                f"there is no setting {self.reflection!r}",
+                subject="reflection",
+                remedy=f"Use one of {', '.join(_REFLECTION)}",
             )
 
         if self.keep_requests not in KEEP_REQUESTS:
@@ -166,6 +190,13 @@ _RANGES: dict[str, tuple[float, float]] = {
     "audit_log_bytes": (64 * 1024, 1024 * _MIB),
     "outcomes_mib": (0, 65_536),
     "reports_per_minute": (1, 1_000_000),
+    "max_deadline_s": (0.001, 3_600),
+    "max_call_cost": (1, 100_000),
+    "max_inflight_bytes": (_MIB, 64 * 1024 * _MIB),
+    "max_calls": (16, 1_000_000),
+    "max_peer_calls": (8, 1_000_000),
+    "max_streams": (1, 10_000),
+    "max_connections": (1, 100_000),
 }
 _PATHS = ("ready_file", "audit_log")
 _WHOLE_NUMBERS = ("metrics_port",)  # whose default is None

@@ -48,6 +48,14 @@ def test_the_environment_says_every_field() -> None:
         "EGOTOOLS_OUTCOMES_MIB": "12",
         "EGOTOOLS_KEEP_REQUESTS": "none",
         "EGOTOOLS_REPORTS_PER_MINUTE": "30",
+        "EGOTOOLS_MAX_DEADLINE_S": "30",
+        "EGOTOOLS_MAX_CALL_COST": "100",
+        "EGOTOOLS_MAX_INFLIGHT_BYTES": "2097152",
+        "EGOTOOLS_MAX_CALLS": "100",
+        "EGOTOOLS_MAX_PEER_CALLS": "10",
+        "EGOTOOLS_MAX_STREAMS": "20",
+        "EGOTOOLS_MAX_CONNECTIONS": "30",
+        "EGOTOOLS_REFLECTION": "off",
     }
     assert set(environ) == {f"EGOTOOLS_{entry.name.upper()}" for entry in fields(ServerSettings)}
     assert ServerSettings.from_env(environ) == ServerSettings(
@@ -80,6 +88,14 @@ def test_the_environment_says_every_field() -> None:
         outcomes_mib=12,
         keep_requests="none",
         reports_per_minute=30,
+        max_deadline_s=30.0,
+        max_call_cost=100,
+        max_inflight_bytes=2_097_152,
+        max_calls=100,
+        max_peer_calls=10,
+        max_streams=20,
+        max_connections=30,
+        reflection="off",
     )
 
 
@@ -100,6 +116,7 @@ def test_what_was_said_otherwise_goes_before_the_environment() -> None:
         ("EGOTOOLS_METRICS_PORT", "9464.5", "'9464.5' is not a whole number"),
         ("EGOTOOLS_METRICS_PORT", "-1", "metrics_port must be from 0 to 65,535, not -1"),
         ("EGOTOOLS_LOG_QUERIES_SAMPLE", "1.5", "log_queries_sample must be from 0 to 1, not 1.5"),
+        ("EGOTOOLS_REFLECTION", "maybe", "there is no setting 'maybe'"),
         ("EGOTOOLS_LOG_LEVEL", "loud", "there is no log level 'LOUD'"),
     ],
 )

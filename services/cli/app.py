@@ -75,13 +75,17 @@ def serve(
     ready_file: Annotated[
         Path | None, typer.Option(help="Write the address to this file (JSON) when the server is ready.")
     ] = None,
+    insecure: Annotated[
+        bool,
+        typer.Option("--insecure", help="Listen beyond loopback without TLS and access control: a proxy does both."),
+    ] = False,
 ) -> None:
     """Serve a snapshot over gRPC until SIGTERM."""
     pin_threads()  # before a numeric library is imported
     from services.server.server import serve_snapshot
     from services.server.settings import ServerSettings
 
-    settings = ServerSettings.from_env(host=host, port=port, ready_file=ready_file)
+    settings = ServerSettings.from_env(host=host, port=port, ready_file=ready_file, insecure=insecure or None)
     serve_snapshot(store, settings, reranker=reranker, allowed_models=allowed_models)
 
 

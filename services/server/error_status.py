@@ -14,6 +14,7 @@ __all__ = [
     "ERROR_METADATA_KEY",
     "MAX_DETAILS_BYTES",
     "cut",
+    "error_details",
     "error_message",
     "internal_error",
     "reason_of",
@@ -53,6 +54,12 @@ def error_message(error: EgotoolsError) -> pb.Error:
         subject=cut(error.subject, _MAX_SUBJECT_BYTES),
         remedy=_sentence(error.remedy, _MAX_REMEDY_BYTES),
     )
+
+
+def error_details(error: pb.Error) -> str:
+    """Return an error as the text of a status, for callers that do not read the ``Error``."""
+    text = f"{error.subject}: {error.message}" if error.subject else error.message
+    return cut(f"{text} {error.remedy}".strip(), MAX_DETAILS_BYTES)
 
 
 def internal_error() -> pb.Error:

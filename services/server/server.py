@@ -24,6 +24,8 @@ from ontology.files import disk_errors, replacing
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from retrieval.snapshot_engine import open_engine, open_reranker
+from services.server.access.loopback import is_loopback
+from services.server.access.server_access import access_of
 from services.server.catalogs import Catalogs
 from services.server.health import Health
 from services.server.interceptors import CallInterceptor
@@ -38,7 +40,6 @@ __all__ = ["SERVICE_NAME", "Server", "run", "serve", "serve_snapshot"]
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
 _LOG = logging.getLogger("egotools.server")
 _MAX_HEALTH_STREAMS = 16_384  # each client holds one health stream; gRPC's own limit is the limiter's plus this number
-_LOOPBACK = ("127.", "localhost", "::1", "[::1]")
 
 
 class Server:
@@ -50,10 +51,11 @@ class Server:
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
         self.calls = CallInterceptor(SERVICE_NAME, max_message_bytes=settings.max_message_bytes)
         self.catalogs = Catalogs()
+        self.access = access_of(settings)
         self._service = ToolRetrieval(self.catalogs, self.limiter, settings)
         self._health = Health()
         self._grpc = grpc.aio.server(
-            interceptors=[self.calls],
+            interceptors=[*self.access.interceptors, self.calls],
             options=_options(settings),
             maximum_concurrent_rpcs=settings.workers + settings.queue + _MAX_HEALTH_STREAMS,
         )
@@ -71,7 +73,11 @@ class Server:
         await self._health.set_serving(SERVICE_NAME, False)
         requested = _join(settings.host, settings.port)
         try:
-            port = self._grpc.add_insecure_port(requested)
+            credentials = self.access.server_credentials()
+            if credentials is None:
+                port = self._grpc.add_insecure_port(requested)
+            else:
+                port = self._grpc.add_secure_port(requested, credentials)
         except RuntimeError:
             port = 0
         if port == 0:
@@ -83,8 +89,11 @@ class Server:
         await self._grpc.start()
         self.address = _join(settings.host, port)
         _LOG.info("listening", extra=fields(address=self.address, workers=settings.workers, queue=settings.queue))
-        if not settings.host.startswith(_LOOPBACK):
-            _LOG.warning("listening beyond loopback without TLS", extra=fields(address=self.address))
+        if settings.insecure and not is_loopback(settings.host):
+            _LOG.warning(
+                "listening beyond loopback, told to need no TLS and no access control",
+                extra=fields(address=self.address),
+            )
         return self.address
 
     async def load(self, load: Callable[[], Engine]) -> None:

@@ -28,7 +28,7 @@ def _processors() -> int:
 class ServerSettings:
     """How the server listens, how many requests it accepts, and how it stops.
 
-    :param host: address to listen on; an address other than loopback should be behind a TLS proxy.
+    :param host: address to listen on; beyond loopback only with TLS and access control, or ``insecure``.
     :param port: 0 (any free port) to 65,535.
     :param workers: requests that run at the same time, each on its own thread, 1 to 256; default: one for each processor.
     :param queue: requests that may wait for a worker, 0 to 10,000; one more is refused at once.
@@ -43,6 +43,17 @@ class ServerSettings:
     :param ready_file: file that is written when the service reports SERVING: JSON with ``address``, ``host``, ``port``,
         ``pid``, ``snapshot_id``.
     :param log_level: ``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``.
+    :param tls_cert: file with the certificate chain of the server, PEM; it is read again when it changes.
+    :param tls_key: file with its private key, PEM without a password.
+    :param tls_client_ca: file with the certificates of the authorities that sign client certificates.
+    :param require_client_cert: whether a client must show a certificate (mTLS), which is then an identity for the policy.
+    :param access_policy: YAML file that says who may do what; without it everybody may do everything.
+    :param tokens_file: file of static tokens, made by ``egotools tokens create``.
+    :param jwks: key set of the issuer of JSON web tokens: a file, or an ``https://`` address.
+    :param jwt_issuer: the claim ``iss`` that these tokens must have.
+    :param jwt_audience: the claim ``aud`` that they must have.
+    :param jwt_leeway_s: seconds by which the clock of the issuer may differ, 0 to 300.
+    :param insecure: whether the server may listen beyond loopback without TLS and access control.
     :raises InvalidArgumentError: naming the field whose value is invalid.
     """
 
@@ -59,6 +70,17 @@ class ServerSettings:
     warm_query: str = _WARM_QUERY
     ready_file: Path | None = None
     log_level: str = "INFO"
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tls_client_ca: Path | None = None
+    require_client_cert: bool = False
+    access_policy: Path | None = None
+    tokens_file: Path | None = None
+    jwks: str = ""
+    jwt_issuer: str = ""
+    jwt_audience: str = ""
+    jwt_leeway_s: float = 30.0
+    insecure: bool = False
 
     def __post_init__(self) -> None:
         if not self.host.strip():
@@ -110,12 +132,21 @@ _RANGES: dict[str, tuple[float, float]] = {
     "default_deadline_s": (0.001, 3_600),
     "max_batch": (1, 64),
     "max_connection_age_s": (1, 86_400),
+    "jwt_leeway_s": (0, 300),
 }
+_PATHS = frozenset({"access_policy", "ready_file", "tls_cert", "tls_client_ca", "tls_key", "tokens_file"})
+_SWITCH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
 def _parse(default: Any, name: str, text: str) -> Any:
-    if name == "ready_file":
+    if name in _PATHS:
         return Path(text)
+    if isinstance(default, bool):
+        if text.lower() not in _SWITCH:
+            raise InvalidArgumentError(
+                f"{text!r} is neither true nor false", subject=name, remedy="Write true or false"
+            )
+        return _SWITCH[text.lower()]
     if name == "log_level":
         return text.upper()
     if isinstance(default, str):

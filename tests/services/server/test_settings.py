@@ -32,6 +32,17 @@ def test_the_environment_says_every_field() -> None:
         "EGOTOOLS_WARM_QUERY": "warm",
         "EGOTOOLS_READY_FILE": "/run/ready",
         "EGOTOOLS_LOG_LEVEL": "debug",
+        "EGOTOOLS_TLS_CERT": "/tls/cert",
+        "EGOTOOLS_TLS_KEY": "/tls/key",
+        "EGOTOOLS_TLS_CLIENT_CA": "/tls/ca",
+        "EGOTOOLS_REQUIRE_CLIENT_CERT": "True",
+        "EGOTOOLS_ACCESS_POLICY": "/policy",
+        "EGOTOOLS_TOKENS_FILE": "/tokens",
+        "EGOTOOLS_JWKS": "https://issuer.example/keys",
+        "EGOTOOLS_JWT_ISSUER": "https://issuer.example",
+        "EGOTOOLS_JWT_AUDIENCE": "tools",
+        "EGOTOOLS_JWT_LEEWAY_S": "5",
+        "EGOTOOLS_INSECURE": "1",
     }
     assert set(environ) == {f"EGOTOOLS_{entry.name.upper()}" for entry in fields(ServerSettings)}
     assert ServerSettings.from_env(environ) == ServerSettings(
@@ -48,6 +59,17 @@ def test_the_environment_says_every_field() -> None:
         warm_query="warm",
         ready_file=Path("/run/ready"),
         log_level="DEBUG",
+        tls_cert=Path("/tls/cert"),
+        tls_key=Path("/tls/key"),
+        tls_client_ca=Path("/tls/ca"),
+        require_client_cert=True,
+        access_policy=Path("/policy"),
+        tokens_file=Path("/tokens"),
+        jwks="https://issuer.example/keys",
+        jwt_issuer="https://issuer.example",
+        jwt_audience="tools",
+        jwt_leeway_s=5.0,
+        insecure=True,
     )
 
 
@@ -65,6 +87,8 @@ def test_what_was_said_otherwise_goes_before_the_environment() -> None:
         ("EGOTOOLS_GRACE_S", "soon", "'soon' is not a number"),
         ("EGOTOOLS_GRACE_S", "nan", "grace_s must be from 0 to 3,600, not nan"),
         ("EGOTOOLS_MAX_BATCH", "65", "max_batch must be from 1 to 64, not 65"),
+        ("EGOTOOLS_INSECURE", "maybe", "'maybe' is neither true nor false"),
+        ("EGOTOOLS_JWT_LEEWAY_S", "301", "jwt_leeway_s must be from 0 to 300, not 301.0"),
         ("EGOTOOLS_LOG_LEVEL", "loud", "there is no log level 'LOUD'"),
     ],
 )

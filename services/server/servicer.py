@@ -16,6 +16,7 @@ from ontology.errors import DeadlineError, EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from services.schemas.call_schema import call_schema
+from services.server.access.visible_engine import engine_for
 from services.server.call_record import add_log_fields, current_call
 from services.server.catalogs import Catalogs
 from services.server.decode import (
@@ -121,9 +122,10 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
 
     @contextmanager
     def _leased(self) -> Iterator[Engine]:
-        with self._catalogs.lease(current_call().tenant) as engine:
+        call = current_call()
+        with self._catalogs.lease(call.tenant) as engine:
             add_log_fields(snapshot_id=engine.snapshot_id)
-            yield engine
+            yield engine_for(engine, call.caller)
 
     async def _run(self, context: _Context, work: Callable[[Slot], _T]) -> _T:
         remaining: float | None = context.time_remaining()  # None: the caller set no deadline

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from egotools.usage_lines import UsageLines
@@ -151,6 +151,10 @@ class MemoryEngine:
 
     def tool_ids(self, offset: int, limit: int) -> Sequence[str]:
         return [tool.id for tool in self.tools[offset : offset + limit]]
+
+    def restricted(self, filters: Mapping[str, Sequence[str]]) -> Engine:
+        seen = [tool for tool in self.tools if all(tool.metadata.get(key) in filters[key] for key in filters)]
+        return replace(self, tools=tuple(seen))
 
 
 class HeldStage(dict[str, float]):

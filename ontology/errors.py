@@ -27,7 +27,9 @@ gRPC status code and one exit code of the command::
     ├── OverloadedError              RESOURCE_EXHAUSTED   13   too many requests at once
     ├── NotReadyError                UNAVAILABLE          14   the server has no snapshot yet, or is stopping
     ├── UnsupportedError             UNIMPLEMENTED        20   this server does not do that
-    └── ToolCallError                ABORTED              16   a tool that was called answers with an error, or not at all
+    ├── ToolCallError                ABORTED              16   a tool that was called answers with an error, or not at all
+    ├── UnauthenticatedError         UNAUTHENTICATED      22   a call without valid credentials
+    └── PermissionDeniedError        PERMISSION_DENIED    23   a call that its caller may not make
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ __all__ = [
     "OntologyError",
     "OverlayFileError",
     "OverloadedError",
+    "PermissionDeniedError",
     "RejectionReason",
     "SnapshotCorruptError",
     "SnapshotError",
@@ -61,6 +64,7 @@ __all__ = [
     "StorageError",
     "TooLargeError",
     "ToolCallError",
+    "UnauthenticatedError",
     "UnknownFormatError",
     "UnsupportedError",
     "error_from_status",
@@ -312,6 +316,20 @@ class ToolCallError(EgotoolsError):
     exit_code = 16  # 15: a tuning found nothing better; 17: two snapshots differ
 
 
+class UnauthenticatedError(EgotoolsError):
+    """A call without credentials, or with credentials that are not valid."""
+
+    grpc_code = "UNAUTHENTICATED"
+    exit_code = 22
+
+
+class PermissionDeniedError(EgotoolsError):
+    """A call that its caller may not make. It does not say whether what was asked for exists."""
+
+    grpc_code = "PERMISSION_DENIED"
+    exit_code = 23
+
+
 _BY_STATUS: dict[str, type[EgotoolsError]] = {
     "INVALID_ARGUMENT": InvalidArgumentError,
     "NOT_FOUND": NotFoundError,
@@ -322,6 +340,8 @@ _BY_STATUS: dict[str, type[EgotoolsError]] = {
     "DATA_LOSS": SnapshotCorruptError,
     "UNIMPLEMENTED": UnsupportedError,
     "ABORTED": ToolCallError,
+    "UNAUTHENTICATED": UnauthenticatedError,
+    "PERMISSION_DENIED": PermissionDeniedError,
 }
 
 

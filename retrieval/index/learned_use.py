@@ -6,8 +6,8 @@ request it holds the hashes of its index terms, its vector where its text was kn
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +142,29 @@ class LearnedUse:
             tools=tools[supported],
             shares=shares[supported].astype(np.float32),
             sessions=np.bincount(places, minlength=len(tools))[supported].astype(np.int32),
+        )
+
+    def restricted(self, tools: NDArray[np.bool_], is_visible: Callable[[str], bool]) -> LearnedUse:
+        """What was learned of some tools alone: a past request without any of them is never near.
+
+        :param tools: those tools, bool [tools].
+        :param is_visible: whether the tool with an id is one of them.
+        """
+        kept, pairs = tools[self.tools], self.used_with
+        requests = np.repeat(np.arange(self.size), np.diff(self.pointers))[kept]
+        counts = np.bincount(requests, minlength=self.size)
+        vectors_PD = self.vectors_PD if counts.all() else np.where(counts[:, None] > 0, self.vectors_PD, np.float32(0))
+        both = tools[pairs.heads] & tools[pairs.tails]
+        return replace(
+            self,
+            vectors_PD=vectors_PD,
+            lengths=np.where(counts > 0, self.lengths, np.float32(np.inf)).astype(np.float32),
+            pointers=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            tools=self.tools[kept],
+            used_with=UsedWith(**{part.name: getattr(pairs, part.name)[both] for part in fields(UsedWith)}),
+            returns=tuple(
+                one for one in self.returns if is_visible(one.tool) and (not one.taken_by or is_visible(one.taken_by))
+            ),
         )
 
     def partners(self, tool: int) -> tuple[NDArray[np.int32], Floats1d]:

@@ -180,6 +180,31 @@ class Snapshot:
         """Number of tools. The tools are the first nodes: tool ``i`` is node ``i``."""
         return len(self.tools)
 
+    @property
+    def tool_numbers(self) -> NDArray[np.int64]:
+        """The numbers of the tools that whoever reads may see, ascending, int64: of a whole snapshot all."""
+        return np.arange(self.tool_count)
+
+    @property
+    def visible_count(self) -> int:
+        """The number of these tools."""
+        return self.tool_count
+
+    @property
+    def known_predicates(self) -> tuple[str, ...]:
+        """The predicates that whoever reads may know."""
+        return self.predicates
+
+    @property
+    def node_counts(self) -> Mapping[str, int]:
+        """Type → number of nodes."""
+        return self.manifest.counts.nodes
+
+    @property
+    def edge_counts(self) -> Mapping[str, int]:
+        """Predicate → number of edges."""
+        return self.manifest.counts.edges
+
     def tool(self, number: int) -> Tool:
         """Return the tool with this number."""
         return self.tools[number]
@@ -268,7 +293,7 @@ class Snapshot:
 
     def idf(self, node: int) -> float:
         """Return the inverse document frequency of a node, > 0: ``ln(1 + tools / (1 + edges to tools))``."""
-        return math.log1p(self.tool_count / (1 + int(self.tool_degrees[node])))
+        return math.log1p(self.visible_count / (1 + int(self.tool_degrees[node])))
 
     @cached_property
     def boosts(self) -> Floats1d | None:
@@ -312,7 +337,7 @@ class Snapshot:
     def system_count(self) -> int:
         """The number of systems that the tools belong to; 0 where more than a tenth of the tools has no system."""
         known = self.tool_systems[self.tool_systems >= 0]
-        return len(np.unique(known)) if 10 * len(known) >= 9 * self.tool_count else 0
+        return len(np.unique(known)) if 10 * len(known) >= 9 * self.visible_count else 0
 
     @cached_property
     def tool_degrees(self) -> NDArray[np.int32]:

@@ -93,6 +93,10 @@ def serve(
     processes: Annotated[
         int | None, typer.Option(help="Processes that serve the port. Default: EGOTOOLS_PROCESSES, or 1.")
     ] = None,
+    insecure: Annotated[
+        bool,
+        typer.Option("--insecure", help="Listen beyond loopback without TLS and access control: a proxy does both."),
+    ] = False,
 ) -> None:
     """Serve snapshots over gRPC until SIGTERM. What a store publishes later is swapped in; SIGHUP does it at once."""
     pin_threads()  # before a numeric library is imported
@@ -101,7 +105,12 @@ def serve(
     from services.server.settings import ServerSettings
 
     settings = ServerSettings.from_env(
-        host=host, port=port, ready_file=ready_file, admin_port=admin_port, processes=processes
+        host=host,
+        port=port,
+        ready_file=ready_file,
+        admin_port=admin_port,
+        processes=processes,
+        insecure=insecure or None,
     )
     single = CatalogEntry(store=store, reranker=reranker, allowed_models=allowed_models)
     serve_catalogs({"": single} if catalogs is None else read_catalogs(catalogs), settings)

@@ -15,6 +15,7 @@ __all__ = [
     "MAX_DETAILS_BYTES",
     "answer_too_large",
     "cut",
+    "error_details",
     "error_message",
     "internal_error",
     "reason_of",
@@ -54,6 +55,12 @@ def error_message(error: EgotoolsError) -> pb.Error:
         subject=cut(error.subject, _MAX_SUBJECT_BYTES),
         remedy=_sentence(error.remedy, _MAX_REMEDY_BYTES),
     )
+
+
+def error_details(error: pb.Error) -> str:
+    """Return an error as the text of a status, for callers that do not read the ``Error``."""
+    text = f"{error.subject}: {error.message}" if error.subject else error.message
+    return cut(f"{text} {error.remedy}".strip(), MAX_DETAILS_BYTES)
 
 
 def internal_error() -> pb.Error:

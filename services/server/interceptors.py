@@ -22,9 +22,8 @@ from services.server.admission.byte_budget import HeldBytes
 from services.server.call_record import TENANT_METADATA_KEY, TRACE_METADATA_KEY, CallRecord, begin_call
 from services.server.error_status import (
     ERROR_METADATA_KEY,
-    MAX_DETAILS_BYTES,
     answer_too_large,
-    cut,
+    error_details,
     error_message,
     internal_error,
     status_code,
@@ -149,7 +148,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 (ERROR_METADATA_KEY, message.SerializeToString()),
                 *_retry_hint(code, error, context),
             )
-            await context.abort(code, _details(message), trailing)
+            await context.abort(code, error_details(message), trailing)
         self._ended(record, "OK")
         return response
 
@@ -231,8 +230,3 @@ def _retry_hint(
 def _metadata(context: _Context, key: str) -> str:
     found = dict(context.invocation_metadata() or ()).get(key, "")
     return found if isinstance(found, str) else ""
-
-
-def _details(error: pb.Error) -> str:
-    text = f"{error.subject}: {error.message}" if error.subject else error.message
-    return cut(f"{text} {error.remedy}".strip(), MAX_DETAILS_BYTES)

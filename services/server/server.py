@@ -23,6 +23,8 @@ from inference.shared_models import SharedModels, load_joined_encoder
 from ontology.errors import EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
+from services.server.access.loopback import is_loopback
+from services.server.access.server_access import Access, access_of
 from services.server.admin_servicer import CatalogAdmin
 from services.server.admission.admission import Admission, read_limit
 from services.server.admission.peer_calls import PeerCalls
@@ -54,7 +56,6 @@ _LOG = logging.getLogger("egotools.server")
 _MAX_ADMIN_CALLS = 256
 _STANDARD_SERVICES = (health.SERVICE_NAME, reflection.SERVICE_NAME)
 _LOOKAHEAD_BYTES = 64 * 1024
-_LOOPBACK = ("127.", "localhost", "::1", "[::1]")
 
 
 class Server:
@@ -79,6 +80,7 @@ class Server:
         self.address = ""
         self.admin_address = ""
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
+        self.access = access_of(settings)
         self.observing = Observing(settings, lambda: self.catalogs.tenants)
         self.admission = Admission(settings)
         self.calls = CallInterceptor(
@@ -105,11 +107,15 @@ class Server:
         self._serving = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._grpc = grpc.aio.server(
-            interceptors=[self.calls, StandardInterceptor(_STANDARD_SERVICES, self.admission, self.streams)],
+            interceptors=[
+                *self.access.interceptors,
+                self.calls,
+                StandardInterceptor(_STANDARD_SERVICES, self.admission, self.streams),
+            ],
             options=_options(settings),  # without maximum_concurrent_rpcs, which would refuse a health check too
         )
         self._admin = grpc.aio.server(
-            interceptors=[self.admin_calls],
+            interceptors=[*self.access.interceptors, self.admin_calls],
             options=_admin_options(),
             maximum_concurrent_rpcs=_MAX_ADMIN_CALLS,
         )
@@ -128,12 +134,12 @@ class Server:
         :raises InvalidArgumentError: when the server cannot listen on an address.
         """
         settings = self.settings
-        if settings.reflection == "on" or (settings.reflection == "loopback" and settings.host.startswith(_LOOPBACK)):
+        if settings.reflection == "on" or (settings.reflection == "loopback" and is_loopback(settings.host)):
             reflection.enable_server_reflection((SERVICE_NAME, *_STANDARD_SERVICES), self._grpc)
         await self._health.set_serving(SERVICE_NAME, False)
-        self.address = _listen(self._grpc, settings.host, settings.port)
+        self.address = _listen(self._grpc, settings.host, settings.port, self.access)
         if settings.admin_port >= 0:
-            self.admin_address = _listen(self._admin, settings.admin_host, settings.admin_port)
+            self.admin_address = _listen(self._admin, settings.admin_host, settings.admin_port, self.access)
             await self._admin.start()
         await self.observing.start(lambda: self._serving)
         await self._grpc.start()
@@ -141,9 +147,8 @@ class Server:
         _LOG.info(
             "listening", extra=fields(address=self.address, **admin, workers=settings.workers, queue=settings.queue)
         )
-        for address in (self.address, self.admin_address):
-            if address and not address.startswith(_LOOPBACK):
-                _LOG.warning("listening beyond loopback without TLS", extra=fields(address=address))
+        if settings.insecure and not (is_loopback(settings.host) and is_loopback(settings.admin_host)):
+            _LOG.warning("listening beyond loopback, told to need no TLS and no access control")
         return self.address
 
     async def load(self, load: Callable[[], Engine], tenant: str = "") -> None:
@@ -367,14 +372,18 @@ def _admin_options() -> list[tuple[str, Any]]:
     ]
 
 
-def _listen(server: grpc.aio.Server, host: str, port: int) -> str:
+def _listen(server: grpc.aio.Server, host: str, port: int, access: Access) -> str:
     """Open a port and return the address with the actual one.
 
     :raises InvalidArgumentError: when that is not possible.
     """
     requested = _join(host, port)
     try:
-        port = server.add_insecure_port(requested)
+        credentials = access.server_credentials()
+        if credentials is None:
+            port = server.add_insecure_port(requested)
+        else:
+            port = server.add_secure_port(requested, credentials)
     except RuntimeError:
         port = 0
     if port == 0:

@@ -18,6 +18,7 @@ from ontology.errors import DeadlineError, EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from services.schemas.call_schema import call_schema
+from services.server.access.visible_engine import engine_for
 from services.server.admission.cost import check_call_cost, least_answer_bytes, request_cost
 from services.server.admission.fair_queue import Flow
 from services.server.call_record import add_log_fields, current_call
@@ -196,7 +197,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
         call.tenant = self._catalogs.resolve(call.tenant)
         with self._catalogs.lease(call.tenant) as engine:
             add_log_fields(snapshot_id=engine.snapshot_id)
-            yield engine
+            yield engine_for(engine, call.caller)
 
     def _require_snapshot(self, engine: Engine, wanted: str) -> None:
         wanted = decode_snapshot_id(wanted)

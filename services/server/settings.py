@@ -30,7 +30,7 @@ def _processors() -> int:
 class ServerSettings:
     """How the server listens, how many requests it accepts, and how it stops.
 
-    :param host: address to listen on; an address other than loopback should be behind a TLS proxy.
+    :param host: address to listen on; beyond loopback only with TLS and access control, or ``insecure``.
     :param port: 0 (any free port) to 65,535.
     :param workers: requests that run at the same time, each on its own thread, 1 to 256; default: one for each processor.
     :param queue: cost in units that may wait for a worker, 0 to 10,000; more is refused at once. A short request costs 1.
@@ -72,6 +72,17 @@ class ServerSettings:
     :param max_streams: calls that are open at once on one connection, 1 to 10,000; a client lets further ones wait.
     :param max_connections: connections that are open at once, 1 to 100,000.
     :param reflection: ``on``, ``off``, or ``loopback``: only where the server listens on loopback.
+    :param tls_cert: file with the certificate chain of the server, PEM; it is read again when it changes.
+    :param tls_key: file with its private key, PEM without a password.
+    :param tls_client_ca: file with the certificates of the authorities that sign client certificates.
+    :param require_client_cert: whether a client must show a certificate (mTLS), which is then an identity for the policy.
+    :param access_policy: YAML file that says who may do what; without it everybody may do everything.
+    :param tokens_file: file of static tokens, made by ``egotools tokens create``.
+    :param jwks: key set of the issuer of JSON web tokens: a file, or an ``https://`` address.
+    :param jwt_issuer: the claim ``iss`` that these tokens must have.
+    :param jwt_audience: the claim ``aud`` that they must have.
+    :param jwt_leeway_s: seconds by which the clock of the issuer may differ, 0 to 300.
+    :param insecure: whether the server may listen beyond loopback without TLS and access control.
     :raises InvalidArgumentError: naming the field whose value is invalid.
     """
 
@@ -114,6 +125,17 @@ class ServerSettings:
     max_streams: int = 128
     max_connections: int = 4_096
     reflection: str = "loopback"
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tls_client_ca: Path | None = None
+    require_client_cert: bool = False
+    access_policy: Path | None = None
+    tokens_file: Path | None = None
+    jwks: str = ""
+    jwt_issuer: str = ""
+    jwt_audience: str = ""
+    jwt_leeway_s: float = 30.0
+    insecure: bool = False
 
     def __post_init__(self) -> None:
         for name in ("host", "admin_host"):
@@ -125,25 +147,13 @@ class ServerSettings:
             value = getattr(self, name)
             if value is not None and not low <= value <= high:  # NaN fails this comparison
                 raise InvalidArgumentError(f"{name} must be from {low:,} to {high:,}, not {value}", subject=name)
-        if self.log_level not in _LOG_LEVELS:
-            raise InvalidArgumentError(
-                f"there is no log level {self.log_level!r}",
-                subject="log_level",
-                remedy=f"Use one of {', '.join(_LOG_LEVELS)}",
-            )
-        if self.reflection not in _REFLECTION:
-            raise InvalidArgumentError(
-                f"there is no setting {self.reflection!r}",
-                subject="reflection",
-                remedy=f"Use one of {', '.join(_REFLECTION)}",
-            )
-
-        if self.keep_requests not in KEEP_REQUESTS:
-            raise InvalidArgumentError(
-                f"there is no choice {self.keep_requests!r}",
-                subject="keep_requests",
-                remedy=f"Use one of {', '.join(KEEP_REQUESTS)}",
-            )
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise InvalidArgumentError(
+                    f"there is no {name} {getattr(self, name)!r}",
+                    subject=name,
+                    remedy=f"Use one of {', '.join(choices)}",
+                )
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> ServerSettings:
@@ -197,14 +207,23 @@ _RANGES: dict[str, tuple[float, float]] = {
     "max_peer_calls": (8, 1_000_000),
     "max_streams": (1, 10_000),
     "max_connections": (1, 100_000),
+    "jwt_leeway_s": (0, 300),
 }
-_PATHS = ("ready_file", "audit_log")
 _WHOLE_NUMBERS = ("metrics_port",)  # whose default is None
+_PATHS = frozenset({"access_policy", "audit_log", "ready_file", "tls_cert", "tls_client_ca", "tls_key", "tokens_file"})
+_CHOICES = {"log_level": _LOG_LEVELS, "reflection": _REFLECTION, "keep_requests": KEEP_REQUESTS}
+_SWITCH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
 def _parse(default: Any, name: str, text: str) -> Any:
     if name in _PATHS:
         return Path(text)
+    if isinstance(default, bool):
+        if text.lower() not in _SWITCH:
+            raise InvalidArgumentError(
+                f"{text!r} is neither true nor false", subject=name, remedy="Write true or false"
+            )
+        return _SWITCH[text.lower()]
     if name == "log_level":
         return text.upper()
     if isinstance(default, str):

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +155,10 @@ class MemoryEngine:
 
     def known_terms(self, text: str) -> frozenset[str]:
         return frozenset(_words(text)) & _words(" ".join(f"{tool.name} {tool.description}" for tool in self.tools))
+
+    def restricted(self, filters: Mapping[str, Sequence[str]]) -> Engine:
+        seen = [tool for tool in self.tools if all(tool.metadata.get(key) in filters[key] for key in filters)]
+        return replace(self, tools=tuple(seen))
 
 
 class HeldStage(dict[str, float]):

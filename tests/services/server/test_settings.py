@@ -56,6 +56,17 @@ def test_the_environment_says_every_field() -> None:
         "EGOTOOLS_MAX_STREAMS": "20",
         "EGOTOOLS_MAX_CONNECTIONS": "30",
         "EGOTOOLS_REFLECTION": "off",
+        "EGOTOOLS_TLS_CERT": "/tls/cert",
+        "EGOTOOLS_TLS_KEY": "/tls/key",
+        "EGOTOOLS_TLS_CLIENT_CA": "/tls/ca",
+        "EGOTOOLS_REQUIRE_CLIENT_CERT": "True",
+        "EGOTOOLS_ACCESS_POLICY": "/policy",
+        "EGOTOOLS_TOKENS_FILE": "/tokens",
+        "EGOTOOLS_JWKS": "https://issuer.example/keys",
+        "EGOTOOLS_JWT_ISSUER": "https://issuer.example",
+        "EGOTOOLS_JWT_AUDIENCE": "tools",
+        "EGOTOOLS_JWT_LEEWAY_S": "5",
+        "EGOTOOLS_INSECURE": "1",
     }
     assert set(environ) == {f"EGOTOOLS_{entry.name.upper()}" for entry in fields(ServerSettings)}
     assert ServerSettings.from_env(environ) == ServerSettings(
@@ -96,6 +107,17 @@ def test_the_environment_says_every_field() -> None:
         max_streams=20,
         max_connections=30,
         reflection="off",
+        tls_cert=Path("/tls/cert"),
+        tls_key=Path("/tls/key"),
+        tls_client_ca=Path("/tls/ca"),
+        require_client_cert=True,
+        access_policy=Path("/policy"),
+        tokens_file=Path("/tokens"),
+        jwks="https://issuer.example/keys",
+        jwt_issuer="https://issuer.example",
+        jwt_audience="tools",
+        jwt_leeway_s=5.0,
+        insecure=True,
     )
 
 
@@ -116,8 +138,10 @@ def test_what_was_said_otherwise_goes_before_the_environment() -> None:
         ("EGOTOOLS_METRICS_PORT", "9464.5", "'9464.5' is not a whole number"),
         ("EGOTOOLS_METRICS_PORT", "-1", "metrics_port must be from 0 to 65,535, not -1"),
         ("EGOTOOLS_LOG_QUERIES_SAMPLE", "1.5", "log_queries_sample must be from 0 to 1, not 1.5"),
-        ("EGOTOOLS_REFLECTION", "maybe", "there is no setting 'maybe'"),
-        ("EGOTOOLS_LOG_LEVEL", "loud", "there is no log level 'LOUD'"),
+        ("EGOTOOLS_REFLECTION", "maybe", "there is no reflection 'maybe'"),
+        ("EGOTOOLS_INSECURE", "maybe", "'maybe' is neither true nor false"),
+        ("EGOTOOLS_JWT_LEEWAY_S", "301", "jwt_leeway_s must be from 0 to 300, not 301.0"),
+        ("EGOTOOLS_LOG_LEVEL", "loud", "there is no log_level 'LOUD'"),
     ],
 )
 def test_a_wrong_variable_is_named(variable: str, text: str, problem: str) -> None:

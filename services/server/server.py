@@ -9,6 +9,7 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -66,6 +67,7 @@ class Server:
     :param stores: tenant → store of its catalogue; None for one catalogue, which :meth:`load` gives an engine.
     :param required: the tenants without which the service is not ready; None for all.
     :param changes: what adds and removes single tools for the admin service.
+    :param outcomes: tenant → folder of the outcomes that agents report; None for that of each store.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class Server:
         *,
         required: Iterable[str] | None = None,
         changes: ToolChanges | None = None,
+        outcomes: Mapping[str, Path] | None = None,
     ) -> None:
         self.settings = settings
         self.address = ""
@@ -99,9 +102,9 @@ class Server:
         self.publisher = Publisher(
             self.catalogs, stores or {}, warm_query=settings.warm_query, swapped=self._report_readiness
         )
-        self.reports = Reports(
-            {tenant: store.outcomes for tenant, store in (stores or {}).items() if store.outcomes}, settings
-        )
+        if outcomes is None:
+            outcomes = {tenant: store.outcomes for tenant, store in (stores or {}).items() if store.outcomes}
+        self.reports = Reports(outcomes, settings)
         self.streams = PeerCalls(each=settings.max_peer_calls, together=settings.max_calls)
         self._health = Health()
         self._serving = False

@@ -37,12 +37,14 @@ class Reports:
         self._settings = settings
         self._catalogs: dict[str, tuple[RequestIds, OutcomeLog]] = {}
         self._buckets: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
-        for tenant, folder in folders.items():
-            self.open(tenant, folder)
+        self._folders = dict(folders)
+        for tenant in folders:
+            self.open(tenant)
 
-    def open(self, tenant: str, folder: Path) -> None:
-        """Keep the outcomes of a tenant in a folder. Where it cannot be written the catalogue is served without."""
-        if not self._settings.outcomes_mib:
+    def open(self, tenant: str) -> None:
+        """Keep the outcomes of a tenant from now on, once its store exists. Where it cannot be written it is served without."""
+        folder = self._folders.get(tenant)
+        if not self._settings.outcomes_mib or tenant in self._catalogs or folder is None or not folder.parent.is_dir():
             return
         try:
             ids = RequestIds(open_secret(folder))

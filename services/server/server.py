@@ -97,7 +97,7 @@ class Server:
             ADMIN_SERVICE_NAME, max_message_bytes=ADMIN_MESSAGE_BYTES, observers=self.observing.calls
         )
         self.catalogs = Catalogs(
-            tuple(stores or ("",)), required=required, drained=_drained, on_swap=self.observing.metrics.swapped
+            tuple(stores or ("",)), required=required, drained=_drained, on_swap=self._swapped
         )
         self.publisher = Publisher(
             self.catalogs, stores or {}, warm_query=settings.warm_query, swapped=self._report_readiness
@@ -213,6 +213,10 @@ class Server:
         if self.settings.ready_file is not None:
             self.settings.ready_file.unlink(missing_ok=True)
         _LOG.info("stopped", extra=fields(address=self.address))
+
+    def _swapped(self, tenant: str, snapshot_id: str) -> None:
+        self.observing.metrics.swapped(tenant, snapshot_id)
+        self.reports.open(tenant)
 
     async def _report_readiness(self) -> None:
         if self._serving or not self.catalogs.ready:

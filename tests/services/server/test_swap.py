@@ -393,7 +393,7 @@ async def test_the_catalogues_of_one_process_load_a_model_once(
     from services.server.catalog_store import catalog_stores
 
     entries = {name: CatalogEntry(store=store.copy(tmp_path / name).path) for name in ("acme", "umbrella")}
-    stores = catalog_stores(entries)
+    stores = catalog_stores(entries, recent_vectors=0)  # else each has a memory of its own around the model
     server = Server(small_settings(watch_s=0.0), stores)
     await server.start()
     try:

@@ -92,10 +92,8 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
 
     async def _answer(self, handler: Any, requests: Any, context: Any) -> Any:
         peer = peer_of(context)
-        if handler.response_streaming:
-            self._streams.begin(peer)
-            context.add_done_callback(lambda _: self._streams.end(peer))
         if handler.request_streaming:
+            self._begin_stream(peer, context)
             async for reply in handler.stream_stream(requests, context):
                 await context.write(reply)
             return None
@@ -105,5 +103,13 @@ class StandardInterceptor(grpc.aio.ServerInterceptor):
             request = handler.request_deserializer(raw)
         except DecodeError:
             raise InvalidArgumentError("the bytes are not a message of this method", subject="request") from None
-        behaviour = handler.unary_stream if handler.response_streaming else handler.unary_unary
-        return await behaviour(request, context)
+        if not handler.response_streaming:
+            return await handler.unary_unary(request, context)
+        self._begin_stream(
+            peer, context
+        )  # only now: a client that still sends would see CANCELLED instead of the refusal
+        return await handler.unary_stream(request, context)
+
+    def _begin_stream(self, peer: str, context: Any) -> None:
+        self._streams.begin(peer)
+        context.add_done_callback(lambda _: self._streams.end(peer))

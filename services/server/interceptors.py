@@ -157,11 +157,12 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     ) -> tuple[Message | None, EgotoolsError | pb.Error | None]:
         """Return the answer, None for one that was sent as a stream; or the error."""
         try:
-            self.admission.begin(record.peer, context)
+            who = record.caller.name or record.peer
+            self.admission.begin(who, context)
             if handler.request_streaming:
                 return await handler.stream_unary(requests, context), None
             kind = self._kinds[record.method]
-            raw, held = await self.admission.receive(record.method, kind, record.peer, context)
+            raw, held = await self.admission.receive(record.method, kind, who, context)
             request = _decoded(handler, raw)
             del raw
             if handler.response_streaming:

@@ -56,6 +56,7 @@ ADMIN_MESSAGE_BYTES = 64 * 2**20
 _LOG = logging.getLogger("egotools.server")
 _MAX_ADMIN_CALLS = 256
 _STANDARD_SERVICES = (health.SERVICE_NAME, reflection.SERVICE_NAME)
+_MOST_PENDING = 16_384
 _LOOKAHEAD_BYTES = 64 * 1024
 
 
@@ -359,8 +360,8 @@ def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
         ("grpc.max_concurrent_streams", settings.max_streams),
         ("grpc.max_allowed_incoming_connections", settings.max_connections),
         # Calls that came and that the event loop has not taken yet. Those above the number end with CANCELLED.
-        ("grpc.server.max_pending_requests", settings.max_calls),
-        ("grpc.server.max_pending_requests_hard_limit", 2 * settings.max_calls),
+        ("grpc.server.max_pending_requests", _MOST_PENDING),
+        ("grpc.server.max_pending_requests_hard_limit", 2 * _MOST_PENDING),
         # A stream whose message is not read yet holds so many bytes; without this gRPC lets the number grow.
         ("grpc.http2.lookahead_bytes", _LOOKAHEAD_BYTES),
         ("grpc.http2.bdp_probe", 0),

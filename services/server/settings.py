@@ -66,7 +66,7 @@ class ServerSettings:
     :param reports_per_minute: outcomes that one reporter may report in a minute, 1 to 1,000,000.
     :param max_deadline_s: seconds that a call may take at most, whatever deadline it has, 0.001 to 3,600.
     :param max_call_cost: units that one call may cost (see :mod:`services.server.admission.cost`), 1 to 100,000.
-    :param max_inflight_bytes: bytes of requests and answers that are held at once, 1 MiB to 64 GiB; one peer may hold half.
+    :param max_inflight_bytes: bytes of requests and answers that are held at once, 1 MiB to 64 GiB; one peer may hold a quarter.
     :param max_calls: calls, and streams of health and of reflection, that are open at once, 16 to 1,000,000 of each kind.
     :param max_peer_calls: those of one peer, 8 to 1,000,000.
     :param max_streams: calls that are open at once on one connection, 1 to 10,000; a client lets further ones wait.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from typing import Any
+from urllib.parse import unquote
 
 from google.protobuf.descriptor import Descriptor
 
@@ -64,10 +65,12 @@ class Admission:
         held = await self.bytes.reserve(peer)
         context.add_done_callback(lambda _: held.release())
         raw = await self._read(context)
-        if len(raw) > most:
+        size = len(raw)
+        if size > most:
+            del raw  # the error would keep it alive
             held.release()
             raise TooLargeError(
-                f"the request has {len(raw):,} bytes; at most {most:,} are taken",
+                f"the request has {size:,} bytes; at most {most:,} are taken",
                 subject="request",
                 remedy="Send the request itself, not the conversation; split a batch into several calls",
             )
@@ -92,12 +95,14 @@ def read_limit(max_message_bytes: int) -> int:
 
 def peer_of(context: Any) -> str:
     """Return the address of the other end without its port; of IPv6 the network, because one host has many addresses there."""
-    peer = context.peer()
-    kind, _, rest = peer.partition(":")
-    if kind == "ipv6":
-        host = rest.rpartition(":")[0].replace("%5B", "").replace("%5D", "").strip("[]").partition("%25")[0]
-        try:
-            return f"ipv6:{ipaddress.ip_network((host, _IPV6_NETWORK_BITS), strict=False)}"
-        except ValueError:
-            return peer
-    return peer.rpartition(":")[0] or peer
+    peer: str = context.peer()
+    address, port = peer.rpartition(":")[::2]
+    if not address.startswith("ipv6:"):
+        return address or port
+    try:
+        host = ipaddress.IPv6Address(unquote(address.removeprefix("ipv6:")).strip("[]"))
+    except ValueError:
+        return address
+    if host.ipv4_mapped is not None:
+        return f"ipv4:{host.ipv4_mapped}"
+    return f"ipv6:{ipaddress.ip_network((int(host), _IPV6_NETWORK_BITS), strict=False)}"

@@ -40,7 +40,7 @@ class HeldBytes:
 class ByteBudget:
     """Bytes held by the calls of one server. Use it in one event loop.
 
-    One peer may hold half. One that holds nothing yet is served even when others hold all, up to twice the total.
+    One peer may hold a quarter. One that holds nothing yet is served even when others hold all, up to twice the total.
 
     :param total: most bytes for all peers.
     :param message: most bytes of one message.
@@ -49,6 +49,7 @@ class ByteBudget:
     def __init__(self, total: int, *, message: int) -> None:
         self._message = message
         self._total = max(total, 2 * message)
+        self._share = max(total // 4, message)
         self._held: dict[str, int] = {}
         self._sum = 0
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
@@ -84,7 +85,7 @@ class ByteBudget:
         held = self._held.get(peer, 0)
         if not held:
             return self._sum + self._message <= 2 * self._total
-        return held + self._message <= self._total // 2 and self._sum + self._message <= self._total
+        return held + self._message <= self._share and self._sum + self._message <= self._total
 
     def _admit(self) -> None:
         for peer in list(self._waiting):

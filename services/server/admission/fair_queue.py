@@ -92,6 +92,9 @@ class FairQueue:
         self._charged[tenant] += turn.cost
         self._charged[flow] += turn.cost
         self.remove(turn)
+        for key, left, charged in ((tenant, self._waiting.get(tenant), flow), (None, self._waiting, tenant)):
+            if not left:  # nobody waits behind the one that was charged
+                self._now[key] = self._charged.get(charged, self._now[key])
         return turn
 
     def remove(self, turn: Turn) -> None:

@@ -97,9 +97,7 @@ class Server:
         self.admin_calls = CallInterceptor(
             ADMIN_SERVICE_NAME, max_message_bytes=ADMIN_MESSAGE_BYTES, observers=self.observing.calls
         )
-        self.catalogs = Catalogs(
-            tuple(stores or ("",)), required=required, drained=_drained, on_swap=self._swapped
-        )
+        self.catalogs = Catalogs(tuple(stores or ("",)), required=required, drained=_drained, on_swap=self._swapped)
         self.publisher = Publisher(
             self.catalogs, stores or {}, warm_query=settings.warm_query, swapped=self._report_readiness
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -162,7 +163,7 @@ class CatalogStore:
         return folder
 
 
-def catalog_stores(entries: dict[str, CatalogEntry]) -> dict[str, CatalogStore]:
+def catalog_stores(entries: Mapping[str, CatalogEntry]) -> dict[str, CatalogStore]:
     """Return the store of each tenant; they share the models of the process."""
     models = SharedModels()
     return {

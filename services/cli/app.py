@@ -104,7 +104,7 @@ def serve(
     """Serve snapshots over gRPC until SIGTERM. What a store publishes later is swapped in; SIGHUP does it at once."""
     pin_threads()  # before a numeric library is imported
     from services.server.catalogs_file import CatalogEntry, read_catalogs
-    from services.server.server import serve_catalogs
+    from services.server.process import serve_catalogs
     from services.server.settings import ServerSettings
 
     settings = ServerSettings.from_env(

@@ -116,7 +116,7 @@ def _forget(plan: LearningPlan, replaces: str) -> Learned:
     snapshot: Snapshot = open_snapshot(plan.store)
     published = ""
     if snapshot.manifest.learned is not None:
-        published = publish_learned(snapshot, plan.store, None, replaces=replaces)
+        published = publish_learned(snapshot, plan.store, None, replaces=replaces, signing_key=plan.signing_key)
         copy_build_report(snapshot, plan.store, published)
     return Learned(snapshot_id=snapshot.id, published=published, learning=None)
 

@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 import grpc
 
 from egotools import requests
+from egotools.call_metadata import CallMetadata, Token
 from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, credentials_of
 from egotools.client_errors import ClientError
 from egotools.codec import batch_results, error_from_rpc, read_value
@@ -34,14 +35,20 @@ class AsyncClient:
         tls: grpc.ChannelCredentials | bool = False,
         max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
         options: Sequence[tuple[str, Any]] = (),
+        token: Token = None,
+        tenant: str = "",
+        insecure_token: bool = False,
     ) -> None:
         credentials = credentials_of(tls)
+        metadata = CallMetadata(
+            target, token=token, tenant=tenant, is_private=credentials is not None or insecure_token
+        )
         chosen = channel_options(max_message_bytes, options)
         if credentials is None:
             self._channel = grpc.aio.insecure_channel(target, options=chosen)
         else:
             self._channel = grpc.aio.secure_channel(target, credentials, options=chosen)
-        self._stub = pb_grpc.ToolRetrievalStub(self._channel)
+        self._stub = pb_grpc.ToolRetrievalStub(metadata.on(self._channel))
 
     async def __aenter__(self) -> Self:
         return self

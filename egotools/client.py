@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 import grpc
 
 from egotools import requests
+from egotools.call_metadata import CallMetadata, Token
 from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, credentials_of
 from egotools.client_errors import ClientError
 from egotools.codec import batch_results, error_from_rpc, read_value
@@ -33,6 +34,10 @@ class Client:
         certificates, False for plain text.
     :param max_message_bytes: maximum size of a response; raise it together with the server's limit.
     :param options: further gRPC channel arguments, appended to the client's own.
+    :param token: bearer token that each call has, or a function that returns the one to use now and does not wait.
+    :param tenant: the catalogue; empty: that of the token, or the only one of the server.
+    :param insecure_token: whether a token may be sent in plain text to another machine.
+    :raises InvalidRequestError: when a token would be, and may not.
     """
 
     def __init__(
@@ -42,14 +47,20 @@ class Client:
         tls: grpc.ChannelCredentials | bool = False,
         max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
         options: Sequence[tuple[str, Any]] = (),
+        token: Token = None,
+        tenant: str = "",
+        insecure_token: bool = False,
     ) -> None:
         credentials = credentials_of(tls)
+        metadata = CallMetadata(
+            target, token=token, tenant=tenant, is_private=credentials is not None or insecure_token
+        )
         chosen = channel_options(max_message_bytes, options)
         if credentials is None:
             self._channel = grpc.insecure_channel(target, options=chosen)
         else:
             self._channel = grpc.secure_channel(target, credentials, options=chosen)
-        self._stub = pb_grpc.ToolRetrievalStub(self._channel)
+        self._stub = pb_grpc.ToolRetrievalStub(metadata.on(self._channel))
 
     def __enter__(self) -> Self:
         return self

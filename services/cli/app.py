@@ -22,6 +22,7 @@ from services.cli.evaluate import eval_app
 from services.cli.options import Json, Store, command
 from services.cli.search import search
 from services.cli.show import show
+from services.cli.tokens import tokens_app
 from services.cli.tune import tune
 from services.cli.validate import validate
 from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, Reranker
@@ -39,6 +40,7 @@ app = typer.Typer(
 graph_app = typer.Typer(help="Export the tool graph.", no_args_is_help=True)
 app.add_typer(graph_app, name="graph")
 app.add_typer(eval_app, name="eval")
+app.add_typer(tokens_app, name="tokens")
 command(app)(build)
 _INTERRUPTED = 130  # the exit code of typer at Ctrl-C
 

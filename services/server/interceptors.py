@@ -16,7 +16,8 @@ from ontology.errors import EgotoolsError, InvalidArgumentError, NotReadyError
 from services.server.call_record import TENANT_METADATA_KEY, CallRecord, begin_call
 from services.server.error_status import (
     ERROR_METADATA_KEY,
-    error_details,
+    MAX_DETAILS_BYTES,
+    cut,
     error_message,
     internal_error,
     status_code,
@@ -111,7 +112,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         if error is not None:
             code = status_code(error.code)
             _log(record, code.name, reason=error.reason)
-            await context.abort(code, error_details(error), ((ERROR_METADATA_KEY, error.SerializeToString()),))
+            await context.abort(code, _details(error), ((ERROR_METADATA_KEY, error.SerializeToString()),))
         _log(record, "OK")
         return response
 
@@ -163,6 +164,11 @@ def _tolerant(deserializer: Any) -> Any:
             return _Undecodable()
 
     return deserialize
+
+
+def _details(error: pb.Error) -> str:
+    text = f"{error.subject}: {error.message}" if error.subject else error.message
+    return cut(f"{text} {error.remedy}".strip(), MAX_DETAILS_BYTES)
 
 
 def _log(record: CallRecord, code: str, **values: Any) -> None:

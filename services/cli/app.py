@@ -27,6 +27,7 @@ from services.cli.options import Json, Store, command
 from services.cli.search import search
 from services.cli.show import show
 from services.cli.snapshots import rollback, snapshots
+from services.cli.tokens import tokens_app
 from services.cli.tune import tune
 from services.cli.validate import validate
 from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, Reranker
@@ -47,6 +48,7 @@ app.add_typer(eval_app, name="eval")
 app.add_typer(admin_app, name="admin")
 app.add_typer(audit_app, name="audit")
 app.add_typer(keys_app, name="keys")
+app.add_typer(tokens_app, name="tokens")
 command(app)(build)
 _INTERRUPTED = 130  # the exit code of typer at Ctrl-C
 

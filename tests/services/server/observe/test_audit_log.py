@@ -199,11 +199,11 @@ def test_the_command_says_what_is_wrong_and_ends_with_its_code(tmp_path: Path, r
     code, out, err = run("audit", "verify", path)
     assert (code, out, err) == (0, f"10 entries in 1 files; the last is 10:{last}\n", "")
     assert run("audit", "verify", path, "--known", f"10:{last}")[0] == 0
-    assert run("audit", "verify", path, "--known", f"11:{last}")[0] == 20
+    assert run("audit", "verify", path, "--known", f"11:{last}")[0] == 24
     assert run("audit", "verify", path, "--known", "ten")[0] == 2
     assert run("audit", "verify", tmp_path / "none")[0] == 7
     path.write_bytes(path.read_bytes().replace(b"snapshot-3", b"snapshot-4"))
     code, _, err = run("audit", "verify", path)
-    assert code == 20 and f"{path}:4: entry 4 was altered" in err
+    assert code == 24 and f"{path}:4: entry 4 was altered" in err
     code, out, _ = run("audit", "verify", path, "--json")
-    assert code == 20 and json.loads(out)["faults"] == [{"place": f"{path}:4", "problem": "entry 4 was altered"}]
+    assert code == 24 and json.loads(out)["faults"] == [{"place": f"{path}:4", "problem": "entry 4 was altered"}]

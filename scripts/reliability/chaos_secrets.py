@@ -117,7 +117,7 @@ async def _calls(store: Path, settings: ServerSettings, calls: int, chosen: rand
                     errors.append(error.details() or "")
                     errors += [_text(value) for _, value in error.trailing_metadata() or ()]
         for secret in SECRETS:
-            server.observing.refusals.add("call", actor=secret, tenant=secret, subject=secret, outcome="DENIED")
+            server.observing.denied(secret, actor=secret, tenant=secret, code="PERMISSION_DENIED", reason="DENIED")
         metrics = server.observing.metrics.scrape().decode()
     finally:
         await server.stop(0)

@@ -56,7 +56,7 @@ class Server:
             SERVICE_NAME, max_message_bytes=settings.max_message_bytes, observers=self.observing.calls
         )
         self.observing.watch(self.limiter, lambda: self.calls.in_flight)
-        self.catalogs = Catalogs(on_swap=self.observing.metrics.swapped)
+        self.catalogs = Catalogs(on_swap=self.observing.swapped)
         self._serving = False
         self._service = ToolRetrieval(self.catalogs, self.limiter, settings)
         self._health = Health()

@@ -43,7 +43,15 @@ SECRETS = (
     "API_TOKEN=plantedVARIABLE0123456789",
 )
 """Secrets of known shapes: they may be nowhere, not even in the error that says what is wrong with a request."""
-NEEDLES = (*WORDS, "plantedKEY", "plantedTOKEN", "PLANTED0123", "plantedPAYLOAD", "plantedPASSWORD", "plantedQUERY")
+NEEDLES: tuple[str, ...] = (
+    *WORDS,
+    "plantedKEY",
+    "plantedTOKEN",
+    "PLANTED0123",
+    "plantedPAYLOAD",
+    "plantedPASSWORD",
+    "plantedQUERY",
+)
 NEEDLES += ("plantedBEARER", "plantedVARIABLE")
 
 

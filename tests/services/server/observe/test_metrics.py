@@ -121,7 +121,7 @@ async def test_what_a_caller_makes_up_is_other(server: Server, stub: pb_grpc.Too
         assert await code_of(stub.GetTool(pb.GetToolRequest(id="x"), metadata=metadata)) == "NOT_FOUND"
     async with grpc.aio.insecure_channel(server.address) as channel:
         for number in range(20):
-            call = channel.unary_unary(f"/egotools.v1.ToolRetrieval/MadeUp{number}")
+            call: Any = channel.unary_unary(f"/egotools.v1.ToolRetrieval/MadeUp{number}")
             assert await code_of(call(b"")) == "UNIMPLEMENTED"
     found = await scrape(port_of(server))
     assert {key[1:]: value for key, value in found.items() if key[0] == REQUESTS} == {

@@ -43,7 +43,15 @@ SECRETS = (
     "API_TOKEN=plantedVARIABLE0123456789",
 )
 """Secrets of known shapes: they may be nowhere, not even in the error that says what is wrong with a request."""
-NEEDLES = (*WORDS, "plantedKEY", "plantedTOKEN", "PLANTED0123", "plantedPAYLOAD", "plantedPASSWORD", "plantedQUERY")
+NEEDLES: tuple[str, ...] = (
+    *WORDS,
+    "plantedKEY",
+    "plantedTOKEN",
+    "PLANTED0123",
+    "plantedPAYLOAD",
+    "plantedPASSWORD",
+    "plantedQUERY",
+)
 NEEDLES += ("plantedBEARER", "plantedVARIABLE")
 
 
@@ -117,7 +125,7 @@ async def _calls(store: Path, settings: ServerSettings, calls: int, chosen: rand
                     errors.append(error.details() or "")
                     errors += [_text(value) for _, value in error.trailing_metadata() or ()]
         for secret in SECRETS:
-            server.observing.refusals.add("call", actor=secret, tenant=secret, subject=secret, outcome="DENIED")
+            server.observing.denied(secret, actor=secret, tenant=secret, code="PERMISSION_DENIED", reason="DENIED")
         metrics = server.observing.metrics.scrape().decode()
     finally:
         await server.stop(0)

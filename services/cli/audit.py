@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ALTERED", "audit_app"]
 
-ALTERED = 20
+ALTERED = 24
 """The exit code when the log is not as it was written."""
 audit_app = typer.Typer(help="Verify the audit log of a server.", no_args_is_help=True)
 
@@ -41,7 +41,7 @@ def verify(
 ) -> None:
     """Find entries of an audit log that were altered, removed, moved or cut off.
 
-    The exit code is 0 when the log is as it was written, and 20 when it is not.
+    The exit code is 0 when the log is as it was written, and 24 when it is not.
     """
     from services.server.observe.audit_check import verify_audit_log
 

@@ -210,7 +210,7 @@ class Server:
         _LOG.info("stopped", extra=fields(address=self.address))
 
     def _swapped(self, tenant: str, snapshot_id: str) -> None:
-        self.observing.metrics.swapped(tenant, snapshot_id)
+        self.observing.swapped(tenant, snapshot_id)
         self.reports.open(tenant)
 
     async def _report_readiness(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from ssl import SSLContext
 from typing import TypeAlias
 
@@ -17,7 +17,7 @@ from ontology.errors import InvalidArgumentError
 __all__ = ["Authorize", "MetricsHttp", "anybody", "bearer"]
 
 _LOG = logging.getLogger("egotools.server")
-Authorize: TypeAlias = Callable[[str], bool]
+Authorize: TypeAlias = Callable[[str], Awaitable[bool]]
 """Whether the value of a header ``Authorization``, empty where it is absent, may read the metrics."""
 _MOST_CONNECTIONS = 32
 _HEAD_BYTES = 8_192
@@ -36,7 +36,7 @@ _STATUS = {
 }
 
 
-def anybody(header: str) -> bool:
+async def anybody(header: str) -> bool:
     """Whoever reaches the port may read the metrics."""
     return True
 
@@ -44,7 +44,11 @@ def anybody(header: str) -> bool:
 def bearer(token: str) -> Authorize:
     """Return what admits those who send this bearer token; compared in constant time."""
     expected = f"Bearer {token}".encode()
-    return lambda header: hmac.compare_digest(header.encode("utf-8", "replace"), expected)
+
+    async def authorize(header: str) -> bool:
+        return hmac.compare_digest(header.encode("utf-8", "replace"), expected)
+
+    return authorize
 
 
 class MetricsHttp:
@@ -142,7 +146,7 @@ class MetricsHttp:
             return _response(200, "ready") if self._ready() else _response(503, "not ready")
         if path != "/metrics":
             return _response(404, "There are /metrics, /livez and /readyz.")
-        if not self._authorize(authorization):
+        if not await self._authorize(authorization):
             return _response(401, "The metrics need a bearer token.", "WWW-Authenticate: Bearer")
         async with self._one_scrape:
             try:

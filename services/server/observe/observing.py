@@ -8,9 +8,10 @@ from collections.abc import Callable, Collection
 from ssl import SSLContext
 from typing import Protocol
 
+from services.server.call_record import CallRecord
 from services.server.logs import fields
 from services.server.observe.audit_log import AuditLog
-from services.server.observe.audit_queue import AuditQueue
+from services.server.observe.audit_trail import AuditTrail
 from services.server.observe.call_observer import CallObserver, CallObservers
 from services.server.observe.metrics_http import Authorize, MetricsHttp, anybody
 from services.server.observe.prometheus_metrics import Metrics
@@ -56,7 +57,7 @@ class Observing:
         self.metrics = Metrics(tenants)
         self._traces = open_traces(settings.otel_endpoint, tenants) if settings.otel_endpoint else None
         self.audit = AuditLog(settings.audit_log, max_bytes=settings.audit_log_bytes)
-        self.refusals = AuditQueue(self.audit)
+        self.trail = AuditTrail(self.audit)
         observers: list[CallObserver] = [self.metrics]
         if self._traces is not None:
             observers.append(self._traces)
@@ -80,6 +81,27 @@ class Observing:
             "Requests that wait for a worker",
             lambda: max(0, admission.admitted - admission.workers),
         )
+
+    def swapped(self, tenant: str, snapshot_id: str) -> None:
+        """Note that a snapshot is served from now on."""
+        self.metrics.swapped(tenant, snapshot_id)
+        self.trail.swapped(tenant, snapshot_id)
+
+    def publication_refused(self, tenant: str, snapshot_id: str, reason: str) -> None:
+        """Note that a snapshot cannot be served; the old one serves on.
+
+        :param reason: name of the error class, as in ``Error.reason``.
+        """
+        self.metrics.publication_refused(tenant)
+        self.trail.publication_refused(tenant, snapshot_id, reason)
+
+    def denied(self, method: str, *, actor: str, tenant: str, code: str, reason: str) -> None:
+        """Note a call that was denied before it began, so that :attr:`calls` do not see it.
+
+        :param method: name of the RPC, without the service.
+        """
+        self.metrics.finished(CallRecord(method=method, tenant=tenant), code, reason, 0.0)
+        self.trail.denied(method, actor=actor, tenant=tenant, reason=reason)
 
     async def start(
         self, ready: Callable[[], bool], *, authorize: Authorize = anybody, tls: SSLContext | None = None
@@ -106,4 +128,4 @@ class Observing:
             await self._http.stop()
         if self._traces is not None:
             await asyncio.to_thread(self._traces.close)
-        await asyncio.to_thread(self.refusals.close)
+        await asyncio.to_thread(self.trail.close)

@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 from egotools.v1 import admin_pb2, egotools_pb2
 from services.server.call_record import CallRecord
 from services.server.observe.call_observer import Retrieval
-from services.server.observe.fallback_kinds import fallback_kind
+from services.server.observe.fallback_kinds import FALLBACK_KINDS, fallback_kind
 
 __all__ = ["METHODS", "OTHER", "STAGES", "Metrics"]
 
@@ -33,6 +33,8 @@ METHODS = frozenset(
     for method in service.methods
 )
 _REFUSALS = frozenset({"RESOURCE_EXHAUSTED", "UNAVAILABLE", "UNAUTHENTICATED", "PERMISSION_DENIED"})
+_REASONS = ("NOT_READY", "OVERLOADED")  # of refusals that every server may make
+_INCIDENTS = frozenset({"INTERNAL", "UNKNOWN", "DATA_LOSS"})
 _MOST_TENANTS = 100
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -71,6 +73,9 @@ class Metrics:
             ("reason",),
             registry=registry,
         )
+        self._incidents = Counter(
+            "egotools_incidents", "Calls that ended with INTERNAL, UNKNOWN or DATA_LOSS", registry=registry
+        )
         self._answers = Counter("egotools_answers", "Requests that were answered", ("tenant",), registry=registry)
         self._abstentions = Counter(
             "egotools_abstentions", "Answers that say that no tool serves the request", ("tenant",), registry=registry
@@ -83,6 +88,10 @@ class Metrics:
         self._refused = Counter(
             "egotools_refused_publications", "Snapshots that could not be served", ("tenant",), registry=registry
         )
+        for kind in FALLBACK_KINDS:
+            self._fallbacks.labels(kind)
+        for reason in _REASONS:
+            self._refusals.labels(reason)
         self._served = _ServedSnapshots()
         registry.register(self._served)
         build = Info("egotools_build", "Versions of this server", registry=registry)
@@ -115,6 +124,8 @@ class Metrics:
         self._seconds.labels(method).observe(seconds)
         if code in _REFUSALS:
             self._refusals.labels(reason or OTHER).inc()
+        elif code in _INCIDENTS:
+            self._incidents.inc()
 
     def swapped(self, tenant: str, snapshot_id: str) -> None:
         """Count a snapshot that is served from now on."""
@@ -126,7 +137,13 @@ class Metrics:
         self._refused.labels(self._tenant(tenant)).inc()
 
     def scrape(self) -> bytes:
-        """Return all metrics as text. Takes some milliseconds."""
+        """Return all metrics as text. Takes some milliseconds.
+
+        A counter is there from the start, with 0: Prometheus sees no increase where a counter appears with 1.
+        """
+        for tenant in map(self._tenant, self._tenants()):
+            for counter in (self._answers, self._abstentions, self._empty, self._swaps, self._refused):
+                counter.labels(tenant)
         return generate_latest(self.registry)
 
     def _tenant(self, tenant: str) -> str:

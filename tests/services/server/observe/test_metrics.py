@@ -121,7 +121,7 @@ async def test_what_a_caller_makes_up_is_other(server: Server, stub: pb_grpc.Too
         assert await code_of(stub.GetTool(pb.GetToolRequest(id="x"), metadata=metadata)) == "NOT_FOUND"
     async with grpc.aio.insecure_channel(server.address) as channel:
         for number in range(20):
-            call = channel.unary_unary(f"/egotools.v1.ToolRetrieval/MadeUp{number}")
+            call: Any = channel.unary_unary(f"/egotools.v1.ToolRetrieval/MadeUp{number}")
             assert await code_of(call(b"")) == "UNIMPLEMENTED"
     found = await scrape(port_of(server))
     assert {key[1:]: value for key, value in found.items() if key[0] == REQUESTS} == {
@@ -136,7 +136,7 @@ async def test_two_servers_count_apart() -> None:
             await pb_grpc.ToolRetrievalStub(channel).Retrieve(pb.RetrieveRequest(query="customer"))
         assert (await scrape(port_of(one)))["egotools_answers_total", ""] == 1
         assert other.observing.metrics_port is None
-        assert ("egotools_answers_total", "") not in dict(samples(other.observing.metrics.scrape().decode()))
+        assert dict(samples(other.observing.metrics.scrape().decode()))["egotools_answers_total", ""] == 0
 
 
 def test_the_labels_of_tenants_are_bounded() -> None:
@@ -175,6 +175,16 @@ def test_a_streamed_answer_is_counted_result_by_result() -> None:
     assert found["egotools_answers_total", ""] == found["egotools_empty_answers_total", ""] == 2
     assert found["egotools_stage_seconds_count", "rank"] == found["egotools_stage_seconds_count", "other"] == 1
     assert found["egotools_stage_seconds_sum", "rank"] == pytest.approx(0.003)
+
+
+def test_a_bug_is_an_incident_and_a_refusal_is_none() -> None:
+    metrics = Metrics(lambda: ["acme"])
+    before = dict(samples(metrics.scrape().decode()))
+    for code in ("INTERNAL", "UNKNOWN", "DATA_LOSS", "UNAVAILABLE", "OK", "NOT_FOUND"):
+        metrics.finished(CallRecord(method="Retrieve"), code, "", 0.01)
+    assert before["egotools_incidents_total",] == before["egotools_refused_publications_total", "acme"] == 0
+    assert before["egotools_fallbacks_total", "encoder"] == before["egotools_refusals_total", "OVERLOADED"] == 0
+    assert dict(samples(metrics.scrape().decode()))["egotools_incidents_total",] == 3
 
 
 class Broken:

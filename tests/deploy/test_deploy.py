@@ -1,0 +1,249 @@
+"""What deploy/ has is true of the server: metrics exist, alerts are explained, settings and probes are those of the code."""
+
+from __future__ import annotations
+
+import asyncio
+import configparser
+import json
+import re
+import shlex
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+from typer.testing import CliRunner
+
+import ontology.errors as errors_module
+from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from ontology.errors import EgotoolsError
+from services.cli.app import app
+from services.server.error_status import reason_of
+from services.server.observe.fallback_kinds import FALLBACK_KINDS
+from services.server.observe.prometheus_metrics import METHODS, STAGES
+from services.server.server import SERVICE_NAME
+from services.server.settings import ENV_PREFIX, ServerSettings
+from tests.conftest import ROOT
+from tests.deploy.promql import groupings, matchers, metrics
+from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
+from tests.services.server.observe.scraping import fetch
+
+DEPLOY = ROOT / "deploy"
+OPERATE = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")
+ALERTS = [
+    rule
+    for group in yaml.safe_load((DEPLOY / "prometheus" / "alerts.yaml").read_text(encoding="utf-8"))["groups"]
+    for rule in group["rules"]
+]
+DASHBOARD = json.loads((DEPLOY / "grafana" / "egotools.json").read_text(encoding="utf-8"))
+PANELS = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+EXPRESSIONS = [*(rule["expr"] for rule in ALERTS), *PANELS]
+BY_PROMETHEUS = {"job", "instance", "le"}
+REASONS = {
+    reason_of(error)
+    for name in errors_module.__all__
+    if isinstance(kind := getattr(errors_module, name), type) and issubclass(kind, EgotoolsError)
+    for error in [kind.__new__(kind)]
+}
+
+
+@pytest.fixture(scope="module")
+def scraped() -> dict[str, set[str]]:
+    """Metric → its labels, of a real scrape of a server that answered, refused and failed."""
+
+    async def scrape() -> str:
+        engine = MemoryEngine()
+        async with serving(engine, small_settings(metrics_port=0)) as server:
+            async with grpc.aio.insecure_channel(server.address) as channel:
+                stub = pb_grpc.ToolRetrievalStub(channel)
+                await stub.Retrieve(pb.RetrieveRequest(query="customer", preset="title"))
+                await asyncio.gather(stub.GetTool(pb.GetToolRequest(id="no/tool")), return_exceptions=True)
+            server.observing.metrics.publication_refused("")
+            assert server.observing.metrics_port
+            return (await fetch(server.observing.metrics_port, "/metrics"))[2]
+
+    found: dict[str, set[str]] = {"up": {"job", "instance"}}
+    for family in text_string_to_metric_families(asyncio.run(scrape())):
+        for sample in family.samples:
+            found.setdefault(sample.name, set()).update(sample.labels)
+    return found
+
+
+def test_the_names_of_an_expression_are_found() -> None:
+    said = 'sum by (a, b) (rate(x_total{m="y{z}", n=~"q"}[5m])) / on (c) group_left () max(w) > 0.5 * 3 and up == 1'
+    assert metrics(said) == {"x_total", "w", "up"}
+    assert groupings(said) == {"a", "b", "c"}
+    assert list(matchers('x{m="y", n=~"q|r"}')) == [("x", "m", "y"), ("x", "n", "q|r")]
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_every_metric_and_label_of_an_expression_is_in_a_scrape(expression: str, scraped: dict[str, set[str]]) -> None:
+    names = metrics(expression)
+    assert names and names <= set(scraped), names - set(scraped)
+    labels = set().union(*(scraped[name] for name in names)) | BY_PROMETHEUS
+    assert groupings(expression) <= labels
+    for metric, label, _ in matchers(expression):
+        assert label in scraped[metric] | BY_PROMETHEUS, f"{metric} has no label {label}"
+
+
+def test_every_value_that_an_expression_selects_is_one_that_the_server_gives() -> None:
+    known = {
+        "method": METHODS,
+        "code": {code.name for code in grpc.StatusCode},
+        "reason": REASONS,
+        "kind": set(FALLBACK_KINDS),
+        "stage": set(STAGES),
+        "job": {"egotools"},
+    }
+    for expression in EXPRESSIONS:
+        for _, label, value in matchers(expression):
+            if label != "instance":
+                assert set(value.split("|")) <= known[label], f"{label}={value}"
+
+
+def test_an_alert_is_explained_and_no_other_is() -> None:
+    explained = re.findall(r"^### (Egotools\w+)$", OPERATE, re.MULTILINE)
+    assert explained == [rule["alert"] for rule in ALERTS]
+    assert all(rule["annotations"]["summary"] and rule["labels"]["severity"] for rule in ALERTS)
+
+
+def test_every_metric_of_the_server_is_explained_and_no_other_is(scraped: dict[str, set[str]]) -> None:
+    endings = ("_created", "_bucket", "_sum", "_count")
+    own = {name for name in scraped if name.startswith("egotools_") and not name.endswith(endings)}
+    own |= {name.removesuffix("_count") for name in scraped if name.startswith("egotools_") and name.endswith("_count")}
+    explained = set(re.findall(r"`(egotools_\w+)", OPERATE))
+    assert own <= explained, own - explained
+    assert explained <= own, explained - own
+    for name, labels in re.findall(r"`(egotools_\w+)\{([\w, ]+)\}`", OPERATE):
+        assert set(labels.split(", ")) <= scraped.get(name, scraped.get(f"{name}_count", set())), name
+
+
+def test_every_log_line_that_is_explained_is_one_of_the_server() -> None:
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "services" / "server").rglob("*.py"))
+    table = OPERATE.partition("| `message` | |")[2].partition("\n\n")[0]
+    lines = [
+        name for row in table.splitlines() for name in re.findall(r"`([^`]+)`", row.split("|")[1] if "|" in row else "")
+    ]
+    assert len(lines) > 10
+    assert [line for line in lines if not re.search(rf"\(\s*\"{re.escape(line)}\"", code)] == []
+
+
+def test_the_dashboard_can_be_imported() -> None:
+    ids = [panel["id"] for panel in DASHBOARD["panels"]]
+    assert len(ids) == len(set(ids)) and len(ids) > 10
+    places = {(x, y) for p in DASHBOARD["panels"] for x in _across(p, "x", "w") for y in _across(p, "y", "h")}
+    assert len(places) == sum(p["gridPos"]["w"] * p["gridPos"]["h"] for p in DASHBOARD["panels"]), "panels overlap"
+    assert all(panel["gridPos"]["x"] + panel["gridPos"]["w"] <= 24 for panel in DASHBOARD["panels"])
+    assert {variable["name"] for variable in DASHBOARD["templating"]["list"]} == {"datasource", "instance"}
+
+
+def _across(panel: dict[str, Any], start: str, size: str) -> range:
+    place = panel["gridPos"]
+    return range(place[start], place[start] + place[size])
+
+
+# -- settings ----------------------------------------------------------------------------------------------------------
+
+
+def settings_of(environ: dict[str, str]) -> ServerSettings:
+    """The settings of an environment, in which every name is one of the server."""
+    known = {ENV_PREFIX + entry.name.upper() for entry in fields(ServerSettings)}
+    unknown = {name for name in environ if name.startswith(ENV_PREFIX)} - known
+    assert unknown == set()
+    return ServerSettings.from_env(environ)
+
+
+def serve_options(words: list[str]) -> None:
+    """Fail where ``egotools serve`` does not have an option."""
+    shown = CliRunner().invoke(app, [words[0], "--help"]).output
+    assert words[0] == "serve" and all(word in shown for word in words if word.startswith("--"))
+
+
+def test_the_unit_starts_the_server_with_settings_that_exist() -> None:
+    unit = configparser.RawConfigParser(strict=False, comment_prefixes=("#",))
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read(DEPLOY / "systemd" / "egotools.service", encoding="utf-8")
+    service = dict(unit["Service"])
+    lines = (DEPLOY / "systemd" / "egotools.env").read_text(encoding="utf-8").splitlines()
+    settings = settings_of(dict(line.split("=", 1) for line in lines if line and not line.startswith("#")))
+    program, *words = shlex.split(service["ExecStart"])
+    assert program.endswith("/.venv/bin/egotools")
+    serve_options(words)
+    assert float(service["TimeoutStopSec"]) > settings.grace_s + settings.drain_s
+    assert settings.audit_log is not None and Path("/var/log", service["LogsDirectory"]) in settings.audit_log.parents
+    assert words[words.index("--store") + 1].startswith(f"/var/lib/{service['StateDirectory']}/")
+    assert (service["User"], service["ProtectSystem"], service["NoNewPrivileges"]) == ("egotools", "strict", "yes")
+
+
+def manifests() -> dict[tuple[str, str], Any]:
+    documents = yaml.safe_load_all((DEPLOY / "kubernetes" / "egotools.yaml").read_text(encoding="utf-8"))
+    return {(each["kind"], each["metadata"]["name"]): each for each in documents}
+
+
+def test_the_pods_are_those_that_services_and_policies_select() -> None:
+    found = manifests()
+    labels = found["Deployment", "egotools"]["spec"]["template"]["metadata"]["labels"]
+    (container,) = found["Deployment", "egotools"]["spec"]["template"]["spec"]["containers"]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    for name in ("egotools", "egotools-metrics"):
+        service = found["Service", name]["spec"]
+        assert service["clusterIP"] == "None" and service["selector"].items() <= labels.items()
+        assert all(ports[port["targetPort"]] == port["port"] for port in service["ports"])
+    for kind, where in (
+        ("PodDisruptionBudget", "selector"),
+        ("NetworkPolicy", "podSelector"),
+        ("Deployment", "selector"),
+    ):
+        assert found[kind, "egotools"]["spec"][where]["matchLabels"].items() <= labels.items()
+    mounted = {mount["name"] for mount in container["volumeMounts"]}
+    assert mounted == {
+        volume["name"] for volume in found["Deployment", "egotools"]["spec"]["template"]["spec"]["volumes"]
+    }
+
+
+def test_the_container_of_a_pod_has_settings_and_probes_of_the_server() -> None:
+    pod = manifests()["Deployment", "egotools"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    settings = settings_of({entry["name"]: str(entry["value"]) for entry in container["env"]})
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    serve_options(container["args"])
+    assert (settings.port, settings.metrics_port) == (ports["grpc"], ports["metrics"])
+    assert (settings.host, settings.metrics_host) == ("0.0.0.0", "0.0.0.0")
+    assert pod["terminationGracePeriodSeconds"] > settings.grace_s + settings.drain_s
+    for name in ("startupProbe", "livenessProbe", "readinessProbe"):
+        probe = container[name]
+        if "grpc" in probe:
+            assert probe["grpc"]["port"] == ports["grpc"] and probe["grpc"].get("service", SERVICE_NAME) == SERVICE_NAME
+        else:
+            assert probe["httpGet"]["path"] in ("/livez", "/readyz") and probe["httpGet"]["port"] == "metrics"
+    paths = [mount["mountPath"] for mount in container["volumeMounts"]]
+    assert settings.audit_log is not None and str(settings.audit_log.parent) in paths
+    assert container["args"][container["args"].index("--store") + 1] in paths
+
+
+def test_the_container_file_copies_what_there_is_and_starts_the_server() -> None:
+    text = (DEPLOY / "container" / "Containerfile").read_text(encoding="utf-8")
+    lines = re.sub(r"\\\n\s*", " ", text).splitlines()
+    steps = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
+    copied = [word for step, rest in steps if step == "COPY" and "--from" not in rest for word in rest.split()[:-1]]
+    assert copied and [word for word in copied if not (ROOT / word).exists()] == []
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "scripts", "research", "examples"}
+    assert packages <= {word.rstrip("/") for word in copied}
+    kept = (DEPLOY / "container" / "Containerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    assert {word.rstrip("/") for word in copied} <= {line.removeprefix("!") for line in kept if line.startswith("!")}
+    for name in re.findall(r"requirements/\w+\.txt", text):
+        assert (ROOT / name).is_file()
+    said = {step: rest for step, rest in steps}
+    assert json.loads(said["ENTRYPOINT"]) == ["egotools"]
+    serve_options(json.loads(said["CMD"]))
+    assert said["USER"] != "root" and said["STOPSIGNAL"] == "SIGTERM"
+
+
+def test_the_files_of_the_deployment_are_named_on_the_page() -> None:
+    named = {DEPLOY / name for name in re.findall(r"`deploy/([\w/.-]+\.\w+)`", OPERATE)}
+    assert [path for path in named if not path.exists()] == []
+    assert (DEPLOY / "container" / "Containerfile").exists()

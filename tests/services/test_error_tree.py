@@ -1,0 +1,92 @@
+"""Every class of the error tree is one gRPC code, one exit code and one class of the client; none is UNKNOWN."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from egotools import client_errors
+from egotools.client_errors import ClientError, InternalServerError, client_error_of
+from ontology import errors
+from ontology.errors import EgotoolsError, MissingExtraError
+from services.cli import audit, diff
+from services.cli.options import Json, command
+from services.jobs import tune
+from services.server.error_status import error_message, reason_of, status_code
+from tests.conftest import ROOT
+
+PACKAGES = ("ontology", "inference", "ingest", "retrieval", "eval", "datagen", "services", "egotools")
+
+
+def _tree(root: type[Any]) -> list[type[Any]]:
+    return [root, *(below for child in root.__subclasses__() for below in _tree(child))]
+
+
+TREE = [kind for kind in _tree(EgotoolsError) if kind.__module__ == errors.__name__]
+RESULTS = {tune.NOT_BETTER, diff.DIFFERENT, audit.ALTERED}
+
+
+def made(kind: type[EgotoolsError]) -> EgotoolsError:
+    if kind is MissingExtraError:
+        return MissingExtraError("the thing", extra="llm")
+    return kind("it is wrong", subject="the thing", remedy="Mend it")
+
+
+def test_every_error_of_the_packages_is_in_the_tree() -> None:
+    names = {kind.__name__ for kind in TREE}
+    outside = [
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if path != Path(errors.__file__)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+        and {getattr(base, "id", "") for base in node.bases} & names
+        and package != "egotools"  # the errors of the client have a tree of their own, with some of the same names
+    ]
+    assert outside == []
+
+
+def test_internal_is_for_bugs_and_unknown_for_nothing() -> None:
+    assert [kind.__name__ for kind in TREE if kind.grpc_code == "INTERNAL"] == ["EgotoolsError"]
+    assert [kind.__name__ for kind in TREE if kind.grpc_code == "UNKNOWN"] == []
+
+
+@pytest.mark.parametrize("kind", TREE, ids=lambda kind: kind.__name__)
+def test_a_class_is_one_code_one_reason_and_one_error_of_the_client(kind: type[EgotoolsError]) -> None:
+    error = made(kind)
+    message = error_message(error)
+    code = status_code(message.code)
+    assert code.name == kind.grpc_code and message.reason == reason_of(error)
+    assert [other.__name__ for other in TREE if reason_of(made(other)) == message.reason] == [kind.__name__]
+    met = client_error_of(code.name, message.message)
+    assert met.code == kind.grpc_code
+    assert isinstance(met, InternalServerError) == (kind is EgotoolsError)
+
+
+@pytest.mark.parametrize("kind", TREE, ids=lambda kind: kind.__name__)
+def test_a_command_ends_with_the_exit_code_of_the_class(kind: type[EgotoolsError]) -> None:
+    app = typer.Typer()
+
+    @command(app)
+    def fail(as_json: Json = False) -> None:
+        raise made(kind)
+
+    ended = CliRunner().invoke(app, ["--json"])
+    assert ended.exit_code == kind.exit_code
+    assert json.loads(ended.stderr)["error"] == kind.__name__
+
+
+def test_the_exit_code_of_a_result_is_that_of_no_error() -> None:
+    assert len(RESULTS) == 3 and not RESULTS & {kind.exit_code for kind in TREE}
+
+
+def test_every_error_of_the_client_is_in_its_drawing() -> None:
+    assert client_errors.__doc__ is not None
+    assert [kind.__name__ for kind in _tree(ClientError) if kind.__name__ not in client_errors.__doc__] == []

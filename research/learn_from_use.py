@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 TOOLLENS = Path(__file__).resolve().parent.parent.parent / "shared" / "bench" / "toollens"
 CUTOFFS = (3, 5, 10)
-_SHORT = 2_000
+_SHORT, _PAIRS_ALONE = 2_000, 8.0
 
 
 def main(
@@ -91,8 +91,8 @@ def _learned_row(
     view.learned = learning.learned
     _row(name, GraphRetriever(view, engine.encoder), queries, learning)
     if name == "the usage log" and learning.learned is not None:
-        view.learned = replace(learning.learned, request_weight=0.0)
-        _row("its pairs alone", GraphRetriever(view, engine.encoder), queries, learning)
+        view.learned = replace(learning.learned, request_weight=0.0, pair_weight=_PAIRS_ALONE)
+        _row(f"its pairs alone, at the weight {_PAIRS_ALONE:g}", GraphRetriever(view, engine.encoder), queries, None)
 
 
 def _row(name: str, retriever: Retriever, queries: Sequence[LabelledQuery], learning: Learning | None) -> None:

@@ -56,9 +56,9 @@ def answers(snapshot: Snapshot, learned: LearnedUse | None, asked: Sequence[str]
 
 
 def test_a_session_counts_half_after_a_half_life_and_nothing_after_four() -> None:
-    past = [session(number, days=days) for number, days in enumerate((0.0, 90.0, 270.0, 360.0, 451.0))]
+    past = [session(number, days=days) for number, days in enumerate((0.0, 92.0, 271.0, 361.0, 451.0))]
     weighted = Influence(half_life_days=90.0).weigh(past)
-    assert [round(each.weight, 4) for each in weighted] == pytest.approx([0.0625, 0.246, 0.4961, 1.0], abs=0.01)
+    assert [round(each.weight, 4) for each in weighted] == pytest.approx([0.063, 0.25, 0.5, 1.0], abs=0.001)
     assert [each.session.id for each in weighted] == ["1", "2", "3", "4"]
     assert {each.weight for each in Influence(half_life_days=0).weigh(past)} == {1.0}
 

@@ -19,6 +19,7 @@ from services.cli.console import print_json, stderr, stdout
 from services.cli.datagen import datagen
 from services.cli.diff import diff
 from services.cli.evaluate import eval_app
+from services.cli.findings import findings_app
 from services.cli.options import Json, Store, command
 from services.cli.search import search
 from services.cli.show import show
@@ -39,6 +40,7 @@ app = typer.Typer(
 graph_app = typer.Typer(help="Export the tool graph.", no_args_is_help=True)
 app.add_typer(graph_app, name="graph")
 app.add_typer(eval_app, name="eval")
+app.add_typer(findings_app, name="findings")
 command(app)(build)
 _INTERRUPTED = 130  # the exit code of typer at Ctrl-C
 

@@ -57,7 +57,7 @@ ROOMS = {
     ),
     "ingest": (
         ("sources", "word_lists", "graph_rows"),
-        ("extract", "linking", "export"),
+        ("extract", "linking", "export", "trust"),
         ("graph", "stores", "usage"),
         ("canonical",),
         ("overlay",),

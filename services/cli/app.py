@@ -21,6 +21,7 @@ from services.cli.console import print_json, stderr, stdout
 from services.cli.datagen import datagen
 from services.cli.diff import diff
 from services.cli.evaluate import eval_app
+from services.cli.findings import findings_app
 from services.cli.keys import keys_app
 from services.cli.learn import learn
 from services.cli.options import Json, Store, command
@@ -49,6 +50,7 @@ app.add_typer(admin_app, name="admin")
 app.add_typer(audit_app, name="audit")
 app.add_typer(keys_app, name="keys")
 app.add_typer(tokens_app, name="tokens")
+app.add_typer(findings_app, name="findings")
 command(app)(build)
 _INTERRUPTED = 130  # the exit code of typer at Ctrl-C
 

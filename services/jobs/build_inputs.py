@@ -25,6 +25,8 @@ class BuildInputs:
     :param overlays: in the order in which they are applied.
     :param observed: file of values that were observed in use; see :func:`ingest.linking.observed_values.read_observed_values`.
     :param strict: fail when a document or record is rejected.
+    :param findings: what is done with findings, one of :data:`ingest.trust.quarantine.POLICIES`.
+    :param approvals: SHA-256 of the approvals of the store.
     """
 
     addresses: Sequence[str]
@@ -35,3 +37,5 @@ class BuildInputs:
     overlays: Sequence[Overlay] = ()
     observed: Path | None = None
     strict: bool = False
+    findings: str = "quarantine"
+    approvals: str = ""

@@ -127,6 +127,14 @@ class BuildPlan:
             "other descriptions. Repeat for several; a later one has priority.",
         ),
     ] = ()
+    findings: Annotated[
+        str,
+        Option(
+            "--findings",
+            help="What is done with tools whose documents could mislead a model (docs/trust.md): report, quarantine "
+            "(leave them out until they are approved), or refuse (build nothing).",
+        ),
+    ] = "quarantine"
     extractor: Annotated[
         str, Option(help="How triples are extracted: rules (no model), or llm (a chat model; see --llm-url).")
     ] = "rules"

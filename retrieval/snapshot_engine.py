@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from egotools.usage_lines import UsageLines
 from egotools.values import CatalogInfo, EgoGraph, GraphEdge, GraphNode, OntologyInfo
 from inference import allowed_by_environment, load_encoder, load_reranker, require_allowed_model
@@ -13,6 +16,7 @@ from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Tool
 from retrieval.presets import DEFAULT_PRESET, make_presets, preset_named
+from retrieval.ranking.confidence import ConfidenceModel, confidence_model_for
 from retrieval.ranking.weights import FUSION
 from retrieval.retriever import Retriever
 from retrieval.snapshot.reader import Snapshot, open_snapshot
@@ -61,11 +65,27 @@ def open_reranker(name: str) -> Reranker | None:
 class SnapshotEngine:
     """The implementation of :class:`retrieval.engine.Engine` over a snapshot folder. Thread-safe."""
 
-    def __init__(self, snapshot: Snapshot, encoder: Encoder, reranker: Reranker | None = None) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        encoder: Encoder,
+        reranker: Reranker | None = None,
+        *,
+        confidence: ConfidenceModel | None = None,
+    ) -> None:
         self.snapshot = snapshot
         self.encoder = encoder
-        self._presets = make_presets(snapshot, encoder, reranker)
-        self._reranker = reranker.name if reranker else FUSION
+        self._confidence = confidence or confidence_model_for(snapshot, encoder.name)
+        self._presets = make_presets(snapshot, encoder, reranker, confidence=self._confidence)
+        self._reranker = reranker
+
+    def over(self, snapshot: Snapshot, added: NDArray[np.int64]) -> SnapshotEngine:
+        """Return the engine over a snapshot that differs from this one's in a few tools, with the same models.
+
+        :param added: numbers of the tools that this one's does not have.
+        """
+        confidence = self._confidence.with_tools(snapshot, added) if self._confidence is not None else None
+        return SnapshotEngine(snapshot, self.encoder, self._reranker, confidence=confidence)
 
     @property
     def snapshot_id(self) -> str:
@@ -140,7 +160,11 @@ class SnapshotEngine:
             tool_count=self.snapshot.tool_count,
             presets=tuple(sorted(self._presets)),
             default_preset=DEFAULT_PRESET,
-            models={"encoder": manifest.encoder.name, "extractor": manifest.extractor, "reranker": self._reranker},
+            models={
+                "encoder": manifest.encoder.name,
+                "extractor": manifest.extractor,
+                "reranker": self._reranker.name if self._reranker else FUSION,
+            },
             node_counts=manifest.counts.nodes,
             edge_counts=manifest.counts.edges,
             created_by=dict([manifest.created_by.split(" ", 1)]),

@@ -34,6 +34,23 @@ class Lookup:
         self._keys: NDArray[np.uint64] = load_mapped(folder / f"{name}.keys.npy")
         self._values: NDArray[np.int32] = load_mapped(folder / f"{name}.values.npy")
 
+    @classmethod
+    def of(cls, keys: NDArray[np.uint64], values: NDArray[np.int32]) -> Lookup:
+        """Return a table in memory; pairs may come in any order.
+
+        :param keys: as :func:`retrieval.index.bm25.hash_texts` gives them, uint64 [pairs].
+        :param values: their numbers, int32 [pairs].
+        """
+        order = np.lexsort((values, keys))
+        table = cls.__new__(cls)
+        table._keys, table._values = keys[order], values[order]
+        return table
+
+    @property
+    def pairs(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+        """All pairs, ascending: hashes, uint64 [pairs], and numbers, int32 [pairs]."""
+        return self._keys, self._values
+
     def __getitem__(self, text: str) -> NDArray[np.int32]:
         """Return the numbers of one text, ascending, int32; empty for an unknown text."""
         return self.many((text,))[0]

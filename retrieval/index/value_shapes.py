@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,6 +11,9 @@ from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ontology.errors import SnapshotCorruptError
 from ontology.pattern_shape import ShapeFacts, facts_of
@@ -70,13 +74,16 @@ def write_value_shapes(folder: Path, uses: Iterable[ShapeUse], numbers: Mapping[
     """
     rows: defaultdict[ValueShape, list[list[Any]]] = defaultdict(list)
     for use in uses:
-        rows[use.shape].append(
-            [numbers[use.tool], use.parameter, use.entity, use.output, use.source, use.is_widened],
-        )
-    write_records(
-        folder / _FILE,
-        ({"pattern": shape.pattern, "kind": shape.kind, "uses": sorted(rows[shape])} for shape in sorted(rows)),
-    )
+        rows[use.shape].append(_use_row(use, numbers))
+    write_records(folder / _FILE, _shape_rows(rows))
+
+
+def _use_row(use: ShapeUse, numbers: Mapping[str, int]) -> list[Any]:
+    return [numbers[use.tool], use.parameter, use.entity, use.output, use.source, use.is_widened]
+
+
+def _shape_rows(rows: Mapping[ValueShape, list[list[Any]]]) -> list[Any]:
+    return [{"pattern": shape.pattern, "kind": shape.kind, "uses": sorted(rows[shape])} for shape in sorted(rows)]
 
 
 @dataclass(slots=True)
@@ -115,7 +122,29 @@ class ValueShapes:
     def __init__(self, folder: Path, tool_count: int) -> None:
         self._path = folder / _FILE
         self._tool_count = tool_count
-        self._rows = Records(self._path, lambda row: row)
+        self._rows: Records[Any] | list[Any] = Records(self._path, lambda row: row)
+
+    def joined(
+        self, numbers: NDArray[np.int64], uses: Iterable[ShapeUse], added: Mapping[str, int], *, tool_count: int
+    ) -> ValueShapes:
+        """Return the index without some tools and with others.
+
+        :param numbers: number of each tool → its new number, int64; -1 for one that is left out.
+        :param uses: of the added tools; ``added``: their id → new number.
+        :param tool_count: number of tools then.
+        """
+        rows: dict[ValueShape, list[list[Any]]] = {}
+        for row in self._rows:
+            kept = [[int(numbers[use[0]]), *use[1:]] for use in row["uses"] if numbers[use[0]] >= 0]
+            if kept:
+                rows[ValueShape(row["pattern"], row["kind"])] = kept
+        for use in uses:
+            rows.setdefault(use.shape, []).append(_use_row(use, added))
+        joined = copy.copy(self)
+        vars(joined).pop("_entries", None)
+        joined._tool_count = tool_count
+        joined._rows = _shape_rows(rows)
+        return joined
 
     def __len__(self) -> int:
         return len(self._rows)

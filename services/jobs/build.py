@@ -22,11 +22,12 @@ from ingest.overlay.overlay_file import load_overlays
 from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.catalog import DocumentReport
-from ingest.sources.named_sources import named_sources
+from ingest.sources.named_sources import entry_of, named_sources
 from ingest.sources.read_cache import ReadCache
 from ingest.sources.sources_file import is_sources_file, overlays_of
 from ingest.usage.usage_build import UsageBuild, UsageMaker, with_declared_requests
 from ontology.errors import CatalogError, InvalidArgumentError
+from ontology.named_source import NamedSource
 from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
 from ontology.progress import Progress, no_progress, timed
@@ -135,6 +136,7 @@ def build_snapshot(
     cached: bool = True,
     published: bool = True,
     observed: Path | None = None,
+    sources: Sequence[NamedSource] = (),
     workers: int = 1,
     progress: Progress = no_progress,
     finished: Callable[[DocumentReport], None] | None = None,
@@ -148,6 +150,7 @@ def build_snapshot(
     :param overlays: overlay files, in the order in which they are applied, after those that sources files name.
     :param strict: fail when a document or record is rejected.
     :param observed: file of values that were observed in use; see :func:`ingest.linking.observed_values.read_observed_values`.
+    :param sources: the named sources of tools that an earlier build has read, beside those of the addresses.
     :param cached: reuse what was read of unchanged files, and extractions and vectors of unchanged tools, from ``store/cache.sqlite``.
     :param published: False to keep the snapshot in the store beside the published one.
     :param finished: called with the counts of each document when it is read.
@@ -162,6 +165,7 @@ def build_snapshot(
         usage=usage,
         overlays=load_overlays([*_overlays_of_sources(addresses), *overlays]),
         observed=observed,
+        sources=sources,
         strict=strict,
     )
     key = inputs_key(inputs) if cached and graph_store is None else None
@@ -218,7 +222,9 @@ def _read(
         names = ", ".join(overlay.name for overlay in inputs.overlays)
         raise CatalogError("every tool is hidden", subject=names, remedy="Leave `hidden` out for some tools")
     observed = read_observed_values(inputs.observed) if inputs.observed else None
-    return _Read(replace(catalog, tools=applied.tools), applied, observed)
+    known = (*catalog.sources, *map(entry_of, inputs.sources))
+    sources = tuple(sorted(known, key=lambda source: source.name))
+    return _Read(replace(catalog, tools=applied.tools, sources=sources), applied, observed)
 
 
 @dataclass(frozen=True, slots=True)

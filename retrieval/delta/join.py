@@ -22,7 +22,7 @@ from ontology.tool import Tool
 from ontology.tool_text import tool_text
 from ontology.usage_json import usage_from_json, usage_to_json
 from retrieval.delta.joined_edges import join_edges, kept_edges, new_edges
-from retrieval.delta.joined_lexical import joined_fields, joined_lookup, joined_names
+from retrieval.delta.joined_lexical import joined_fields, joined_names
 from retrieval.delta.joined_records import JoinedRecords, JoinedTexts
 from retrieval.delta.joined_vectors import JoinedVectors
 from retrieval.delta.numbering import Numbering, number_nodes
@@ -115,7 +115,7 @@ class _Join:
             name_vectors=JoinedVectors(base.name_vectors, vectors_AD[len(texts) :], numbering, tools_only=True),
             fields=joined_fields(base.fields, FIELDS, numbering, tools, base.tool),
             names_index=joined_names(base.names_index, numbering, tools),
-            ngrams=joined_lookup(base.ngrams, numbering.of_base, self._ngrams(nodes)),
+            ngrams=base.ngrams.joined(numbering.of_base, self._ngrams(nodes)),
             value_shapes=base.value_shapes.joined(
                 numbering.of_base,
                 self._segment.shapes,
@@ -124,13 +124,13 @@ class _Join:
             ),
             _usage=self._usage(of_tools),
             _node_keys=JoinedTexts(base.node_keys, list(self._keys), origins),
-            _keys=joined_lookup(base.keys, numbering.of_base, list(self._keys.items())),
+            _keys=base.keys.joined(numbering.of_base, self._keys.items()),
         )
         pairs = [
             (f"{key}={value}", self._keys[f"tool:{tool.id}"]) for tool in tools for key, value in filter_pairs(tool)
         ]
         filters = base.filters.joined(
-            joined_lookup(base.filters.table, numbering.of_base, pairs),
+            base.filters.table.joined(numbering.of_base, pairs),
             numbering.tool_count,
             snapshot.tool_id,
             lambda id_: snapshot.find_node(f"tool:{id_}"),

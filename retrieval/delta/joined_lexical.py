@@ -18,29 +18,12 @@ from ontology.tool import Tool
 from retrieval.delta.numbering import Numbering
 from retrieval.index.analysis import terms
 from retrieval.index.bm25 import Bm25Index, Postings, hash_text, mean_length, term_weight
-from retrieval.index.lookup import Lookup
 from retrieval.index.name_coverage import name_terms
 
-__all__ = ["joined_fields", "joined_lookup", "joined_names"]
+__all__ = ["joined_fields", "joined_names"]
 
 _Documents = Sequence[Sequence[str]]
 _SAMPLED = 5  # tools of a snapshot from which a mean length is found
-
-
-def joined_lookup(base: Lookup, numbers: NDArray[np.int64], added: Sequence[tuple[str, int]]) -> Lookup:
-    """Return a table with the kept numbers of another one, and more pairs.
-
-    :param numbers: old number → new number, int64; -1 for one that is left out.
-    :param added: pairs of text and new number.
-    """
-    keys, values = base.pairs
-    kept = numbers[values]
-    stay = kept >= 0
-    pairs = sorted({(hash_text(text), number) for text, number in added})
-    return Lookup.of(
-        np.concatenate((keys[stay], np.asarray([key for key, _ in pairs], dtype=np.uint64))),
-        np.concatenate((kept[stay], np.asarray([number for _, number in pairs], dtype=np.int64))).astype(np.int32),
-    )
 
 
 def joined_fields(

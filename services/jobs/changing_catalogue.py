@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from inference.cached_encoder import CachedEncoder
+from inference.result_cache import ResultCache
 from ontology.errors import InvalidArgumentError, SnapshotError
 from ontology.tool import Tool
 from retrieval.delta.change_log import Change, ChangeLog, changed_id, prepare_log
@@ -25,6 +27,7 @@ from services.jobs.tools_worker import ToolsReader
 
 __all__ = ["ChangeCounts", "ChangingCatalogue"]
 
+_CACHE = "cache.sqlite"
 _MAX_IDS = 10_000
 _AT_ONCE = 500  # tools of one segment that are made of a log at once
 
@@ -61,6 +64,9 @@ class ChangingCatalogue:
         self._reader, self._serve = reader, serve
         self._lock, self._merging = threading.RLock(), threading.Lock()
         self._base = engine
+        self._vectors = ResultCache(
+            store / _CACHE
+        )  # a change encodes the texts of all changes, and a merge those of a build
         self._log = ChangeLog(store, engine.snapshot_id)
         self._segment, self._engine = self._after(engine, self._log.contents)
         self.oldest = time.monotonic() if self._log.contents else None
@@ -144,8 +150,10 @@ class ChangingCatalogue:
             return merged
 
     def close(self) -> None:
-        """Close the log."""
+        """Close the files."""
         self._log.close()
+        if self._vectors is not None:
+            self._vectors.close()
 
     def _published(self, merged: str, rest: Sequence[bytes]) -> ChangeLog:
         """Publish a merged snapshot with the changes that came after the merge began; return its log.
@@ -217,7 +225,8 @@ class ChangingCatalogue:
         )
 
     def _joined(self, base: SnapshotEngine, segment: Segment, snapshot_id: str) -> SnapshotEngine:
-        snapshot = join(base.snapshot, segment, base.encoder, snapshot_id)
+        self._vectors = self._vectors or ResultCache(self.store / _CACHE)
+        snapshot = join(base.snapshot, segment, CachedEncoder(base.encoder, self._vectors), snapshot_id)
         added = [snapshot.tool_number(id_) for id_ in sorted(segment.tools)]
         return base.over(snapshot, np.asarray(added, dtype=np.int64))
 

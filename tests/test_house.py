@@ -47,6 +47,7 @@ ROOMS = {
     "retrieval": (
         ("index",),
         ("snapshot",),
+        ("delta",),
         ("query",),
         ("candidates", "ranking"),
         ("completion", "task_state"),

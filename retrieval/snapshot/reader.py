@@ -248,6 +248,21 @@ class Snapshot:
         """Return the key of a node, ``type:name``."""
         return self._node_keys[number]
 
+    @property
+    def node_keys(self) -> Texts:
+        """The keys of the nodes, by number."""
+        return self._node_keys
+
+    @property
+    def keys(self) -> Lookup:
+        """The table from node key to number; two keys may have one hash."""
+        return self._keys
+
+    @property
+    def usage_records(self) -> Records[UsageLines] | None:
+        """The usage lines of each tool; None where the build made none."""
+        return self._usage
+
     def find_node(self, key: str) -> int | None:
         """Return the number of the node with this key, or None."""
         return _find(self._node_keys, self._keys, key)
@@ -282,6 +297,15 @@ class Snapshot:
         view._mask = _kept_masks(self.filters, view.adjacency, len(self.nodes))
         for cached in DERIVED:
             vars(view).pop(cached, None)
+        return view
+
+    def with_parts(self, **parts: Any) -> Snapshot:
+        """Return this snapshot with other attributes; what is derived from them is found again when it is asked for."""
+        view = copy.copy(self)
+        for cached in (*DERIVED, "boosts", "own_profiles"):
+            vars(view).pop(cached, None)
+        vars(view).update(parts)
+        view._mask = _kept_masks(view.filters, view.adjacency, len(view.nodes))
         return view
 
     def ego_tools(self, node: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:

@@ -23,13 +23,14 @@ from ingest.pipeline import GraphBuild, build_tool_graph
 from ingest.sources import Catalog, read_catalog
 from ingest.sources.catalog import DocumentReport
 from ingest.sources.file_state import file_state
-from ingest.sources.named_sources import named_sources
+from ingest.sources.named_sources import entry_of, named_sources
 from ingest.sources.read_cache import ReadCache
 from ingest.sources.sources_file import is_sources_file, overlays_of
 from ingest.trust.approvals import APPROVALS
 from ingest.trust.quarantine import Examined, without_tools
 from ingest.usage.usage_build import UsageBuild, UsageMaker, with_declared_requests
 from ontology.errors import CatalogError, InvalidArgumentError
+from ontology.named_source import NamedSource
 from ontology.ontology import Ontology
 from ontology.ontology_file import load_ontology
 from ontology.progress import Progress, no_progress, timed
@@ -145,6 +146,7 @@ def build_snapshot(
     observed: Path | None = None,
     keep: int = DEFAULT_KEEP,
     signing_key: Path | None = None,
+    sources: Sequence[NamedSource] = (),
     workers: int = 1,
     findings: str = "quarantine",
     progress: Progress = no_progress,
@@ -159,6 +161,7 @@ def build_snapshot(
     :param overlays: overlay files, in the order in which they are applied, after those that sources files name.
     :param strict: fail when a document or record is rejected.
     :param observed: file of values that were observed in use; see :func:`ingest.linking.observed_values.read_observed_values`.
+    :param sources: the named sources of tools that an earlier build has read, beside those of the addresses.
     :param cached: reuse what was read of unchanged files, and extractions and vectors of unchanged tools, from ``store/cache.sqlite``.
     :param published: False to keep the snapshot in the store beside the published one.
     :param keep: how many snapshots the store keeps when this one is published; 0 for all.
@@ -176,6 +179,7 @@ def build_snapshot(
         usage=usage,
         overlays=load_overlays([*_overlays_of_sources(addresses), *overlays]),
         observed=observed,
+        sources=sources,
         strict=strict,
         findings=findings,
         approvals=file_state(store / APPROVALS).digest,
@@ -242,7 +246,9 @@ def _read(
     if examined.left_out:
         applied = apply_overlays(inputs.overlays, without_tools(catalog.tools, examined.left_out), inputs.ontology)
     observed = read_observed_values(inputs.observed) if inputs.observed else None
-    return _Read(replace(catalog, tools=applied.tools), applied, observed, examined)
+    known = (*catalog.sources, *map(entry_of, inputs.sources))
+    sources = tuple(sorted(known, key=lambda source: source.name))
+    return _Read(replace(catalog, tools=applied.tools, sources=sources), applied, observed, examined)
 
 
 @dataclass(frozen=True, slots=True)

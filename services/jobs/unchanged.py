@@ -65,7 +65,7 @@ def inputs_key(inputs: BuildInputs) -> str | None:
         sorted(inputs.addresses),
     ]
     known += [inputs.ontology.digest, extractor.name, extractor.fingerprint, encoder.name, encoder.digest]
-    known += [repr(found.sources), repr(found.rejected)]
+    known += [repr(found.sources), repr(tuple(inputs.sources)), repr(found.rejected)]
     known += [[overlay.name, overlay.sha256] for overlay in inputs.overlays]
     known += ["usage", [inputs.usage.name, inputs.usage.fingerprint] if inputs.usage is not None else None]
     observed = file_state(inputs.observed).digest if inputs.observed is not None else ""

@@ -28,6 +28,7 @@ from retrieval.delta.joined_vectors import JoinedVectors
 from retrieval.delta.numbering import Numbering, number_nodes
 from retrieval.delta.segment import Segment, SegmentEdge
 from retrieval.index.analysis import name_key
+from retrieval.index.learned_use import LearnedUse
 from retrieval.index.text_fields import FIELDS, filter_pairs
 from retrieval.snapshot.graph_records import NodeRecord
 from retrieval.snapshot.manifest import Counts, Manifest
@@ -138,7 +139,10 @@ class _Join:
             gone=[base.tool(number) for number in gone],
         )
         return snapshot.with_parts(
-            filters=filters, manifest=self._manifest(snapshot), own_profiles=self._own_profiles()
+            learned=self._learned(snapshot),
+            filters=filters,
+            manifest=self._manifest(snapshot),
+            own_profiles=self._own_profiles(),
         )
 
     def _number(self, key: str) -> int:
@@ -165,6 +169,15 @@ class _Join:
             return None
         added = [usage_to_json(self._segment.usage.get(tool.id, UsageLines())) for tool in self._tools]
         return JoinedRecords(lines, list(map(canonical_text, added)), of_tools, usage_from_json)
+
+    def _learned(self, snapshot: Snapshot) -> LearnedUse | None:
+        base = self._base
+        if base.learned is None:
+            return None
+        numbers = self._numbering.of_base[: base.tool_count].copy()
+        for tool in np.flatnonzero(numbers < 0):  # removed, or replaced by one with the same id
+            numbers[tool] = self._keys.get(base.node_key(int(tool)), -1)
+        return base.learned.renumbered(numbers, lambda id_: snapshot.find_node(f"tool:{id_}") is not None)
 
     def _own_profiles(self) -> tuple[int, ...]:
         kept = (int(self._numbering.of_base[number]) for number in self._base.own_profiles)

@@ -148,32 +148,38 @@ class LearnedUse:
         )
 
     def restricted(self, tools: NDArray[np.bool_], is_visible: Callable[[str], bool]) -> LearnedUse:
-        """What was learned of some tools alone: a past request without any of them is never near.
+        """What was learned of some tools alone, under the same numbers.
 
         :param tools: those tools, bool [tools].
         :param is_visible: whether the tool with an id is one of them.
         """
-        kept, pairs = tools[self.tools], self.used_with
-        requests = np.repeat(np.arange(self.size), np.diff(self.pointers))[kept]
+        return self.renumbered(np.where(tools, np.arange(len(tools)), -1), is_visible)
+
+    def renumbered(self, numbers: NDArray[np.int64], is_known: Callable[[str], bool]) -> LearnedUse:
+        """What was learned for a catalogue that lacks some tools. A past request that used none of the others is never near.
+
+        :param numbers: the new number of each tool, int64 [tools]; -1 where there is none.
+        :param is_known: whether the tool with an id has a new number.
+        """
+        used, pairs = numbers[self.tools], self.used_with
+        requests = np.repeat(np.arange(self.size), np.diff(self.pointers))[used >= 0]
         counts = np.bincount(requests, minlength=self.size)
         vectors_PD = self.vectors_PD if counts.all() else np.where(counts[:, None] > 0, self.vectors_PD, np.float32(0))
-        both = tools[pairs.heads] & tools[pairs.tails]
+        heads, tails = numbers[pairs.heads].astype(np.int32), numbers[pairs.tails].astype(np.int32)
+        order = np.lexsort((tails, heads))
+        order = order[(heads[order] >= 0) & (tails[order] >= 0)]
+        moved = {part.name: getattr(pairs, part.name)[order] for part in fields(UsedWith)}
         return replace(
             self,
             vectors_PD=vectors_PD,
             lengths=np.where(counts > 0, self.lengths, np.float32(np.inf)).astype(np.float32),
             pointers=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-            tools=self.tools[kept],
-            used_with=UsedWith(**{part.name: getattr(pairs, part.name)[both] for part in fields(UsedWith)}),
+            tools=used[used >= 0].astype(np.int32),
+            used_with=UsedWith(**{**moved, "heads": heads[order], "tails": tails[order]}),
             returns=tuple(
-                one for one in self.returns if is_visible(one.tool) and (not one.taken_by or is_visible(one.taken_by))
+                one for one in self.returns if is_known(one.tool) and (not one.taken_by or is_known(one.taken_by))
             ),
         )
-
-    def partners(self, tool: int) -> tuple[NDArray[np.int32], Floats1d]:
-        """The tools that are used with a tool, and the confidence of each."""
-        pairs = self.pairs_of(tool)
-        return self.used_with.tails[pairs], self.used_with.confidences[pairs]
 
     def pairs_of(self, tool: int) -> slice:
         """The rows of the pairs with this head."""

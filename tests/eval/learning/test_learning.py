@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from eval.learning.make_learned import encode_sessions, make_learned
 from inference import HashingEncoder
 from ontology.errors import DocumentError
 from retrieval.graph_retriever import GraphRetriever
+from retrieval.index.analysis import terms
 from retrieval.index.learned_use import LearnedUse
 from retrieval.query.request import Request
 from retrieval.snapshot.reader import Snapshot, open_snapshot
@@ -236,3 +238,28 @@ def test_a_line_that_is_no_session_is_refused_with_its_place(tmp_path: Path, lin
 def test_tools_that_the_catalogue_no_longer_has_are_left_out() -> None:
     past = [session(0, tools=("gone", tool_id(1))), session(1, tools=("gone",))]
     assert [each.tools for each in known_sessions(past, KNOWN)] == [(tool_id(1),)]
+
+
+def test_tools_that_are_hidden_or_gone_have_no_votes_and_no_pairs(snapshot: Snapshot) -> None:
+    past = [session(number, reporter=f"r{number}", tools=(tool_id(0), tool_id(1))) for number in range(12)]
+    learned = made(snapshot, past)
+    used = sorted({int(tool) for tool in learned.tools})
+    kept, hidden = used[0], used[1]
+    visible = np.ones(snapshot.tool_count, dtype=bool)
+    visible[hidden] = False
+    seen = learned.restricted(visible, lambda id_: id_ != snapshot.tool_id(hidden))
+    terms_of_past = Counter(terms(past[0].query))
+    assert set(learned.votes(None, terms_of_past).tools) == {kept, hidden}
+    assert set(seen.votes(None, terms_of_past).tools) == {kept}
+    assert hidden not in {*seen.tools, *seen.used_with.heads, *seen.used_with.tails}
+
+    moved = np.arange(snapshot.tool_count)[::-1].copy()  # what a catalogue with other tools numbers otherwise
+    renumbered = learned.renumbered(moved, lambda id_: True)
+    votes, before = renumbered.votes(None, terms_of_past), learned.votes(None, terms_of_past)
+    assert {int(tool): float(share) for tool, share in zip(votes.tools, votes.shares, strict=True)} == {
+        int(moved[tool]): float(share) for tool, share in zip(before.tools, before.shares, strict=True)
+    }
+    assert list(renumbered.used_with.heads) == sorted(renumbered.used_with.heads)
+
+    nothing = learned.renumbered(np.full(snapshot.tool_count, -1), lambda id_: False)
+    assert not len(nothing.votes(None, terms_of_past).tools) and not nothing.returns

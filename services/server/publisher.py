@@ -39,6 +39,7 @@ class Publisher:
     :param stores: the catalogues that have a store.
     :param warm_query: the request that a new engine answers first.
     :param swapped: called after each swap.
+    :param adopt: returns the engine over a snapshot with the changes that its log has; called on a thread.
     """
 
     def __init__(
@@ -48,11 +49,13 @@ class Publisher:
         *,
         warm_query: str,
         swapped: Callable[[], Awaitable[None]],
+        adopt: Callable[[str, Engine], Engine] = lambda tenant, engine: engine,
     ) -> None:
         self.catalogs = catalogs
         self.stores = stores
         self._warm_query = warm_query
         self._swapped = swapped
+        self._adopt = adopt
         self._locks = {tenant: asyncio.Lock() for tenant in catalogs.tenants}
         self._loads = asyncio.Semaphore(_LOADS)
 
@@ -71,7 +74,7 @@ class Publisher:
             served = self._served_id(tenant)
             with self._noting(tenant):
                 published = await asyncio.to_thread(store.published)
-            if served and published.snapshot_id == served:
+            if served and published.state_id == served:
                 return self._kept(tenant, served, published.history)
             engine = await self._loaded(tenant, lambda: store.open(published.snapshot_id), published.snapshot_id)
             return await self._swap(tenant, engine, published.history)
@@ -132,7 +135,7 @@ class Publisher:
 
         def work() -> Engine:
             started = time.monotonic()
-            engine = load()
+            engine = self._adopt(tenant, load())
             loaded = time.monotonic()
             engine.retriever("").retrieve(request)
             spent = {"load_ms": round((loaded - started) * 1e3), "warm_ms": round((time.monotonic() - loaded) * 1e3)}

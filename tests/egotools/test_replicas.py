@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent import futures
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -22,12 +24,12 @@ from egotools import (
     Query,
     UnavailableError,
 )
-from egotools.channel import channel_options
 from egotools.v1 import egotools_pb2 as pb
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from retrieval.query.request import Request
 from services.server.interceptors import _retry_hint
 from tests.services.server.memory_engine import MemoryEngine, serving, small_settings
+from tests.services.server.test_process import process, ready_address
 from tests.waiting import LIMIT_S, bounded_work, until
 
 KINDS = ("sync", "async")
@@ -254,10 +256,20 @@ async def test_hedging_keeps_the_deadline(kind: str) -> None:
         held.set()
 
 
-def test_a_replica_that_answers_no_ping_is_left_after_two_and_a_half_seconds() -> None:
-    options = dict(channel_options(1, ()))
-    assert options["grpc.keepalive_time_ms"] + options["grpc.keepalive_timeout_ms"] == 2_500
-    assert options["grpc.http2.max_pings_without_data"] == 0, "else gRPC stops to ping after two"
+async def test_a_stopped_replica_stalls_no_call_until_its_deadline(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "first" / "released").touch()
+    (tmp_path / "second" / "released").touch()
+    async with process(tmp_path / "first") as (first, ready), process(tmp_path / "second") as (second, other):
+        target = f"ipv4:{await ready_address(first, ready)},{await ready_address(second, other)}"
+        async with AsyncClient(target) as client:
+            for _ in range(4):
+                await client.retrieve("customer")
+            first.send_signal(signal.SIGSTOP)
+            calls = [client.retrieve("customer", timeout_s=30.0) for _ in range(8)]
+            assert [len(answer.tools) for answer in await asyncio.gather(*calls)] == [3] * 8
+            first.send_signal(signal.SIGCONT)
 
 
 # -- answers that no honest server sends -------------------------------------------------------------------------------

@@ -256,6 +256,7 @@ async def test_hedging_keeps_the_deadline(kind: str) -> None:
         held.set()
 
 
+@pytest.mark.slow
 async def test_a_stopped_replica_stalls_no_call_until_its_deadline(tmp_path: Path) -> None:
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
@@ -313,7 +314,7 @@ async def test_an_answer_with_more_results_than_requests_is_refused(kind: str) -
 
 
 async def test_each_yields_a_response_or_an_error_in_their_order() -> None:
-    queries = [Query("customer", k=1), Query("customer", k=0), "order"]
+    queries: list[Query | str] = [Query("customer", k=1), Query("customer", k=0), "order"]
     async with serving() as server:
         async with AsyncClient(server.address) as client:
             results = [result async for result in client.retrieve_each(queries)]

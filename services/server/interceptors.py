@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from functools import partial
 from typing import Any, TypeAlias
 
 import grpc
@@ -43,6 +44,7 @@ _PUSHBACK_KEY = "grpc-retry-pushback-ms"
 _ATTEMPTS_KEY = "grpc-previous-rpc-attempts"
 _MOST_ATTEMPTS = 4
 _OTHER_REPLICA_S = 0.03
+_MOST_TRUSTED_FIELDS = 1_000_000
 _STOPPING = NotReadyError("the server is stopping", remedy="Use another replica")
 
 
@@ -58,8 +60,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     :param service: full name of the service.
     :param max_message_bytes: maximum size of a response; a larger one becomes an error with a remedy.
+    :param admission: the room for calls; None for that of a service whose callers are trusted with large messages.
     :param observers: are told of each answer and of the end of each call.
-    :param admission: the room for calls; None for the limits of the default settings.
     """
 
     def __init__(
@@ -75,9 +77,14 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._kinds: dict[str, Descriptor] = {method.name: method.input_type for method in methods}
         self._max_message_bytes = max_message_bytes
         self._observers = observers
-        self.admission = admission or Admission(ServerSettings(max_message_bytes=max_message_bytes))
+        self.admission = admission or Admission(
+            ServerSettings(max_message_bytes=max_message_bytes),
+            most_single=max_message_bytes,
+            most_fields=_MOST_TRUSTED_FIELDS,
+        )
         self._tasks: set[asyncio.Task[Any]] = set()
         self._abandoned = False
+        self.begun = 0  # calls since the start
 
     @property
     def in_flight(self) -> int:
@@ -113,7 +120,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         )
         wrapper: _Handler = make(
             answer,
-            request_deserializer=found.request_deserializer if found.request_streaming else None,
+            request_deserializer=partial(_decoded, found) if found.request_streaming else None,
             response_serializer=found.response_serializer,
         )
         return wrapper
@@ -126,6 +133,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             traceparent=_metadata(context, TRACE_METADATA_KEY),
         )
         begin_call(record)
+        self.begun += 1
         task = asyncio.current_task()
         if task is not None:
             self._tasks.add(task)

@@ -13,6 +13,7 @@ from typing import Any
 from retrieval.engine import Engine
 from services.server.catalog_store import catalog_stores
 from services.server.catalogs_file import CatalogEntry
+from services.server.changing_tools import MakeChanges
 from services.server.logs import configure_logging, fields
 from services.server.memory import limit_arenas
 from services.server.server import Server
@@ -66,16 +67,19 @@ def run(load: Callable[[], Engine], settings: ServerSettings) -> None:
     _run(main, settings)
 
 
-def serve_catalogs(entries: Mapping[str, CatalogEntry], settings: ServerSettings) -> None:
+def serve_catalogs(
+    entries: Mapping[str, CatalogEntry], settings: ServerSettings, *, changes: MakeChanges | None = None
+) -> None:
     """Serve what the stores of some catalogues publish, in this process until SIGTERM or SIGINT.
 
     :param entries: tenant → catalogue; one with the empty string serves calls without a tenant.
+    :param changes: makes what adds and removes single tools; None for a server that does not.
     :raises EgotoolsError: when a snapshot or a model cannot be used.
     """
     required = [tenant for tenant, entry in entries.items() if entry.required]
 
     async def main() -> None:
-        server = Server(settings, catalog_stores(entries), required=required)
+        server = Server(settings, catalog_stores(entries), required=required, changes=changes)
         await serve(server, server.load_stores)
 
     _run(main, settings)

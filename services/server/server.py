@@ -24,6 +24,7 @@ from services.server.admin_servicer import CatalogAdmin
 from services.server.background import in_background
 from services.server.catalog_store import CatalogStore
 from services.server.catalogs import Catalogs
+from services.server.changing_tools import MakeChanges
 from services.server.health import Health
 from services.server.interceptors import CallInterceptor
 from services.server.limiter import Limiter
@@ -33,7 +34,6 @@ from services.server.publisher import Publisher
 from services.server.servicer import ToolRetrieval
 from services.server.settings import ServerSettings
 from services.server.store_watcher import watch_stores
-from services.server.tool_changes import NoToolChanges, ToolChanges
 
 __all__ = ["ADMIN_MESSAGE_BYTES", "ADMIN_SERVICE_NAME", "SERVICE_NAME", "Server"]
 
@@ -55,7 +55,7 @@ class Server:
 
     :param stores: tenant → store of its catalogue; None for one catalogue, which :meth:`load` gives an engine.
     :param required: the tenants without which the service is not ready; None for all.
-    :param changes: what adds and removes single tools for the admin service.
+    :param changes: makes what adds and removes single tools for the admin service.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Server:
         stores: Mapping[str, CatalogStore] | None = None,
         *,
         required: Iterable[str] | None = None,
-        changes: ToolChanges | None = None,
+        changes: MakeChanges | None = None,
     ) -> None:
         self.settings = settings
         self.address = ""
@@ -74,7 +74,11 @@ class Server:
         self.admin_calls = CallInterceptor(ADMIN_SERVICE_NAME, max_message_bytes=ADMIN_MESSAGE_BYTES)
         self.catalogs = Catalogs(tuple(stores or ("",)), required=required, drained=self._drained)
         self.publisher = Publisher(
-            self.catalogs, stores or {}, warm_query=settings.warm_query, swapped=self._report_readiness
+            self.catalogs,
+            stores or {},
+            warm_query=settings.warm_query,
+            swapped=self._report_readiness,
+            changes=changes,
         )
         self._health = Health()
         self._serving = False
@@ -91,7 +95,7 @@ class Server:
             maximum_concurrent_rpcs=_MAX_ADMIN_CALLS,
         )
         pb_grpc.add_ToolRetrievalServicer_to_server(ToolRetrieval(self.catalogs, self.limiter, settings), self._grpc)
-        admin = CatalogAdmin(self.catalogs, self.publisher, changes or NoToolChanges())
+        admin = CatalogAdmin(self.catalogs, self.publisher)
         admin_grpc.add_CatalogAdminServicer_to_server(admin, self._admin)
         for listening in (self._grpc, self._admin):
             health_pb2_grpc.add_HealthServicer_to_server(self._health, listening)
@@ -172,6 +176,7 @@ class Server:
         # Each only once: a second concurrent call could use the freed server.
         await asyncio.gather(self._grpc.stop(grace), self._admin.stop(grace))
         self.limiter.close()
+        await in_background(self.publisher.changes.close, low_priority=False)
         if self.settings.ready_file is not None:
             self.settings.ready_file.unlink(missing_ok=True)
         _LOG.info("stopped", extra=fields(address=self.address))

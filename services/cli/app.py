@@ -107,6 +107,7 @@ def serve(
 ) -> None:
     """Serve snapshots over gRPC until SIGTERM. What a store publishes later is swapped in; SIGHUP does it at once."""
     pin_threads()  # before a numeric library is imported
+    from services.cli.live_changes import live_changes
     from services.server.catalogs_file import CatalogEntry, read_catalogs
     from services.server.process import serve_catalogs
     from services.server.settings import ServerSettings
@@ -120,7 +121,8 @@ def serve(
         insecure=insecure or None,
     )
     single = CatalogEntry(store=store, reranker=reranker, allowed_models=allowed_models)
-    serve_catalogs({"": single} if catalogs is None else read_catalogs(catalogs), settings)
+    served = {"": single} if catalogs is None else read_catalogs(catalogs)
+    serve_catalogs(served, settings, changes=live_changes)
 
 
 command(app)(search)

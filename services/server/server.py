@@ -26,6 +26,7 @@ from retrieval.query.request import Request
 from retrieval.snapshot_engine import open_engine, open_reranker
 from services.server.access.loopback import is_loopback
 from services.server.access.server_access import access_of
+from services.server.access.visible_engine import prepare
 from services.server.catalogs import Catalogs
 from services.server.health import Health
 from services.server.interceptors import CallInterceptor
@@ -106,6 +107,8 @@ class Server:
         loaded = time.monotonic()
         request = Request(query=self.settings.warm_query, k=1)
         await asyncio.to_thread(lambda: engine.retriever("").retrieve(request))
+        if self.access.authentication is not None:
+            await asyncio.to_thread(prepare, engine)
         self.catalogs.swap("", engine)
         await self._health.set_serving(SERVICE_NAME, True)
         if self.settings.ready_file is not None:

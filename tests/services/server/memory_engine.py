@@ -153,7 +153,9 @@ class MemoryEngine:
         return [tool.id for tool in self.tools[offset : offset + limit]]
 
     def restricted(self, filters: Mapping[str, Sequence[str]]) -> Engine:
-        seen = [tool for tool in self.tools if all(tool.metadata.get(key) in filters[key] for key in filters)]
+        seen = [
+            tool for tool in self.tools if all(tool.metadata.get(key) in filters[key] for key in filters if key != "id")
+        ]
         return replace(self, tools=tuple(seen))
 
 

@@ -269,5 +269,19 @@ async def test_the_server_asks_before_it_answers(tmp_path: Path) -> None:
             assert caught.value.code() == NOBODY
 
 
+async def test_metrics_need_their_role(tmp_path: Path) -> None:
+    tokens_file = tmp_path / "tokens.json"
+    agent, prometheus = create_token(tokens_file, "agent"), create_token(tokens_file, "prometheus")
+    policy = write_policy(
+        tmp_path / "policy.yaml",
+        {"match": {"token": "agent"}, "roles": ["read", "admin"]},
+        {"match": {"token": "prometheus"}, "roles": ["metrics"]},
+    )
+    access = access_of(small_settings(access_policy=policy, tokens_file=tokens_file))
+    allowed = [await access.may_read_metrics(header) for header in ("", f"Bearer {agent}", f"Bearer {prometheus}", "x")]
+    assert allowed == [False, False, True, False]
+    assert await access_of(small_settings()).may_read_metrics("")
+
+
 def test_messages_of_all_methods_are_known() -> None:
     assert all(GetMessageClass(method.input_type) for method in METHODS.values())

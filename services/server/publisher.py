@@ -44,6 +44,7 @@ class Publisher:
     :param warm_query: the request that a new engine answers first.
     :param swapped: called after each swap.
     :param changes: makes what changes single tools.
+    :param prepare: called with each new engine before it is served, on a thread.
     """
 
     def __init__(
@@ -54,11 +55,13 @@ class Publisher:
         warm_query: str,
         swapped: Callable[[], Awaitable[None]],
         changes: MakeChanges | None = None,
+        prepare: Callable[[Engine], None] = lambda engine: None,
     ) -> None:
         self.catalogs = catalogs
         self.stores = stores
         self._warm_query = warm_query
         self._swapped = swapped
+        self._prepare = prepare
         self.changes: ToolChanges = NoToolChanges() if changes is None else changes(self.serve_changed)
         self._loop = asyncio.get_running_loop()
         self._locks = {tenant: asyncio.Lock() for tenant in catalogs.tenants}
@@ -172,6 +175,7 @@ class Publisher:
             engine = load()
             loaded = time.monotonic()
             engine.retriever("").retrieve(request)
+            self._prepare(engine)
             spent = {"load_ms": round((loaded - started) * 1e3), "warm_ms": round((time.monotonic() - loaded) * 1e3)}
             _LOG.info("loaded", extra=fields(tenant=tenant, snapshot_id=engine.snapshot_id, **spent))
             return engine

@@ -19,6 +19,7 @@ from ontology.errors import EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
 from services.server.access.loopback import is_loopback
 from services.server.access.server_access import Access, access_of
+from services.server.access.visible_engine import prepare
 from services.server.admin_servicer import CatalogAdmin
 from services.server.admission.admission import Admission, read_limit
 from services.server.admission.peer_calls import PeerCalls
@@ -99,6 +100,7 @@ class Server:
             warm_query=settings.warm_query,
             swapped=self._report_readiness,
             changes=changes,
+            prepare=self._prepare,
         )
         if outcomes is None:
             outcomes = {tenant: store.outcomes for tenant, store in (stores or {}).items() if store.outcomes}
@@ -213,6 +215,10 @@ class Server:
         if self.settings.ready_file is not None:
             self.settings.ready_file.unlink(missing_ok=True)
         _LOG.info("stopped", extra=fields(address=self.address))
+
+    def _prepare(self, engine: Engine) -> None:
+        if self.access.authentication is not None:
+            prepare(engine)
 
     def _swapped(self, tenant: str, snapshot_id: str) -> None:
         self.observing.swapped(tenant, snapshot_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import grpc
 
-from ontology.errors import InvalidArgumentError
+from ontology.errors import EgotoolsError, InvalidArgumentError
 from services.server.access.access_interceptor import AccessInterceptor
 from services.server.access.authentication import Authentication
 from services.server.access.certificates import server_credentials
@@ -34,6 +34,16 @@ class Access:
     def interceptors(self) -> list[grpc.aio.ServerInterceptor]:
         """The interceptor to run before all others; none without access control."""
         return [] if self.authentication is None else [AccessInterceptor(self.authentication)]
+
+    async def may_read_metrics(self, authorization: str) -> bool:
+        """Whether the sender of an HTTP header ``Authorization`` has the role ``metrics``."""
+        if self.authentication is None:
+            return True
+        try:
+            identity = await self.authentication.bearer(authorization)
+            return "metrics" in self.authentication.caller(identity).roles
+        except EgotoolsError:
+            return False
 
     def server_credentials(self) -> grpc.ServerCredentials | None:
         """The TLS credentials of a port; None for plain text.

@@ -22,6 +22,7 @@ from services.cli.evaluate import eval_app
 from services.cli.options import Json, Store, command
 from services.cli.search import search
 from services.cli.show import show
+from services.cli.sync import sync
 from services.cli.tune import tune
 from services.cli.validate import validate
 from services.jobs.plans import DEFAULT_RERANKER, DEFAULT_STORE, AllowedModels, Reranker
@@ -128,6 +129,7 @@ command(app)(call)
 command(app)(validate)
 command(app)(datagen)
 command(app)(tune)
+command(app)(sync)
 
 
 def main() -> None:

@@ -56,7 +56,7 @@ class ServerSink:
 
     def __init__(self, channel: grpc.Channel, *, tenant: str = "") -> None:
         self._channel = channel
-        self._stub = pb_grpc.CatalogAdminStub(channel)  # type: ignore[no-untyped-call]
+        self._stub = pb_grpc.CatalogAdminStub(channel)
         self._metadata = ((_TENANT, tenant),) if tenant else ()
 
     def upsert(self, tools: Sequence[Mapping[str, Any]]) -> None:

@@ -23,6 +23,7 @@ async def watch_tools(address: str, changed: Callable[[], None], *, access: Acce
     """
     from mcp import Client
     from mcp.client.subscriptions import ListenNotSupportedError
+    from mcp.shared.exceptions import MCPError
 
     async def on_message(message: Any) -> None:
         if getattr(getattr(message, "root", message), "method", "") == _METHOD:
@@ -33,5 +34,5 @@ async def watch_tools(address: str, changed: Callable[[], None], *, access: Acce
             async with client.listen(tools_list_changed=True) as events:
                 async for _ in events:
                     changed()
-        except ListenNotSupportedError:  # an older server sends it without being asked
+        except (ListenNotSupportedError, MCPError):  # an older server sends it without being asked
             await asyncio.Event().wait()

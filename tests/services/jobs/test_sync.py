@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import Any
 import pytest
 
 from ontology import InvalidArgumentError, StorageError
+from scripts.reliability.changing import Changing, built, row
 from services.jobs.sync import Sync
 from services.jobs.sync_watch import watch
-from tests.services.jobs.changing import Changing, built, row
 from tests.waiting import wait_until
 
 
@@ -144,6 +145,66 @@ def test_a_source_is_read_again_after_its_interval(folder: Path) -> None:
         watched.close()
 
 
+_SERVER = """
+import sys
+from pathlib import Path
+
+import anyio
+from mcp.server.mcpserver import MCPServer
+from mcp.server.subscriptions import InMemorySubscriptionBus, ToolsListChanged
+
+bus, flag, listening = InMemorySubscriptionBus(), Path(sys.argv[1]), Path(sys.argv[2])
+server = MCPServer("depot", subscriptions=bus)
+
+
+@server.tool()
+def book(material: str) -> str:
+    return material
+
+
+if flag.exists():
+    server.tool(name="unbook")(book)
+
+
+async def tell():
+    while not bus._listeners:
+        await anyio.sleep(0.01)
+    listening.touch()
+    while not flag.exists():
+        await anyio.sleep(0.01)
+    await bus.publish(ToolsListChanged())
+
+
+async def main():
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(tell)
+        await server.run_stdio_async()
+        tasks.cancel_scope.cancel()
+
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.slow
+def test_a_server_that_says_that_its_tools_changed_is_read_again(tmp_path: Path) -> None:
+    pytest.importorskip("mcp.server.mcpserver", reason="the extra mcp is not installed")
+    (tmp_path / "server.py").write_text(_SERVER, encoding="utf-8")
+    flag, listening = tmp_path / "flag", tmp_path / "listening"
+    words = json.dumps([sys.executable, str(tmp_path / "server.py"), str(flag), str(listening)])
+    lines = f"sources:\n  - name: depot\n    location: {{mcp: {words}}}\n"
+    (tmp_path / "sources.yaml").write_text(lines, encoding="utf-8")
+    sink = _Sink()
+    watched = _Watched(tmp_path, sink)
+    try:
+        wait_until(lambda: "depot/book" in sink.tools and listening.exists())
+        flag.touch()
+        wait_until(lambda: "depot/unbook" in sink.tools)
+    finally:
+        watched.close()
+
+
+@pytest.mark.slow
 def test_synced_tools_are_those_of_a_build(folder: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     built(store, [row(0), row(1)])

@@ -28,6 +28,7 @@ from services.cli.options import Json, Store, command
 from services.cli.search import search
 from services.cli.show import show
 from services.cli.snapshots import rollback, snapshots
+from services.cli.sync import sync
 from services.cli.tokens import tokens_app
 from services.cli.tune import tune
 from services.cli.validate import validate
@@ -171,6 +172,7 @@ command(app)(validate)
 command(app)(datagen)
 command(app)(tune)
 command(app)(learn)
+command(app)(sync)
 
 
 def main() -> None:

@@ -11,9 +11,10 @@ import grpc
 from egotools import requests
 from egotools.channel import DEFAULT_MAX_MESSAGE_BYTES, channel_options, credentials_of
 from egotools.client_errors import ClientError
-from egotools.codec import batch_results, error_from_rpc, read_value
+from egotools.codec import batch_results, error_from_rpc, read_response, read_result, read_value, wrong_answer
+from egotools.hedged_call import call, check_request_size
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
-from egotools.values import CatalogInfo, EgoGraph, Query, Response, Tool
+from egotools.values import CatalogInfo, EgoGraph, ObservedOutput, Query, Response, Tool
 
 __all__ = ["Client"]
 
@@ -26,13 +27,18 @@ class Client:
 
     Calls are distributed round-robin over all addresses of the target (``dns:///host:port``,
     ``ipv4:10.0.0.1:50051,10.0.0.2:50051``). A call that ends with UNAVAILABLE is retried on other replicas, up to four
-    attempts in all. This is safe because every call only reads.
+    attempts in all; so is one that an overloaded server refuses, when the server says. This is safe because every call only
+    reads.
 
     :param target: ``host:port``, or a gRPC target with several addresses.
     :param tls: True for TLS with the system's root certificates, ``grpc.ssl_channel_credentials(...)`` for your own
         certificates, False for plain text.
-    :param max_message_bytes: maximum size of a response; raise it together with the server's limit.
+    :param max_message_bytes: maximum size of a request and of a response; raise it together with the server's limit.
     :param options: further gRPC channel arguments, appended to the client's own.
+    :param attempt_timeout_s: seconds without an answer after which an attempt is given up for the next one, of four; None:
+        only ``timeout_s`` of the call ends it. A replica that is dead or cut off is left after 2.5 s in either case.
+    :param hedge_s: seconds without an answer after which the same request is sent to the next replica too; the first answer
+        counts. None: never. More than the time of nearly all answers, or the replicas get twice the load.
     """
 
     def __init__(
@@ -42,14 +48,18 @@ class Client:
         tls: grpc.ChannelCredentials | bool = False,
         max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES,
         options: Sequence[tuple[str, Any]] = (),
+        attempt_timeout_s: float | None = None,
+        hedge_s: float | None = None,
     ) -> None:
         credentials = credentials_of(tls)
-        chosen = channel_options(max_message_bytes, options)
+        chosen = channel_options(max_message_bytes, options, attempt_timeout_s=attempt_timeout_s)
         if credentials is None:
             self._channel = grpc.insecure_channel(target, options=chosen)
         else:
             self._channel = grpc.secure_channel(target, credentials, options=chosen)
         self._stub = pb_grpc.ToolRetrievalStub(self._channel)
+        self._max_message_bytes = max_message_bytes
+        self._hedge_s = hedge_s
 
     def __enter__(self) -> Self:
         return self
@@ -76,6 +86,7 @@ class Client:
         done: Sequence[str] = (),
         have: Mapping[str, str] | None = None,
         explanation: bool = False,
+        min_snapshot: str = "",
     ) -> Response:
         """Return the tools that a request needs, best first.
 
@@ -91,13 +102,24 @@ class Client:
         :param done: ids of the tools that were executed for this task already; they are not returned, and supply inputs.
         :param have: values that are known already: name of an input or output, or kind of object → value, or empty.
         :param explanation: whether each tool has its explanation, also where ``explain`` is False.
+        :param min_snapshot: id of a snapshot: a server that serves an older one refuses with :class:`PreconditionError`.
         :raises ClientError: see :mod:`egotools.client_errors`.
         """
         asked = Query(
-            query, k, filters or {}, preset, explain, schema_format, auto_k, done, have or {}, explanation=explanation
+            query,
+            k,
+            filters or {},
+            preset,
+            explain,
+            schema_format,
+            auto_k,
+            done,
+            have or {},
+            explanation=explanation,
+            min_snapshot=min_snapshot,
         )
         message = requests.retrieve_request(asked)
-        return read_value(Response, _call(self._stub.Retrieve, message, timeout_s))
+        return read_response(self._call(self._stub.Retrieve, message, timeout_s), asked)
 
     def retrieve_batch(
         self, queries: Sequence[Query | str], *, timeout_s: float = 30.0
@@ -108,20 +130,79 @@ class Client:
         :param timeout_s: seconds for all requests together.
         :raises ClientError: when the call as a whole fails.
         """
-        message = requests.batch_request(queries)
-        return batch_results(_call(self._stub.RetrieveBatch, message, timeout_s))
+        asked = requests.as_queries(queries)
+        message = requests.batch_request(asked)
+        return batch_results(self._call(self._stub.RetrieveBatch, message, timeout_s), asked)
 
-    def get_tool(self, tool_id: str, *, schema_format: str = "none", timeout_s: float = 10.0) -> Tool:
+    def retrieve_each(
+        self, queries: Sequence[Query | str], *, timeout_s: float = 60.0
+    ) -> Iterator[Response | ClientError]:
+        """Yield for each of 1 to 64 requests a response or an error, in their order, as soon as it is there.
+
+        For answers that are together larger than one message may be, or that cost more than one batch may.
+
+        :param queries: a string means a :class:`Query` with the defaults.
+        :param timeout_s: seconds for all requests together; the server may allow fewer (60).
+        :raises ClientError: when the call as a whole fails; what was yielded before stays valid.
+        """
+        asked = requests.as_queries(queries)
+        message = requests.batch_request(asked)
+        check_request_size(message, self._max_message_bytes)
+        stream = self._stub.RetrieveEach(message, timeout=timeout_s)
+        try:
+            for query, result in zip(asked, stream, strict=True):
+                yield read_result(result, query)
+        except grpc.RpcError as failure:
+            raise error_from_rpc(failure) from None
+        except ValueError:
+            raise wrong_answer("the answer has not one result for each request") from None
+        finally:
+            stream.cancel()
+
+    def report_outcome(
+        self,
+        request_id: str,
+        used: Sequence[str],
+        *,
+        succeeded: bool | None = None,
+        query: str = "",
+        outputs: Sequence[ObservedOutput] = (),
+        timeout_s: float = 10.0,
+    ) -> None:
+        """Report which tools were used for a request, so that the catalogue can learn from it. A repeated report counts once.
+
+        :param request_id: :attr:`Response.request_id`; within seven days.
+        :param used: ids of the tools that were called, in order, at most 100.
+        :param succeeded: whether the task succeeded; None where that is not known.
+        :param query: the text of the request, unchanged: without it later requests cannot be compared with this one. The server's
+            operator chooses what is kept of it; by default its words that the tools' documents have too.
+        :param outputs: what the tools were seen to return, names and types only, at most 100.
+        :raises InvalidRequestError: for an id that this catalogue did not give for this text, or gave too long ago.
+        :raises NotFoundError: naming a tool that the catalogue does not have.
+        :raises PreconditionError: when the server keeps no outcomes.
+        """
+        message = requests.outcome_request(request_id, used, succeeded, outputs, query)
+        self._call(self._stub.ReportOutcome, message, timeout_s)
+
+    def get_tool(
+        self, tool_id: str, *, schema_format: str = "none", min_snapshot: str = "", timeout_s: float = 10.0
+    ) -> Tool:
         """Return all fields of one tool.
 
         :raises NotFoundError: when the snapshot has no tool with this id.
         """
-        message = requests.tool_request(tool_id, schema_format)
-        reply = _call(self._stub.GetTool, message, timeout_s)
+        message = requests.tool_request(tool_id, schema_format, min_snapshot)
+        reply = self._call(self._stub.GetTool, message, timeout_s)
         return read_value(Tool, reply.tool, schema_json=reply.schema_json, snapshot_id=reply.snapshot_id)
 
     def neighbors(
-        self, node: str, *, predicates: Sequence[str] = (), limit: int = 100, timeout_s: float = 10.0
+        self,
+        node: str,
+        *,
+        predicates: Sequence[str] = (),
+        limit: int = 100,
+        min_snapshot: str = "",
+        timeout_s: float = 10.0,
     ) -> EgoGraph:
         """Return the ego graph of a node.
 
@@ -130,13 +211,13 @@ class Client:
         :param limit: maximum number of edges, 1 to 1,000.
         :raises NotFoundError: for an unknown node.
         """
-        message = requests.neighbors_request(node, predicates, limit)
-        return read_value(EgoGraph, _call(self._stub.Neighbors, message, timeout_s))
+        message = requests.neighbors_request(node, predicates, limit, min_snapshot)
+        return read_value(EgoGraph, self._call(self._stub.Neighbors, message, timeout_s))
 
     def catalog(self, *, page_size: int = 0, page_token: str = "", timeout_s: float = 10.0) -> CatalogInfo:
         """Return the description of the served snapshot, with up to ``page_size`` (0 to 5,000) tool ids."""
         message = requests.catalog_request(page_size, page_token)
-        return read_value(CatalogInfo, _call(self._stub.GetCatalog, message, timeout_s))
+        return read_value(CatalogInfo, self._call(self._stub.GetCatalog, message, timeout_s))
 
     def tool_ids(self, *, page_size: int = 1_000, timeout_s: float = 10.0) -> Iterator[str]:
         """Yield every tool id, in the snapshot's order.
@@ -153,9 +234,11 @@ class Client:
             if not token:
                 return
 
-
-def _call(method: grpc.UnaryUnaryMultiCallable[_Request, _Reply], message: _Request, timeout_s: float) -> _Reply:
-    try:
-        return method(message, timeout=timeout_s)
-    except grpc.RpcError as failure:
-        raise error_from_rpc(failure) from None
+    def _call(
+        self, method: grpc.UnaryUnaryMultiCallable[_Request, _Reply], message: _Request, timeout_s: float
+    ) -> _Reply:
+        check_request_size(message, self._max_message_bytes)
+        try:
+            return call(method, message, timeout_s, self._hedge_s)
+        except grpc.RpcError as failure:
+            raise error_from_rpc(failure) from None

@@ -7,7 +7,8 @@ ClientError                    any other code
 ├── OverloadedError            RESOURCE_EXHAUSTED                   too many calls at once, or too large a request
 ├── ClientDeadlineError        DEADLINE_EXCEEDED                    ``timeout_s`` has passed
 ├── ClientCancelledError       CANCELLED                            the call was cancelled
-├── UnavailableError           UNAVAILABLE                          no replica answered; no retries are left
+├── UnavailableError           UNAVAILABLE                          no replica answered, or a server cancelled the call; no
+│                                                                   retries are left
 ├── PreconditionError          FAILED_PRECONDITION                  an optional part of the server is missing
 │   └── MissingPackageError    FAILED_PRECONDITION, found here      a package that calls tools is not installed
 ├── SnapshotLostError          DATA_LOSS                            its snapshot is incomplete or was altered

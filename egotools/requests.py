@@ -7,9 +7,17 @@ from collections.abc import Mapping, Sequence
 
 from egotools.client_errors import InvalidRequestError
 from egotools.v1 import egotools_pb2 as pb
-from egotools.values import Query
+from egotools.values import ObservedOutput, Query
 
-__all__ = ["batch_request", "catalog_request", "neighbors_request", "retrieve_request", "tool_request"]
+__all__ = [
+    "as_queries",
+    "batch_request",
+    "catalog_request",
+    "neighbors_request",
+    "outcome_request",
+    "retrieve_request",
+    "tool_request",
+]
 
 _INT32 = 2**31
 
@@ -31,30 +39,64 @@ def retrieve_request(query: Query) -> pb.RetrieveRequest:
         done=_texts("done", query.done),
         have=_known(query.have),
         explanation=_flag("explanation", query.explanation),
+        min_snapshot=_text("min_snapshot", query.min_snapshot),
     )
 
 
-def batch_request(queries: Sequence[Query | str]) -> pb.RetrieveBatchRequest:
-    """Return the message of ``retrieve_batch``; a string means a query with the defaults."""
-    messages = [retrieve_request(query if isinstance(query, Query) else Query(query)) for query in queries]
-    return pb.RetrieveBatchRequest(requests=messages)
+def as_queries(queries: Sequence[Query | str]) -> list[Query]:
+    """Return the queries of a batch; a string means a query with the defaults."""
+    return [query if isinstance(query, Query) else Query(query) for query in queries]
 
 
-def tool_request(tool_id: str, schema_format: str) -> pb.GetToolRequest:
+def batch_request(queries: Sequence[Query]) -> pb.RetrieveBatchRequest:
+    """Return the message of ``retrieve_batch``."""
+    return pb.RetrieveBatchRequest(requests=map(retrieve_request, queries))
+
+
+def tool_request(tool_id: str, schema_format: str, min_snapshot: str = "") -> pb.GetToolRequest:
     """Return the message of ``get_tool``."""
-    return pb.GetToolRequest(id=_text("id", tool_id), schema_format=_schema_format(schema_format))
+    return pb.GetToolRequest(
+        id=_text("id", tool_id),
+        schema_format=_schema_format(schema_format),
+        min_snapshot=_text("min_snapshot", min_snapshot),
+    )
 
 
-def neighbors_request(node: str, predicates: Sequence[str], limit: int) -> pb.NeighborsRequest:
+def neighbors_request(node: str, predicates: Sequence[str], limit: int, min_snapshot: str = "") -> pb.NeighborsRequest:
     """Return the message of ``neighbors``."""
     return pb.NeighborsRequest(
-        node=_text("node", node), predicates=_texts("predicates", predicates), limit=_int32("limit", limit)
+        node=_text("node", node),
+        predicates=_texts("predicates", predicates),
+        limit=_int32("limit", limit),
+        min_snapshot=_text("min_snapshot", min_snapshot),
     )
 
 
 def catalog_request(page_size: int, page_token: str) -> pb.GetCatalogRequest:
     """Return the message of ``catalog``."""
     return pb.GetCatalogRequest(page_size=_int32("page_size", page_size), page_token=_text("page_token", page_token))
+
+
+def outcome_request(
+    request_id: str, used: Sequence[str], succeeded: bool | None, outputs: Sequence[ObservedOutput], query: str
+) -> pb.ReportOutcomeRequest:
+    """Return the message of ``report_outcome``."""
+    return pb.ReportOutcomeRequest(
+        request_id=_text("request_id", request_id),
+        used=_texts("used", used),
+        succeeded=None if succeeded is None else _flag("succeeded", succeeded),
+        outputs=[
+            pb.ObservedOutput(
+                tool_id=_text("outputs.tool_id", each.tool_id),
+                name=_text("outputs.name", each.name),
+                type=_text("outputs.type", each.type),
+                taken_by=_text("outputs.taken_by", each.taken_by),
+                taken_as=_text("outputs.taken_as", each.taken_as),
+            )
+            for each in outputs
+        ],
+        query=_text("query", query),
+    )
 
 
 def _filters(filters: Mapping[str, Sequence[str]]) -> dict[str, pb.StringList]:

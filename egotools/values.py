@@ -25,6 +25,7 @@ __all__ = [
     "EntryMatch",
     "GraphEdge",
     "GraphNode",
+    "ObservedOutput",
     "OntologyInfo",
     "Parameter",
     "ParameterBinding",
@@ -53,6 +54,7 @@ class Query:
     :param done: ids of the tools that were executed for this task already; they are not returned, and supply inputs.
     :param have: values that are known already: name of an input or output, or kind of object → value, which may be empty.
     :param explanation: whether each tool has its explanation, without the reasons.
+    :param min_snapshot: id of a snapshot: a server that serves an older one refuses; empty for any.
     """
 
     query: str
@@ -65,6 +67,7 @@ class Query:
     done: Sequence[str] = ()
     have: Mapping[str, str] = field(default_factory=dict)
     explanation: bool = False
+    min_snapshot: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +198,7 @@ class Response:
     :param answerable_probability: in [0, 1], that some tool serves the request, if every second request were unanswerable;
         None where not estimated.
     :param unanswerable: whether that is below the threshold that 95 of 100 answerable requests reach.
+    :param request_id: of this request, for :meth:`egotools.Client.report_outcome`; empty where the server keeps no outcomes.
     """
 
     tools: tuple[RankedTool, ...]
@@ -204,6 +208,7 @@ class Response:
     fallbacks: tuple[str, ...] = ()
     answerable_probability: float | None = None
     unanswerable: bool = False
+    request_id: str = ""
 
     def by_call_name(self, name: str) -> RankedTool:
         """The tool that a model called.
@@ -378,6 +383,24 @@ class Provenance:
     extractor: str
     start: int = -1
     end: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedOutput:
+    """An output that a used tool returned: its name and type, never its value.
+
+    :param tool_id: the tool.
+    :param name: name of the output; a dotted path for a nested one.
+    :param type: JSON type of the value: ``string``, ``integer``, ``number``, ``boolean``, ``object`` or ``array``.
+    :param taken_by: the used tool whose input took the value later, or empty.
+    :param taken_as: that input, or empty.
+    """
+
+    tool_id: str
+    name: str
+    type: str
+    taken_by: str = ""
+    taken_as: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

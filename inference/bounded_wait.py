@@ -27,12 +27,13 @@ _MOST_CALLS = 64
 _REMEDY = "Look at the model's server, or raise model_wait_s"
 
 
-def load_punctual_encoder(name: str, wait_s: float) -> Encoder:
+def load_punctual_encoder(name: str, wait_s: float, *, load: Callable[[str], Encoder] = load_encoder) -> Encoder:
     """Load an encoder by name; one behind an address is waited for at most ``wait_s`` seconds a request.
 
+    :param load: returns the encoder with a name.
     :raises EgotoolsError: as :func:`inference.registry.load_encoder`.
     """
-    encoder = load_encoder(name)
+    encoder = load(name)
     return PunctualEncoder(encoder, wait_s) if name.startswith("openai:") else encoder
 
 

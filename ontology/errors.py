@@ -5,6 +5,7 @@ gRPC status code and one exit code of the command::
 
     EgotoolsError                    INTERNAL             1
     ├── InvalidArgumentError         INVALID_ARGUMENT     2    an invalid request or option
+    │   └── TooLargeError            RESOURCE_EXHAUSTED   2    a request with too many bytes
     ├── DocumentError                INVALID_ARGUMENT     3    a tool document that cannot be read
     │   └── UnknownFormatError       INVALID_ARGUMENT     3    no reader knows the format
     ├── CatalogError                 FAILED_PRECONDITION  4    no catalogue can be built: empty, or --strict
@@ -14,7 +15,9 @@ gRPC status code and one exit code of the command::
     ├── SnapshotError                FAILED_PRECONDITION  6    a snapshot that cannot be used
     │   ├── SnapshotCorruptError     DATA_LOSS            6    incomplete, truncated or altered
     │   ├── SnapshotVersionError     FAILED_PRECONDITION  6    written in another format version
-    │   └── ModelNotAllowedError     FAILED_PRECONDITION  6    names a model that the operator has not allowed
+    │   ├── ModelNotAllowedError     FAILED_PRECONDITION  6    names a model that the operator has not allowed
+    │   ├── StaleSnapshotError       FAILED_PRECONDITION  6    the served one is older than the one that a request asks for
+    │   └── SnapshotSignatureError   FAILED_PRECONDITION  6    not signed by a key that is trusted
     ├── NotFoundError                NOT_FOUND            7    no such tool, node or snapshot
     ├── StorageError                 RESOURCE_EXHAUSTED   8    a file cannot be written: disk full, not permitted
     ├── MissingExtraError            FAILED_PRECONDITION  9    an optional dependency is not installed
@@ -23,7 +26,10 @@ gRPC status code and one exit code of the command::
     ├── DeadlineError                DEADLINE_EXCEEDED    12   the deadline of the call has passed
     ├── OverloadedError              RESOURCE_EXHAUSTED   13   too many requests at once
     ├── NotReadyError                UNAVAILABLE          14   the server has no snapshot yet, or is stopping
-    └── ToolCallError                ABORTED              16   a tool that was called answers with an error, or not at all
+    ├── UnsupportedError             UNIMPLEMENTED        20   this server does not do that
+    ├── ToolCallError                ABORTED              16   a tool that was called answers with an error, or not at all
+    ├── UnauthenticatedError         UNAUTHENTICATED      22   a call without valid credentials
+    └── PermissionDeniedError        PERMISSION_DENIED    23   a call that its caller may not make
 """
 
 from __future__ import annotations
@@ -47,14 +53,20 @@ __all__ = [
     "OntologyError",
     "OverlayFileError",
     "OverloadedError",
+    "PermissionDeniedError",
     "RejectionReason",
     "SnapshotCorruptError",
     "SnapshotError",
+    "SnapshotSignatureError",
     "SnapshotVersionError",
     "SourcesFileError",
+    "StaleSnapshotError",
     "StorageError",
+    "TooLargeError",
     "ToolCallError",
+    "UnauthenticatedError",
     "UnknownFormatError",
+    "UnsupportedError",
     "error_from_status",
 ]
 
@@ -86,6 +98,12 @@ class InvalidArgumentError(EgotoolsError):
 
     grpc_code = "INVALID_ARGUMENT"
     exit_code = 2
+
+
+class TooLargeError(InvalidArgumentError):
+    """A request with too many bytes. Another attempt, or another replica, does not help."""
+
+    grpc_code = "RESOURCE_EXHAUSTED"
 
 
 RejectionReason: TypeAlias = Literal[
@@ -197,8 +215,16 @@ class SnapshotVersionError(SnapshotError):
     """A snapshot in a format version that this release does not read."""
 
 
+class SnapshotSignatureError(SnapshotError):
+    """A snapshot that no trusted key has signed, or whose signature does not fit; the subject is its manifest."""
+
+
 class ModelNotAllowedError(SnapshotError):
     """A snapshot that names a model which the operator has not allowed; nothing was loaded or contacted for it."""
+
+
+class StaleSnapshotError(SnapshotError):
+    """The served snapshot is older than the one that the request asks for; the subject is the id that it asks for."""
 
 
 class NotFoundError(EgotoolsError):
@@ -256,10 +282,17 @@ class DeadlineError(EgotoolsError):
 
 
 class OverloadedError(EgotoolsError):
-    """Too many requests at once; try again later."""
+    """Too many requests at once; try again later.
+
+    :param retry_after_s: seconds after which there is probably room again.
+    """
 
     grpc_code = "RESOURCE_EXHAUSTED"
     exit_code = 13
+
+    def __init__(self, problem: str, *, subject: str = "", remedy: str = "", retry_after_s: float = 0.1) -> None:
+        super().__init__(problem, subject=subject, remedy=remedy)
+        self.retry_after_s = retry_after_s
 
 
 class NotReadyError(EgotoolsError):
@@ -269,11 +302,32 @@ class NotReadyError(EgotoolsError):
     exit_code = 14
 
 
+class UnsupportedError(EgotoolsError):
+    """This server does not do that, and will not without another configuration."""
+
+    grpc_code = "UNIMPLEMENTED"
+    exit_code = 20
+
+
 class ToolCallError(EgotoolsError):
     """A tool that was called answered with an error, or could not be reached; the subject is the tool or its server."""
 
     grpc_code = "ABORTED"
     exit_code = 16  # 15: a tuning found nothing better; 17: two snapshots differ
+
+
+class UnauthenticatedError(EgotoolsError):
+    """A call without credentials, or with credentials that are not valid."""
+
+    grpc_code = "UNAUTHENTICATED"
+    exit_code = 22
+
+
+class PermissionDeniedError(EgotoolsError):
+    """A call that its caller may not make. It does not say whether what was asked for exists."""
+
+    grpc_code = "PERMISSION_DENIED"
+    exit_code = 23
 
 
 _BY_STATUS: dict[str, type[EgotoolsError]] = {
@@ -284,7 +338,10 @@ _BY_STATUS: dict[str, type[EgotoolsError]] = {
     "UNAVAILABLE": NotReadyError,
     "FAILED_PRECONDITION": SnapshotError,
     "DATA_LOSS": SnapshotCorruptError,
+    "UNIMPLEMENTED": UnsupportedError,
     "ABORTED": ToolCallError,
+    "UNAUTHENTICATED": UnauthenticatedError,
+    "PERMISSION_DENIED": PermissionDeniedError,
 }
 
 

@@ -6,7 +6,7 @@ results from one snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from egotools.usage_lines import UsageLines
@@ -56,3 +56,14 @@ class Engine(Protocol):
 
     def tool_ids(self, offset: int, limit: int) -> Sequence[str]:
         """Return up to ``limit`` tool ids from position ``offset``, in the snapshot's order; empty past the end."""
+
+    def known_terms(self, text: str) -> frozenset[str]:
+        """Return the index terms of a text that documents of the catalogue have."""
+
+    def restricted(self, filters: Mapping[str, Sequence[str]]) -> Engine:
+        """Return the engine of the tools that pass filters: for whoever asks it, no other tool exists.
+
+        It is returned at once, and prepared at its first use, which is to be on a worker.
+
+        :param filters: as in :attr:`egotools.values.Query.filters`; a value that no tool has lets no tool pass.
+        """

@@ -13,6 +13,7 @@ from ontology.errors import ModelError
 from retrieval.candidates.candidate_generation import generate_candidates
 from retrieval.completion.complete import Completion
 from retrieval.config import DEFAULT, DEPENDENCIES, PAPER, RetrievalConfig
+from retrieval.learned_ranking import add_use
 from retrieval.query.context import QueryContext
 from retrieval.query.language import unread_language
 from retrieval.query.request import Request
@@ -60,6 +61,7 @@ class GraphRetriever:
         self._margin = weights.resolver_margin
         self._reranker = reranker
         self._boosts = None if config == PAPER else snapshot.boosts  # the algorithm as printed has none
+        self._learned = None if config == PAPER else snapshot.learned
         self._confidence = confidence
         self._completion = Completion(self._snapshot, config)
 
@@ -70,6 +72,8 @@ class GraphRetriever:
             ranking = rank_with_fallback(context, self._ranker, self._fusion)
             if self._reranker is not None:
                 ranking = self._reranker.rerank(context, ranking)
+            if self._learned is not None:
+                ranking = add_use(context, ranking, self._learned)
             ranking = after_done(context, ranking)
             ranking = self.complete(context, ranking, margin=self._margin)
             confidence = None if self._confidence is None else self._confidence.estimate(context, ranking)

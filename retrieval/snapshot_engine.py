@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from egotools.usage_lines import UsageLines
@@ -12,12 +13,19 @@ from inference.encoder import Encoder
 from inference.reranker import Reranker
 from ontology.errors import InvalidArgumentError, NotFoundError
 from ontology.tool import Tool
+from retrieval.engine import Engine
+from retrieval.index.analysis import terms
+from retrieval.learned_edges import learned_edges
 from retrieval.presets import DEFAULT_PRESET, make_presets, preset_named
 from retrieval.ranking.weights import FUSION
+from retrieval.restricted_engine import RestrictedEngine
 from retrieval.retriever import Retriever
 from retrieval.snapshot.reader import Snapshot, open_snapshot
+from retrieval.snapshot.visible import VisibleSnapshots
 
 __all__ = ["SnapshotEngine", "open_engine", "open_reranker"]
+
+_RESTRICTED = 64  # engines for callers that see a part of the catalogue
 
 
 def open_engine(
@@ -70,6 +78,12 @@ class SnapshotEngine:
         self.snapshot = snapshot
         self.encoder = encoder
         self._presets = make_presets(snapshot, encoder, reranker)
+        views = VisibleSnapshots(snapshot)
+        self._restricted = lru_cache(_RESTRICTED)(
+            lambda filters: RestrictedEngine(
+                snapshot.id, lambda: SnapshotEngine(views.of(dict(filters)), encoder, reranker)
+            )
+        )
         self._reranker = reranker.name if reranker else FUSION
 
     @property
@@ -107,14 +121,16 @@ class SnapshotEngine:
         """
         snapshot, adjacency = self.snapshot, self.snapshot.adjacency
         number = self._find(node)
-        unknown = sorted(set(predicates) - set(snapshot.predicates))
+        learned = learned_edges(snapshot, number)
+        unknown = sorted(set(predicates) - set(snapshot.known_predicates) - {edge.predicate for edge in learned})
         if unknown:
             raise InvalidArgumentError(
                 f"unknown predicate {unknown[0]!r}",
                 subject="predicates",
-                remedy=f"Known: {', '.join(snapshot.predicates)}",
+                remedy=f"Known: {', '.join(snapshot.known_predicates)}",
             )
-        wanted = {snapshot.predicates.index(name) for name in predicates} or set(range(len(snapshot.predicates)))
+        names = set(predicates) or {*snapshot.predicates, *(edge.predicate for edge in learned)}
+        wanted = {place for place, name in enumerate(snapshot.predicates) if name in names}
         edges = sorted(
             {
                 int(edge)
@@ -124,13 +140,14 @@ class SnapshotEngine:
             },
             key=lambda edge: (-float(adjacency.confidences[edge]), edge),
         )
-        kept = edges[:limit]
-        ends = {end for edge in kept for end in (adjacency.head(edge), adjacency.tail(edge))} - {number}
+        observed = [edge for edge in learned if edge.predicate in names]
+        kept = [*map(self._edge, edges[:limit]), *observed][:limit]
+        keys = {key for edge in kept for key in (edge.head, edge.tail)} - {snapshot.node_key(number)}
         return EgoGraph(
             center=self._node(number),
-            nodes=tuple(sorted((self._node(end) for end in ends), key=lambda node: node.key)),
-            edges=tuple(map(self._edge, kept)),
-            total_degree=len(edges),
+            nodes=tuple(self._node(end) for end in map(snapshot.find_node, sorted(keys)) if end is not None),
+            edges=tuple(kept),
+            total_degree=len(edges) + len(observed),
             snapshot_id=snapshot.id,
         )
 
@@ -142,20 +159,28 @@ class SnapshotEngine:
             snapshot_id=self.snapshot.id,
             format_version=manifest.format_version,
             ontology=OntologyInfo(name=ontology.name, version=ontology.version, digest=ontology.sha256),
-            tool_count=self.snapshot.tool_count,
+            tool_count=self.snapshot.visible_count,
             presets=tuple(sorted(self._presets)),
             default_preset=DEFAULT_PRESET,
             models={"encoder": manifest.encoder.name, "extractor": manifest.extractor, "reranker": self._reranker},
-            node_counts=manifest.counts.nodes,
-            edge_counts=manifest.counts.edges,
+            node_counts=self.snapshot.node_counts,
+            edge_counts=self.snapshot.edge_counts,
             created_by=dict([manifest.created_by.split(" ", 1)]),
             filter_keys=self.snapshot.filters.keys,
         )
 
     def tool_ids(self, offset: int, limit: int) -> Sequence[str]:
         """Return up to ``limit`` tool ids from position ``offset``, in catalogue order."""
-        last = min(offset + limit, self.snapshot.tool_count)
-        return [self.snapshot.tool_id(number) for number in range(offset, last)]
+        return [self.snapshot.tool_id(int(number)) for number in self.snapshot.tool_numbers[offset : offset + limit]]
+
+    def restricted(self, filters: Mapping[str, Sequence[str]]) -> Engine:
+        """Return the engine of the tools that pass filters; those of the last 64 combinations are kept."""
+        return self._restricted(tuple((key, tuple(sorted(set(values)))) for key, values in sorted(filters.items())))
+
+    def known_terms(self, text: str) -> frozenset[str]:
+        """Return the index terms of a text that documents of the catalogue have."""
+        whole = self.snapshot.fields["whole"]
+        return frozenset(term for term in terms(text) if whole.frequency(term))
 
     def _find(self, node: str) -> int:
         for key in (node, f"tool:{node}"):

@@ -50,6 +50,7 @@ ROOMS = {
         ("query",),
         ("candidates", "ranking"),
         ("completion", "task_state"),
+        ("learned_edges", "learned_ranking"),
         ("explain",),
         ("response",),
         ("baselines",),
@@ -68,7 +69,7 @@ ROOMS = {
         ("measured_set", "request_groups"),
         ("analysis", "summary"),
         ("report",),
-        ("tuning",),
+        ("learning", "tuning"),
     ),
     "datagen": (
         ("measures", "parameter_index", "patterns", "tool_path"),
@@ -79,7 +80,7 @@ ROOMS = {
         ("run",),
         ("report",),
     ),
-    "services": (("schemas",), ("server", "jobs"), ("cli",)),
+    "services": (("outcomes", "schemas"), ("server", "jobs"), ("cli",)),
 }
 BESIDE_ROOMS = {
     # modules that every room may import
@@ -233,7 +234,7 @@ def test_the_documented_names_are_modules() -> None:
 
 
 # One basename for several files only where each is the file of one document format, one command, or one package.
-SAME_NAME = {"__init__", "source", "fields"} | {"build", "evaluate", "tune"}
+SAME_NAME = {"__init__", "source", "fields"} | {"build", "evaluate", "learn", "tune"}
 
 
 def test_no_basename_stands_for_two_things() -> None:

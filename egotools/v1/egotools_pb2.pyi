@@ -1698,17 +1698,23 @@ class ReportOutcomeRequest(_message.Message):
     USED_FIELD_NUMBER: _builtins.int
     SUCCEEDED_FIELD_NUMBER: _builtins.int
     OUTPUTS_FIELD_NUMBER: _builtins.int
+    QUERY_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """`RetrieveResponse.request_id` of the request, 1 to 64 characters."""
     succeeded: _builtins.bool
     """Whether the task succeeded. Absent: not known."""
+    query: _builtins.str
+    """The text of the request as it was sent, or empty. The server does not keep the texts of requests, so only with this can
+    later requests be compared with it. It must be the text that `request_id` was given for. What is kept of it is the choice of
+    the server's operator; by default only the words that the tools' documents have too, without their order.
+    """
     @_builtins.property
     def used(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of the tools that were called for it, in the order of the calls, at most 100."""
 
     @_builtins.property
     def outputs(self) -> _containers.RepeatedCompositeFieldContainer[Global___ObservedOutput]:
-        """Names of outputs that a used tool returned, as observed. Values are never part of it."""
+        """Names of outputs that a used tool returned, as observed, at most 100. Values are never part of it."""
 
     def __init__(
         self,
@@ -1717,10 +1723,11 @@ class ReportOutcomeRequest(_message.Message):
         used: _abc.Iterable[_builtins.str] | None = ...,
         succeeded: _builtins.bool | None = ...,
         outputs: _abc.Iterable[Global___ObservedOutput] | None = ...,
+        query: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_succeeded", b"_succeeded", "succeeded", b"succeeded"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_succeeded", b"_succeeded", "outputs", b"outputs", "request_id", b"request_id", "succeeded", b"succeeded", "used", b"used"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_succeeded", b"_succeeded", "outputs", b"outputs", "query", b"query", "request_id", b"request_id", "succeeded", b"succeeded", "used", b"used"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__succeeded: _TypeAlias = _typing.Literal["succeeded"]  # noqa: Y015
     _WhichOneofArgType__succeeded: _TypeAlias = _typing.Literal["_succeeded", b"_succeeded"]  # noqa: Y015

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from inference.arrays import Floats1d
 from inference.encoder import Encoder
 from ontology.errors import MissingExtraError, ModelError
 from ontology.names import SPACY_MODELS
+from ontology.tool import Tool
+from retrieval.index.records import Records
 from retrieval.query.context import QueryContext
 from retrieval.query.request import Request
 from retrieval.ranking.fusion import FusionRanker, rank_with_fallback
@@ -100,6 +102,10 @@ class SemanticRetriever:
         return _ranking(*found, "cosine_text")
 
 
+_INDEXES: WeakKeyDictionary[Records[Tool], dict[str, Any]] = WeakKeyDictionary()
+_INDEX_LOCK = threading.Lock()
+
+
 class LexicalRetriever:
     """Okapi BM25 of the package rank-bm25 over descriptions, or titles and descriptions.
 
@@ -112,7 +118,6 @@ class LexicalRetriever:
         self._snapshot = snapshot
         self._tokenise = TOKENISERS[tokeniser]
         self._title = title
-        self._lock = threading.Lock()
 
     def retrieve(self, request: Request) -> Response:
         """The best k tools by BM25; tools without any word of the request are left out."""
@@ -124,7 +129,7 @@ class LexicalRetriever:
     def best(self, context: QueryContext, k: int) -> Ranking:
         """The best k tools by BM25, best first."""
         tokens = self._tokenise([context.query.text])[0]
-        with self._lock:  # the first request builds the index, the others wait for it
+        with _INDEX_LOCK:  # the first request builds the index, the others wait for it
             index = self._index
         if index is None:
             return _ranking(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32), "bm25")
@@ -134,8 +139,15 @@ class LexicalRetriever:
         ranking = _ranking(tools, scores[tools], "bm25")
         return ranking.take(ranking.best(k))
 
-    @cached_property
+    @property
     def _index(self) -> Any:
+        """The index over all tools; one for all visible parts of a snapshot, each of which takes its own tools of the answer."""
+        indexes = _INDEXES.setdefault(self._snapshot.tools, {})
+        if self.name not in indexes:
+            indexes[self.name] = self._make_index()
+        return indexes[self.name]
+
+    def _make_index(self) -> Any:
         from rank_bm25 import BM25Okapi
 
         texts = [

@@ -57,7 +57,7 @@ class Explainer:
         facts = tool_facts(self._context.snapshot, tool)
         phrase = matched_phrase(self._text, self._words, facts.name, facts.description, self._rarity)
         matched = f'matches "{phrase}"' if phrase else ""
-        opening = [part for part in (matched, self._served(tool)) if part] or ["near in meaning"]
+        opening = [part for part in (matched, self._served(tool), self._used(tool)) if part] or ["near in meaning"]
         for shown in _SHOWN:
             line = "; ".join((*opening, *self._parts(self._inputs(tool), shown)))
             if len(line.split()) <= MAX_WORDS:
@@ -97,6 +97,17 @@ class Explainer:
                 for call in self._inputs(each.consumer).calls
             ):
                 return f"gives {_cut(short_name(each.parameter), _MAX_NAME_CHARS)} to {consumer}"
+        return ""
+
+    def _used(self, tool: int) -> str:
+        """What past requests say of a tool; empty where they do not."""
+        use = self._context.use
+        if use is None:
+            return ""
+        if count := use.sessions.get(tool):
+            return f"used for {count} similar request{'s' if count > 1 else ''}"
+        if tool in use.partners:
+            return f"used with {_cut(self._context.snapshot.tool_id(use.partners[tool][0]), _MAX_ID_CHARS)}"
         return ""
 
     def _parts(self, inputs: _Inputs, shown: tuple[int, int, int]) -> Iterator[str]:

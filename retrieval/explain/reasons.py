@@ -11,6 +11,7 @@ from egotools.values import EntryMatch, ParameterBinding, Reasons, TraversedEdge
 from ontology.tool import CONTEXT_PARAMETERS
 from ontology.triple import OVERLAY
 from retrieval.index.analysis import name_key
+from retrieval.learned_edges import used_with_edge
 from retrieval.query.context import EntryNode, QueryContext
 from retrieval.snapshot.reader import Snapshot
 
@@ -39,10 +40,20 @@ def explain(context: QueryContext, tool: int, *, returned: Sequence[int], featur
     most_specific = np.lexsort((edges, snapshot.tool_degrees[others]))[:_MAX_EDGES]  # nodes that few tools touch first
     return Reasons(
         entries=tuple(entry_match(snapshot, entry) for entry in matches[:_MAX_ENTRIES]),
-        edges=tuple(_traversed(snapshot, int(edge)) for edge in edges[most_specific]),
+        edges=(*_used_with(context, tool), *(_traversed(snapshot, int(edge)) for edge in edges[most_specific])),
         features=features,
         bindings=_parameter_bindings(snapshot, tool, returned),
     )
+
+
+def _used_with(context: QueryContext, tool: int) -> Iterator[TraversedEdge]:
+    """Yield the pair by which a tool was raised, if one did, with its support."""
+    learned, use = context.snapshot.learned, context.use
+    if learned is not None and use is not None and tool in use.partners:
+        edge = used_with_edge(context.snapshot, learned.used_with, use.partners[tool][1])
+        yield TraversedEdge(
+            head=edge.head, predicate=edge.predicate, tail=edge.tail, confidence=edge.confidence, origin=edge.phrase
+        )
 
 
 def entry_match(snapshot: Snapshot, entry: EntryNode) -> EntryMatch:

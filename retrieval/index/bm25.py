@@ -7,6 +7,7 @@ computed once and stored. A score is then a sum of stored weights.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 from collections import Counter
@@ -28,6 +29,7 @@ __all__ = [
     "make_postings",
     "pack_postings",
     "read_bm25",
+    "read_postings",
     "write_postings",
 ]
 
@@ -108,8 +110,12 @@ def write_postings(folder: Path, field: str, postings: Postings) -> None:
 
 def read_bm25(folder: Path, field: str, size: int) -> Bm25Index:
     """Open the memory-mapped index of one field of ``size`` tools."""
-    parts = {part.name: load_mapped(folder / f"bm25.{field}.{part.name}.npy") for part in fields(Postings)}
-    return Bm25Index(Postings(**parts), size)
+    return Bm25Index(read_postings(folder, field), size)
+
+
+def read_postings(folder: Path, field: str) -> Postings:
+    """Open the memory-mapped postings of one field."""
+    return Postings(**{part.name: load_mapped(folder / f"bm25.{field}.{part.name}.npy") for part in fields(Postings)})
 
 
 class Bm25Index:
@@ -118,18 +124,34 @@ class Bm25Index:
     def __init__(self, postings: Postings, size: int) -> None:
         self.size = size
         self._postings = postings
+        self._visible: NDArray[np.bool_] | None = None
+        self._counted = size
+        self._rescaled = False
+
+    def restricted(self, visible: NDArray[np.bool_], *, rescaled: bool = True) -> Bm25Index:
+        """Return the index of some of the tools alone, under the same numbers: the others have no terms.
+
+        Frequencies are those among these tools; the mean length of the field stays that of all.
+
+        :param visible: these tools, bool [size].
+        :param rescaled: whether the weights follow the frequencies; False for weights that are not made of them.
+        """
+        index = copy.copy(self)
+        index._visible, index._counted, index._rescaled = visible, int(np.count_nonzero(visible)), rescaled
+        return index
 
     def frequency(self, term: str) -> int:
         """Return the number of tools that have a term."""
         postings, key = self._postings, np.uint64(hash_text(term))
         at = int(np.searchsorted(postings.terms, key))
-        known = at < len(postings.terms) and postings.terms[at] == key
-        return int(postings.pointers[at + 1] - postings.pointers[at]) if known else 0
+        if at >= len(postings.terms) or postings.terms[at] != key:
+            return 0
+        docs = postings.docs[int(postings.pointers[at]) : int(postings.pointers[at + 1])]
+        return len(docs) if self._visible is None else int(np.count_nonzero(self._visible[docs]))
 
     def idf(self, term: str) -> float:
         """Return the inverse document frequency of a term, > 0."""
-        count = self.frequency(term)
-        return math.log(1.0 + (self.size - count + 0.5) / (count + 0.5))
+        return _idf(self._counted, self.frequency(term))
 
     def scores(self, query_terms: Sequence[str] | Mapping[str, float]) -> Floats1d:
         """Return the BM25 score of every tool, float32 [size], >= 0.
@@ -191,7 +213,22 @@ class Bm25Index:
         for key, position, count in zip(keys, positions, counts.values(), strict=True):
             if position < len(postings.terms) and postings.terms[position] == key:
                 start, stop = int(postings.pointers[position]), int(postings.pointers[position + 1])
-                yield postings.docs[start:stop], count * postings.weights[start:stop]
+                docs, weights = postings.docs[start:stop], count * postings.weights[start:stop]
+                if self._visible is not None:
+                    docs, weights = self._only_visible(docs, weights, self._visible)
+                if len(docs):
+                    yield docs, weights
+
+    def _only_visible(
+        self, docs: NDArray[np.int32], weights: Floats1d, visible: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int32], Floats1d]:
+        having = np.flatnonzero(visible[docs])
+        factor = _idf(self._counted, len(having)) / _idf(self.size, len(docs)) if self._rescaled else 1.0
+        return docs[having], weights[having] * np.float32(factor)
+
+
+def _idf(tools: int, having: int) -> float:
+    return math.log(1.0 + (tools - having + 0.5) / (having + 0.5))
 
 
 def _bound(scores: Floats1d, terms: Iterable[NDArray[np.int32]], count: int) -> np.float32:

@@ -15,6 +15,7 @@ meets excludes nothing.
 
 from __future__ import annotations
 
+import copy
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -69,12 +70,13 @@ class FilterIndex:
         self._count = tool_count
         self._tool_id = tool_id
         self._find_tool = find_tool
+        self._numbers: Sequence[int] = range(tool_count)
 
     @property
     def keys(self) -> dict[str, int]:
         """Map from every key of filters to the number of its values."""
         counts = {key: len(values) for key, values in self._values.items()}
-        return dict(sorted({**counts, ID_KEY: self._count}.items()))
+        return dict(sorted({**counts, ID_KEY: len(self._numbers)}.items()))
 
     def passing(self, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
         """Return the tools that pass every filter, bool [tools].
@@ -85,6 +87,34 @@ class FilterIndex:
         for key, values in sorted(filters.items()):
             passing &= self._of_key(key, values)
         return passing
+
+    def passing_if_known(self, filters: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
+        """The same for filters that were not written for this catalogue: a wanted value that no tool has lets no tool pass."""
+        passing = np.ones(self._count, dtype=bool)
+        for key, values in filters.items():
+            try:
+                passing &= self._of_key(key, values)
+            except InvalidArgumentError:
+                known = [value for value in values if self._is_known(key, value)]
+                passing &= self._of_key(key, known) if known else np.zeros(self._count, dtype=bool)
+        return passing
+
+    def restricted(self, visible: NDArray[np.bool_], find_tool: Callable[[str], int | None]) -> FilterIndex:
+        """Return the filters of some of the tools alone, under the same numbers: what only others have is unknown.
+
+        :param visible: these tools, bool [tools].
+        :param find_tool: id of one of these → its number, or None.
+        """
+        index = copy.copy(self)
+        index._tools = self._tools.kept(visible)
+        index._find_tool = find_tool
+        index._numbers = [int(number) for number in np.flatnonzero(visible)]
+        values = {}
+        for key, known in self._values.items():
+            found = index._tools.many([f"{key}={value}" for value in known])
+            values[key] = tuple(value for value, tools in zip(known, found, strict=True) if len(tools))
+        vars(index)["_values"] = {key: known for key, known in values.items() if known}
+        return index
 
     def having(self, key: str, values: Sequence[str]) -> NDArray[np.bool_]:
         """Return the tools that have one of these values in exactly these characters, bool [tools]."""
@@ -126,7 +156,7 @@ class FilterIndex:
         if len(numbers):
             return numbers
         known = self._ids_near(value) if key == ID_KEY else self._values[key]
-        total = self._count if key == ID_KEY else len(known)
+        total = len(self._numbers) if key == ID_KEY else len(known)
         raise InvalidArgumentError(
             f"no tool has the value {value[:200]!r}",
             subject=f"filters.{key}",
@@ -145,7 +175,7 @@ class FilterIndex:
 
     def _beginning(self, key: str, start: str) -> NDArray[np.int32]:
         if key == ID_KEY:
-            return np.arange(*_beginning(range(self._count), start, self._tool_id), dtype=np.int32)
+            return np.asarray(self._numbers[slice(*_beginning(self._numbers, start, self._tool_id))], dtype=np.int32)
         values = self._values.get(key, ())
         found = self._tools.many([f"{key}={value}" for value in values[slice(*_beginning(values, start, str))]])
         return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int32)
@@ -156,9 +186,13 @@ class FilterIndex:
 
     def _ids_near(self, value: str) -> list[str]:
         """Return ids that begin like a value, in their order. All of them would be a million strings in memory."""
-        place = bisect_left(range(self._count), value.strip("!*"), key=self._tool_id)
-        first = max(0, min(place - _NEAR // 2, self._count - _NEAR))
-        return [self._tool_id(number) for number in range(first, min(first + _NEAR, self._count))]
+        numbers = self._numbers
+        place = bisect_left(numbers, value.strip("!*"), key=self._tool_id)
+        first = max(0, min(place - _NEAR // 2, len(numbers) - _NEAR))
+        return [self._tool_id(number) for number in numbers[first : first + _NEAR]]
+
+    def _is_known(self, key: str, value: str) -> bool:
+        return value.startswith("!") or bool(len(self._having_or_beginning(key, value)))
 
 
 def _row(row: Any) -> tuple[str, tuple[str, ...]]:

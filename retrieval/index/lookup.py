@@ -6,6 +6,7 @@ One format serves node keys (``tool:hr/getEmployee`` â†’ node), names (n-gram â†
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -46,3 +47,13 @@ class Lookup:
         starts = np.searchsorted(self._keys, keys, side="left")
         stops = np.searchsorted(self._keys, keys, side="right")
         return [self._values[start:stop] for start, stop in zip(starts, stops, strict=True)]
+
+    def kept(self, numbers: NDArray[np.bool_]) -> Lookup:
+        """Return the table without the other numbers: a text that has only these is then unknown.
+
+        :param numbers: the numbers that stay, bool [numbers of the table].
+        """
+        table = copy.copy(self)
+        stay = numbers[self._values]
+        table._keys, table._values = self._keys[stay], self._values[stay]
+        return table

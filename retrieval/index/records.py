@@ -129,6 +129,12 @@ class Records(Generic[_T]):
         view._numbers = self._numbers[numbers]
         return view
 
+    def changed(self, change: Callable[[_T], _T]) -> Records[_T]:
+        """Return the records with a change to each, made when it is read."""
+        view, decode = copy.copy(self), self._decode
+        view._decode = lambda row: change(decode(row))
+        return view
+
     def __len__(self) -> int:
         return len(self._numbers)
 

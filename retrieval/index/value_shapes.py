@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -116,9 +117,20 @@ class ValueShapes:
         self._path = folder / _FILE
         self._tool_count = tool_count
         self._rows = Records(self._path, lambda row: row)
+        self._visible: Callable[[int], bool] | None = None
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def restricted(self, visible: Callable[[int], bool]) -> ValueShapes:
+        """Return the index of some of the tools alone: a shape that only others use is unknown.
+
+        :param visible: whether the tool with this number is one of them.
+        """
+        _ = self._entries  # read once, for all restrictions
+        index = copy.copy(self)
+        index._visible = visible
+        return index
 
     def match(self, text: str) -> list[ShapeMatch]:
         """Return the values in a text that have a shape of the index, the most specific first.
@@ -167,8 +179,14 @@ class ValueShapes:
             if known.ways < 0:
                 break
             if entry.compiled.fullmatch(value):
-                found.append(entry)
+                found += self._of_visible(entry)
         return [entry for entry in found if not entry.is_widened] or found
+
+    def _of_visible(self, entry: _Entry) -> list[_Entry]:
+        if self._visible is None:
+            return [entry]
+        uses = tuple(use for use in entry.uses if self._visible(use.tool))
+        return [replace(entry, uses=uses)] if uses else []
 
     @cached_property
     def _entries(self) -> tuple[dict[str, list[_Entry]], dict[str, list[_Entry]]]:

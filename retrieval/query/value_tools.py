@@ -101,5 +101,5 @@ def _heads(snapshot: Snapshot, node: int, predicate: str) -> list[int]:
 
 def _rarity(snapshot: Snapshot, tools: int) -> float:
     """Inverse document frequency, in (0, 1]."""
-    most = math.log1p(snapshot.tool_count)
-    return min(1.0, math.log1p(snapshot.tool_count / (1 + tools)) / most) if most else 1.0
+    most = math.log1p(snapshot.visible_count)
+    return min(1.0, math.log1p(snapshot.visible_count / (1 + tools)) / most) if most else 1.0

@@ -126,7 +126,7 @@ def read_calibration(folder: Path) -> Calibration:
 def confidence_model_for(snapshot: Snapshot, encoder: str) -> ConfidenceModel | None:
     """The confidence model of a snapshot; None where no calibration ships for this encoder, or there is no tool."""
     folder = CALIBRATION / encoder
-    return ConfidenceModel(snapshot, read_calibration(folder)) if snapshot.tool_count and folder.is_dir() else None
+    return ConfidenceModel(snapshot, read_calibration(folder)) if snapshot.visible_count and folder.is_dir() else None
 
 
 class ConfidenceModel:

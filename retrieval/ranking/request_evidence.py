@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inference.arrays import Floats1d, Floats2d
 from retrieval.query.query import Query
@@ -117,13 +116,13 @@ class CatalogueStatistics:
 
 def catalogue_statistics(snapshot: Snapshot, background: Background) -> CatalogueStatistics:
     """The statistics of a snapshot that has at least one tool."""
-    step = -(-snapshot.tool_count // _SAMPLE)
+    step = -(-snapshot.visible_count // _SAMPLE)
     talk_T = _served(snapshot, background.talk_TD)
     others_TT = background.talk_TD @ background.talk_TD.T
     np.fill_diagonal(others_TT, -1.0)
     return CatalogueStatistics(
         background=background,
-        sample_SD=snapshot.vectors.rows(np.arange(0, snapshot.tool_count, step)),
+        sample_SD=snapshot.vectors.rows(snapshot.tool_numbers[::step]),
         talk_T=talk_T,
         tasks_B=_served(snapshot, background.tasks_BD),
         tools_B=_served(snapshot, background.tools_BD),
@@ -139,8 +138,8 @@ def mean_of_nearest(cosines: Floats2d) -> Floats1d:
 
 def _served(snapshot: Snapshot, texts_BD: Floats2d) -> Floats1d:
     """For each text the cosine of its nearest tool. A large catalogue is represented by tools at equal distances."""
-    step = -(-snapshot.tool_count // _EXACT)
-    tools: NDArray[np.int64] = np.arange(0, snapshot.tool_count, step)
+    step = -(-snapshot.visible_count // _EXACT)
+    tools = snapshot.tool_numbers[::step]
     served = np.full(len(texts_BD), -1.0, dtype=np.float32)
     for start in range(0, len(tools), _BLOCK):
         block = snapshot.vectors.rows(tools[start : start + _BLOCK]) @ texts_BD.T

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from ontology.errors import SnapshotCorruptError, SnapshotVersionError
 from ontology.first_error import first_error
 from ontology.named_source import NamedSource
 from retrieval.snapshot.layout import FORMAT_VERSION, Layout
+from retrieval.snapshot.signing import TrustedKeys, check_signature, is_signature
 
 __all__ = [
     "Counts",
     "EncoderInfo",
     "FileInfo",
+    "LearnedSection",
     "Manifest",
     "OntologyVersion",
     "OverlayInfo",
@@ -28,6 +32,24 @@ __all__ = [
     "read_manifest",
     "write_manifest",
 ]
+
+
+_MAX_MANIFEST_BYTES = 256 * 1024 * 1024
+_MAX_NAME_BYTES, _MAX_PROBLEM = 255, 300
+
+
+def _plain_name(name: str) -> str:
+    """Return the name of a file of the folder itself; raises ValueError for a path, and for a name that the reader reserves."""
+    if not name.isprintable() or len(name.encode()) > _MAX_NAME_BYTES or "/" in name or "\\" in name:
+        raise ValueError("it is no plain file name")
+    if not name or name.startswith(".") or name.startswith("manifest."):
+        raise ValueError("it is no name of a file of a snapshot")
+    return name
+
+
+FileName: TypeAlias = Annotated[str, AfterValidator(_plain_name)]
+Count: TypeAlias = Annotated[int, Field(ge=0, lt=2**48)]
+Digest: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class _Section(BaseModel):
@@ -47,15 +69,15 @@ class EncoderInfo(_Section):
 
     name: str
     sha256: str
-    dimensions: int
+    dimensions: Annotated[int, Field(ge=1, le=65_536)]
 
 
 class Counts(_Section):
     """Number of tools, of nodes by entity type, and of edges by predicate."""
 
-    tools: int
-    nodes: dict[str, int]
-    edges: dict[str, int]
+    tools: Count
+    nodes: dict[str, Count]
+    edges: dict[str, Count]
 
 
 class RankingSection(_Section):
@@ -72,11 +94,28 @@ class OverlayInfo(_Section):
     sha256: str
 
 
+class LearnedSection(_Section):
+    """What was learned from use (``egotools learn``), in the files ``use.*`` and ``bm25.use.*``.
+
+    :param past_requests: how many past requests it has.
+    :param pairs: how many pairs of tools that are used together.
+    :param reporters: how many reporters the past requests are of.
+    :param min_reporters: how many reporters must have used a tool, or a pair, before it counts.
+    :param weights: ``requests`` and ``pairs``, in standard deviations of the scores.
+    """
+
+    past_requests: Annotated[int, Field(ge=0)]
+    pairs: Annotated[int, Field(ge=0)]
+    reporters: Annotated[int, Field(ge=0)]
+    min_reporters: Annotated[int, Field(ge=1)]
+    weights: dict[Literal["requests", "pairs"], Annotated[float, Field(ge=0, le=1_000)]]
+
+
 class FileInfo(_Section):
     """Size and SHA-256 of a file."""
 
-    bytes: int
-    sha256: str
+    bytes: Count
+    sha256: Digest
 
 
 class Manifest(_Section):
@@ -91,11 +130,12 @@ class Manifest(_Section):
     :param sources: the named sources, sorted by name; None where no source has a name.
     :param overlays: the overlay files, in the order in which they were applied; None without any.
     :param boosts: tool id → standard deviations of the scores that are added to its score; None where no tool has any.
+    :param learned: what was learned from use; None where nothing was.
     :param files: map from the name of every other file of the folder to its size and hash.
     """
 
     format_version: int = FORMAT_VERSION
-    snapshot_id: str = ""
+    snapshot_id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] = ""
     created_by: str
     ontology: OntologyVersion
     predicates: tuple[str, ...]
@@ -108,28 +148,32 @@ class Manifest(_Section):
     sources: tuple[NamedSource, ...] | None = None
     overlays: tuple[OverlayInfo, ...] | None = None
     boosts: dict[str, Annotated[float, Field(ge=-1, le=1)]] | None = None
-    files: dict[str, FileInfo] = {}
+    learned: LearnedSection | None = None
+    files: Annotated[dict[FileName, FileInfo], Field(min_length=1)] = {}
 
     def content(self) -> dict[str, Any]:
         """Return all fields except the id, as JSON values."""
         return self.model_dump(mode="json", exclude={"snapshot_id"}, exclude_none=True)
 
 
-def read_manifest(layout: Layout) -> Manifest:
+def read_manifest(layout: Layout, trusted: TrustedKeys | None = None) -> Manifest:
     """Read the manifest of a folder.
 
+    :param trusted: the keys of which one must have signed it; None for no signature.
+    :raises SnapshotSignatureError: when none of them has.
     :raises SnapshotVersionError: when the snapshot has another format version.
     :raises SnapshotCorruptError: when the manifest is invalid, or its content does not match its id.
     """
     path = layout.manifest
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        text = _read(path)
+        if trusted is not None:
+            check_signature(layout.folder, text, trusted)
+        content = json.loads(text.decode("utf-8"))
         computed_id = _id_of(content)
     except (OSError, ValueError, RecursionError) as error:  # a ValueError also for half a surrogate pair
-        raise SnapshotCorruptError(
-            f"the manifest cannot be read: {error}", subject=str(path), remedy="Build again"
-        ) from error
-    if not isinstance(content, dict) or not isinstance(content.get("files"), dict):
+        raise _unreadable(str(error), path) from error
+    if not isinstance(content, dict) or not isinstance(content.get("files"), dict) or not content["files"]:
         raise SnapshotCorruptError("the manifest lists no files", subject=str(path), remedy="Build again")
     version = content.get("format_version")
     if version != FORMAT_VERSION:
@@ -143,9 +187,25 @@ def read_manifest(layout: Layout) -> Manifest:
     try:
         return Manifest.model_validate_json(json.dumps(content))
     except ValidationError as error:
-        raise SnapshotCorruptError(
-            f"the manifest cannot be read: {first_error(error)}", subject=str(path), remedy="Build again"
-        ) from error
+        raise _unreadable(first_error(error), path) from error
+
+
+def _unreadable(problem: str, path: Path) -> SnapshotCorruptError:
+    return SnapshotCorruptError(
+        f"the manifest cannot be read: {problem[:_MAX_PROBLEM]}", subject=str(path), remedy="Build again"
+    )
+
+
+def _read(path: Path) -> bytes:
+    """Return the bytes of a regular file of bounded size; raises OSError for a link and anything else."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        state = os.fstat(descriptor)
+        if not stat.S_ISREG(state.st_mode):
+            raise ValueError("it is no file")
+        if state.st_size > _MAX_MANIFEST_BYTES:
+            raise ValueError(f"it has {state.st_size:,} bytes")
+        return file.read()
 
 
 def _id_of(content: Any) -> str:
@@ -164,7 +224,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
     files = {
         each.name: FileInfo(bytes=each.stat().st_size, sha256=file_digest(each))
         for each in sorted(folder.iterdir())
-        if each != path
+        if each != path and not is_signature(each.name)
     }
     content = manifest.model_copy(update={"files": files}).content()
     complete = {"snapshot_id": content_id(content), **content}
@@ -179,6 +239,7 @@ def content_id(content: Mapping[str, Any]) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file, hexadecimal."""
-    with open(path, "rb") as file:
+    """Return the SHA-256 of a file, hexadecimal; raises OSError for a link too."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

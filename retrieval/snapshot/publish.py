@@ -3,9 +3,11 @@
 A store is a folder::
 
     CURRENT                 the id of the published snapshot, one line
+    history.jsonl           the publications, a line each (:mod:`retrieval.snapshot.publication_log`)
     snapshots/<id>/         immutable snapshots
-    .building-<pid>-<n>/    staging folder of a build; the next build removes those of dead processes
-    .CURRENT.<pid>          the next ``CURRENT`` while it is written; likewise
+    .building-<n>/          staging folder of a build; the next build removes those of dead processes
+    .building-<n>.lease     held by its build (:mod:`retrieval.snapshot.lease`)
+    .CURRENT.<pid>          the next ``CURRENT`` while it is written; the next publication removes those of dead processes
     .lock                   locked (flock) by the process that publishes; the system frees it when that process dies
 
 At every moment ``CURRENT`` names a complete snapshot or does not exist. One publication at a time checks and changes it.
@@ -14,57 +16,62 @@ At every moment ``CURRENT`` names a complete snapshot or does not exist. One pub
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import secrets
+import re
 import shutil
 import stat
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ontology.errors import NotFoundError, SnapshotError, StorageError
+from ontology.errors import NotFoundError, SnapshotError
 from ontology.files import disk_errors, flush_to_disk, replacing
 from retrieval.snapshot.layout import Layout
 from retrieval.snapshot.manifest import file_digest
+from retrieval.snapshot.publication_log import Action, Publication, logged
+from retrieval.snapshot.publish_lock import publishing
+from retrieval.snapshot.signing import is_signature, load_signing_key, sign_snapshot
+from retrieval.snapshot.staging import staging_folder
 
-__all__ = ["SNAPSHOTS", "current_snapshot", "publish", "publish_again", "published_id", "staging_folder"]
+__all__ = [
+    "SNAPSHOTS",
+    "current_snapshot",
+    "named_id",
+    "publish",
+    "publish_again",
+    "published_id",
+    "staging_folder",
+]
 
-_CURRENT, _LOCK = "CURRENT", ".lock"
+_CURRENT = "CURRENT"
+_ID, _MAX_NAMED = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}"), 200
 SNAPSHOTS = "snapshots"
 """The folder of a store that holds its snapshots."""
-_PREFIX = ".building-"
 _REMEDY = "Check permissions and free space, and build again. The published snapshot is unchanged"
 
 
-@contextlib.contextmanager
-def staging_folder(store: Path) -> Iterator[Path]:
-    """Yield a new staging folder inside the store. It is removed at the end of the block unless it was published.
-
-    :raises StorageError: when the store cannot be written, or an operating-system error ends the build.
-    """
-    with disk_errors(store, remedy=_REMEDY, network_errors=True):  # a build may ask models
-        store.mkdir(parents=True, exist_ok=True)
-        _remove_unfinished(store)
-        # The name is chosen before the folder is made, so that an interruption in between leaves nothing behind.
-        folder = store / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
-        try:
-            folder.mkdir(mode=0o700)
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def publish(store: Path, folder: Path, snapshot_id: str, *, current: bool = True, replaces: str | None = None) -> Path:
+def publish(
+    store: Path,
+    folder: Path,
+    snapshot_id: str,
+    *,
+    current: bool = True,
+    replaces: str | None = None,
+    actor: str = "",
+    signing_key: Path | None = None,
+) -> Path:
     """Move a finished staging folder to ``snapshots/`` and make ``CURRENT`` name it; return the snapshot's folder.
 
     :param current: False to leave ``CURRENT`` as it is: the snapshot is only kept.
     :param replaces: the id that ``CURRENT`` must name, empty for none; None for any.
+    :param actor: who publishes, for the history; ``user@host`` of this process where empty.
+    :param signing_key: file of the key that signs the snapshot; None for that of ``EGOTOOLS_SIGNING_KEY``, if any.
+    :raises InvalidArgumentError: when this is no key.
     :raises SnapshotError: when it names another, perhaps of a newer catalogue; nothing is changed then.
     :raises StorageError: when a write fails; ``CURRENT`` is then unchanged.
     """
     target = store / SNAPSHOTS / snapshot_id
-    with disk_errors(store, remedy=_REMEDY), _publishing(store):
+    key = load_signing_key(signing_key)
+    with disk_errors(store, remedy=_REMEDY), publishing(store):
         if replaces is not None and (found := published_id(store)) != replaces:
             raise SnapshotError(
                 f"the store published another snapshot meanwhile ({found}), and this one would hide it",
@@ -72,67 +79,105 @@ def publish(store: Path, folder: Path, snapshot_id: str, *, current: bool = True
                 remedy="Tune that one",
             )
         target.parent.mkdir(exist_ok=True)
-        if not _same_files(target, folder):
-            for path in sorted(folder.iterdir()):
-                flush_to_disk(path)
-            flush_to_disk(folder)
-            shutil.rmtree(target, ignore_errors=True)  # a damaged one: its name is its hash
-            folder.rename(target)
+        if key is not None:
+            sign_snapshot(folder, key)
+        _move_in(folder, target)
         flush_to_disk(target.parent)
         if current:
-            _name_current(store, snapshot_id)
-        flush_to_disk(store)
+            _name_current(store, snapshot_id, "publish", actor)
     return target
 
 
-def publish_again(store: Path, snapshot_id: str) -> None:
-    """Make ``CURRENT`` name a snapshot that is in the store already.
+def publish_again(
+    store: Path,
+    snapshot_id: str,
+    *,
+    action: Action = "publish",
+    actor: str = "",
+    signing_key: Path | None = None,
+) -> Publication | None:
+    """Make ``CURRENT`` name a snapshot that is in the store already; return the publication, None where it did before.
 
+    :param signing_key: file of a key that signs it too; None for no further signature.
+    :raises NotFoundError: when the store does not have it any more.
     :raises StorageError: when a write fails; ``CURRENT`` is then unchanged.
     """
-    with disk_errors(store, remedy=_REMEDY), _publishing(store):
-        _remove_unfinished(store)
-        _name_current(store, snapshot_id)
-        flush_to_disk(store)
-
-
-_LOCK_TIMEOUT_S, _LOCK_POLL_S = 60.0, 0.02
-
-
-@contextlib.contextmanager
-def _publishing(store: Path) -> Iterator[None]:
-    """Wait until no other thread or process publishes in the store, and keep them waiting until the block ends."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(store / _LOCK, flags, 0o600)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise StorageError(
-                "the lock of the store is no file", subject=str(store / _LOCK), remedy="Remove it and publish again"
+    folder = store / SNAPSHOTS / snapshot_id
+    key = load_signing_key(signing_key) if signing_key is not None else None
+    with disk_errors(store, remedy=_REMEDY), publishing(store):
+        if not Layout(folder).manifest.is_file():
+            raise NotFoundError(
+                "the snapshot is not there any more", subject=str(folder), remedy="Build it again, or name another"
             )
-        _wait_for(descriptor, store)
-        yield
-    finally:
-        os.close(descriptor)
+        if key is not None:
+            sign_snapshot(folder, key)
+        return _name_current(store, snapshot_id, action, actor)
 
 
-def _wait_for(descriptor: int, store: Path) -> None:
-    stop = time.monotonic() + _LOCK_TIMEOUT_S
-    while True:
+def _move_in(folder: Path, target: Path) -> None:
+    """Make ``target`` the finished folder.
+
+    A target that is there has the same id, so its manifest asks for the same files: each one that differs is damaged and is
+    replaced by itself. So a whole snapshot stays whole at every moment, and a damaged one becomes no worse.
+    """
+    names = {path.name for path in folder.iterdir()}
+    for name in sorted(names):
+        flush_to_disk(folder / name)
+    flush_to_disk(folder)
+    if target.is_symlink() or not target.is_dir():
+        target.unlink(missing_ok=True)
+        folder.rename(target)
+        return
+    for name in sorted(names):
+        if not _same_file(target / name, folder / name):
+            if not (target / name).is_symlink() and (target / name).is_dir():
+                shutil.rmtree(target / name)
+            (folder / name).replace(target / name)
+    for path in sorted(target.iterdir()):
+        if path.name not in names and not is_signature(path.name):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+    flush_to_disk(target)
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    """Whether the first is there, and a file with the content of the second."""
+    try:
+        state = one.lstat()
+    except FileNotFoundError:
+        return False
+    same_size = stat.S_ISREG(state.st_mode) and state.st_size == other.lstat().st_size
+    return same_size and file_digest(one) == file_digest(other)
+
+
+def _name_current(store: Path, snapshot_id: str, action: Action, actor: str) -> Publication | None:
+    """Log the publication, then replace ``CURRENT``. When anything fails, both are as before."""
+    _remove_pointers(store)
+    before = named_id(store)
+    if before == snapshot_id:
+        flush_to_disk(store)
+        return None
+    with logged(store, snapshot_id, before, action, actor) as publication:
+        with replacing(store / _CURRENT) as temporary:
+            temporary.write_text(f"{snapshot_id}\n", encoding="utf-8")
         try:
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > stop:
-                raise StorageError(
-                    f"another process has held the lock of the store for {_LOCK_TIMEOUT_S:.0f} s",
-                    subject=str(store / _LOCK),
-                    remedy="Wait for it or end it, and publish again",
-                ) from None
-            time.sleep(_LOCK_POLL_S)
+            flush_to_disk(store)
+        except OSError:
+            _restore(store, before)
+            raise
+    return publication
 
 
-def _name_current(store: Path, snapshot_id: str) -> None:
-    with replacing(store / _CURRENT) as temporary:
-        temporary.write_text(f"{snapshot_id}\n", encoding="utf-8")
+def _restore(store: Path, before: str) -> None:
+    """Make ``CURRENT`` what it was, as far as the disk allows."""
+    with contextlib.suppress(OSError):
+        if before:
+            with replacing(store / _CURRENT) as temporary:
+                temporary.write_text(f"{before}\n", encoding="utf-8")
+        else:
+            (store / _CURRENT).unlink()
 
 
 def published_id(store: Path) -> str:
@@ -148,54 +193,57 @@ def current_snapshot(store: Path) -> Path:
 
     :raises SnapshotError: when ``CURRENT`` is damaged; :class:`NotFoundError` when the store has no published snapshot.
     """
-    if Layout(store).manifest.is_file():
-        return store
+    with _readable(store):
+        if Layout(store).manifest.is_file():
+            return store
+        snapshot_id = named_id(store)
+        if not snapshot_id:
+            raise NotFoundError(
+                "no snapshot is published here",
+                subject=str(store),
+                remedy="Build one with: egotools build PATH --out STORE",
+            )
+        if not _ID.fullmatch(snapshot_id):
+            raise SnapshotError("CURRENT does not name a snapshot", subject=str(store / _CURRENT), remedy="Build again")
+        folder = store / SNAPSHOTS / snapshot_id
+        if folder.is_symlink():
+            raise SnapshotError("the snapshot is a link", subject=str(folder), remedy="Build again")
+        if not Layout(folder).manifest.is_file():
+            raise NotFoundError(
+                "CURRENT names a snapshot that does not exist", subject=str(folder), remedy="Build again"
+            )
+        return folder
+
+
+@contextlib.contextmanager
+def _readable(store: Path) -> Iterator[None]:
     try:
-        if not (store / _CURRENT).is_file():  # a pipe or a device could be read without end
-            raise FileNotFoundError
-        snapshot_id = (store / _CURRENT).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise NotFoundError(
-            "no snapshot is published here",
-            subject=str(store),
-            remedy="Build one with: egotools build PATH --out STORE",
+        yield
+    except OSError as error:
+        raise SnapshotError(
+            f"the store cannot be read: {error.strerror or error}",
+            subject=str(error.filename or store),
+            remedy="Let this user read the store and its snapshots",
         ) from error
-    if not snapshot_id or "/" in snapshot_id or snapshot_id.startswith("."):
-        raise SnapshotError("CURRENT does not name a snapshot", subject=str(store / _CURRENT), remedy="Build again")
-    folder = store / SNAPSHOTS / snapshot_id
-    if not Layout(folder).manifest.is_file():
-        raise NotFoundError("CURRENT names a snapshot that does not exist", subject=str(folder), remedy="Build again")
-    return folder
 
 
-def _same_files(target: Path, folder: Path) -> bool:
-    """Whether the target has the same files as the folder, with the same content."""
-    names = sorted(path.name for path in folder.iterdir())
-    if not target.is_dir() or sorted(path.name for path in target.iterdir()) != names:
-        return False
-    return all(file_digest(target / name) == file_digest(folder / name) for name in names)
+def named_id(store: Path) -> str:
+    """Return the text of ``CURRENT``, at most a little more than an id may have; empty without the file.
 
-
-def _remove_unfinished(store: Path) -> None:
-    """Remove what killed processes left: their staging folders, and the files that were to replace ``CURRENT``."""
-    for folder in store.glob(f"{_PREFIX}*"):
-        if _is_dead(folder.name.removeprefix(_PREFIX).split("-")[0]):
-            shutil.rmtree(folder, ignore_errors=True)
-    for file in store.glob(f".{_CURRENT}.*"):  # as ontology.files.replacing names them
-        if _is_dead(file.name.removeprefix(f".{_CURRENT}.")):
-            with contextlib.suppress(OSError):
-                file.unlink(missing_ok=True)
-
-
-def _is_dead(pid: str) -> bool:
-    return pid.isascii() and pid.isdigit() and not _is_running(int(pid))
-
-
-def _is_running(pid: int) -> bool:
+    :raises OSError: when it cannot be read.
+    """
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):  # another user's; a number that no process has is none of ours
-        return True
-    return True
+        descriptor = os.open(store / _CURRENT, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # a pipe or a device could be read without end
+            return ""
+        return file.read(_MAX_NAMED).decode("utf-8", "replace").strip()
+
+
+def _remove_pointers(store: Path) -> None:
+    """Remove what killed processes meant to be the next ``CURRENT``. The holder of the store's lock is the only one that has one."""
+    for file in store.glob(f".{_CURRENT}.*"):  # as ontology.files.replacing names them
+        if file.suffix[1:].isdigit():
+            file.unlink(missing_ok=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -24,6 +23,7 @@ from retrieval.index.adjacency import Adjacency, read_adjacency
 from retrieval.index.bm25 import read_bm25
 from retrieval.index.filters import FilterIndex
 from retrieval.index.identifier_prefix import PrefixIndex
+from retrieval.index.learned_use import LearnedUse, read_learned_use
 from retrieval.index.lookup import Lookup
 from retrieval.index.records import Records, Texts
 from retrieval.index.text_fields import FIELDS, NAMES
@@ -31,8 +31,10 @@ from retrieval.index.value_shapes import ValueShapes
 from retrieval.index.vectors import NodeVectors
 from retrieval.snapshot.graph_records import EdgeRecord, NodeRecord
 from retrieval.snapshot.layout import KEYS, NAME_VECTORS, NGRAMS, NODE_VECTORS, Layout
-from retrieval.snapshot.manifest import FileInfo, Manifest, file_digest, read_manifest
+from retrieval.snapshot.lease import ServingLease, serving_lease
+from retrieval.snapshot.manifest import Manifest
 from retrieval.snapshot.publish import current_snapshot
+from retrieval.snapshot.verify import verify_snapshot
 
 __all__ = ["DERIVED", "Snapshot", "open_snapshot"]
 
@@ -43,53 +45,45 @@ _MASKS = 16
 
 
 def open_snapshot(store: Path, *, verify: bool = True) -> Snapshot:
-    """Open the published snapshot of a store, or a snapshot folder itself.
+    """Open the published snapshot of a store, or a snapshot folder itself. It is not collected while it is open.
 
-    :param verify: check size and SHA-256 of every file first.
+    :param verify: check the SHA-256 of every file first.
     :raises NotFoundError: when the store has no published snapshot.
     :raises SnapshotVersionError: when it has another format version.
-    :raises SnapshotCorruptError: naming the file that is missing, truncated or altered.
+    :raises SnapshotSignatureError: when ``EGOTOOLS_TRUSTED_KEYS`` is set and none of these keys has signed it.
+    :raises SnapshotCorruptError: naming the file that is missing, truncated, altered, or has impossible content.
     """
-    layout = Layout(current_snapshot(store))
-    manifest = read_manifest(layout)
-    if verify:
-        _verify(layout, manifest)
+    folder, lease = _leased(store)
+    manifest = verify_snapshot(folder, digests=verify)
+    if folder != store and manifest.snapshot_id != folder.name:
+        raise SnapshotCorruptError(
+            f"the folder has another snapshot ({manifest.snapshot_id})", subject=str(folder), remedy="Build again"
+        )
     try:
-        snapshot = Snapshot(layout, manifest)
+        snapshot = Snapshot(Layout(folder), manifest, lease)
         _check_predicates(snapshot)
         return snapshot
     except (OSError, ValueError, EOFError, RuntimeError) as error:
-        raise SnapshotCorruptError(f"the snapshot cannot be read: {error}", subject=str(layout.folder)) from error
+        raise SnapshotCorruptError(f"the snapshot cannot be read: {error}", subject=str(folder)) from error
+
+
+def _leased(store: Path) -> tuple[Path, ServingLease]:
+    """Return the folder of the published snapshot with a lease, also where it is collected at this moment after another one was
+    published.
+    """
+    while True:
+        folder = current_snapshot(store)
+        try:
+            return folder, serving_lease(folder)
+        except NotFoundError:
+            if current_snapshot(store) == folder:
+                raise
 
 
 def _check_predicates(snapshot: Snapshot) -> None:
     numbers = snapshot.adjacency.predicates
     if len(numbers) and int(numbers.max()) >= len(snapshot.predicates):
         raise ValueError(f"its edges have more predicates than the {len(snapshot.predicates)} of the manifest")
-
-
-def _verify(layout: Layout, manifest: Manifest) -> None:
-    with ThreadPoolExecutor(max_workers=2) as pool:  # hashing releases the interpreter lock
-        checks = [pool.submit(_check_file, layout.folder / name, info) for name, info in sorted(manifest.files.items())]
-        for check in checks:
-            check.result()
-
-
-def _check_file(path: Path, info: FileInfo) -> None:
-    remedy = "Build again, or publish an older snapshot"
-    try:
-        found = path.is_file()
-    except OSError as error:  # a name that no file can have
-        raise SnapshotCorruptError(
-            f"the file cannot be read: {error.strerror}", subject=str(path.parent), remedy=remedy
-        ) from error
-    if not found:
-        raise SnapshotCorruptError("the file is missing", subject=str(path), remedy=remedy)
-    size = path.stat().st_size
-    if size != info.bytes:
-        raise SnapshotCorruptError(f"the file has {size} bytes, not {info.bytes}", subject=str(path), remedy=remedy)
-    if file_digest(path) != info.sha256:
-        raise SnapshotCorruptError("the file was altered (SHA-256 differs)", subject=str(path), remedy=remedy)
 
 
 def _required(row: Any) -> list[str]:
@@ -119,15 +113,44 @@ def _kept_masks(filters: FilterIndex, adjacency: Adjacency, node_count: int) -> 
     return mask
 
 
+def _find(node_keys: Texts, keys: Lookup, key: str) -> int | None:
+    return next((int(number) for number in keys[key] if node_keys[int(number)] == key), None)
+
+
+def _tool_functions(node_keys: Texts, keys: Lookup) -> tuple[Callable[[int], str], Callable[[str], int | None]]:
+    """The function from a tool's number to its id, and that from an id to the number."""
+    return (
+        lambda number: node_keys[number].removeprefix("tool:"),
+        lambda tool_id: _find(node_keys, keys, f"tool:{tool_id}"),
+    )
+
+
+def _learned(folder: Path, manifest: Manifest, tool_count: int) -> LearnedUse | None:
+    """What was learned from use; None where nothing was."""
+    section = manifest.learned
+    if section is None:
+        return None
+    return read_learned_use(
+        folder,
+        tool_count=tool_count,
+        dimensions=manifest.encoder.dimensions,
+        min_reporters=section.min_reporters,
+        request_weight=section.weights.get("requests", 0.0),
+        pair_weight=section.weights.get("pairs", 0.0),
+    )
+
+
 class Snapshot:
     """Read access to one snapshot. Thread-safe and immutable.
 
     :param layout: the paths of its files.
+    :param lease: held as long as this is referred to.
     """
 
-    def __init__(self, layout: Layout, manifest: Manifest) -> None:
+    def __init__(self, layout: Layout, manifest: Manifest, lease: ServingLease | None = None) -> None:
         folder = layout.folder
         self.layout = layout
+        self._lease = lease
         self.folder = folder
         self.manifest = manifest
         self.id = manifest.snapshot_id
@@ -146,13 +169,41 @@ class Snapshot:
         self.ngrams = Lookup(folder, NGRAMS)
         self._keys = Lookup(folder, KEYS)
         self.value_shapes = ValueShapes(folder, len(self.tools))
-        self.filters = FilterIndex(folder, len(self.tools), self.tool_id, self._find_tool)
+        # Functions over the indexes, not methods: a snapshot in a cycle would stay in memory after its last use.
+        tool_id, find_tool = _tool_functions(self._node_keys, self._keys)
+        self.filters = FilterIndex(folder, len(self.tools), tool_id, find_tool)
         self._mask = _kept_masks(self.filters, self.adjacency, len(self.nodes))
+        self.learned = _learned(folder, manifest, len(self.tools))
 
     @property
     def tool_count(self) -> int:
         """Number of tools. The tools are the first nodes: tool ``i`` is node ``i``."""
         return len(self.tools)
+
+    @property
+    def tool_numbers(self) -> NDArray[np.int64]:
+        """The numbers of the tools that whoever reads may see, ascending, int64: of a whole snapshot all."""
+        return np.arange(self.tool_count)
+
+    @property
+    def visible_count(self) -> int:
+        """The number of these tools."""
+        return self.tool_count
+
+    @property
+    def known_predicates(self) -> tuple[str, ...]:
+        """The predicates that whoever reads may know."""
+        return self.predicates
+
+    @property
+    def node_counts(self) -> Mapping[str, int]:
+        """Type → number of nodes."""
+        return self.manifest.counts.nodes
+
+    @property
+    def edge_counts(self) -> Mapping[str, int]:
+        """Predicate → number of edges."""
+        return self.manifest.counts.edges
 
     def tool(self, number: int) -> Tool:
         """Return the tool with this number."""
@@ -200,13 +251,7 @@ class Snapshot:
 
     def find_node(self, key: str) -> int | None:
         """Return the number of the node with this key, or None."""
-        for number in self._keys[key]:
-            if self.node_key(int(number)) == key:
-                return int(number)
-        return None
-
-    def _find_tool(self, tool_id: str) -> int | None:
-        return self.find_node(f"tool:{tool_id}")
+        return _find(self._node_keys, self._keys, key)
 
     def node_text(self, number: int) -> str:
         """Return the text of a node, which is embedded and shown."""
@@ -248,7 +293,7 @@ class Snapshot:
 
     def idf(self, node: int) -> float:
         """Return the inverse document frequency of a node, > 0: ``ln(1 + tools / (1 + edges to tools))``."""
-        return math.log1p(self.tool_count / (1 + int(self.tool_degrees[node])))
+        return math.log1p(self.visible_count / (1 + int(self.tool_degrees[node])))
 
     @cached_property
     def boosts(self) -> Floats1d | None:
@@ -292,7 +337,7 @@ class Snapshot:
     def system_count(self) -> int:
         """The number of systems that the tools belong to; 0 where more than a tenth of the tools has no system."""
         known = self.tool_systems[self.tool_systems >= 0]
-        return len(np.unique(known)) if 10 * len(known) >= 9 * self.tool_count else 0
+        return len(np.unique(known)) if 10 * len(known) >= 9 * self.visible_count else 0
 
     @cached_property
     def tool_degrees(self) -> NDArray[np.int32]:

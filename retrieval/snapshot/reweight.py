@@ -11,7 +11,7 @@ from retrieval.snapshot.manifest import RankingSection, write_manifest
 from retrieval.snapshot.publish import publish, staging_folder
 from retrieval.snapshot.reader import Snapshot
 
-__all__ = ["publish_reweighted"]
+__all__ = ["link_or_copy", "publish_reweighted"]
 
 
 def publish_reweighted(snapshot: Snapshot, store: Path, ranking: RankingSection | None, *, replaces: str) -> str:
@@ -28,7 +28,7 @@ def publish_reweighted(snapshot: Snapshot, store: Path, ranking: RankingSection 
     """
     with staging_folder(store) as folder:
         for name in sorted(snapshot.manifest.files):
-            _link_or_copy(snapshot.layout.folder / name, folder / name)
+            link_or_copy(snapshot.layout.folder / name, folder / name)
         manifest = write_manifest(folder, snapshot.manifest.model_copy(update={"ranking": ranking}))
         if manifest.files != snapshot.manifest.files:
             raise SnapshotCorruptError(
@@ -38,7 +38,7 @@ def publish_reweighted(snapshot: Snapshot, store: Path, ranking: RankingSection 
     return manifest.snapshot_id
 
 
-def _link_or_copy(source: Path, target: Path) -> None:
+def link_or_copy(source: Path, target: Path) -> None:
     """Hard-link an immutable file; copy it where the file system cannot link it."""
     try:
         os.link(source, target)

@@ -40,8 +40,10 @@ def _edges(
         (adjacency.out_edges(tool), adjacency.tails, outgoing),
         (adjacency.in_edges(tool), adjacency.heads, incoming),
     ):
-        numbers = [number for number, name in enumerate(names) if name in wanted]
-        for edge in map(int, edges[np.isin(adjacency.predicates[edges], numbers)]):
+        if not len(edges):
+            continue
+        wanted_P = np.array([name in wanted for name in names])
+        for edge in map(int, edges[wanted_P[adjacency.predicates[edges]]]):
             other = int(ends[edge])
             if other < snapshot.tool_count and other != tool:
                 yield edge, other, names[adjacency.predicates[edge]]

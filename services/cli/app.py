@@ -13,6 +13,7 @@ from rich.markup import escape
 
 from ontology.errors import InvalidArgumentError
 from ontology.redaction import RedactingFormatter
+from services.cli.admin_commands import admin_app
 from services.cli.audit import audit_app
 from services.cli.build import build
 from services.cli.call_tool import call
@@ -20,6 +21,7 @@ from services.cli.console import print_json, stderr, stdout
 from services.cli.datagen import datagen
 from services.cli.diff import diff
 from services.cli.evaluate import eval_app
+from services.cli.learn import learn
 from services.cli.options import Json, Store, command
 from services.cli.search import search
 from services.cli.show import show
@@ -40,6 +42,7 @@ app = typer.Typer(
 graph_app = typer.Typer(help="Export the tool graph.", no_args_is_help=True)
 app.add_typer(graph_app, name="graph")
 app.add_typer(eval_app, name="eval")
+app.add_typer(admin_app, name="admin")
 app.add_typer(audit_app, name="audit")
 command(app)(build)
 _INTERRUPTED = 130  # the exit code of typer at Ctrl-C
@@ -66,6 +69,10 @@ def _setup(
 @command(app)
 def serve(
     store: Store = DEFAULT_STORE,
+    catalogs: Annotated[
+        Path | None,
+        typer.Option(help="Serve several catalogues: a YAML file with the tenants and their stores. Replaces --store."),
+    ] = None,
     host: Annotated[
         str | None, typer.Option(help="Address to listen on. Default: EGOTOOLS_HOST, or 127.0.0.1.")
     ] = None,
@@ -77,14 +84,36 @@ def serve(
     ready_file: Annotated[
         Path | None, typer.Option(help="Write the address to this file (JSON) when the server is ready.")
     ] = None,
+    admin_port: Annotated[
+        int | None,
+        typer.Option(
+            help="Port of the admin service, on loopback; 0: any free port. Default: EGOTOOLS_ADMIN_PORT, or none."
+        ),
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(help="Processes that serve the port. Default: EGOTOOLS_PROCESSES, or 1.")
+    ] = None,
+    insecure: Annotated[
+        bool,
+        typer.Option("--insecure", help="Listen beyond loopback without TLS and access control: a proxy does both."),
+    ] = False,
 ) -> None:
-    """Serve a snapshot over gRPC until SIGTERM."""
+    """Serve snapshots over gRPC until SIGTERM. What a store publishes later is swapped in; SIGHUP does it at once."""
     pin_threads()  # before a numeric library is imported
-    from services.server.server import serve_snapshot
+    from services.server.catalogs_file import CatalogEntry, read_catalogs
+    from services.server.server import serve_catalogs
     from services.server.settings import ServerSettings
 
-    settings = ServerSettings.from_env(host=host, port=port, ready_file=ready_file)
-    serve_snapshot(store, settings, reranker=reranker, allowed_models=allowed_models)
+    settings = ServerSettings.from_env(
+        host=host,
+        port=port,
+        ready_file=ready_file,
+        admin_port=admin_port,
+        processes=processes,
+        insecure=insecure or None,
+    )
+    single = CatalogEntry(store=store, reranker=reranker, allowed_models=allowed_models)
+    serve_catalogs({"": single} if catalogs is None else read_catalogs(catalogs), settings)
 
 
 command(app)(search)
@@ -130,6 +159,7 @@ command(app)(call)
 command(app)(validate)
 command(app)(datagen)
 command(app)(tune)
+command(app)(learn)
 
 
 def main() -> None:

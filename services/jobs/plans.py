@@ -19,6 +19,7 @@ __all__ = [
     "ChatEndpoint",
     "DatagenPlan",
     "EvaluationPlan",
+    "LearningPlan",
     "Reranker",
     "TuningPlan",
 ]
@@ -317,5 +318,50 @@ class TuningPlan:
             "--allow-missing",
             help="Fit although gold tools are not in the snapshot; they count as not found. Default: fail.",
         ),
+    ] = False
+    allowed_models: AllowedModels = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningPlan:
+    """A learning from use: of which store, from which sessions, and how the influence of a reporter is bounded."""
+
+    store: Annotated[
+        Path,
+        Option("--store", "-s", help="Store with the published snapshot and its outcomes.", envvar="EGOTOOLS_STORE"),
+    ] = DEFAULT_STORE
+    logs: Annotated[
+        tuple[Path, ...],
+        Option(
+            "--log",
+            metavar="FILE",
+            help='Also learn from a file of JSON lines: {"query": "…", "tools": ["id", …]}, and perhaps "time" (seconds '
+            'since 1970), "reporter" and "succeeded". Repeat for several.',
+        ),
+    ] = ()
+    outcomes: Annotated[
+        Path | None, Option("--outcomes", metavar="FOLDER", help="Folder of the outcomes. Default: that of the store.")
+    ] = None
+    k: Annotated[
+        int,
+        Option("--k", "-k", min=1, max=1_000, help="A session is answered when all its tools are among the best k."),
+    ] = 5
+    half_life_days: Annotated[
+        float,
+        Option(
+            "--half-life", min=0, help="Days after which a session counts half as much; 0: it always counts the same."
+        ),
+    ] = 90.0
+    min_reporters: Annotated[
+        int,
+        Option(
+            "--min-reporters",
+            min=1,
+            max=100,
+            help="Reporters that must have used a tool, or a pair, before it counts. 1 trusts every reporter.",
+        ),
+    ] = 2
+    forget: Annotated[
+        bool, Option("--forget", help="Publish the snapshot without what was learned. The log of outcomes stays.")
     ] = False
     allowed_models: AllowedModels = ()

@@ -30,7 +30,7 @@ from retrieval.snapshot.reweight import publish_reweighted
 from retrieval.snapshot_engine import open_engine
 from services.jobs.plans import TuningPlan
 
-__all__ = ["NOT_BETTER", "Tuned", "tune_snapshot"]
+__all__ = ["NOT_BETTER", "Tuned", "copy_build_report", "tune_snapshot"]
 
 NOT_BETTER = 15
 """The exit code of a tuning that found no better weights and published nothing. It is no error."""
@@ -102,7 +102,7 @@ def tune_snapshot(plan: TuningPlan, progress: Progress, *, encoder: Encoder | No
     if not tuning.reason:
         progress("publish", 0, 0)
         published = publish_reweighted(snapshot, store, ranking_section(tuning.weights), replaces=replaces)
-        _copy_build_report(snapshot, store, published)
+        copy_build_report(snapshot, store, published)
     return _report(
         Tuned(
             tuning=tuning,
@@ -139,7 +139,7 @@ def _target_store(plan: TuningPlan) -> Path:
     return folder.parent
 
 
-def _copy_build_report(snapshot: Snapshot, store: Path, snapshot_id: str) -> None:
+def copy_build_report(snapshot: Snapshot, store: Path, snapshot_id: str) -> None:
     """Copy the build report to the new version, which has the same content."""
     if (store / "reports" / f"{snapshot_id}.json").exists():
         return

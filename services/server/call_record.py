@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from services.server.caller import ANYBODY, Caller
+from services.server.caller import Caller, current_caller
 
 __all__ = ["TENANT_METADATA_KEY", "TRACE_METADATA_KEY", "CallRecord", "add_log_fields", "begin_call", "current_call"]
 
@@ -21,9 +21,10 @@ class CallRecord:
 
     :param method: name of the RPC, without the service.
     :param peer: address of the other end, without the port.
-    :param tenant: of the metadata ``egotools-tenant``, or empty.
-    :param caller: who calls.
+    :param tenant: of the metadata ``egotools-tenant``; without it the only tenant of the caller, or empty.
+    :param caller: who calls; the access step has said so.
     :param started: a ``time.monotonic()`` in seconds.
+    :param subject: what the call changes, for the audit log: the id of a snapshot, or empty.
     :param traceparent: of the metadata ``traceparent`` (W3C Trace Context), or empty.
     :param messages: number of the messages that were answered so far.
     :param timings: of answers: when each was made, in nanoseconds since 1970, and stage → milliseconds.
@@ -33,12 +34,16 @@ class CallRecord:
     method: str
     peer: str = ""
     tenant: str = ""
-    caller: Caller = ANYBODY
+    subject: str = ""
     traceparent: str = ""
+    caller: Caller = field(default_factory=current_caller)
     started: float = field(default_factory=time.monotonic)
     messages: int = 0
     timings: list[tuple[int, dict[str, float]]] = field(default_factory=list)
     log_fields: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.tenant = self.tenant or self.caller.home
 
 
 _CURRENT: ContextVar[CallRecord] = ContextVar("egotools_call")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-__all__ = ["ANYBODY", "Caller", "Role"]
+__all__ = ["ANYBODY", "Caller", "Role", "current_caller", "set_caller"]
 
 Role: TypeAlias = Literal["read", "admin", "metrics"]
 
@@ -26,6 +27,24 @@ class Caller:
     tenants: frozenset[str] | None = None
     filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    @property
+    def home(self) -> str:
+        """The only tenant that it may use; empty where there are several, or all."""
+        return next(iter(self.tenants)) if self.tenants is not None and len(self.tenants) == 1 else ""
+
 
 ANYBODY = Caller(roles=frozenset({"read", "admin", "metrics"}))
 """The caller of a server without access control."""
+
+
+_CURRENT: ContextVar[Caller] = ContextVar("egotools_caller", default=ANYBODY)
+
+
+def set_caller(caller: Caller) -> None:
+    """Say who makes the current call; before anything else of the call runs."""
+    _CURRENT.set(caller)
+
+
+def current_caller() -> Caller:
+    """Return who makes the current call."""
+    return _CURRENT.get()

@@ -17,6 +17,7 @@ __all__ = [
     "decode_page",
     "decode_request",
     "decode_schema_format",
+    "decode_snapshot_id",
     "decode_tool_id",
     "page_token",
 ]
@@ -26,6 +27,7 @@ _MAX_FILTER_KEYS = 32
 _MAX_FILTER_VALUES = 256
 _MAX_FILTER_CHARS = 1_000
 _MAX_NODE_CHARS = 4_096
+_MAX_ID_CHARS = 256
 _DEFAULT_NEIGHBORS = 100
 _MAX_NEIGHBORS = 1_000
 _MAX_PREDICATES = 64
@@ -113,6 +115,16 @@ def decode_tool_id(message: pb.GetToolRequest) -> str:
     :raises InvalidArgumentError: when it is empty or too long.
     """
     return _key("id", message.id)
+
+
+def decode_snapshot_id(text: str) -> str:
+    """Check the length of ``min_snapshot``; empty for any snapshot.
+
+    :raises InvalidArgumentError: when it is too long.
+    """
+    if len(text) > _MAX_ID_CHARS:
+        raise _invalid("min_snapshot", f"an id of a snapshot has at most {_MAX_ID_CHARS} characters, not {len(text):,}")
+    return text
 
 
 def decode_neighborhood(message: pb.NeighborsRequest) -> Neighborhood:

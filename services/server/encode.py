@@ -17,6 +17,7 @@ from retrieval.engine import Engine
 from services.schemas.call_name import call_name
 from services.schemas.call_schema import call_schema
 from services.schemas.input_schema import MAX_DESCRIPTION, shortened
+from services.server.error_status import answer_too_large
 
 __all__ = ["catalog_message", "ego_graph_message", "response_message", "tool_message"]
 
@@ -26,21 +27,34 @@ _NO_USAGE = UsageLines()
 
 
 def response_message(
-    engine: Engine, response: Response, *, schema_format: str, explain: bool, queued_ms: float
+    engine: Engine,
+    response: Response,
+    *,
+    schema_format: str,
+    explain: bool,
+    queued_ms: float,
+    max_bytes: int,
 ) -> pb.RetrieveResponse:
     """Encode a response. The texts of the tools come from the engine.
 
     :param schema_format: one of :data:`services.schemas.call_schema.SCHEMA_FORMATS`.
     :param queued_ms: milliseconds that the request waited for a worker.
+    :param max_bytes: of the texts of the tools: an answer that is larger is not made to the end.
+    :raises InvalidArgumentError: when they have more.
     """
-    tools = tuple(_with_texts(ranked, engine.tool(ranked.id), schema_format, explain) for ranked in response.tools)
+    tools, size = [], 0
+    for ranked in response.tools:
+        tools.append(_with_texts(ranked, engine.tool(ranked.id), schema_format, explain))
+        size += len(tools[-1].description) + len(tools[-1].schema_json)
+        if size > max_bytes:
+            raise answer_too_large(size, max_bytes)
     timings = {**response.timings_ms, "queue": round(queued_ms, 3)}
-    message = pb.RetrieveResponse(**message_fields(replace(response, tools=tools, timings_ms=timings)))
-    for ranked in message.tools:
+    message = pb.RetrieveResponse(**message_fields(replace(response, tools=tuple(tools), timings_ms=timings)))
+    for sent in message.tools:
         if not explain:
-            ranked.ClearField("reasons")
-        if not ranked.call.protocol:
-            ranked.ClearField("call")
+            sent.ClearField("reasons")
+        if not sent.call.protocol:
+            sent.ClearField("call")
     return message
 
 

@@ -8,12 +8,14 @@ import uuid
 import grpc
 
 from egotools.v1 import egotools_pb2 as pb
-from ontology.errors import EgotoolsError
+from ontology.errors import EgotoolsError, InvalidArgumentError
 
 __all__ = [
     "ERROR_METADATA_KEY",
     "MAX_DETAILS_BYTES",
+    "answer_too_large",
     "cut",
+    "error_details",
     "error_message",
     "internal_error",
     "reason_of",
@@ -55,6 +57,12 @@ def error_message(error: EgotoolsError) -> pb.Error:
     )
 
 
+def error_details(error: pb.Error) -> str:
+    """Return an error as the text of a status, for callers that do not read the ``Error``."""
+    text = f"{error.subject}: {error.message}" if error.subject else error.message
+    return cut(f"{text} {error.remedy}".strip(), MAX_DETAILS_BYTES)
+
+
 def internal_error() -> pb.Error:
     """Return the error for an unexpected exception: a new incident id, and no internal details."""
     incident_id = uuid.uuid4().hex[:12]
@@ -64,6 +72,15 @@ def internal_error() -> pb.Error:
         message=f"The server failed; it logged this as incident {incident_id}.",
         remedy="Report the incident id to the operator of the server.",
         incident_id=incident_id,
+    )
+
+
+def answer_too_large(size: int, most: int) -> InvalidArgumentError:
+    """Return the error for an answer of ``size`` bytes, or of more, where ``most`` are sent."""
+    return InvalidArgumentError(
+        f"the answer has {size:,} bytes or more; at most {most:,} are sent",
+        subject="max_message_bytes",
+        remedy="Request fewer tools, without schema or reasons; send a batch with RetrieveEach; or raise the limit of server and client",
     )
 
 

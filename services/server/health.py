@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
+import grpc
+from google.protobuf.message import DecodeError
 from grpc_health.v1 import health, health_pb2
 
-__all__ = ["Health"]
+from ontology.errors import EgotoolsError, InvalidArgumentError
+from services.server.admission.admission import Admission, peer_of
+from services.server.admission.peer_calls import PeerCalls
 
+__all__ = ["Health", "StandardInterceptor"]
+
+_MOST_BYTES = 4_096
 _Base: Any = health.aio.HealthServicer
+_Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
 class Health(_Base):  # type: ignore[misc]
@@ -44,3 +53,63 @@ class Health(_Base):  # type: ignore[misc]
         self._ending = True
         for task in list(self._watching):
             task.cancel()
+
+
+class StandardInterceptor(grpc.aio.ServerInterceptor):
+    """Bounds health and reflection apart from the calls of the service, so that ``Check`` is answered whatever else is open.
+
+    :param services: full names of the services.
+    :param admission: the room for the bytes of their messages.
+    :param streams: counts their open streams.
+    """
+
+    def __init__(self, services: tuple[str, ...], admission: Admission, streams: PeerCalls) -> None:
+        self._prefixes = tuple(f"/{service}/" for service in services)
+        self._admission = admission
+        self._streams = streams
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[_Handler | None]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> _Handler | None:
+        """Wrap the handler of a method of these services."""
+        handler: Any = await continuation(handler_call_details)
+        if handler is None or not handler_call_details.method.startswith(self._prefixes):
+            return handler  # type: ignore[no-any-return]
+
+        async def answer(requests: Any, context: Any) -> Any:
+            try:
+                return await self._answer(handler, requests, context)
+            except EgotoolsError as error:
+                await context.abort(grpc.StatusCode[error.grpc_code], str(error))
+
+        streams = handler.response_streaming
+        make: Any = grpc.stream_stream_rpc_method_handler if streams else grpc.stream_unary_rpc_method_handler
+        deserializer = handler.request_deserializer if handler.request_streaming else None
+        wrapper: _Handler = make(answer, deserializer, handler.response_serializer)
+        return wrapper
+
+    async def _answer(self, handler: Any, requests: Any, context: Any) -> Any:
+        peer = peer_of(context)
+        if handler.request_streaming:
+            self._begin_stream(peer, context)
+            async for reply in handler.stream_stream(requests, context):
+                await context.write(reply)
+            return None
+        raw, held = await self._admission.read(peer, context, _MOST_BYTES)
+        held.resize(len(raw))
+        try:
+            request = handler.request_deserializer(raw)
+        except DecodeError:
+            raise InvalidArgumentError("the bytes are not a message of this method", subject="request") from None
+        if not handler.response_streaming:
+            return await handler.unary_unary(request, context)
+        self._begin_stream(
+            peer, context
+        )  # only now: a client that still sends would see CANCELLED instead of the refusal
+        return await handler.unary_stream(request, context)
+
+    def _begin_stream(self, peer: str, context: Any) -> None:
+        self._streams.begin(peer)
+        context.add_done_callback(lambda _: self._streams.end(peer))

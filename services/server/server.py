@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import signal
-import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -18,112 +16,187 @@ import grpc
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import admin_pb2, egotools_pb2
+from egotools.v1 import admin_pb2_grpc as admin_grpc
 from egotools.v1 import egotools_pb2_grpc as pb_grpc
 from inference.bounded_wait import load_punctual_encoder, load_punctual_reranker
-from ontology.errors import InvalidArgumentError
-from ontology.files import disk_errors, replacing
+from inference.shared_models import SharedModels, load_joined_encoder
+from ontology.errors import EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
-from retrieval.snapshot_engine import open_engine, open_reranker
+from services.server.access.loopback import is_loopback
+from services.server.access.server_access import Access, access_of
+from services.server.admin_servicer import CatalogAdmin
+from services.server.admission.admission import Admission, read_limit
+from services.server.admission.peer_calls import PeerCalls
+from services.server.catalog_store import CatalogStore, catalog_stores
 from services.server.catalogs import Catalogs
-from services.server.health import Health
+from services.server.catalogs_file import CatalogEntry
+from services.server.health import Health, StandardInterceptor
 from services.server.interceptors import CallInterceptor
 from services.server.limiter import Limiter
 from services.server.logs import configure_logging, fields
 from services.server.observe.observing import Observing
+from services.server.processes import serve_in_processes
+from services.server.publisher import Publisher
+from services.server.ready_file import write_ready_file
+from services.server.reports import Reports
 from services.server.servicer import ToolRetrieval
 from services.server.settings import ServerSettings
+from services.server.store_watcher import watch_stores
+from services.server.tool_changes import NoToolChanges, ToolChanges
 from services.threads import imported_too_early, pin_threads
 
-__all__ = ["SERVICE_NAME", "Server", "run", "serve", "serve_snapshot"]
+__all__ = ["ADMIN_MESSAGE_BYTES", "ADMIN_SERVICE_NAME", "SERVICE_NAME", "Server", "run", "serve", "serve_catalogs"]
 
-SERVICE_NAME = pb.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
+SERVICE_NAME = egotools_pb2.DESCRIPTOR.services_by_name["ToolRetrieval"].full_name
+ADMIN_SERVICE_NAME = admin_pb2.DESCRIPTOR.services_by_name["CatalogAdmin"].full_name
+ADMIN_MESSAGE_BYTES = 64 * 2**20
+"""Maximum size of a message of the admin service: a comparison of two catalogues may be long."""
 _LOG = logging.getLogger("egotools.server")
-_MAX_HEALTH_STREAMS = 16_384  # each client holds one health stream; gRPC's own limit is the limiter's plus this number
-_LOOPBACK = ("127.", "localhost", "::1", "[::1]")
+_MAX_ADMIN_CALLS = 256
+_STANDARD_SERVICES = (health.SERVICE_NAME, reflection.SERVICE_NAME)
+_MOST_PENDING = 16_384
+_LOOKAHEAD_BYTES = 64 * 1024
 
 
 class Server:
-    """One listening server. Create, start and stop it in one event loop."""
+    """One listening server, with an admin service on a port of its own if the settings name one.
 
-    def __init__(self, settings: ServerSettings) -> None:
+    Create, start and stop it in one event loop.
+
+    :param stores: tenant → store of its catalogue; None for one catalogue, which :meth:`load` gives an engine.
+    :param required: the tenants without which the service is not ready; None for all.
+    :param changes: what adds and removes single tools for the admin service.
+    :param outcomes: tenant → folder of the outcomes that agents report; None for that of each store.
+    """
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        stores: Mapping[str, CatalogStore] | None = None,
+        *,
+        required: Iterable[str] | None = None,
+        changes: ToolChanges | None = None,
+        outcomes: Mapping[str, Path] | None = None,
+    ) -> None:
         self.settings = settings
         self.address = ""
+        self.admin_address = ""
         self.limiter = Limiter(workers=settings.workers, queue=settings.queue)
         self.observing = Observing(settings, lambda: self.catalogs.tenants)
+        self.access = access_of(settings, denied=self.observing.denied, policy_read=self.observing.trail.policy_loaded)
+        self.admission = Admission(settings)
         self.calls = CallInterceptor(
-            SERVICE_NAME, max_message_bytes=settings.max_message_bytes, observers=self.observing.calls
+            SERVICE_NAME,
+            max_message_bytes=settings.max_message_bytes,
+            admission=self.admission,
+            observers=self.observing.calls,
         )
-        self.observing.watch(self.limiter, lambda: self.calls.in_flight)
-        self.catalogs = Catalogs(on_swap=self.observing.swapped)
-        self._serving = False
-        self._service = ToolRetrieval(self.catalogs, self.limiter, settings)
+        self.observing.watch(self.limiter, lambda: self.calls.in_flight, lambda: self.admission.bytes.held)
+        self.admin_calls = CallInterceptor(
+            ADMIN_SERVICE_NAME,
+            max_message_bytes=ADMIN_MESSAGE_BYTES,
+            observers=self.observing.calls,
+            trail=self.observing.trail,
+        )
+        self.catalogs = Catalogs(tuple(stores or ("",)), required=required, drained=_drained, on_swap=self._swapped)
+        self.publisher = Publisher(
+            self.catalogs,
+            stores or {},
+            warm_query=settings.warm_query,
+            swapped=self._report_readiness,
+            refused=self.observing.publication_refused,
+        )
+        if outcomes is None:
+            outcomes = {tenant: store.outcomes for tenant, store in (stores or {}).items() if store.outcomes}
+        self.reports = Reports(outcomes, settings)
+        self.streams = PeerCalls(each=settings.max_peer_calls, together=settings.max_calls)
         self._health = Health()
+        self._serving = False
+        self._tasks: set[asyncio.Task[None]] = set()
         self._grpc = grpc.aio.server(
-            interceptors=[self.calls],
-            options=_options(settings),
-            maximum_concurrent_rpcs=settings.workers + settings.queue + _MAX_HEALTH_STREAMS,
+            interceptors=[
+                *self.access.interceptors,
+                self.calls,
+                StandardInterceptor(_STANDARD_SERVICES, self.admission, self.streams),
+            ],
+            options=_options(settings),  # without maximum_concurrent_rpcs, which would refuse a health check too
         )
+        self._admin = grpc.aio.server(
+            interceptors=[*self.access.interceptors, self.admin_calls],
+            options=_admin_options(),
+            maximum_concurrent_rpcs=_MAX_ADMIN_CALLS,
+        )
+        pb_grpc.add_ToolRetrievalServicer_to_server(
+            ToolRetrieval(self.catalogs, self.limiter, settings, self.reports), self._grpc
+        )
+        admin = CatalogAdmin(self.catalogs, self.publisher, changes or NoToolChanges())
+        admin_grpc.add_CatalogAdminServicer_to_server(admin, self._admin)
+        for listening in (self._grpc, self._admin):
+            health_pb2_grpc.add_HealthServicer_to_server(self._health, listening)
 
     async def start(self) -> str:
         """Listen. The health of the process is then SERVING, the health of the service NOT_SERVING.
 
         :returns: the address, ``host:port``, with the actual port.
-        :raises InvalidArgumentError: when the server cannot listen on the address.
+        :raises InvalidArgumentError: when the server cannot listen on an address.
         """
         settings = self.settings
-        pb_grpc.add_ToolRetrievalServicer_to_server(self._service, self._grpc)
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
-        reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), self._grpc)
+        if settings.reflection == "on" or (settings.reflection == "loopback" and is_loopback(settings.host)):
+            reflection.enable_server_reflection((SERVICE_NAME, *_STANDARD_SERVICES), self._grpc)
         await self._health.set_serving(SERVICE_NAME, False)
-        requested = _join(settings.host, settings.port)
-        try:
-            port = self._grpc.add_insecure_port(requested)
-        except RuntimeError:
-            port = 0
-        if port == 0:
-            raise InvalidArgumentError(
-                "the server cannot listen on this address: the port is in use or not allowed, or the host is not of this machine",
-                subject=requested,
-                remedy="Choose another port; port 0 takes any free one",
-            )
-        await self.observing.start(lambda: self._serving)
+        self.address = _listen(self._grpc, settings.host, settings.port, self.access)
+        if settings.admin_port >= 0:
+            self.admin_address = _listen(self._admin, settings.admin_host, settings.admin_port, self.access)
+            await self._admin.start()
+        await self.observing.start(
+            lambda: self._serving, authorize=self.access.may_read_metrics, tls=self.access.metrics_tls()
+        )
         await self._grpc.start()
-        self.address = _join(settings.host, port)
-        _LOG.info("listening", extra=fields(address=self.address, workers=settings.workers, queue=settings.queue))
-        if not settings.host.startswith(_LOOPBACK):
-            _LOG.warning("listening beyond loopback without TLS", extra=fields(address=self.address))
+        admin = {"admin_address": self.admin_address} if self.admin_address else {}
+        _LOG.info(
+            "listening", extra=fields(address=self.address, **admin, workers=settings.workers, queue=settings.queue)
+        )
+        if settings.insecure and not (is_loopback(settings.host) and is_loopback(settings.admin_host)):
+            _LOG.warning("listening beyond loopback, told to need no TLS and no access control")
         return self.address
 
-    async def load(self, load: Callable[[], Engine]) -> None:
-        """Load an engine, run the warm-up query, then report SERVING and write the ready file.
+    async def load(self, load: Callable[[], Engine], tenant: str = "") -> None:
+        """Load the engine of a tenant and run the warm-up query. With the last required one, report SERVING.
 
         Errors of ``load`` and of the warm-up query are raised; the service then stays NOT_SERVING.
         """
-        started = time.monotonic()
-        engine = await asyncio.to_thread(load)
-        loaded = time.monotonic()
-        request = Request(query=self.settings.warm_query, k=1)
-        await asyncio.to_thread(lambda: engine.retriever("").retrieve(request))
-        self.catalogs.swap("", engine)
-        await self._health.set_serving(SERVICE_NAME, True)
-        self._serving = True
-        if self.settings.ready_file is not None:
-            _write_ready_file(self.settings.ready_file, self.address, engine.snapshot_id)
-        _LOG.info(
-            "serving",
-            extra=fields(
-                address=self.address,
-                snapshot_id=engine.snapshot_id,
-                load_ms=round((loaded - started) * 1e3),
-                warm_ms=round((time.monotonic() - loaded) * 1e3),
-            ),
-        )
+        await self.publisher.load(tenant, load)
+
+    async def load_stores(self) -> None:
+        """Load what the stores publish, as :meth:`load`; then watch them, if the settings say so.
+
+        :raises EgotoolsError: when a required catalogue cannot be served. Another one is logged, and tried again.
+        """
+        publisher = self.publisher
+        results = await asyncio.gather(*map(publisher.refresh, publisher.stores), return_exceptions=True)
+        for tenant, result in zip(publisher.stores, results, strict=True):
+            if isinstance(result, BaseException) and (
+                self.catalogs.is_missing(tenant) or not isinstance(result, EgotoolsError)
+            ):
+                raise result
+        if self.settings.watch_s:
+            self._spawn(watch_stores(publisher, self.settings.watch_s))
+
+    async def reload(self) -> None:
+        """Serve what every store publishes now. What cannot be served is logged; the old snapshot serves on."""
+        _LOG.info("reloading", extra=fields(tenants=len(self.publisher.stores)))
+        await self.publisher.reload()
+
+    def request_reload(self) -> None:
+        """Start :meth:`reload` and return at once."""
+        self._spawn(self.reload())
 
     def abort_calls(self) -> None:
         """End the calls in flight with UNAVAILABLE, so that :meth:`stop` need not wait for them."""
         self.calls.abandon()
+        self.admin_calls.abandon()
 
     async def stop(self, grace_s: float | None = None) -> None:
         """Report NOT_SERVING, refuse new calls, wait for the calls in flight, then close.
@@ -133,29 +206,53 @@ class Server:
         grace = self.settings.grace_s if grace_s is None else grace_s
         _LOG.info("stopping", extra=fields(in_flight=self.calls.in_flight, grace_s=grace))
         self._serving = False
+        for task in self._tasks:
+            task.cancel()
         await self._health.enter_graceful_shutdown()
         if grace:
             # Clients that watch health now switch to other replicas. A call that arrives while gRPC stops is CANCELLED.
             await asyncio.sleep(self.settings.drain_s)
         self._health.end_watching()
-        await self._grpc.stop(grace)  # only once: a second concurrent call could use the freed server
+        # Each only once: a second concurrent call could use the freed server.
+        await asyncio.gather(self._grpc.stop(grace), self._admin.stop(grace))
         self.limiter.close()
         await self.observing.stop()
+        await asyncio.to_thread(self.reports.close)
         if self.settings.ready_file is not None:
             self.settings.ready_file.unlink(missing_ok=True)
         _LOG.info("stopped", extra=fields(address=self.address))
 
+    def _swapped(self, tenant: str, snapshot_id: str) -> None:
+        self.observing.swapped(tenant, snapshot_id)
+        self.reports.open(tenant)
 
-async def serve(load: Callable[[], Engine], settings: ServerSettings) -> None:
-    """Serve until SIGTERM or SIGINT. A second signal aborts the calls in flight.
+    async def _report_readiness(self) -> None:
+        if self._serving or not self.catalogs.ready:
+            return
+        self._serving = True
+        await self._health.set_serving(SERVICE_NAME, True)
+        engines = {tenant: self.catalogs.state(tenant).engine for tenant in self.catalogs.tenants}
+        served = {tenant: engine.snapshot_id for tenant, engine in engines.items() if engine is not None}
+        first = next(iter(served.values()), "")
+        if self.settings.ready_file is not None:
+            write_ready_file(self.settings.ready_file, self.address, first, admin_address=self.admin_address)
+        _LOG.info("serving", extra=fields(address=self.address, snapshot_id=first, tenants=len(served)))
 
-    :param load: returns the engine; runs on a thread while the health service already answers.
-    :raises EgotoolsError: when the address is in use, the engine cannot be loaded, or the warm-up query fails.
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def serve(server: Server, load: Callable[[], Awaitable[None]]) -> None:
+    """Serve until SIGTERM or SIGINT. A second signal aborts the calls in flight; SIGHUP reloads.
+
+    :param load: gives the catalogues their engines, while the health service already answers.
+    :raises EgotoolsError: when the address is in use, an engine cannot be loaded, or the warm-up query fails.
     """
-    server = Server(settings)
-    async with _signals() as (stop, abort):
+    async with _signals(server.request_reload) as (stop, abort):
         await server.start()
-        loading = asyncio.ensure_future(server.load(load))
+        loading = asyncio.ensure_future(load())
         stopped = asyncio.ensure_future(stop.wait())
         try:
             await asyncio.wait({loading, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -180,74 +277,142 @@ async def _stop(server: Server, abort: asyncio.Event) -> None:
 
 
 def run(load: Callable[[], Engine], settings: ServerSettings) -> None:
-    """Serve in this process until SIGTERM or SIGINT, with logs as JSON lines.
+    """Serve one engine in this process until SIGTERM or SIGINT, with logs as JSON lines."""
 
-    Call :func:`services.threads.pin_threads` before a numeric library is imported; here it is called again and logged.
+    async def main() -> None:
+        server = Server(settings)
+        await serve(server, lambda: server.load(load))
+
+    _run(main, settings)
+
+
+def serve_catalogs(entries: Mapping[str, CatalogEntry], settings: ServerSettings) -> None:
+    """Serve what the stores of some catalogues publish until SIGTERM or SIGINT, in as many processes as the settings say.
+
+    :param entries: tenant → catalogue; one with the empty string serves calls without a tenant.
+    :raises EgotoolsError: when a snapshot or a model cannot be used.
     """
+    required = [tenant for tenant, entry in entries.items() if entry.required]
+    stores = catalog_stores(entries, _shared_models(settings), recent_vectors=settings.recent_vectors)
+
+    def serve_in_one(own: ServerSettings, engines: Mapping[str, Engine]) -> None:
+        async def main() -> None:
+            server = Server(own, stores, required=required)
+            await serve(server, lambda: _load_all(server, engines))
+
+        _run(main, own)
+
+    if settings.processes == 1:
+        return serve_in_one(settings, {})
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    engines = {tenant: stores[tenant].open() for tenant in required}
+    for engine in engines.values():
+        engine.retriever("").retrieve(Request(query=settings.warm_query, k=1))
+    serve_in_processes(lambda own: serve_in_one(own, engines), settings)
+
+
+def _shared_models(settings: ServerSettings) -> SharedModels:
+    wait_s = settings.model_wait_s
+    encoders = partial(load_punctual_encoder, wait_s=wait_s, load=load_joined_encoder)
+    return SharedModels(encoders, partial(load_punctual_reranker, wait_s=wait_s))
+
+
+async def _load_all(server: Server, engines: Mapping[str, Engine]) -> None:
+    for tenant, engine in engines.items():
+        await server.load(lambda engine=engine: engine, tenant)  # type: ignore[misc]
+    await server.load_stores()
+
+
+def _run(main: Callable[[], Coroutine[Any, Any, None]], settings: ServerSettings) -> None:
+    """Call :func:`services.threads.pin_threads` before a numeric library is imported; here it is called again and logged."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the event loop handles it: it must never end the process
     configure_logging(settings.log_level)
     pins, early = pin_threads(), imported_too_early()
     _LOG.info("threads", extra=fields(pid=os.getpid(), **pins))
     if early:
         _LOG.debug("imported before the threads were pinned here", extra=fields(libraries=early))
-    asyncio.run(serve(load, settings))
-
-
-def serve_snapshot(store: Path, settings: ServerSettings, *, reranker: str, allowed_models: Sequence[str] = ()) -> None:
-    """Serve the published snapshot of a store until SIGTERM or SIGINT.
-
-    :param allowed_models: see :func:`retrieval.snapshot_engine.open_engine`.
-    :raises EgotoolsError: when the snapshot or a model cannot be used.
-    """
-    encoders = partial(load_punctual_encoder, wait_s=settings.model_wait_s)
-    rerankers = partial(load_punctual_reranker, wait_s=settings.model_wait_s)
-
-    def load() -> Engine:
-        return open_engine(
-            store, reranker=open_reranker(reranker, rerankers), allowed_models=allowed_models, load=encoders
-        )
-
-    run(load, settings)
+    asyncio.run(main())
 
 
 @asynccontextmanager
-async def _signals() -> AsyncIterator[tuple[asyncio.Event, asyncio.Event]]:
-    """Two events: the first SIGTERM or SIGINT sets the first, the second signal sets the second."""
+async def _signals(reload: Callable[[], None]) -> AsyncIterator[tuple[asyncio.Event, asyncio.Event]]:
+    """Two events: the first SIGTERM or SIGINT sets the first, the second signal sets the second. SIGHUP calls ``reload``."""
     stop, abort = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def on_signal() -> None:
         (abort if stop.is_set() else stop).set()
 
-    handled = (signal.SIGTERM, signal.SIGINT)
-    for number in handled:
-        loop.add_signal_handler(number, on_signal)
+    handled = {signal.SIGTERM: on_signal, signal.SIGINT: on_signal, signal.SIGHUP: reload}
+    for number, handler in handled.items():
+        loop.add_signal_handler(number, handler)
     try:
         yield stop, abort
     finally:
         for number in handled:
             loop.remove_signal_handler(number)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the default would end a process that is stopping
 
 
 def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
     return [
-        ("grpc.so_reuseport", 0),  # else two servers on one port would each get some of the calls, without an error
-        ("grpc.max_receive_message_length", settings.max_message_bytes),
+        # Not for one process: two servers on one port would each get some of the calls, without an error.
+        ("grpc.so_reuseport", int(settings.processes > 1)),
+        ("grpc.max_receive_message_length", read_limit(settings.max_message_bytes)),
         ("grpc.max_send_message_length", -1),  # the interceptor checks the size, to return an error with a remedy
         ("grpc.keepalive_time_ms", 60_000),
         ("grpc.keepalive_timeout_ms", 20_000),
         ("grpc.keepalive_permit_without_calls", 1),
-        ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+        ("grpc.http2.min_ping_interval_without_data_ms", 500),  # a client that waits for an answer pings every second
+        ("grpc.max_concurrent_streams", settings.max_streams),
+        ("grpc.max_allowed_incoming_connections", settings.max_connections),
+        # Calls that came and that the event loop has not taken yet. Those above the number end with CANCELLED.
+        ("grpc.server.max_pending_requests", _MOST_PENDING),
+        ("grpc.server.max_pending_requests_hard_limit", 2 * _MOST_PENDING),
+        # A stream whose message is not read yet holds so many bytes; without this gRPC lets the number grow.
+        ("grpc.http2.lookahead_bytes", _LOOKAHEAD_BYTES),
+        ("grpc.http2.bdp_probe", 0),
         ("grpc.max_connection_age_ms", int(settings.max_connection_age_s * 1e3)),
         ("grpc.max_connection_age_grace_ms", int((settings.grace_s or 1) * 1e3)),
     ]
 
 
+def _admin_options() -> list[tuple[str, Any]]:
+    return [
+        ("grpc.so_reuseport", 0),
+        ("grpc.max_receive_message_length", ADMIN_MESSAGE_BYTES),
+        ("grpc.max_send_message_length", -1),
+        ("grpc.keepalive_time_ms", 60_000),
+        ("grpc.keepalive_timeout_ms", 20_000),
+    ]
+
+
+def _listen(server: grpc.aio.Server, host: str, port: int, access: Access) -> str:
+    """Open a port and return the address with the actual one.
+
+    :raises InvalidArgumentError: when that is not possible.
+    """
+    requested = _join(host, port)
+    try:
+        credentials = access.server_credentials()
+        if credentials is None:
+            port = server.add_insecure_port(requested)
+        else:
+            port = server.add_secure_port(requested, credentials)
+    except RuntimeError:
+        port = 0
+    if port == 0:
+        raise InvalidArgumentError(
+            "the server cannot listen on this address: the port is in use or not allowed, or the host is not of this machine",
+            subject=requested,
+            remedy="Choose another port; port 0 takes any free one",
+        )
+    return _join(host, port)
+
+
+def _drained(tenant: str, snapshot_id: str) -> None:
+    _LOG.info("drained", extra=fields(tenant=tenant, snapshot_id=snapshot_id))
+
+
 def _join(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}"
-
-
-def _write_ready_file(path: Path, address: str, snapshot_id: str) -> None:
-    host, _, port = address.rpartition(":")
-    ready = {"address": address, "host": host, "port": int(port), "pid": os.getpid(), "snapshot_id": snapshot_id}
-    with disk_errors(path, remedy="Choose a folder that exists and can be written"), replacing(path) as temporary:
-        temporary.write_text(json.dumps(ready) + "\n", encoding="utf-8")

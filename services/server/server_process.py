@@ -25,9 +25,10 @@ _SETTINGS_PREFIX = "EGOTOOLS_"  # these variables are removed: the server uses t
 
 
 @contextmanager
-def server_process(store: Path) -> Iterator[dict[str, Any]]:
+def server_process(store: Path, *options: str) -> Iterator[dict[str, Any]]:
     """Run ``egotools serve`` over a store on a free loopback port; stop it with SIGTERM at the end of the block.
 
+    :param options: further options of the command.
     :returns: the content of its ready file: ``address``, ``host``, ``port``, ``pid``, ``snapshot_id``.
     :raises NotReadyError: when it does not start, with the end of its log; or when it ends with an exit code other than 0.
     """
@@ -36,7 +37,9 @@ def server_process(store: Path) -> Iterator[dict[str, Any]]:
         ready, log = Path(folder) / "ready.json", Path(folder) / "log"
         command = [sys.executable, "-m", "services.cli", "serve", "--store", str(store), "--port", "0"]
         with log.open("w", encoding="utf-8") as out:
-            process = subprocess.Popen([*command, "--ready-file", str(ready)], env=environ, stdout=out, stderr=out)
+            process = subprocess.Popen(
+                [*command, "--ready-file", str(ready), *options], env=environ, stdout=out, stderr=out
+            )
         try:
             yield _ready(process, ready, log)
         finally:

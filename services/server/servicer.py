@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import grpc
 
@@ -16,6 +18,9 @@ from ontology.errors import DeadlineError, EgotoolsError, InvalidArgumentError
 from retrieval.engine import Engine
 from retrieval.query.request import Request
 from services.schemas.call_schema import call_schema
+from services.server.access.visible_engine import engine_for
+from services.server.admission.cost import check_call_cost, least_answer_bytes, request_cost
+from services.server.admission.fair_queue import Flow
 from services.server.call_record import add_log_fields, current_call
 from services.server.catalogs import Catalogs
 from services.server.decode import (
@@ -23,13 +28,15 @@ from services.server.decode import (
     decode_page,
     decode_request,
     decode_schema_format,
+    decode_snapshot_id,
     decode_tool_id,
     page_token,
 )
 from services.server.encode import catalog_message, ego_graph_message, response_message, tool_message
-from services.server.error_status import error_message
+from services.server.error_status import answer_too_large, error_message
 from services.server.interceptors import report_incident
 from services.server.limiter import Limiter, Slot
+from services.server.reports import Reports
 from services.server.settings import ServerSettings
 
 __all__ = ["ToolRetrieval"]
@@ -38,47 +45,101 @@ _T = TypeVar("_T")
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
+class _Answering(NamedTuple):
+    """What answers are made with.
+
+    :param max_bytes: of an answer.
+    :param issue: snapshot id and text of a request → its id.
+    """
+
+    max_bytes: int
+    issue: Callable[[str, str], str]
+
+
 class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
     """The service ``egotools.v1.ToolRetrieval`` over the catalogues of a server.
 
     Each call leases the engine of its tenant once, at its start, so it answers from one snapshot.
     """
 
-    def __init__(self, catalogs: Catalogs, limiter: Limiter, settings: ServerSettings) -> None:
+    def __init__(self, catalogs: Catalogs, limiter: Limiter, settings: ServerSettings, reports: Reports) -> None:
         self._catalogs = catalogs
         self._limiter = limiter
         self._settings = settings
+        self._reports = reports
 
     async def Retrieve(self, message: pb.RetrieveRequest, context: _Context) -> pb.RetrieveResponse:
         """Return the tools that one request needs."""
         with self._leased() as engine:
-            request = decode_request(message)
+            request = self._decode(engine, message)
             add_log_fields(k=request.k, query_chars=len(request.query))
-            response = await self._run(context, lambda slot: _retrieve(engine, request, slot))
+            cost = request_cost(request)
+            check_call_cost([cost], self._settings.max_call_cost)
+            work = partial(_retrieve, engine, request, self._answering())
+            response = await self._run(context, work, cost=cost)
             add_log_fields(preset=response.preset, tools=len(response.tools), fallbacks=len(response.fallbacks))
             return response
 
     async def RetrieveBatch(self, message: pb.RetrieveBatchRequest, context: _Context) -> pb.RetrieveBatchResponse:
         """Return the tools that each of several requests needs."""
         with self._leased() as engine:
-            count = len(message.requests)
-            if not 1 <= count <= self._settings.max_batch:
-                raise InvalidArgumentError(
-                    f"a batch has 1 to {self._settings.max_batch} requests, not {count}",
-                    subject="requests",
-                    remedy="Split it into several calls" if count else "",
-                )
-            decoded = [_decoded(each) for each in message.requests]
-            add_log_fields(
-                batch=count, query_chars=sum(len(each.query) for each in decoded if isinstance(each, Request))
+            decoded, costs = self._batch(engine, message)
+            check_call_cost(costs, self._settings.max_call_cost)
+            most, tool_count = self._settings.max_message_bytes, engine.catalog().tool_count
+            least = sum(least_answer_bytes(each, tool_count) for each in decoded if isinstance(each, Request))
+            if least > most:
+                raise answer_too_large(least, most)
+            answer, size = pb.RetrieveBatchResponse(), 0
+            async for result in self._each(engine, decoded, costs, self._deadline(context)):
+                size += result.ByteSize()
+                if size > most:
+                    raise answer_too_large(size, most)
+                answer.results.append(result)
+            return answer
+
+    async def RetrieveEach(
+        self, message: pb.RetrieveBatchRequest, context: _Context
+    ) -> AsyncGenerator[pb.RetrieveResult]:
+        """Yield the tools that each of several requests needs; the next request runs when the answer before it was taken."""
+        with self._leased() as engine:
+            decoded, costs = self._batch(engine, message)
+            for cost in costs:
+                check_call_cost([cost], self._settings.max_call_cost)
+            async for result in self._each(engine, decoded, costs, self._deadline(context)):
+                yield result
+
+    def _batch(
+        self, engine: Engine, message: pb.RetrieveBatchRequest
+    ) -> tuple[list[Request | EgotoolsError], list[int]]:
+        """Return the requests of a batch, and what each costs in units."""
+        count = len(message.requests)
+        if not 1 <= count <= self._settings.max_batch:
+            raise InvalidArgumentError(
+                f"a batch has 1 to {self._settings.max_batch} requests, not {count}",
+                subject="requests",
+                remedy="Split it into several calls" if count else "",
             )
-            results = await self._run(context, lambda slot: [_result(engine, each, slot) for each in decoded])
-            add_log_fields(errors=sum(result.HasField("error") for result in results))
-            return pb.RetrieveBatchResponse(results=results)
+        decoded = [self._decoded(engine, each) for each in message.requests]
+        valid = [each for each in decoded if isinstance(each, Request)]
+        add_log_fields(batch=count, query_chars=sum(len(each.query) for each in valid))
+        return decoded, [request_cost(each) if isinstance(each, Request) else 1 for each in decoded]
+
+    async def _each(
+        self, engine: Engine, decoded: list[Request | EgotoolsError], costs: list[int], deadline: float
+    ) -> AsyncGenerator[pb.RetrieveResult]:
+        """Yield the result of each request. Each waits for a turn of its own, so that a batch holds no worker for long."""
+        errors = 0
+        for number, (request, cost) in enumerate(zip(decoded, costs, strict=True)):
+            work = partial(_result, engine, request, self._answering())
+            result = await self._limiter.run(work, deadline=deadline, flow=_flow(), cost=cost, begun=number > 0)
+            errors += result.HasField("error")
+            add_log_fields(errors=errors)
+            yield result
 
     async def GetTool(self, message: pb.GetToolRequest, context: _Context) -> pb.GetToolResponse:
         """Return all fields of one tool."""
         with self._leased() as engine:
+            self._require_snapshot(engine, message.min_snapshot)
             tool_id, schema_format = decode_tool_id(message), decode_schema_format(message.schema_format)
 
             def work(slot: Slot) -> pb.GetToolResponse:
@@ -95,6 +156,7 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
     async def Neighbors(self, message: pb.NeighborsRequest, context: _Context) -> pb.NeighborsResponse:
         """Return the ego graph of a node."""
         with self._leased() as engine:
+            self._require_snapshot(engine, message.min_snapshot)
             wanted = decode_neighborhood(message)
             add_log_fields(limit=wanted.limit)
 
@@ -119,44 +181,77 @@ class ToolRetrieval(pb_grpc.ToolRetrievalServicer):
 
             return await self._run(context, work)
 
+    async def ReportOutcome(self, message: pb.ReportOutcomeRequest, context: _Context) -> pb.ReportOutcomeResponse:
+        """Keep what became of a request; answered once that is on the disk."""
+        with self._leased() as engine:
+            call = current_call()
+            self._reports.allow(call)
+            add_log_fields(used=len(message.used), outputs=len(message.outputs))
+            kept = await self._run(context, lambda slot: self._reports.keep(message, call, engine))
+            await asyncio.wrap_future(kept)
+            return pb.ReportOutcomeResponse()
+
     @contextmanager
     def _leased(self) -> Iterator[Engine]:
-        with self._catalogs.lease(current_call().tenant) as engine:
+        call = current_call()
+        call.tenant = self._catalogs.resolve(call.tenant)
+        with self._catalogs.lease(call.tenant) as engine:
             add_log_fields(snapshot_id=engine.snapshot_id)
-            yield engine
+            yield engine_for(engine, call.caller)
 
-    async def _run(self, context: _Context, work: Callable[[Slot], _T]) -> _T:
+    def _require_snapshot(self, engine: Engine, wanted: str) -> None:
+        wanted = decode_snapshot_id(wanted)
+        self._catalogs.require_snapshot(current_call().tenant, engine.snapshot_id, wanted)
+
+    def _decode(self, engine: Engine, message: pb.RetrieveRequest) -> Request:
+        self._require_snapshot(engine, message.min_snapshot)
+        return decode_request(message)
+
+    def _decoded(self, engine: Engine, message: pb.RetrieveRequest) -> Request | EgotoolsError:
+        try:
+            return self._decode(engine, message)
+        except EgotoolsError as error:
+            return error
+
+    def _answering(self) -> _Answering:
+        return _Answering(self._settings.max_message_bytes, self._reports.issuer(current_call().tenant))
+
+    def _deadline(self, context: _Context) -> float:
+        """The time of ``time.monotonic()`` when a call ends: its own deadline or the server's default, but within the limit."""
         remaining: float | None = context.time_remaining()  # None: the caller set no deadline
         allowed = self._settings.default_deadline_s if remaining is None else remaining
-        return await self._limiter.run(work, deadline=time.monotonic() + allowed)
+        return time.monotonic() + min(allowed, self._settings.max_deadline_s)
+
+    async def _run(self, context: _Context, work: Callable[[Slot], _T], *, cost: int = 1) -> _T:
+        return await self._limiter.run(work, deadline=self._deadline(context), flow=_flow(), cost=cost)
 
 
-def _retrieve(engine: Engine, request: Request, slot: Slot) -> pb.RetrieveResponse:
+def _flow() -> Flow:
+    """Whose turn a call takes: that of its caller, or of its address where callers have no name."""
+    call = current_call()
+    return Flow(call.tenant, call.caller.name or call.peer)
+
+
+def _retrieve(engine: Engine, request: Request, answering: _Answering, slot: Slot) -> pb.RetrieveResponse:
     request = replace(request, deadline=slot.deadline, cancelled=slot.abandoned.is_set)
     request.check("retrieve")
     response = engine.retriever(request.preset).retrieve(request)
     request.check("reply")
     return response_message(
         engine,
-        response,
+        replace(response, request_id=answering.issue(response.snapshot_id, request.query)),
         schema_format=request.schema_format,
         explain=request.explain,
         queued_ms=slot.queued_ms,
+        max_bytes=answering.max_bytes,
     )
 
 
-def _decoded(message: pb.RetrieveRequest) -> Request | EgotoolsError:
-    try:
-        return decode_request(message)
-    except EgotoolsError as error:
-        return error
-
-
-def _result(engine: Engine, request: Request | EgotoolsError, slot: Slot) -> pb.RetrieveResult:
+def _result(engine: Engine, request: Request | EgotoolsError, answering: _Answering, slot: Slot) -> pb.RetrieveResult:
     if isinstance(request, EgotoolsError):
         return pb.RetrieveResult(error=error_message(request))
     try:
-        return pb.RetrieveResult(response=_retrieve(engine, request, slot))
+        return pb.RetrieveResult(response=_retrieve(engine, request, answering, slot))
     except DeadlineError:
         raise  # it is the deadline of the whole batch
     except EgotoolsError as error:

@@ -10,11 +10,13 @@ from typing import Any
 
 from ontology.errors import InvalidArgumentError
 
-__all__ = ["ENV_PREFIX", "ServerSettings"]
+__all__ = ["ENV_PREFIX", "KEEP_REQUESTS", "ServerSettings"]
 
 ENV_PREFIX = "EGOTOOLS_"
 _MIB = 1024 * 1024
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+KEEP_REQUESTS = ("none", "terms", "text")
+_REFLECTION = ("loopback", "off", "on")
 _WARM_QUERY = "list the open orders of a customer"
 
 
@@ -28,10 +30,10 @@ def _processors() -> int:
 class ServerSettings:
     """How the server listens, how many requests it accepts, and how it stops.
 
-    :param host: address to listen on; an address other than loopback should be behind a TLS proxy.
+    :param host: address to listen on; beyond loopback only with TLS and access control, or ``insecure``.
     :param port: 0 (any free port) to 65,535.
     :param workers: requests that run at the same time, each on its own thread, 1 to 256; default: one for each processor.
-    :param queue: requests that may wait for a worker, 0 to 10,000; one more is refused at once.
+    :param queue: cost in units that may wait for a worker, 0 to 10,000; more is refused at once. A short request costs 1.
     :param grace_s: seconds that calls in flight have to finish when the server stops, 0 to 3,600.
     :param drain_s: seconds between reporting NOT_SERVING and refusing calls, 0 to 600. In this time clients that watch
         health switch to other replicas; use more for load balancers that poll rarely.
@@ -42,7 +44,13 @@ class ServerSettings:
     :param warm_query: warm-up query, run once before the service reports SERVING.
     :param ready_file: file that is written when the service reports SERVING: JSON with ``address``, ``host``, ``port``,
         ``pid``, ``snapshot_id``.
+    :param watch_s: seconds between two looks at the stores for a new publication, 0 to 3,600; 0: no looks.
+    :param admin_host: address of the admin service; beyond loopback it must be behind a proxy with access control.
+    :param admin_port: its port, 0 (any free port) to 65,535; -1: no admin service.
     :param log_level: ``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``.
+    :param processes: processes that serve the port, 1 to 256; each has its own workers, queue and limits.
+    :param process: the number of this process among them, from 0; set by :mod:`services.server.processes`.
+    :param recent_vectors: vectors of requests that are kept for each catalogue, 0 to 1,000,000; their texts are not.
     :param metrics_host: address of the HTTP port for metrics and probes.
     :param metrics_port: HTTP port with ``/metrics``, ``/livez`` and ``/readyz``, 0 (any free port) to 65,535; None for none.
     :param otel_endpoint: ``http`` or ``https`` address of an OpenTelemetry collector, to which traces are sent
@@ -52,6 +60,29 @@ class ServerSettings:
     :param audit_log_bytes: size in bytes after which the audit log goes on in a new file, 64 KiB to 1 GiB.
     :param model_wait_s: seconds that a request waits for an encoder or a reranker behind an address, 0.01 to 3,600; it is
         then answered without. Less than the deadlines of the callers.
+    :param outcomes_mib: bound of the log of reported outcomes of each catalogue, 0 to 65,536 MiB; 0: none is kept.
+    :param keep_requests: what the log keeps of a request whose text was reported: ``none``; ``terms``, its words that the tools'
+        documents have too, sorted; or ``text``, the text itself.
+    :param reports_per_minute: outcomes that one reporter may report in a minute, 1 to 1,000,000.
+    :param max_deadline_s: seconds that a call may take at most, whatever deadline it has, 0.001 to 3,600.
+    :param max_call_cost: units that one call may cost (see :mod:`services.server.admission.cost`), 1 to 100,000.
+    :param max_inflight_bytes: bytes of requests and answers that are held at once, 1 MiB to 64 GiB; one peer may hold a quarter.
+    :param max_calls: calls, and streams of health and of reflection, that are open at once, 16 to 1,000,000 of each kind.
+    :param max_peer_calls: those of one peer, 8 to 1,000,000.
+    :param max_streams: calls that are open at once on one connection, 1 to 10,000; a client lets further ones wait.
+    :param max_connections: connections that are open at once, 1 to 100,000.
+    :param reflection: ``on``, ``off``, or ``loopback``: only where the server listens on loopback.
+    :param tls_cert: file with the certificate chain of the server, PEM; it is read again when it changes.
+    :param tls_key: file with its private key, PEM without a password.
+    :param tls_client_ca: file with the certificates of the authorities that sign client certificates.
+    :param require_client_cert: whether a client must show a certificate (mTLS), which is then an identity for the policy.
+    :param access_policy: YAML file that says who may do what; without it everybody may do everything.
+    :param tokens_file: file of static tokens, made by ``egotools tokens create``.
+    :param jwks: key set of the issuer of JSON web tokens: a file, or an ``https://`` address.
+    :param jwt_issuer: the claim ``iss`` that these tokens must have.
+    :param jwt_audience: the claim ``aud`` that they must have.
+    :param jwt_leeway_s: seconds by which the clock of the issuer may differ, 0 to 300.
+    :param insecure: whether the server may listen beyond loopback without TLS and access control.
     :raises InvalidArgumentError: naming the field whose value is invalid.
     """
 
@@ -68,6 +99,12 @@ class ServerSettings:
     warm_query: str = _WARM_QUERY
     ready_file: Path | None = None
     log_level: str = "INFO"
+    watch_s: float = 1.0
+    admin_host: str = "127.0.0.1"
+    admin_port: int = -1
+    processes: int = 1
+    process: int = 0
+    recent_vectors: int = 8_192
 
     metrics_host: str = "127.0.0.1"
     metrics_port: int | None = None
@@ -76,22 +113,47 @@ class ServerSettings:
     audit_log: Path | None = None
     audit_log_bytes: int = 64 * _MIB
     model_wait_s: float = 2.0
+    outcomes_mib: int = 256
+    keep_requests: str = "terms"
+    reports_per_minute: int = 600
+
+    max_deadline_s: float = 60.0
+    max_call_cost: int = 256
+    max_inflight_bytes: int = 64 * _MIB
+    max_calls: int = 8_192
+    max_peer_calls: int = 1_024
+    max_streams: int = 128
+    max_connections: int = 4_096
+    reflection: str = "loopback"
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tls_client_ca: Path | None = None
+    require_client_cert: bool = False
+    access_policy: Path | None = None
+    tokens_file: Path | None = None
+    jwks: str = ""
+    jwt_issuer: str = ""
+    jwt_audience: str = ""
+    jwt_leeway_s: float = 30.0
+    insecure: bool = False
 
     def __post_init__(self) -> None:
-        if not self.host.strip():
-            raise InvalidArgumentError(
-                "the host is empty", subject="host", remedy="Use 127.0.0.1, or the address to listen on"
-            )
+        for name in ("host", "admin_host"):
+            if not getattr(self, name).strip():
+                raise InvalidArgumentError(
+                    "the host is empty", subject=name, remedy="Use 127.0.0.1, or the address to listen on"
+                )
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
             if value is not None and not low <= value <= high:  # NaN fails this comparison
                 raise InvalidArgumentError(f"{name} must be from {low:,} to {high:,}, not {value}", subject=name)
-        if self.log_level not in _LOG_LEVELS:
-            raise InvalidArgumentError(
-                f"there is no log level {self.log_level!r}",
-                subject="log_level",
-                remedy=f"Use one of {', '.join(_LOG_LEVELS)}",
-            )
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise InvalidArgumentError(
+                    f"there is no {name} {getattr(self, name)!r}",
+                    subject=name,
+                    remedy=f"Use one of {', '.join(choices)}",
+                )
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> ServerSettings:
@@ -127,18 +189,41 @@ _RANGES: dict[str, tuple[float, float]] = {
     "default_deadline_s": (0.001, 3_600),
     "max_batch": (1, 64),
     "max_connection_age_s": (1, 86_400),
+    "watch_s": (0, 3_600),
+    "admin_port": (-1, 65_535),
+    "processes": (1, 256),
+    "process": (0, 255),
+    "recent_vectors": (0, 1_000_000),
     "metrics_port": (0, 65_535),
     "log_queries_sample": (0, 1),
     "model_wait_s": (0.01, 3_600),
     "audit_log_bytes": (64 * 1024, 1024 * _MIB),
+    "outcomes_mib": (0, 65_536),
+    "reports_per_minute": (1, 1_000_000),
+    "max_deadline_s": (0.001, 3_600),
+    "max_call_cost": (1, 100_000),
+    "max_inflight_bytes": (_MIB, 64 * 1024 * _MIB),
+    "max_calls": (16, 1_000_000),
+    "max_peer_calls": (8, 1_000_000),
+    "max_streams": (1, 10_000),
+    "max_connections": (1, 100_000),
+    "jwt_leeway_s": (0, 300),
 }
-_PATHS = ("ready_file", "audit_log")
 _WHOLE_NUMBERS = ("metrics_port",)  # whose default is None
+_PATHS = frozenset({"access_policy", "audit_log", "ready_file", "tls_cert", "tls_client_ca", "tls_key", "tokens_file"})
+_CHOICES = {"log_level": _LOG_LEVELS, "reflection": _REFLECTION, "keep_requests": KEEP_REQUESTS}
+_SWITCH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 
 def _parse(default: Any, name: str, text: str) -> Any:
     if name in _PATHS:
         return Path(text)
+    if isinstance(default, bool):
+        if text.lower() not in _SWITCH:
+            raise InvalidArgumentError(
+                f"{text!r} is neither true nor false", subject=name, remedy="Write true or false"
+            )
+        return _SWITCH[text.lower()]
     if name == "log_level":
         return text.upper()
     if isinstance(default, str):

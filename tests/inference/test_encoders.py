@@ -20,6 +20,8 @@ from inference import (
     load_encoder,
 )
 from inference.clause_vectors import SpanEncoder, encode_clauses
+from inference.joined_calls import JoinedCalls
+from inference.recent_vectors import with_recent_vectors
 from tests.inference.conftest import Serve
 from tests.inference.loopback import Asked, Loopback, Reply, as_json
 
@@ -37,12 +39,14 @@ def embed(asked: Asked) -> Reply:
     return as_json({"object": "list", "data": rows[::-1], "model": asked.body["model"], "usage": {}})
 
 
-@pytest.fixture(params=["minilm", "egotools-minilm", "hashing", "openai", "sentence-transformers"])
+@pytest.fixture(params=["minilm", "egotools-minilm", "hashing", "openai", "sentence-transformers", "recent", "joined"])
 def encoder(request: pytest.FixtureRequest, serve: Serve) -> Encoder:
     makers: dict[str, Make] = {
         "minilm": MiniLmEncoder,
         "egotools-minilm": lambda: load_encoder("egotools-minilm-int8.v1"),
         "hashing": HashingEncoder,
+        "recent": lambda: with_recent_vectors(MiniLmEncoder()),
+        "joined": lambda: JoinedCalls(MiniLmEncoder()),
         "openai": lambda: OpenAIEncoder("tiny", base_url=f"{serve(embed).url}/v1", api_key="k", batch_size=2),
         "sentence-transformers": lambda: SentenceTransformersEncoder(
             str(request.getfixturevalue("tiny_sentence_transformer")), device="cpu"

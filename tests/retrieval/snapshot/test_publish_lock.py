@@ -32,7 +32,7 @@ def test_a_pipe_in_the_place_of_the_lock_is_refused(tmp_path: Path, ontology: On
 def test_a_lock_that_stays_is_an_error_that_names_it(
     tmp_path: Path, ontology: Ontology, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retrieval.snapshot.publish._LOCK_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("retrieval.snapshot.publish_lock._LOCK_TIMEOUT_S", 0.1)
     with open(tmp_path / ".lock", "w", encoding="utf-8") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(EgotoolsError, match="lock of the store"):

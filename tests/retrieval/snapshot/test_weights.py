@@ -113,8 +113,11 @@ def with_ranking(store: Path, content: SnapshotContent, ranking: object) -> Path
     manifest = json.loads(path.read_text(encoding="utf-8"))
     del manifest["snapshot_id"]
     manifest["ranking"] = ranking
-    path.write_text(json.dumps({**manifest, "snapshot_id": content_id(manifest)}), encoding="utf-8")
-    return path
+    snapshot_id = content_id(manifest)
+    path.write_text(json.dumps({**manifest, "snapshot_id": snapshot_id}), encoding="utf-8")
+    path.parent.rename(path.parent.with_name(snapshot_id))
+    (store / "CURRENT").write_text(f"{snapshot_id}\n", encoding="utf-8")
+    return path.parent.with_name(snapshot_id) / path.name
 
 
 @pytest.mark.parametrize(

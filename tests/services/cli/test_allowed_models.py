@@ -23,7 +23,8 @@ from retrieval.snapshot.manifest import content_id
 from retrieval.snapshot.publish import current_snapshot
 from retrieval.snapshot_engine import open_engine
 from services.jobs.build import build_snapshot
-from services.server.server import serve_snapshot
+from services.server.catalogs_file import CatalogEntry
+from services.server.server import serve_catalogs
 from services.server.settings import ServerSettings
 from tests.inference.loopback import Asked, Loopback, Reply
 from tests.services.conftest import Run
@@ -71,7 +72,7 @@ def test_a_crafted_manifest_makes_nobody_contact_or_import_anything(
     for number, name in enumerate((f"openai:m@{catcher.url}/v1", f"sentence-transformers:{weights}")):
         snapshot = crafted(store, tmp_path / f"crafted-{number}", name)
         with pytest.raises(ModelNotAllowedError, match="neither embedded nor allowed") as caught:
-            serve_snapshot(snapshot, ServerSettings(port=0), reranker="fusion.v2")
+            serve_catalogs({"": CatalogEntry(store=snapshot)}, ServerSettings(port=0))
         assert (caught.value.grpc_code, caught.value.exit_code) == ("FAILED_PRECONDITION", SnapshotError.exit_code)
         queries, out = tmp_path / "queries.jsonl", tmp_path / f"out-{number}"
         for command in (

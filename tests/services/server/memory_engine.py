@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from egotools.usage_lines import UsageLines
@@ -152,6 +153,13 @@ class MemoryEngine:
     def tool_ids(self, offset: int, limit: int) -> Sequence[str]:
         return [tool.id for tool in self.tools[offset : offset + limit]]
 
+    def known_terms(self, text: str) -> frozenset[str]:
+        return frozenset(_words(text)) & _words(" ".join(f"{tool.name} {tool.description}" for tool in self.tools))
+
+    def restricted(self, filters: Mapping[str, Sequence[str]]) -> Engine:
+        seen = [tool for tool in self.tools if all(tool.metadata.get(key) in filters[key] for key in filters)]
+        return replace(self, tools=tuple(seen))
+
 
 class HeldStage(dict[str, float]):
     """Delays of an engine whose first stage lasts until it is released."""
@@ -244,9 +252,14 @@ def small_settings(**changed: object) -> ServerSettings:
 
 
 @asynccontextmanager
-async def serving(engine: Engine | None = None, settings: ServerSettings | None = None) -> AsyncIterator[Server]:
-    """A server that answers from ``engine``; ``Server.address`` says where."""
-    server = Server(settings or small_settings())
+async def serving(
+    engine: Engine | None = None, settings: ServerSettings | None = None, *, outcomes: Mapping[str, Path] | None = None
+) -> AsyncIterator[Server]:
+    """A server that answers from ``engine``; ``Server.address`` says where.
+
+    :param outcomes: tenant → the folder of its outcomes.
+    """
+    server = Server(settings or small_settings(), outcomes=outcomes or {})
     await server.start()
     try:
         await server.load(lambda: engine if engine is not None else MemoryEngine())

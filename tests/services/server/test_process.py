@@ -117,7 +117,7 @@ async def test_sigterm_drains_calls_in_flight_and_exits_0(tmp_path: Path) -> Non
     assert not ready.exists()
     told += lines(stderr)
     messages = [line["message"] for line in told]
-    assert messages == ["threads", "listening", "serving", "stopping", *["call"] * 4, "stopped"]
+    assert messages == ["threads", "listening", "loaded", "serving", "stopping", *["call"] * 4, "stopped"]
     assert told[0]["OMP_NUM_THREADS"] == "1"
     assert told[1]["address"] == address
     assert "planted" not in json.dumps(told)

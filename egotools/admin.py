@@ -1,0 +1,218 @@
+"""The client of the admin service: it publishes, rolls back, lists, compares and changes the catalogues of a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Self
+
+import grpc
+
+from egotools.channel import credentials_of
+from egotools.codec import error_from_rpc
+from egotools.v1 import admin_pb2 as pb
+from egotools.v1 import admin_pb2_grpc as pb_grpc
+
+__all__ = ["AdminClient", "CatalogDiff", "CatalogState", "ChangedTools", "PublishedSnapshot", "SnapshotInfo"]
+
+_MAX_MESSAGE_BYTES = 64 * 2**20
+_TENANT = "egotools-tenant"
+_TOOLS_IN_MESSAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedSnapshot:
+    """What a catalogue serves now, and what it served before; empty if there was nothing."""
+
+    snapshot_id: str
+    previous_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotInfo:
+    """One snapshot of a store.
+
+    :param bytes: size on disk.
+    :param published: when it was published last, UTC; None for never.
+    :param served: whether the server serves it now.
+    :param current: whether the store names it as current.
+    :param problem: why it cannot be served; empty if nothing is known against it.
+    """
+
+    snapshot_id: str
+    tool_count: int
+    bytes: int
+    published: datetime | None
+    served: bool
+    current: bool
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogState:
+    """One catalogue of a server.
+
+    :param snapshot_id: of the snapshot that is served; empty while none is.
+    :param since: when it was swapped in, UTC; None while none is.
+    :param problem: why the last publication was refused; empty if it was not.
+    :param draining: calls that still use an older snapshot.
+    """
+
+    tenant: str
+    snapshot_id: str
+    tool_count: int
+    since: datetime | None
+    problem: str
+    draining: int
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogDiff:
+    """What differs between two snapshots.
+
+    :param added: ids of tools that only the new one has; ``removed``: only the old one; each list at most 10,000, sorted.
+    :param details: the whole comparison, as ``egotools diff --json`` prints it.
+    """
+
+    old_id: str
+    new_id: str
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
+    details: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTools:
+    """Numbers of tools that a change added, replaced, removed, left as they were, and did not know."""
+
+    added: int
+    replaced: int
+    removed: int
+    unchanged: int
+    unknown: int
+    snapshot_id: str
+
+
+class AdminClient:
+    """A client of the admin service of one server. Thread-safe. No call is tried again by itself: most change something.
+
+    :param target: ``host:port`` of the admin service.
+    :param tenant: whose catalogue the calls mean; empty for the only one of a server.
+    :param tls: as of :class:`egotools.Client`.
+    """
+
+    def __init__(self, target: str, *, tenant: str = "", tls: grpc.ChannelCredentials | bool = False) -> None:
+        options = [("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES), ("grpc.enable_retries", 0)]
+        credentials = credentials_of(tls)
+        if credentials is None:
+            self._channel = grpc.insecure_channel(target, options=options)
+        else:
+            self._channel = grpc.secure_channel(target, credentials, options=options)
+        self._stub = pb_grpc.CatalogAdminStub(self._channel)
+        self._metadata = ((_TENANT, tenant),) if tenant else ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._channel.close()
+
+    def publish(self, snapshot_id: str = "", *, timeout_s: float = 300.0) -> PublishedSnapshot:
+        """Serve a snapshot of the store, and make it the published one. It is loaded and checked first.
+
+        :param snapshot_id: empty for the one that the store names as current.
+        :raises ClientError: when it cannot be served; the old one serves on.
+        """
+        reply = self._call(self._stub.Publish, pb.PublishRequest(snapshot_id=snapshot_id), timeout_s)
+        return PublishedSnapshot(reply.snapshot_id, reply.previous_id)
+
+    def rollback(self, snapshot_id: str = "", *, timeout_s: float = 300.0) -> PublishedSnapshot:
+        """Serve an earlier snapshot again, and make it the published one.
+
+        :param snapshot_id: empty for the one that was published before the current one.
+        :raises ClientError: when it cannot be served; the present one serves on.
+        """
+        reply = self._call(self._stub.Rollback, pb.RollbackRequest(snapshot_id=snapshot_id), timeout_s)
+        return PublishedSnapshot(reply.snapshot_id, reply.previous_id)
+
+    def snapshots(self, *, timeout_s: float = 30.0) -> tuple[SnapshotInfo, ...]:
+        """Return the snapshots of the store, newest publication first."""
+        reply = self._call(self._stub.ListSnapshots, pb.ListSnapshotsRequest(), timeout_s)
+        return tuple(
+            SnapshotInfo(
+                each.snapshot_id,
+                each.tool_count,
+                each.bytes,
+                _time(each, "published"),
+                each.served,
+                each.current,
+                each.problem,
+            )
+            for each in reply.snapshots
+        )
+
+    def diff(self, old_id: str = "", new_id: str = "", *, timeout_s: float = 300.0) -> CatalogDiff:
+        """Compare two snapshots of the store.
+
+        :param old_id: empty for the one that is served.
+        :param new_id: empty for the one that the store names as current.
+        """
+        reply = self._call(self._stub.Diff, pb.DiffRequest(old_id=old_id, new_id=new_id), timeout_s)
+        lists = (tuple(reply.added), tuple(reply.removed), tuple(reply.changed))
+        return CatalogDiff(reply.old_id, reply.new_id, *lists, json.loads(reply.diff_json))
+
+    def catalogs(self, *, timeout_s: float = 30.0) -> tuple[CatalogState, ...]:
+        """Return the catalogues of the server that the caller may see, sorted by tenant."""
+        reply = self._call(self._stub.ListCatalogs, pb.ListCatalogsRequest(), timeout_s)
+        return tuple(
+            CatalogState(
+                each.tenant, each.snapshot_id, each.tool_count, _time(each, "since"), each.problem, each.draining
+            )
+            for each in reply.catalogs
+        )
+
+    def upsert_tools(self, tools: Iterable[str], *, timeout_s: float = 300.0) -> ChangedTools:
+        """Add tools, or replace those with the same ids; return when the change is durable and searchable.
+
+        :param tools: each one tool as a JSON object.
+        """
+        return _changed(self._call(self._stub.UpsertTools, _messages(tools), timeout_s))
+
+    def delete_tools(self, ids: Sequence[str], *, timeout_s: float = 300.0) -> ChangedTools:
+        """Remove tools; unknown ids are counted."""
+        return _changed(self._call(self._stub.DeleteTools, pb.DeleteToolsRequest(ids=ids), timeout_s))
+
+    def _call(self, method: Any, message: Any, timeout_s: float) -> Any:
+        try:
+            return method(message, timeout=timeout_s, metadata=self._metadata)
+        except grpc.RpcError as failure:
+            raise error_from_rpc(failure) from None
+
+
+def _messages(tools: Iterable[str]) -> Iterator[pb.UpsertToolsRequest]:
+    chunk: list[str] = []
+    for tool in tools:
+        chunk.append(tool)
+        if len(chunk) == _TOOLS_IN_MESSAGE:
+            yield pb.UpsertToolsRequest(tools_json=chunk)
+            chunk = []
+    if chunk:
+        yield pb.UpsertToolsRequest(tools_json=chunk)
+
+
+def _changed(reply: pb.ChangeToolsResponse) -> ChangedTools:
+    return ChangedTools(reply.added, reply.replaced, reply.removed, reply.unchanged, reply.unknown, reply.snapshot_id)
+
+
+def _time(message: Any, field: str) -> datetime | None:
+    return getattr(message, field).ToDatetime(tzinfo=UTC) if message.HasField(field) else None

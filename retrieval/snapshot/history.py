@@ -1,0 +1,159 @@
+"""The history of a store: what was published when and by whom, the snapshots that it still has, and the way back."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ontology.errors import EgotoolsError, NotFoundError, SnapshotError, StorageError
+from ontology.files import disk_errors
+from retrieval.snapshot.layout import Layout
+from retrieval.snapshot.manifest import read_manifest
+from retrieval.snapshot.publication_log import Publication, read_log
+from retrieval.snapshot.publish import SNAPSHOTS, named_id, publish_again
+from retrieval.snapshot.verify import verify_snapshot
+
+__all__ = ["Publication", "StoredSnapshot", "history", "list_snapshots", "rollback", "rollback_target"]
+
+_TRIES = 100
+
+
+def history(store: Path) -> tuple[Publication, ...]:
+    """Return the publications of a store, oldest first. The last one is what ``CURRENT`` names.
+
+    :raises SnapshotCorruptError: when the log of the publications is damaged.
+    :raises SnapshotError: when it cannot be read.
+    """
+    try:
+        for _ in range(_TRIES):
+            current = named_id(store)
+            found = read_log(store, current)
+            if named_id(store) == current:  # nothing was published in between
+                return found
+    except OSError as error:
+        raise SnapshotError(
+            f"the history cannot be read: {error.strerror or error}",
+            subject=str(error.filename or store),
+            remedy="Let this user read the store",
+        ) from error
+    raise StorageError("the store is published to without a pause", subject=str(store), remedy="Try again")
+
+
+def rollback(store: Path, snapshot_id: str = "", *, actor: str = "") -> Publication:
+    """Publish an earlier snapshot again, without a build; every file of it is checked first.
+
+    Going back twice goes back two publications, never forward again.
+
+    :param snapshot_id: any snapshot of the store; empty for the one that was published before the current one, or where the
+        store does not have it any more, the nearest before it.
+    :param actor: who does it, for the history; ``user@host`` of this process where empty.
+    :raises NotFoundError: when there is no earlier snapshot, or none of this id.
+    :raises SnapshotError: when it is damaged, or published already; nothing is changed then.
+    :raises StorageError: when a write fails; nothing is changed then.
+    """
+    target = snapshot_id or rollback_target(store)
+    folder = store / SNAPSHOTS / target
+    if not Layout(folder).manifest.is_file() or target not in _ids(store):
+        raise NotFoundError(
+            "the store has no such snapshot", subject=target, remedy="List them with: egotools snapshots --store STORE"
+        )
+    verify_snapshot(folder)
+    with disk_errors(store):
+        publication = publish_again(store, target, action="rollback", actor=actor)
+    if publication is None:
+        raise SnapshotError("this snapshot is published already", subject=target, remedy="Name another one")
+    return publication
+
+
+def rollback_target(store: Path) -> str:
+    """Return the id that :func:`rollback` goes back to: of the nearest earlier publication that the store still has.
+
+    :raises NotFoundError: when there is none.
+    """
+    line: list[str] = []  # the publications that led here, without those that were taken back
+    for entry in history(store):
+        line = line or [entry.previous_id]
+        if entry.action == "rollback" and entry.snapshot_id in line:
+            line = line[: len(line) - line[::-1].index(entry.snapshot_id)]
+        else:
+            line.append(entry.snapshot_id)
+    there = _ids(store)
+    found = next((each for each in reversed(line[:-1]) if each in there and each != line[-1]), "")
+    if not found:
+        raise NotFoundError(
+            "no earlier snapshot was published here",
+            subject=str(store),
+            remedy="Name a snapshot: egotools snapshots --store STORE lists them",
+        )
+    return found
+
+
+def _ids(store: Path) -> set[str]:
+    with disk_errors(store):
+        folder = store / SNAPSHOTS
+        names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    return {name for name in names if not name.startswith(".")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSnapshot:
+    """A snapshot of a store.
+
+    :param snapshot_id: its id.
+    :param tool_count: number of tools; 0 where its manifest cannot be read.
+    :param bytes: size on disk.
+    :param published: when it was published last, UTC; None for never.
+    :param current: whether ``CURRENT`` names it.
+    :param problem: why it cannot be served, as far as its manifest tells; empty if nothing is known against it.
+    """
+
+    snapshot_id: str
+    tool_count: int
+    bytes: int
+    published: datetime | None
+    current: bool
+    problem: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form; the time in ISO 8601 or null."""
+        return {**asdict(self), "published": self.published.isoformat() if self.published else None}
+
+
+def list_snapshots(store: Path) -> tuple[StoredSnapshot, ...]:
+    """Return the snapshots of a store, newest publication first; those that were never published come last.
+
+    :raises SnapshotError: when the store or its history cannot be read.
+    """
+    entries = history(store)
+    last = {entry.snapshot_id: entry for entry in entries}
+    current = named_id(store)
+    found = [_stored(store / SNAPSHOTS / name, last.get(name), current) for name in sorted(_ids(store))]
+    order = {name: entry.sequence for name, entry in last.items()}
+    return tuple(sorted(found, key=lambda each: (not each.current, -order.get(each.snapshot_id, 0), each.snapshot_id)))
+
+
+def _stored(folder: Path, entry: Publication | None, current: str) -> StoredSnapshot:
+    tools, problem = 0, ""
+    try:
+        tools = read_manifest(Layout(folder)).counts.tools
+    except EgotoolsError as error:
+        problem = error.problem
+    return StoredSnapshot(
+        snapshot_id=folder.name,
+        tool_count=tools,
+        bytes=_size(folder),
+        published=entry.time if entry else None,
+        current=folder.name == current,
+        problem=problem,
+    )
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            total += path.lstat().st_size
+    return total

@@ -1,0 +1,55 @@
+"""The lock of a store: one thread or process publishes, rolls back or collects at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from ontology.errors import StorageError
+
+__all__ = ["publishing"]
+
+_LOCK = ".lock"
+_LOCK_TIMEOUT_S, _LOCK_POLL_S = 60.0, 0.02
+
+
+@contextlib.contextmanager
+def publishing(store: Path) -> Iterator[None]:
+    """Wait until no other thread or process publishes in the store, and keep them waiting until the block ends.
+
+    The operating system frees the lock when its holder dies.
+
+    :raises StorageError: when another holds it for a minute, or it is no file.
+    :raises OSError: when it cannot be opened.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(store / _LOCK, flags, 0o600)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise StorageError(
+                "the lock of the store is no file", subject=str(store / _LOCK), remedy="Remove it and publish again"
+            )
+        _wait_for(descriptor, store)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _wait_for(descriptor: int, store: Path) -> None:
+    stop = time.monotonic() + _LOCK_TIMEOUT_S
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > stop:
+                raise StorageError(
+                    f"another process has held the lock of the store for {_LOCK_TIMEOUT_S:.0f} s",
+                    subject=str(store / _LOCK),
+                    remedy="Wait for it or end it, and publish again",
+                ) from None
+            time.sleep(_LOCK_POLL_S)

@@ -1,0 +1,240 @@
+"""Hours of mixed calls while snapshots are swapped and faults happen: nothing fails, nothing grows.
+
+``SECONDS=7200 make soak``. Two processes serve one store, whose two snapshots are published in turn. Of the two processes the
+second is killed now and then; memory, files and threads are those of the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import socket
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import grpc
+import numpy as np
+
+from egotools import AsyncClient, ClientError
+from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from ontology.errors import InvalidArgumentError
+from ontology.progress import no_progress
+from retrieval.snapshot.publish import publish_again, published_id
+from scripts.reliability.row import Figure, Row
+from scripts.speed.speed_queries import bench_queries, mixed
+from services.cli.demo import ENTERPRISE
+from services.jobs.build import build
+from services.jobs.plans import BuildPlan
+from services.server.server_process import server_process
+
+__all__ = ["ROWS"]
+
+SECONDS = float(os.environ.get("SECONDS", "600"))
+RATE = float(os.environ.get("RATE", "10"))
+"""Calls a second. Half of what the machine answers is the rate of the checklist: set it for yours."""
+_SWAP_S, _FAULT_S, _SAMPLE_S = 10.0, 30.0, 5.0
+_CONNECTIONS = 8
+_BATCH, _CANCELLED, _K = 4, 20, 10
+_MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """What the first process held at one moment: seconds since the start, bytes without mapped files, files, threads."""
+
+    at_s: float
+    private: int
+    files: int
+    threads: int
+
+
+@dataclass(slots=True)
+class _Soak:
+    """What happened so far."""
+
+    address: str
+    pids: list[int]
+    parent: int
+    started: float = field(default_factory=time.monotonic)
+    calls: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    spent: list[tuple[float, float]] = field(default_factory=list)
+    snapshots: Counter[str] = field(default_factory=Counter)
+    samples: list[_Sample] = field(default_factory=list)
+    swaps: int = 0
+    kills: int = 0
+
+
+def _store(folder: Path) -> tuple[Path, tuple[str, str]]:
+    """A store with two snapshots: of the shipped catalogue, and of all but one of its documents."""
+    store = folder / "store"
+    documents = sorted(str(path) for path in (ENTERPRISE / "catalog").iterdir())
+    plan = BuildPlan(addresses=tuple(documents), store=store)
+    ids = []
+    for addresses in (documents, [path for path in documents if not path.endswith("events.json")]):
+        build(replace(plan, addresses=tuple(addresses)), no_progress)
+        ids.append(published_id(store))
+    if len(set(ids)) < len(ids):
+        raise InvalidArgumentError("the two snapshots are the same", subject="soak")
+    return store, (ids[0], ids[1])
+
+
+def soak(folder: Path) -> Figure:
+    """Run for ``SECONDS``; print a line a minute."""
+    store, ids = _store(folder)
+    with server_process(store, "--processes", "2") as ready:
+        state = _Soak(address=ready["address"], pids=list(ready["processes"]), parent=ready["pid"])
+        asyncio.run(_run(state, store, ids))
+    return _judged(state)
+
+
+async def _run(state: _Soak, store: Path, ids: tuple[str, str]) -> None:
+    stop = asyncio.Event()
+    every = [
+        _every(stop, _SWAP_S, lambda: _swap(state, store, ids)),
+        _every(stop, _FAULT_S, lambda: _faults(state)),
+        _every(stop, _SAMPLE_S, lambda: _sample(state)),
+        _every(stop, 60.0, lambda: _tell(state)),
+    ]
+    tasks = [asyncio.create_task(each) for each in every]
+    await _load(state)
+    stop.set()
+    await asyncio.gather(*tasks)
+
+
+async def _every(stop: asyncio.Event, seconds: float, act: Callable[[], Awaitable[None]]) -> None:
+    while not stop.is_set():
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), seconds)
+            return
+        await act()
+
+
+async def _load(state: _Soak) -> None:
+    chance, queries = random.Random(0), mixed(bench_queries())
+    own = [("grpc.use_local_subchannel_pool", 1)]
+    running: set[asyncio.Task[None]] = set()
+    async with contextlib.AsyncExitStack() as stack:
+        clients = [
+            await stack.enter_async_context(AsyncClient(state.address, options=own)) for _ in range(_CONNECTIONS)
+        ]
+        due = time.monotonic()
+        while time.monotonic() - state.started < SECONDS:
+            due += chance.expovariate(RATE)
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            task = asyncio.create_task(_call(state, chance.choice(clients), chance.choice(queries), chance.random()))
+            running.add(task)
+            task.add_done_callback(running.discard)
+        await asyncio.gather(*running)
+
+
+async def _call(state: _Soak, client: AsyncClient, query: str, kind: float) -> None:
+    started = time.monotonic()
+    state.calls += 1
+    try:
+        if kind < 0.7:
+            answer = await client.retrieve(query, k=_K, explain=kind < 0.35)
+            state.snapshots[answer.snapshot_id] += 1
+            state.spent.append((started - state.started, time.monotonic() - started))
+        elif kind < 0.8:
+            await client.retrieve_batch([query] * _BATCH)
+        elif kind < 0.9:
+            page = await client.catalog(page_size=5)
+            await client.get_tool(page.tool_ids[int(kind * 1e6) % len(page.tool_ids)], schema_format="openai")
+        else:
+            page = await client.catalog(page_size=1)
+            await client.neighbors(page.tool_ids[0], limit=50)
+    except ClientError as error:
+        state.failures[error.code] += 1
+
+
+async def _swap(state: _Soak, store: Path, ids: tuple[str, str]) -> None:
+    await asyncio.to_thread(publish_again, store, ids[state.swaps % 2 - 1])
+    state.swaps += 1
+
+
+async def _faults(state: _Soak) -> None:
+    """Cancelled calls, calls without time, bytes that are no message, a caller that never reads, a killed process."""
+    host, _, port = state.address.rpartition(":")
+    async with grpc.aio.insecure_channel(state.address) as channel:
+        stub: Any = pb_grpc.ToolRetrievalStub(channel)
+        calls = [stub.Retrieve(pb.RetrieveRequest(query="order paper")) for _ in range(_CANCELLED)]
+        for call in calls[: _CANCELLED // 2]:
+            call.cancel()
+        short = [stub.Retrieve(pb.RetrieveRequest(query="order paper"), timeout=0.001) for _ in range(_CANCELLED)]
+        raw: Any = channel.unary_unary("/egotools.v1.ToolRetrieval/Retrieve")
+        await asyncio.gather(*calls, *short, raw(b"\xff\xff no message"), return_exceptions=True)
+    for sent in (
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\x16\x03\x01\x02\x00" + b"x" * 512,
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 90,
+    ):
+        with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1) as connection:
+            connection.sendall(sent)
+    if state.kills * 10 < state.swaps and len(state.pids) > 1:  # every second time or so
+        second = [pid for pid in _children(state.parent) if pid != state.pids[0]]
+        for pid in second:
+            os.kill(pid, signal.SIGKILL)
+        state.kills += len(second)
+
+
+def _children(parent: int) -> list[int]:
+    return [int(text) for text in Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="utf-8").split()]
+
+
+async def _sample(state: _Soak) -> None:
+    process = Path(f"/proc/{state.pids[0]}")
+    rollup = (process / "smaps_rollup").read_text(encoding="utf-8").splitlines()
+    private = next(int(line.split()[1]) * 1024 for line in rollup if line.startswith("Anonymous:"))
+    files, threads = len(list((process / "fd").iterdir())), len(list((process / "task").iterdir()))
+    state.samples.append(_Sample(time.monotonic() - state.started, private, files, threads))
+
+
+async def _tell(state: _Soak) -> None:
+    last = state.samples[-1]
+    print(
+        f"{last.at_s:6.0f} s  {state.calls} calls, failed {dict(state.failures) or 0}, {state.swaps} swaps, {state.kills} kills, "
+        f"{last.private / _MIB:.0f} MiB, {last.files} files, {last.threads} threads",
+        flush=True,
+    )
+
+
+def _judged(state: _Soak) -> Figure:
+    """The first third warms up; slopes are those of the rest."""
+    warm = [sample for sample in state.samples if sample.at_s > SECONDS / 3]
+    hours = np.array([sample.at_s / 3600 for sample in warm])
+    slope = float(np.polyfit(hours, [sample.private / _MIB for sample in warm], 1)[0])
+    files, threads = ([getattr(sample, name) for sample in warm] for name in ("files", "threads"))
+    half = len(warm) // 2
+    drifts = [float(np.median(each[half:]) - np.median(each[:half])) for each in (files, threads)]
+    p99 = [
+        float(np.percentile([spent for at, spent in state.spent if low <= at < low + SECONDS / 3], 99)) * 1e3
+        for low in (SECONDS / 3, SECONDS * 2 / 3)
+    ]
+    failed = sum(state.failures.values())
+    text = (
+        f"{SECONDS:.0f} s, {state.calls} calls at {RATE:g} a second, {state.swaps} swaps, {state.kills} killed processes: "
+        f"{failed} failed {dict(state.failures) or ''}; memory {slope:+.1f} MiB/h; files {drifts[0]:+.0f}, threads {drifts[1]:+.0f}; "
+        f"99th percentile {p99[0]:.0f} → {p99[1]:.0f} ms; snapshots seen {len(state.snapshots)}"
+    )
+    grown = slope > 1 or max(drifts) > 1
+    return Figure(text=text, held=not failed and not grown and p99[1] <= 1.1 * p99[0] and len(state.snapshots) == 2)
+
+
+ROWS = (
+    Row(
+        key="soak",
+        item="Mixed calls for hours, with a swap every 10 s, killed processes, cancelled calls and bytes that are no message",
+        bar="0 failed calls; memory ≤ +1 MiB/h; files and threads flat; 99th percentile ≤ 1.1 ×",
+        measure=soak,
+        fast=False,
+    ),
+)

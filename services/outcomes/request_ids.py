@@ -1,0 +1,146 @@
+"""Request ids: signed, so that any replica of a catalogue can check one, also after a restart, and none has to remember them.
+
+An id is random, with the time, the snapshot and a tag of the request's text, and a signature with a secret of the store that also
+covers the tenant. Who has no secret can neither make one nor read from it which snapshot or tenant it belongs to, nor test a guess
+of the text. A table of ids on the server would need a bound, would be lost with its process, and other replicas would not have it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ontology.errors import InvalidArgumentError, StorageError
+from ontology.files import disk_errors, flush_to_disk
+
+__all__ = ["MAX_AGE_S", "IssuedId", "RequestIds", "open_secret"]
+
+MAX_AGE_S = 7 * 86_400
+"""Seconds for which an outcome of a request can be reported."""
+_SECRET, _SECRET_BYTES = "secret", 32
+_NONCE, _TIME, _SNAPSHOT, _TAG, _SIGNATURE = 8, 4, 8, 8, 16
+_BODY = _NONCE + _TIME + _SNAPSHOT + _TAG
+_CLOCKS_S = 300  # by which the clocks of replicas may differ
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedId:
+    """What a request id says.
+
+    :param key: unique, hexadecimal.
+    :param time: when it was given, seconds since 1970.
+    :param snapshot: 16 hex digits that stand for the snapshot: its id where that has this form.
+    """
+
+    key: str
+    time: int
+    snapshot: str
+
+
+class RequestIds:
+    """Gives and checks the ids of one catalogue. Thread-safe.
+
+    :param secret: of the store, 32 random bytes.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def issue(self, tenant: str, snapshot_id: str, query: str) -> str:
+        """A new id, 59 characters of base64url."""
+        nonce = secrets.token_bytes(_NONCE)
+        stamp = int(time.time()).to_bytes(_TIME, "big")
+        masked = _xor(_snapshot_bytes(snapshot_id), self._mac("snapshot", nonce, b""))
+        body = nonce + stamp + masked + self._tag(nonce, query)
+        signed = body + self._mac("id", body, tenant.encode())[:_SIGNATURE]
+        return base64.urlsafe_b64encode(signed).decode().rstrip("=")
+
+    def read(self, request_id: str, tenant: str, query: str = "") -> IssuedId:
+        """What an id says.
+
+        :param query: the text that it was given for; empty where it is not known.
+        :raises InvalidArgumentError: for an id of another catalogue or tenant, one that is too old, and for another text.
+        """
+        remedy = "Send request_id of a response of this catalogue unchanged"
+        try:
+            signed = base64.b64decode(request_id + "=" * (-len(request_id) % 4), altchars=b"-_", validate=True)
+        except (ValueError, binascii.Error):  # also for letters that are not ASCII
+            signed = b""
+        body, signature = signed[:_BODY], signed[_BODY:]
+        expected = self._mac("id", body, tenant.encode())[:_SIGNATURE]
+        if len(signed) != _BODY + _SIGNATURE or not hmac.compare_digest(signature, expected):
+            raise InvalidArgumentError("this catalogue gave no such id", subject="request_id", remedy=remedy)
+        nonce, stamp = body[:_NONCE], int.from_bytes(body[_NONCE : _NONCE + _TIME], "big")
+        if not -_CLOCKS_S <= time.time() - stamp <= MAX_AGE_S:
+            raise InvalidArgumentError(
+                f"the request was not answered within the last {MAX_AGE_S // 86_400} days",
+                subject="request_id",
+                remedy="Report outcomes when the task ends",
+            )
+        if query and not hmac.compare_digest(body[-_TAG:], self._tag(nonce, query)):
+            raise InvalidArgumentError(
+                "the id was given for another text", subject="query", remedy="Send the text of the request unchanged"
+            )
+        masked = body[_NONCE + _TIME : _BODY - _TAG]
+        snapshot = _xor(masked, self._mac("snapshot", nonce, b""))
+        return IssuedId(key=nonce.hex() + f"{stamp:08x}", time=stamp, snapshot=snapshot.hex())
+
+    def reporter(self, name: str) -> str:
+        """The pseudonym of a reporter: the same for the same name, and not to be turned back without the secret."""
+        return self._mac("reporter", name.encode(), b"")[:8].hex()
+
+    def _tag(self, nonce: bytes, query: str) -> bytes:
+        return self._mac("query", nonce, query.encode("utf-8", "backslashreplace"))[:_TAG]
+
+    def _mac(self, purpose: str, first: bytes, second: bytes) -> bytes:
+        text = purpose.encode() + b"\0" + len(first).to_bytes(4, "big") + first + second
+        return hmac.digest(self._secret, text, "sha256")
+
+
+def _snapshot_bytes(snapshot_id: str) -> bytes:
+    if re.fullmatch("[0-9a-f]{16}", snapshot_id):
+        return bytes.fromhex(snapshot_id)
+    return hashlib.sha256(snapshot_id.encode()).digest()[:_SNAPSHOT]
+
+
+def _xor(first: bytes, second: bytes) -> bytes:
+    return bytes(one ^ other for one, other in zip(first, second, strict=False))
+
+
+def open_secret(folder: Path) -> bytes:
+    """The secret of a folder of outcomes, 32 bytes; made by who asks first, readable by its user alone.
+
+    :raises StorageError: when it cannot be read or made, or has another size.
+    """
+    path = folder / _SECRET
+    with disk_errors(path, remedy="Let the server write to the folder of outcomes, or set EGOTOOLS_OUTCOMES_MIB=0"):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not path.exists():
+            temporary = folder / f".{_SECRET}.{os.getpid()}.{secrets.token_hex(4)}"
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                os.write(descriptor, secrets.token_bytes(_SECRET_BYTES))
+                os.fsync(descriptor)
+                with contextlib.suppress(FileExistsError):  # another replica was first
+                    os.link(temporary, path)
+            finally:
+                os.close(descriptor)
+                temporary.unlink(missing_ok=True)
+            flush_to_disk(folder)
+        secret = path.read_bytes()
+    if len(secret) != _SECRET_BYTES:
+        raise StorageError(
+            f"the secret has {len(secret)} bytes, not {_SECRET_BYTES}",
+            subject=str(path),
+            remedy="Remove the file; ids given before are then refused",
+        )
+    return secret

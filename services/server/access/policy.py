@@ -1,0 +1,192 @@
+"""The access policy: a YAML file that says which identity may do what, in which catalogues, and which tools exist for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ontology.errors import InvalidArgumentError
+from services.server.access.identity import Identity
+from services.server.access.watched_file import read_limited
+from services.server.caller import Caller, Role
+
+__all__ = ["Match", "Policy", "Rule", "read_policy"]
+
+_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
+_SPACED_CLAIMS = frozenset({"scope", "scp"})  # lists that OAuth writes as words
+_ALL = "*"
+
+
+class Match(BaseModel):
+    """Which identities a rule is for; exactly one of the three.
+
+    :param claims: of a JWT: name, or names joined by dots → value, or values of which one is enough. A claim that is a list has one
+        of them. ``*``: any value.
+    :param token: the name of a static token.
+    :param certificate: a name of a client certificate: an alternative name, or ``CN=`` and its common name; with ``*`` at its end
+        all names that begin so.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    claims: dict[str, str | tuple[str, ...]] | None = Field(default=None, min_length=1)
+    token: str | None = Field(default=None, min_length=1)
+    certificate: str | None = Field(default=None, min_length=2)
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Match:
+        if sum(each is not None for each in (self.claims, self.token, self.certificate)) != 1:
+            raise ValueError("give one of claims, token, certificate")
+        return self
+
+    def fits(self, identity: Identity) -> bool:
+        """Whether an identity is one of those that are meant."""
+        if self.token is not None:
+            return identity.kind == "token" and identity.name == self.token
+        if self.certificate is not None:
+            return identity.kind == "certificate" and any(_begins(self.certificate, name) for name in identity.names)
+        if identity.kind != "jwt" or not self.claims:
+            return False
+        return all(
+            _has(_claim_values(identity.claims, name), (wanted,) if isinstance(wanted, str) else wanted)
+            for name, wanted in self.claims.items()
+        )
+
+
+class Rule(BaseModel):
+    """What the identities of one kind may do.
+
+    :param name: for the logs.
+    :param roles: ``read`` (retrieve), ``admin`` (change catalogues), ``metrics``; none includes another.
+    :param tenants: the catalogues; ``*``: all. Without it: the catalogue that has no tenant.
+    :param filters: the tools that exist for the caller, in the language of ``RetrieveRequest.filters``; without it: all.
+
+    In ``tenants`` and ``filters`` the text ``{claim}`` stands for the values of that claim of the token. A rule does not match a token
+    that does not have the claim.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(default="", max_length=200)
+    match: Match
+    roles: tuple[Role, ...] = Field(min_length=1)
+    tenants: tuple[str, ...] = Field(default=("",), min_length=1)
+    filters: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _whole_catalogue_to_administrators(self) -> Rule:
+        if self.filters and "admin" in self.roles:
+            raise ValueError("the role admin goes with the whole catalogue: leave the filters out")
+        if not all(key and values and all(values) for key, values in self.filters.items()):
+            raise ValueError("a filter has a key and at least one value, none of them empty")
+        return self
+
+    def caller(self, identity: Identity) -> Caller | None:
+        """The caller that an identity is under this rule; None where the rule is not for it."""
+        if not self.match.fits(identity):
+            return None
+        try:
+            tenants = _filled(self.tenants, identity)
+            filters = {key: _filled(values, identity) for key, values in self.filters.items()}
+        except KeyError:
+            return None
+        return Caller(
+            name=identity.name,
+            roles=frozenset(self.roles),
+            tenants=None if _ALL in self.tenants else frozenset(tenants),
+            filters=filters,
+        )
+
+
+class Policy(BaseModel):
+    """The rules, of which the first that matches decides. An identity without a rule may do nothing."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: Literal[1]
+    rules: tuple[Rule, ...] = Field(min_length=1)
+
+    def caller(self, identity: Identity) -> Caller | None:
+        """The caller that an identity is, or None."""
+        return next((found for rule in self.rules if (found := rule.caller(identity)) is not None), None)
+
+
+def read_policy(path: Path) -> Policy:
+    """Read a policy file.
+
+    :raises InvalidArgumentError: naming the faults.
+    """
+    try:
+        return Policy.model_validate(yaml.load(read_limited(path), Loader=_OneOfEachKey))
+    except ValidationError as error:
+        problem = "; ".join(
+            f"{'.'.join(map(str, each['loc']))}: {each['msg'].removeprefix('Value error, ')}"
+            for each in error.errors()[:5]
+        )
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        problem = str(error)
+    raise InvalidArgumentError(
+        f"this is not an access policy: {problem}", subject=str(path), remedy="See docs/access.md"
+    )
+
+
+class _OneOfEachKey(yaml.SafeLoader):
+    """A loader that refuses a key that stands twice: one of the two would not count, and nobody would see it."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"line {node.start_mark.line + 1}: the key {twice!r} stands twice")
+        return super().construct_mapping(node, deep)
+
+
+def _claim_values(claims: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """The values of a claim as texts; ``realm_access.roles`` is a claim in a claim."""
+    found: Any = claims.get(name)
+    if found is None and "." in name:
+        found = claims
+        for part in name.split("."):
+            found = found.get(part) if isinstance(found, Mapping) else None
+    if isinstance(found, str) and name in _SPACED_CLAIMS:
+        found = found.split()
+    values = found if isinstance(found, list) else [found]
+    return tuple(str(value).lower() if isinstance(value, bool) else str(value) for value in values if _is_plain(value))
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float) and value != ""
+
+
+def _has(values: Iterable[str], wanted: Iterable[str]) -> bool:
+    values, wanted = set(values), set(wanted)
+    return bool(values) and (_ALL in wanted or not values.isdisjoint(wanted))
+
+
+def _begins(pattern: str, name: str) -> bool:
+    return name.startswith(pattern[:-1]) if pattern.endswith(_ALL) else name == pattern
+
+
+def _filled(values: Iterable[str], identity: Identity) -> tuple[str, ...]:
+    """The values with the claims in their places.
+
+    :raises KeyError: where there is no such claim. A value that a filter would read as a pattern, or that names no tenant, counts as none:
+        who issues tokens may name values, and not all of them at once.
+    """
+    found: list[str] = []
+    for value in values:
+        placeholder = _PLACEHOLDER.fullmatch(value)
+        if placeholder is None:
+            found.append(value)
+            continue
+        claimed = _claim_values(identity.claims, placeholder[1])
+        safe = [one for one in claimed if not one.startswith("!") and not one.endswith(_ALL)]
+        if not safe:
+            raise KeyError(placeholder[1])
+        found += safe
+    return tuple(found)

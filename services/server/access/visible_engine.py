@@ -1,0 +1,13 @@
+"""Which engine answers a caller: one in which only its tools exist."""
+
+from __future__ import annotations
+
+from retrieval.engine import Engine
+from services.server.caller import Caller
+
+__all__ = ["engine_for"]
+
+
+def engine_for(engine: Engine, caller: Caller) -> Engine:
+    """Return the engine of a catalogue as a caller may see it; it is prepared at its first use, on a worker."""
+    return engine.restricted(caller.filters) if caller.filters else engine

@@ -1,0 +1,111 @@
+"""A file that is read again when it changes. A change that cannot be read is logged, and the value before it stays."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Generic, TypeAlias, TypeVar
+
+from ontology.errors import EgotoolsError, InvalidArgumentError
+from services.server.logs import fields
+
+__all__ = ["WatchedFiles", "read_limited"]
+
+_LOG = logging.getLogger("egotools.access")
+_T = TypeVar("_T")
+_State: TypeAlias = tuple[tuple[int, int, int] | None, ...]
+_MAX_BYTES = 1024 * 1024
+
+
+class WatchedFiles(Generic[_T]):
+    """A value that is read from one or more files. Thread-safe.
+
+    :param what: the files in words, for the log: ``access policy``.
+    :param read: makes the value; raises an EgotoolsError, OSError or ValueError where the files are not valid.
+    :param poll_s: seconds between two looks at the files.
+    :param told: called with the first file and ``done``, or ``invalid``, each time that they are read.
+    :raises InvalidArgumentError: when the files cannot be read at first.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        paths: Sequence[Path],
+        read: Callable[[], _T],
+        *,
+        poll_s: float = 1.0,
+        told: Callable[[str, str], None] = lambda file, outcome: None,
+    ) -> None:
+        self._what = what
+        self._paths = tuple(paths)
+        self._read = read
+        self._poll_s = poll_s
+        self._told = told
+        self._lock = threading.Lock()
+        self._state = self._seen()
+        self._looked = time.monotonic()
+        try:
+            self._value = read()
+        except EgotoolsError:
+            raise
+        except (OSError, ValueError) as error:
+            raise InvalidArgumentError(
+                f"the {what} cannot be read: {error}", subject=str(paths[0]), remedy="See docs/access.md"
+            ) from error
+        told(str(paths[0]), "done")
+
+    @property
+    def value(self) -> _T:
+        """The value of the files as they are now, or the last valid one."""
+        self.refresh()
+        return self._value
+
+    def refresh(self) -> bool:
+        """Look whether the files changed, at most once in ``poll_s`` seconds; return whether there is a new value."""
+        with self._lock:
+            if time.monotonic() - self._looked < self._poll_s:
+                return False
+            self._looked = time.monotonic()
+            state = self._seen()
+            if state == self._state:
+                return False
+            self._state = state
+            try:
+                self._value = self._read()
+            except (EgotoolsError, OSError, ValueError) as error:
+                _LOG.error(
+                    f"the new {self._what} is not valid; the old one stays",
+                    extra=fields(file=str(self._paths[0]), problem=str(error)),
+                )
+                self._told(str(self._paths[0]), "invalid")
+                return False
+            self._told(str(self._paths[0]), "done")
+            _LOG.info(f"read the new {self._what}", extra=fields(file=str(self._paths[0])))
+            return True
+
+    def _seen(self) -> _State:
+        return tuple(map(_stamp, self._paths))
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()  # of what a link names: orchestrators change secrets by changing a link
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def read_limited(path: Path, most: int = _MAX_BYTES) -> bytes:
+    """Return the content of a file.
+
+    :param most: bytes.
+    :raises ValueError: when it is larger; OSError when it cannot be read.
+    """
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"it has more than {most:,} bytes")
+    return content

@@ -1,0 +1,195 @@
+"""The RPCs of the admin service: publish, roll back, list, compare and change the catalogues of a server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeAlias, TypeVar
+
+import grpc
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from egotools.v1 import admin_pb2 as pb
+from egotools.v1 import admin_pb2_grpc as pb_grpc
+from ontology.errors import InvalidArgumentError, NotReadyError
+from retrieval.snapshot.snapshot_diff import SnapshotDiff
+from services.server.background import in_background
+from services.server.call_record import add_log_fields, current_call
+from services.server.catalogs import Catalogs, ServedCatalog
+from services.server.publisher import Publisher, Swap
+from services.server.tool_changes import ChangedTools, ToolChanges
+
+__all__ = ["CatalogAdmin"]
+
+_T = TypeVar("_T")
+_Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+_MAX_LISTED = 10_000
+_MAX_TOOLS = 10_000
+_MAX_TOOL_BYTES = 64 * 2**20
+
+
+class CatalogAdmin(pb_grpc.CatalogAdminServicer):
+    """The service ``egotools.v1.CatalogAdmin``.
+
+    A change that has begun is finished, also when its caller has gone: a server is never between two snapshots.
+    """
+
+    def __init__(self, catalogs: Catalogs, publisher: Publisher, changes: ToolChanges) -> None:
+        self._catalogs = catalogs
+        self._publisher = publisher
+        self._changes = changes
+        self._changing: dict[str, asyncio.Lock] = {}
+        self._comparing = asyncio.Semaphore(1)  # it reads whole catalogues
+        self._unfinished: set[asyncio.Task[Any]] = set()
+
+    async def Publish(self, request: pb.PublishRequest, context: _Context) -> pb.PublishResponse:
+        """Serve another snapshot, and make it the published one."""
+        tenant = self._tenant()
+        if request.snapshot_id:
+            publishing = self._publisher.publish(tenant, request.snapshot_id, current_call().caller.name)
+            return _swapped(await self._finished(publishing))
+        return _swapped(await self._finished(self._publisher.refresh(tenant)))
+
+    async def Rollback(self, request: pb.RollbackRequest, context: _Context) -> pb.PublishResponse:
+        """Serve an earlier snapshot again."""
+        tenant = self._tenant()
+        publishing = self._publisher.rollback(tenant, request.snapshot_id, current_call().caller.name)
+        return _swapped(await self._finished(publishing))
+
+    async def ListSnapshots(self, request: pb.ListSnapshotsRequest, context: _Context) -> pb.ListSnapshotsResponse:
+        """List the snapshots of the tenant's store."""
+        tenant = self._tenant()
+        stored = await in_background(self._publisher.store(tenant).snapshots)
+        engine = self._catalogs.state(tenant).engine
+        return pb.ListSnapshotsResponse(
+            snapshots=[
+                pb.SnapshotInfo(
+                    snapshot_id=each.snapshot_id,
+                    tool_count=each.tool_count,
+                    bytes=each.bytes,
+                    published=_timestamp(each.published),
+                    served=engine is not None and engine.snapshot_id == each.snapshot_id,
+                    current=each.current,
+                    problem=each.problem or self._catalogs.problem_of(tenant, each.snapshot_id),
+                )
+                for each in stored
+            ]
+        )
+
+    async def Diff(self, request: pb.DiffRequest, context: _Context) -> pb.DiffResponse:
+        """Compare two snapshots of the tenant's store."""
+        tenant = self._tenant()
+        store, engine = self._publisher.store(tenant), self._catalogs.state(tenant).engine
+        old_id = request.old_id or (engine.snapshot_id if engine else "")
+        if not old_id:
+            raise NotReadyError("no snapshot is served yet", subject="old_id", remedy="Name the old snapshot")
+        async with self._comparing:
+            return await in_background(lambda: _differences(store.diff(old_id, request.new_id)))
+
+    async def UpsertTools(
+        self, request_iterator: AsyncIterator[pb.UpsertToolsRequest], context: _Context
+    ) -> pb.ChangeToolsResponse:
+        """Add tools, or replace those with the same ids."""
+        tenant = self._tenant()
+        tools: list[str] = []
+        size = 0
+        async for message in request_iterator:
+            tools += message.tools_json
+            size += message.ByteSize()
+            if len(tools) > _MAX_TOOLS or size > _MAX_TOOL_BYTES:
+                raise InvalidArgumentError(
+                    f"one call changes at most {_MAX_TOOLS:,} tools of {_MAX_TOOL_BYTES >> 20} MiB together",
+                    subject="tools_json",
+                    remedy="Split them into several calls, or build a snapshot",
+                )
+        _require("tools_json", tools)
+        add_log_fields(tools=len(tools))
+        return await self._changed(tenant, lambda: self._changes.upsert(tenant, tools))
+
+    async def DeleteTools(self, request: pb.DeleteToolsRequest, context: _Context) -> pb.ChangeToolsResponse:
+        """Remove tools."""
+        tenant, ids = self._tenant(), tuple(request.ids)
+        _require("ids", ids)
+        add_log_fields(tools=len(ids))
+        return await self._changed(tenant, lambda: self._changes.delete(tenant, ids))
+
+    async def ListCatalogs(self, request: pb.ListCatalogsRequest, context: _Context) -> pb.ListCatalogsResponse:
+        """List the catalogues of this server that the caller may see."""
+        visible = current_call().caller.tenants
+        tenants = [tenant for tenant in self._catalogs.tenants if visible is None or tenant in visible]
+        return pb.ListCatalogsResponse(catalogs=[_state(self._catalogs.state(tenant)) for tenant in tenants])
+
+    def _tenant(self) -> str:
+        tenant = self._catalogs.resolve(current_call().tenant)
+        add_log_fields(tenant=tenant)
+        return tenant
+
+    async def _changed(self, tenant: str, change: Callable[[], ChangedTools]) -> pb.ChangeToolsResponse:
+        async def work() -> ChangedTools:
+            async with self._changing.setdefault(tenant, asyncio.Lock()):
+                changed = await in_background(change, low_priority=False)
+                self._catalogs.swap(tenant, changed.engine)
+                return changed
+
+        found = await self._finished(work())
+        add_log_fields(snapshot_id=found.engine.snapshot_id)
+        return pb.ChangeToolsResponse(
+            added=found.added,
+            replaced=found.replaced,
+            removed=found.removed,
+            unchanged=found.unchanged,
+            unknown=found.unknown,
+            snapshot_id=found.engine.snapshot_id,
+        )
+
+    async def _finished(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Await ``work``, which goes on when the call is cancelled."""
+        task = asyncio.ensure_future(work)
+        self._unfinished.add(task)  # else nothing holds it when the call has gone
+        task.add_done_callback(self._unfinished.discard)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # retrieved
+        return await asyncio.shield(task)
+
+
+def _require(field: str, values: Sequence[str]) -> None:
+    if not 1 <= len(values) <= _MAX_TOOLS:
+        raise InvalidArgumentError(f"give 1 to {_MAX_TOOLS:,}, not {len(values):,}", subject=field)
+
+
+def _swapped(swap: Swap) -> pb.PublishResponse:
+    add_log_fields(snapshot_id=swap.snapshot_id, previous_id=swap.previous_id)
+    return pb.PublishResponse(snapshot_id=swap.snapshot_id, previous_id=swap.previous_id)
+
+
+def _differences(found: SnapshotDiff) -> pb.DiffResponse:
+    tools = found.tools
+    return pb.DiffResponse(
+        old_id=found.old,
+        new_id=found.new,
+        added=tools.added[:_MAX_LISTED],
+        removed=tools.removed[:_MAX_LISTED],
+        changed=[tool.id for tool in tools.changed[:_MAX_LISTED]],
+        diff_json=json.dumps(found.to_json(), ensure_ascii=False),
+    )
+
+
+def _state(catalog: ServedCatalog) -> pb.CatalogState:
+    engine = catalog.engine
+    return pb.CatalogState(
+        tenant=catalog.tenant,
+        snapshot_id=engine.snapshot_id if engine else "",
+        tool_count=engine.catalog().tool_count if engine else 0,
+        since=_timestamp(datetime.fromtimestamp(catalog.since, UTC) if catalog.since else None),
+        problem=catalog.problem,
+        draining=catalog.draining,
+    )
+
+
+def _timestamp(at: datetime | None) -> Timestamp | None:
+    if at is None:
+        return None
+    stamp = Timestamp()
+    stamp.FromDatetime(at)
+    return stamp

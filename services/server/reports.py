@@ -1,0 +1,170 @@
+"""Reported outcomes: the ids of requests, what of a report is kept, how many a reporter may send, and the log of each catalogue."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+
+from egotools.v1 import egotools_pb2 as pb
+from ontology.errors import EgotoolsError, InvalidArgumentError, OverloadedError, SnapshotError
+from retrieval.engine import Engine
+from services.outcomes import Outcome, OutcomeLog, OutputSeen, RequestIds, open_secret
+from services.server.call_record import CallRecord
+from services.server.logs import fields
+from services.server.settings import ServerSettings
+
+__all__ = ["OUTCOMES", "Reports"]
+
+OUTCOMES = "outcomes"
+"""The folder of a store that has the log of its outcomes."""
+_LOG = logging.getLogger("egotools.server")
+_MAX_REQUEST_ID_CHARS, _MAX_USED, _MAX_OUTPUTS, _MAX_NAME_CHARS, _MAX_QUERY_CHARS = 64, 100, 100, 256, 20_000
+_MAX_TERMS, _MAX_TERM_CHARS = 64, 40
+_REPORTERS = 10_000
+
+
+class Reports:
+    """What a server does with outcomes. Thread-safe but for :meth:`allow`, which belongs to the event loop.
+
+    :param folders: tenant → the folder of its outcomes. A tenant without one has no request ids, and its reports are refused.
+    """
+
+    def __init__(self, folders: Mapping[str, Path], settings: ServerSettings) -> None:
+        self._settings = settings
+        self._catalogs: dict[str, tuple[RequestIds, OutcomeLog]] = {}
+        self._buckets: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
+        self._folders = dict(folders)
+        for tenant in folders:
+            self.open(tenant)
+
+    def open(self, tenant: str) -> None:
+        """Keep the outcomes of a tenant from now on, once its store exists. Where it cannot be written it is served without."""
+        folder = self._folders.get(tenant)
+        if not self._settings.outcomes_mib or tenant in self._catalogs or folder is None or not folder.parent.is_dir():
+            return
+        try:
+            ids = RequestIds(open_secret(folder))
+        except EgotoolsError as error:
+            _LOG.warning("outcomes are not kept", extra=fields(tenant=tenant, reason=error.problem))
+            return
+        log = OutcomeLog(folder, max_bytes=self._settings.outcomes_mib * 1024 * 1024)
+        self._catalogs[tenant] = (ids, log)
+
+    def close(self) -> None:
+        """Write what waits for the disk."""
+        for _, log in self._catalogs.values():
+            log.close()
+
+    def issuer(self, tenant: str) -> Callable[[str, str], str]:
+        """The function from snapshot id and text of a request to its id; the id is empty where no outcomes are kept."""
+        if tenant not in self._catalogs:
+            return lambda snapshot_id, query: ""
+        ids, _ = self._catalogs[tenant]
+        return lambda snapshot_id, query: ids.issue(tenant, snapshot_id, query)
+
+    def allow(self, call: CallRecord) -> None:
+        """Count a report.
+
+        :raises OverloadedError: when its reporter has sent too many.
+        """
+        limit, key, now = self._settings.reports_per_minute, (call.tenant, _name(call)), time.monotonic()
+        left, since = self._buckets.pop(key, (float(limit), now))
+        left = min(float(limit), left + (now - since) * limit / 60.0)
+        self._buckets[key] = (max(left - 1.0, 0.0), now)
+        if len(self._buckets) > _REPORTERS:
+            self._buckets.popitem(last=False)
+        if left < 1.0:
+            raise OverloadedError(
+                f"a reporter may send {limit:,} outcomes in a minute", subject="reports", remedy="Report again later"
+            )
+
+    def keep(self, message: pb.ReportOutcomeRequest, call: CallRecord, engine: Engine) -> Future[None]:
+        """Check a report and append it to the log.
+
+        :returns: done when it is on the disk.
+        :raises InvalidArgumentError: naming the invalid field.
+        :raises NotFoundError: naming a tool that the catalogue does not have, for this caller.
+        :raises SnapshotError: when the catalogue keeps no outcomes.
+        """
+        if call.tenant not in self._catalogs:
+            raise SnapshotError(
+                "this server keeps no outcomes of this catalogue",
+                subject="outcomes",
+                remedy="Let it write to the store, and set EGOTOOLS_OUTCOMES_MIB above 0",
+            )
+        ids, log = self._catalogs[call.tenant]
+        _check(message)
+        issued = ids.read(message.request_id, call.tenant, message.query)
+        for tool_id in dict.fromkeys(
+            (*message.used, *(each.tool_id for each in message.outputs), *(each.taken_by for each in message.outputs))
+        ):
+            if tool_id:
+                engine.tool(tool_id)
+        outcome = Outcome(
+            key=issued.key,
+            time=issued.time,
+            snapshot=issued.snapshot,
+            reporter=ids.reporter(_name(call)),
+            used=tuple(message.used),
+            succeeded=message.succeeded if message.HasField("succeeded") else None,
+            outputs=tuple(
+                OutputSeen(
+                    tool=each.tool_id, name=each.name, type=each.type, taken_by=each.taken_by, taken_as=each.taken_as
+                )
+                for each in message.outputs
+            ),
+            terms=self._terms(engine, message.query),
+            query=message.query if self._settings.keep_requests == "text" else "",
+        )
+        return log.append(outcome)
+
+    def _terms(self, engine: Engine, query: str) -> tuple[str, ...]:
+        """The words of a request that the tools' documents have too: no name or number that only the request has."""
+        if self._settings.keep_requests != "terms" or not query:
+            return ()
+        known = engine.known_terms(query)
+        return tuple(sorted(term for term in known if len(term) <= _MAX_TERM_CHARS)[:_MAX_TERMS])
+
+
+def _name(call: CallRecord) -> str:
+    """Who reports: the caller, else the address of the peer."""
+    return f"caller:{call.caller.name}" if call.caller.name else f"peer:{call.peer}"
+
+
+def _check(message: pb.ReportOutcomeRequest) -> None:
+    _require(1 <= len(message.request_id) <= _MAX_REQUEST_ID_CHARS, "request_id", "it has 1 to 64 characters")
+    _require(len(message.used) <= _MAX_USED, "used", f"at most {_MAX_USED} tools are allowed")
+    _require(all(message.used), "used", "the id of a tool is empty")
+    _require(len(message.query) <= _MAX_QUERY_CHARS, "query", f"at most {_MAX_QUERY_CHARS:,} characters are allowed")
+    _require(len(message.outputs) <= _MAX_OUTPUTS, "outputs", f"at most {_MAX_OUTPUTS} outputs are allowed")
+    for each in message.outputs:
+        _require(each.tool_id in message.used, "outputs.tool_id", "an output is of a tool that was not used")
+        _require(
+            _is_path(each.name),
+            "outputs.name",
+            f"the name of an output is a dotted path of 1 to {_MAX_NAME_CHARS} characters",
+        )
+        _require(each.type in _TYPES, "outputs.type", f"a type is one of {', '.join(sorted(_TYPES))}")
+        _require(
+            not each.taken_by or each.taken_by in message.used, "outputs.taken_by", "it names a tool that was not used"
+        )
+        _require(
+            bool(each.taken_by) == bool(each.taken_as), "outputs.taken_as", "give the tool and its input, or neither"
+        )
+        _require(not each.taken_as or _is_path(each.taken_as), "outputs.taken_as", "it is the dotted path of an input")
+
+
+_TYPES: Collection[str] = frozenset({"string", "integer", "number", "boolean", "object", "array"})
+
+
+def _is_path(name: str) -> bool:
+    return 1 <= len(name) <= _MAX_NAME_CHARS and name.isprintable() and not any(letter.isspace() for letter in name)
+
+
+def _require(holds: bool, field: str, problem: str) -> None:
+    if not holds:
+        raise InvalidArgumentError(problem, subject=field)

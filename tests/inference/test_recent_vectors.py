@@ -1,0 +1,108 @@
+"""The memory of recent vectors: the same bits, bounded, no text in it, one for each tenant."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from inference import HashingEncoder, MiniLmEncoder
+from inference.arrays import Floats2d
+from inference.clause_vectors import SpanEncoder, encode_clauses
+from inference.recent_vectors import RecentVectors, with_recent_vectors
+
+
+class Counting(HashingEncoder):
+    """Counts the texts that it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def encode(self, texts: Sequence[str]) -> Floats2d:
+        self.asked.extend(texts)
+        return super().encode(texts)
+
+
+def test_a_text_that_was_asked_is_not_encoded_again() -> None:
+    encoder = Counting()
+    recent = with_recent_vectors(encoder)
+    first, second = recent.encode(["order paper"]), recent.encode(["order paper"])
+    assert encoder.asked == ["order paper"]
+    assert np.array_equal(first, second)
+    assert np.array_equal(first, HashingEncoder().encode(["order paper"]))
+
+
+def test_texts_are_told_apart_however_they_are_joined() -> None:
+    recent = with_recent_vectors(HashingEncoder())
+    assert len(recent.encode(["a", "bc"])) == 2
+    assert len(recent.encode(["ab", "c"])) == 2
+    assert not np.array_equal(recent.encode(["a", "bc"]), recent.encode(["ab", "c"]))
+
+
+def test_a_request_and_its_clauses_keep_their_bits() -> None:
+    encoder = MiniLmEncoder()
+    recent = with_recent_vectors(encoder)
+    assert isinstance(recent, SpanEncoder)
+    text, clauses = "order paper and pay the invoice", ["order paper", "pay the invoice"]
+    expected = encode_clauses(encoder, text, clauses)
+    for _ in range(2):
+        assert np.array_equal(encode_clauses(recent, text, clauses), expected)
+    assert np.array_equal(recent.encode([text]), expected[:1])
+
+
+def test_it_is_bounded_and_drops_what_was_not_used_for_longest() -> None:
+    encoder = Counting()
+    recent = with_recent_vectors(encoder, max_rows=3)
+    assert isinstance(recent, RecentVectors)
+    for text in ("one", "two", "three", "one", "four", "one", "two"):
+        recent.encode([text])
+    assert encoder.asked == ["one", "two", "three", "four", "two"]
+    recent.encode([f"word{number}" for number in range(10)])  # more than it may keep
+    assert recent.rows <= 3
+
+
+def test_callers_cannot_change_what_is_kept() -> None:
+    recent = with_recent_vectors(HashingEncoder())
+    with pytest.raises(ValueError, match="read-only"):
+        recent.encode(["order paper"])[0, 0] = 7.0
+
+
+def test_no_text_stays_in_it() -> None:
+    recent = with_recent_vectors(HashingEncoder())
+    recent.encode(["the salary of Ada is 7,000"])
+    kept = [name for name in gc.get_referents(recent.__dict__) if isinstance(name, dict)]
+    assert kept and not any("salary" in repr(each) for each in kept)
+
+
+def test_two_memories_do_not_share_keys() -> None:
+    one, other = (with_recent_vectors(HashingEncoder()) for _ in range(2))
+    assert isinstance(one, RecentVectors) and isinstance(other, RecentVectors)
+    assert one._key(["order paper"]) != other._key(["order paper"])
+
+
+def test_none_where_none_is_wanted() -> None:
+    encoder = HashingEncoder()
+    assert with_recent_vectors(encoder, max_rows=0) is encoder
+
+
+def test_many_threads_get_the_right_vectors() -> None:
+    recent = with_recent_vectors(HashingEncoder(), max_rows=5)
+    texts = [f"request {number}" for number in range(12)]
+    expected = {text: HashingEncoder().encode([text]) for text in texts}
+    wrong: list[str] = []
+
+    def ask() -> None:
+        for _ in range(50):
+            wrong.extend(text for text in texts if not np.array_equal(recent.encode([text]), expected[text]))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert isinstance(recent, RecentVectors) and recent.rows <= 5

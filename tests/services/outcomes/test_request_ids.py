@@ -1,0 +1,82 @@
+"""Request ids: any replica of a store can check one; nobody else can make, change or read one."""
+
+from __future__ import annotations
+
+import base64
+import stat
+from pathlib import Path
+
+import pytest
+
+from ontology.errors import InvalidArgumentError, StorageError
+from services.outcomes import RequestIds, open_secret
+from services.outcomes import request_ids as module
+
+SNAPSHOT = "0271a23a9665f5ec"
+
+
+def test_another_replica_of_the_store_reads_the_id(tmp_path: Path) -> None:
+    one, other = (RequestIds(open_secret(tmp_path / "outcomes")) for _ in range(2))
+    request_id = one.issue("acme", SNAPSHOT, "find a customer")
+    issued = other.read(request_id, "acme", "find a customer")
+    assert issued.snapshot == SNAPSHOT
+    assert other.read(request_id, "acme").key == issued.key
+    assert len(request_id) <= 64
+    assert stat.S_IMODE((tmp_path / "outcomes" / "secret").stat().st_mode) == 0o600
+
+
+def test_ids_differ_and_tell_nothing_of_snapshot_and_tenant() -> None:
+    ids = RequestIds(b"s" * 32)
+    given = {ids.issue("acme", SNAPSHOT, "find a customer") for _ in range(1_000)}
+    assert len(given) == 1_000
+    bodies = [base64.urlsafe_b64decode(each + "=" * (-len(each) % 4)) for each in given]
+    assert not any(bytes.fromhex(SNAPSHOT) in body or b"acme" in body for body in bodies)
+
+
+@pytest.mark.parametrize("tenant", ["", "other", "acm"])
+def test_an_id_of_another_tenant_is_refused(tenant: str) -> None:
+    ids = RequestIds(b"s" * 32)
+    with pytest.raises(InvalidArgumentError, match="request_id"):
+        ids.read(ids.issue("acme", SNAPSHOT, "x"), tenant)
+
+
+def test_every_changed_letter_is_noticed() -> None:
+    ids = RequestIds(b"s" * 32)
+    request_id = ids.issue("acme", SNAPSHOT, "x")
+    for place in range(len(request_id)):
+        for letter in ("A", "B"):
+            changed = request_id[:place] + letter + request_id[place + 1 :]
+            if changed != request_id and place < len(request_id) - 1:
+                with pytest.raises(InvalidArgumentError):
+                    ids.read(changed, "acme")
+
+
+@pytest.mark.parametrize("text", ["", "x", "=" * 59, "é" * 20, "A" * 59, "A" * 64])
+def test_what_is_no_id_is_refused(text: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="gave no such id"):
+        RequestIds(b"s" * 32).read(text, "")
+
+
+def test_an_id_is_of_its_text_and_of_its_secret() -> None:
+    ids = RequestIds(b"s" * 32)
+    request_id = ids.issue("", SNAPSHOT, "find a customer")
+    with pytest.raises(InvalidArgumentError, match="another text"):
+        ids.read(request_id, "", "delete a customer")
+    with pytest.raises(InvalidArgumentError, match="gave no such id"):
+        RequestIds(b"t" * 32).read(request_id, "")
+
+
+@pytest.mark.parametrize("seconds", [module.MAX_AGE_S + 60, -3_600])
+def test_an_old_id_and_one_of_the_future_are_refused(monkeypatch: pytest.MonkeyPatch, seconds: int) -> None:
+    ids = RequestIds(b"s" * 32)
+    request_id = ids.issue("", SNAPSHOT, "x")
+    now = module.time.time()
+    monkeypatch.setattr(module.time, "time", lambda: now + seconds)
+    with pytest.raises(InvalidArgumentError, match="within the last 7 days"):
+        ids.read(request_id, "")
+
+
+def test_a_damaged_secret_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(b"short")
+    with pytest.raises(StorageError, match="5 bytes"):
+        open_secret(tmp_path)

@@ -1,0 +1,292 @@
+"""A caller that sees a part of a catalogue: nothing that it can ask tells a hidden tool from one that never was."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import numpy as np
+import pytest
+
+from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from inference import HashingEncoder
+from ontology.errors import InvalidArgumentError, NotFoundError
+from retrieval.query.request import Request
+from retrieval.snapshot.visible import VisibleSnapshot, VisibleSnapshots
+from retrieval.snapshot_engine import SnapshotEngine, open_engine
+from services.jobs.build import build_snapshot
+from services.server.access.static_tokens import create_token
+from services.server.error_status import ERROR_METADATA_KEY
+from tests.conftest import ROOT
+from tests.services.server.access.issuers import write_policy
+from tests.services.server.memory_engine import serving, small_settings
+from tests.waiting import LIMIT_S
+
+CATALOG = ROOT / "examples" / "enterprise" / "catalog"
+SEEN, HIDDEN = "procurement", "purchasing"
+QUERIES = (
+    "which suppliers still owe us items of a purchase order",
+    "block supplier 4711 and list its purchase orders",
+    "create a purchase requisition for plant 1010",
+    "who approved the goods receipt of order 4500000012, and when is the invoice due",
+)
+_Reply = tuple[grpc.StatusCode, bytes]
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> SnapshotEngine:
+    folder = tmp_path_factory.mktemp("hidden")
+    documents = [str(CATALOG / "procurement.yaml"), str(CATALOG / "purchasing.edmx")]
+    build_snapshot(documents, folder, encoder=HashingEncoder())
+    return open_engine(folder)
+
+
+@pytest.fixture(scope="module")
+def view(engine: SnapshotEngine) -> VisibleSnapshot:
+    return VisibleSnapshots(engine.snapshot).of({"namespace": [SEEN]})
+
+
+def ids_of(engine: SnapshotEngine, namespace: str) -> list[str]:
+    return [each for each in engine.tool_ids(0, 10_000) if each.startswith(f"{namespace}/")]
+
+
+class Caller:
+    """Calls a server that lets it see the tools of one namespace."""
+
+    def __init__(self, channel: grpc.aio.Channel, token: str) -> None:
+        self._stub: Any = pb_grpc.ToolRetrievalStub(channel)
+        self._metadata = (("authorization", f"Bearer {token}"),)
+
+    async def call(self, method: str, message: Any) -> _Reply:
+        """The status and the bytes of the answer or of the error."""
+        try:
+            reply = await getattr(self._stub, method)(message, metadata=self._metadata, timeout=LIMIT_S)
+        except grpc.aio.AioRpcError as error:
+            raw = dict(error.trailing_metadata() or ())[ERROR_METADATA_KEY]
+            return error.code(), raw + (error.details() or "").encode()
+        for result in [reply, *(each.response for each in getattr(reply, "results", ()))]:
+            if hasattr(result, "timings_ms"):
+                result.timings_ms.clear()
+        return grpc.StatusCode.OK, reply.SerializeToString(deterministic=True)
+
+
+@pytest.fixture
+async def caller(engine: SnapshotEngine, tmp_path: Path) -> AsyncIterator[Caller]:
+    tokens = tmp_path / "tokens.json"
+    token = create_token(tokens, "agent")
+    rule = {"match": {"token": "agent"}, "roles": ["read"], "filters": {"namespace": [SEEN]}}
+    settings = small_settings(access_policy=write_policy(tmp_path / "policy.yaml", rule), tokens_file=tokens)
+    async with serving(engine, settings) as server, grpc.aio.insecure_channel(server.address) as channel:
+        yield Caller(channel, token)
+
+
+def asked_of(name: str, value: str) -> Iterator[tuple[str, Any]]:
+    """Every way to name a tool, or a value that only some tools have."""
+
+    def retrieve(**fields: Any) -> pb.RetrieveRequest:
+        return pb.RetrieveRequest(query=QUERIES[0], k=3, explain=True, **fields)
+
+    def filters(key: str, *values: str) -> dict[str, pb.StringList]:
+        return {key: pb.StringList(values=values)}
+
+    yield "GetTool", pb.GetToolRequest(id=name)
+    yield "Neighbors", pb.NeighborsRequest(node=name)
+    yield "Neighbors", pb.NeighborsRequest(node=f"tool:{name}")
+    yield "Retrieve", retrieve(done=[name])
+    yield "Retrieve", retrieve(have={name: value})
+    for pattern in (name, f"!{name}", f"{name[:-1]}*", f"!{name[:-1]}*"):
+        yield "Retrieve", retrieve(filters=filters("id", pattern))
+    for pattern in (value, f"!{value}", f"{value[:-1]}*"):
+        yield "Retrieve", retrieve(filters=filters("namespace", pattern))
+    yield "Retrieve", retrieve(filters=filters(value, "x"))
+    batch = [retrieve(done=[name]), retrieve(filters=filters("id", name))]
+    yield "RetrieveBatch", pb.RetrieveBatchRequest(requests=batch)
+
+
+async def test_no_call_tells_a_hidden_tool_from_an_absent_one(engine: SnapshotEngine, caller: Caller) -> None:
+    hidden = ids_of(engine, HIDDEN)[:3]
+    assert hidden and ids_of(engine, SEEN)
+    for name in hidden:
+        absent = name[:-1] + "?"  # of the same length, and at the same place among the sorted ids
+        told = [await caller.call(*asked) for asked in asked_of(name, HIDDEN)]
+        made_up = [await caller.call(*asked) for asked in asked_of(absent, "purchasinG")]
+        for one, other, (method, message) in zip(told, made_up, asked_of(name, HIDDEN), strict=True):
+            renamed = other[1].replace(absent.encode(), name.encode()).replace(b"purchasinG", HIDDEN.encode())
+            assert (one[0], one[1]) == (other[0], renamed), f"{method} tells: {message}"
+    assert (await caller.call("GetTool", pb.GetToolRequest(id=hidden[0])))[0] == grpc.StatusCode.NOT_FOUND
+    seen = ids_of(engine, SEEN)[0]
+    assert (await caller.call("GetTool", pb.GetToolRequest(id=seen)))[0] == grpc.StatusCode.OK
+
+
+def test_a_hidden_tool_is_looked_up_as_one_that_never_was(engine: SnapshotEngine, view: VisibleSnapshot) -> None:
+    """The tables have no entry of it, so the same steps run and take the same time."""
+    for number, name in enumerate(engine.tool_ids(0, 10_000)):
+        seen = name.startswith(f"{SEEN}/")
+        assert (view.find_node(f"tool:{name}") is not None) == seen
+        assert (number in view._keys[f"tool:{name}"]) == seen
+    assert not len(view.filters._tools[f"namespace={HIDDEN}"])
+    assert HIDDEN not in view.filters._values["namespace"]
+
+
+async def test_nothing_that_is_returned_names_a_hidden_tool(engine: SnapshotEngine, caller: Caller) -> None:
+    hidden = [name.encode() for name in ids_of(engine, HIDDEN)]
+    replies = []
+    for preset in engine.catalog().presets:
+        for query in QUERIES:
+            message = pb.RetrieveRequest(query=query, k=50, explain=True, preset=preset, schema_format=1)
+            replies.append(await caller.call("Retrieve", message))
+    for name in ids_of(engine, SEEN):
+        replies.append(await caller.call("GetTool", pb.GetToolRequest(id=name)))
+    replies.append(await caller.call("GetCatalog", pb.GetCatalogRequest(page_size=5_000)))
+    for code, content in replies:
+        assert code == grpc.StatusCode.OK
+        assert not [name for name in hidden if name in content]
+
+
+async def test_the_graph_is_that_of_the_visible_tools(
+    engine: SnapshotEngine, view: VisibleSnapshot, caller: Caller
+) -> None:
+    hidden = [name.encode() for name in ids_of(engine, HIDDEN)]
+    degrees: dict[str, int] = {}
+    edges: set[tuple[str, str, str]] = set()
+    keys = [view.node_key(int(node)) for node in np.flatnonzero(view.allowed({}))]
+    some = [*keys[:40], *random.Random(1).sample(keys, 60)]
+    for key in some:
+        code, content = await caller.call("Neighbors", pb.NeighborsRequest(node=key, limit=1_000))
+        assert code == grpc.StatusCode.OK
+        assert not [name for name in hidden if name in content]
+        graph = pb.NeighborsResponse.FromString(content)
+        assert graph.total_degree == graph.center.degree == len(graph.edges)
+        degrees |= {node.key: node.degree for node in (graph.center, *graph.nodes)}
+        edges |= {(edge.head, edge.predicate, edge.tail) for edge in graph.edges}
+        assert {node.key for node in graph.nodes} <= set(keys)
+    assert len(edges) > 50
+    only_hidden = [
+        engine.snapshot.node_key(int(node)) for node in np.flatnonzero(~view.allowed({})) if node >= view.tool_count
+    ]
+    assert only_hidden, "no node that only hidden tools have: the test is worth nothing"
+    for key in only_hidden[:20]:
+        assert (await caller.call("Neighbors", pb.NeighborsRequest(node=key)))[0] == grpc.StatusCode.NOT_FOUND
+
+
+async def test_the_catalogue_counts_what_is_visible(
+    engine: SnapshotEngine, view: VisibleSnapshot, caller: Caller
+) -> None:
+    _, content = await caller.call("GetCatalog", pb.GetCatalogRequest(page_size=4))
+    first = pb.GetCatalogResponse.FromString(content)
+    found = list(first.tool_ids)
+    token = first.next_page_token
+    while token:
+        _, content = await caller.call("GetCatalog", pb.GetCatalogRequest(page_size=4, page_token=token))
+        page = pb.GetCatalogResponse.FromString(content)
+        found, token = [*found, *page.tool_ids], page.next_page_token
+    assert found == ids_of(engine, SEEN)
+    assert first.tool_count == first.node_counts["tool"] == first.filter_keys["id"] == len(found)
+    assert first.filter_keys["namespace"] == 1
+    assert sum(first.node_counts.values()) == int(view.allowed({}).sum())
+    assert sum(first.edge_counts.values()) == len(view.edges) < len(engine.snapshot.edges)
+
+
+def test_edges_that_only_hidden_documents_state_are_hidden(engine: SnapshotEngine, view: VisibleSnapshot) -> None:
+    seen = set(ids_of(engine, SEEN))
+    shared = 0
+    for number, edge in enumerate(view.edges):
+        ends = view.adjacency.head(number), view.adjacency.tail(number)
+        assert {place.tool_id for place in edge.provenance} <= seen
+        if min(ends) >= view.tool_count:
+            shared += 1
+            assert edge.provenance
+        assert all(view.node_key(end).removeprefix("tool:") in seen for end in ends if end < view.tool_count)
+    assert shared
+
+
+def test_frequencies_are_those_of_the_visible_tools(engine: SnapshotEngine, view: VisibleSnapshot) -> None:
+    index, whole = view.fields["whole"], engine.snapshot.fields["whole"]
+    words = {"requisition", "odata", "plant", "supplier", "purchasing", "invoice"}
+    assert any(index.frequency(word) < whole.frequency(word) for word in words)
+    numbers = [int(each) for each in view.tool_numbers]
+    for word in words:
+        scores = index.scores([word])
+        assert index.frequency(word) == int((scores > 0).sum())
+        assert not scores[[each for each in range(view.tool_count) if each not in numbers]].any()
+
+
+def test_a_caller_that_sees_all_gets_the_answer_of_the_whole(engine: SnapshotEngine) -> None:
+    everything = engine.restricted({"id": ["*"]})
+    for query in QUERIES:
+        for preset in ("", "paper", "hybrid"):
+            request = Request(query=query, k=20)
+            found = everything.retriever(preset).retrieve(request)
+            expected = engine.retriever(preset).retrieve(request)
+            assert [(one.id, one.score, one.probability) for one in found.tools] == [
+                (one.id, one.score, one.probability) for one in expected.tools
+            ]
+    assert everything.catalog() == engine.catalog()
+
+
+def test_random_filters_and_queries_return_visible_tools_only_and_as_many_as_asked(engine: SnapshotEngine) -> None:
+    chance = random.Random(14)
+    ids = list(engine.tool_ids(0, 10_000))
+    words = [word for tool in ids for word in engine.tool(tool).description.split()]
+    asked = 0
+    for _ in range(6):
+        seen = set(chance.sample(ids, chance.randint(5, 40)))
+        part = engine.restricted({"id": sorted(seen)})
+        for _ in range(12):
+            query = " ".join(["the", *chance.choices(words, k=chance.randint(1, 12))])
+            k = chance.randint(1, 5)
+            answer = part.retriever("").retrieve(Request(query=query, k=k, explain=True))
+            assert len(answer.tools) == k
+            bound = {one.supplier for tool in answer.tools for one in tool.reasons.bindings if one.supplier}
+            assert {tool.id for tool in answer.tools} | bound <= seen
+            asked += 1
+    assert asked == 72
+
+
+def test_a_filter_of_the_request_only_narrows(engine: SnapshotEngine) -> None:
+    part = engine.restricted({"namespace": [SEEN]})
+    seen = ids_of(engine, SEEN)
+
+    def ids(**filters: list[str]) -> set[str]:
+        request = Request(query=QUERIES[0], k=1_000, filters=filters)
+        return {tool.id for tool in part.retriever("rrf").retrieve(request).tools}
+
+    assert ids(id=[f"!{seen[0]}"]) == set(seen) - {seen[0]}
+    assert ids(namespace=["!nothing"]) == ids(id=["*"]) == set(seen)
+    with pytest.raises(InvalidArgumentError, match="no tool has the value"):
+        ids(namespace=[HIDDEN])
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [{"namespace": ["nowhere"]}, {"tier": ["gold"]}, {"id": ["nothing*"]}, {"namespace": [SEEN], "id": ["x"]}],
+)
+def test_a_policy_that_fits_no_tool_shows_none(engine: SnapshotEngine, filters: dict[str, list[str]]) -> None:
+    nothing = engine.restricted(filters)
+    assert nothing.catalog().tool_count == 0
+    assert list(nothing.tool_ids(0, 10)) == []
+    for preset in engine.catalog().presets:
+        assert nothing.retriever(preset).retrieve(Request(query=QUERIES[0], k=5, explain=True)).tools == ()
+    with pytest.raises(NotFoundError):
+        nothing.tool(ids_of(engine, SEEN)[0])
+
+
+def test_one_known_value_of_a_policy_is_enough_and_exclusions_hold(engine: SnapshotEngine) -> None:
+    assert engine.restricted({"namespace": [SEEN, "nowhere"]}).catalog().tool_count == len(ids_of(engine, SEEN))
+    found = engine.restricted({"namespace": ["nowhere", "*", f"!{HIDDEN}"]})
+    assert list(found.tool_ids(0, 10_000)) == ids_of(engine, SEEN)
+
+
+def test_what_a_tool_depends_on_is_hidden_too(engine: SnapshotEngine) -> None:
+    ids = list(engine.tool_ids(0, 10_000))
+    needing = next(tool for tool in map(engine.tool, ids) if tool.depends_on)
+    needed = needing.depends_on[0].tool
+    part = engine.restricted({"id": [each for each in ids if each != needed]})
+    assert needed not in {each.tool for each in part.tool(needing.id).depends_on}
+    assert needed in {each.tool for each in engine.tool(needing.id).depends_on}
+    graph = part.neighbors(needing.id, limit=1_000)
+    assert f"tool:{needed}" not in {node.key for node in graph.nodes}

@@ -1,0 +1,113 @@
+"""The access policy: which rule is for whom, what it gives, and what is refused as no policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ontology.errors import InvalidArgumentError
+from services.server.access.identity import Identity
+from services.server.access.policy import read_policy
+from services.server.access.watched_file import WatchedFiles
+from services.server.caller import Caller
+from tests.services.server.access.issuers import write_policy
+
+
+def caller(path: Path, identity: Identity, *rules: dict[str, Any]) -> Caller | None:
+    return read_policy(write_policy(path / "policy.yaml", *rules)).caller(identity)
+
+
+def web(**claims: Any) -> Identity:
+    return Identity(kind="jwt", name="me", claims=claims)
+
+
+READ = {"roles": ["read"]}
+
+
+def test_the_first_rule_that_matches_decides(tmp_path: Path) -> None:
+    rules = (
+        {"match": {"claims": {"groups": "agents", "env": ["prod", "test"]}}, **READ, "tenants": ["a", "b"]},
+        {"match": {"claims": {"groups": "*"}}, "roles": ["read", "metrics"], "tenants": ["*"]},
+        {"match": {"token": "me"}, "roles": ["admin"]},
+    )
+    found = caller(tmp_path, web(groups=["x", "agents"], env="test"), *rules)
+    assert found == Caller(name="me", roles=frozenset({"read"}), tenants=frozenset({"a", "b"}))
+    found = caller(tmp_path, web(groups=["x"]), *rules)
+    assert found is not None and found.tenants is None and found.roles == {"read", "metrics"}
+    assert caller(tmp_path, web(env="prod"), *rules) is None
+    found = caller(tmp_path, Identity(kind="token", name="me"), *rules)
+    assert found is not None and (set(found.roles), set(found.tenants or ())) == ({"admin"}, {""})
+
+
+def test_a_name_of_one_kind_is_no_name_of_another(tmp_path: Path) -> None:
+    token = {"match": {"token": "ci"}, **READ}
+    assert caller(tmp_path, Identity(kind="certificate", name="ci", names=("ci",)), token) is None
+    assert caller(tmp_path, Identity(kind="jwt", name="ci", claims={"sub": "ci"}), token) is None
+    certificate = {"match": {"certificate": "CN=ci"}, **READ}
+    assert caller(tmp_path, Identity(kind="certificate", name="x", names=("x", "CN=ci")), certificate) is not None
+    assert caller(tmp_path, Identity(kind="token", name="CN=ci"), certificate) is None
+    assert caller(tmp_path, Identity(kind="certificate", name="x", names=("CN=ci2",)), certificate) is None
+
+
+def test_claims_in_claims_and_scopes(tmp_path: Path) -> None:
+    rule = {"match": {"claims": {"realm_access.roles": "reader", "scope": "tools.read"}}, **READ}
+    assert caller(tmp_path, web(realm_access={"roles": ["reader"]}, scope="openid tools.read"), rule) is not None
+    assert caller(tmp_path, web(realm_access={"roles": ["reader"]}, scope="tools.reader"), rule) is None
+    assert caller(tmp_path, web(realm_access="reader", scope="tools.read"), rule) is None
+
+
+def test_claims_name_tenants_and_values_of_filters_but_no_patterns(tmp_path: Path) -> None:
+    rule = {
+        "match": {"claims": {"iss": "*"}},
+        **READ,
+        "tenants": ["{org}"],
+        "filters": {"department": ["{dep}", "shared"], "stage": ["!draft"]},
+    }
+    found = caller(tmp_path, web(iss="x", org="acme", dep=["sales", "!hr", "fin*", "*"]), rule)
+    assert found is not None
+    assert set(found.tenants or ()) == {"acme"}
+    assert found.filters == {"department": ("sales", "shared"), "stage": ("!draft",)}
+    for claims in ({"org": "acme"}, {"dep": "sales"}, {"org": "*", "dep": "x"}, {"org": "", "dep": "x"}):
+        assert caller(tmp_path, web(iss="x", **claims), rule) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("rules: []", "version"),
+        ("version: 1\nrules: []", "rules"),
+        ("version: 2\nrules: [{match: {token: a}, roles: [read]}]", "version"),
+        ("version: 1\nrules: [{match: {token: a}, roles: [reed]}]", "roles"),
+        ("version: 1\nrules: [{match: {token: a}, roles: []}]", "roles"),
+        ("version: 1\nrules: [{match: {}, roles: [read]}]", "one of claims, token, certificate"),
+        ("version: 1\nrules: [{match: {token: a, certificate: CN=a}, roles: [read]}]", "one of claims"),
+        ("version: 1\nrules: [{match: {token: a}, roles: [read], filter: {}}]", "filter"),
+        ("version: 1\nrules: [{match: {token: a}, roles: [read], filters: {a: []}}]", "filter"),
+        ("version: 1\nrules: [{match: {token: a}, roles: [read, admin], filters: {a: [b]}}]", "whole catalogue"),
+        ("version: 1\nrules: [{match: {token: a}, roles: [read], filters: {a: [b]}, filters: {}}]", "twice"),
+        ("version: 1\nrules: [{match: {token: a}, roles: [read], tenants: []}]", "tenants"),
+        ("- 1", "policy"),
+        ("{", "policy"),
+    ],
+)
+def test_what_is_no_policy_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(text)
+    with pytest.raises(InvalidArgumentError, match=problem):
+        read_policy(path)
+
+
+def test_a_bad_new_policy_keeps_the_old_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write_policy(tmp_path / "policy.yaml", {"match": {"token": "a"}, **READ})
+    policy = WatchedFiles("access policy", [path], lambda: read_policy(path), poll_s=0)
+    identity = Identity(kind="token", name="a")
+    assert policy.value.caller(identity) is not None
+    path.write_text("version: 1\nrules: everybody\n")
+    assert policy.value.caller(identity) is not None
+    assert "the old one stays" in caplog.text
+    path.unlink()
+    assert policy.value.caller(identity) is not None
+    write_policy(path, {"match": {"token": "other"}, **READ})
+    assert policy.value.caller(identity) is None

@@ -1,0 +1,239 @@
+"""Bearer tokens: which are accepted, when, and what the policy makes of them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+
+from ontology.errors import EgotoolsError, InvalidArgumentError, NotFoundError, UnauthenticatedError
+from services.server.access.identity import Identity
+from services.server.access.json_web_keys import _KeyAddress, key_source, parse_keys
+from services.server.access.json_web_token import JsonWebTokens
+from services.server.access.static_tokens import StaticTokens, create_token, list_tokens, revoke_token
+from services.server.access.steady_clock import SteadyClock
+from tests.services.server.access.issuers import AUDIENCE, ISSUER, Clock, Issuer, key_set
+
+
+def verifier(tmp_path: Path, *issuers: Issuer, clock: Clock | None = None, leeway_s: float = 30) -> JsonWebTokens:
+    keys = tmp_path / "keys.json"
+    keys.write_text(key_set(*(issuers or (Issuer(),))))
+    steady = SteadyClock(clock.wall, clock.passed) if clock else None
+    return JsonWebTokens(key_source(str(keys)), issuer=ISSUER, audience=AUDIENCE, leeway_s=leeway_s, clock=steady)
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
+async def test_a_token_of_the_issuer_is_an_identity(tmp_path: Path, algorithm: str) -> None:
+    issuer = Issuer(algorithm=algorithm)
+    identity = await verifier(tmp_path, issuer, Issuer("two")).verify(issuer.token(sub="me", groups=["a"]))
+    assert (identity.kind, identity.name, identity.claims["groups"]) == ("jwt", "me", ["a"])
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"iss": "https://other.example"},
+        {"iss": None},
+        {"aud": "another service"},
+        {"aud": None},
+        {"exp": None},
+        {"exp": "tomorrow"},
+        {"exp": 1},
+        {"exp": float("nan")},
+        {"nbf": 4e9},
+        {"nbf": "now"},
+    ],
+)
+async def test_a_token_with_a_wrong_claim_is_refused(tmp_path: Path, changed: dict[str, Any]) -> None:
+    issuer = Issuer()
+    with pytest.raises(UnauthenticatedError):
+        await verifier(tmp_path, issuer).verify(issuer.token(**changed))
+
+
+def part(value: dict[str, Any]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+
+
+async def test_a_token_that_is_not_signed_with_a_key_of_the_set_is_refused(tmp_path: Path) -> None:
+    issuer, tokens = Issuer(algorithm="RS256"), verifier(tmp_path, Issuer(algorithm="RS256"))
+    claims = {"iss": ISSUER, "aud": AUDIENCE, "exp": 4e9}
+    body = part(claims)
+    public = json.dumps(issuer.public).encode()
+    signature = hmac.new(public, f"{part({'alg': 'HS256', 'kid': 'one'})}.{body}".encode(), hashlib.sha256).digest()
+    stranger = Issuer("other", algorithm="RS256")
+    forged = [
+        f"{part({'alg': 'none', 'kid': 'one'})}.{body}.",
+        f"{part({'alg': 'None', 'kid': 'one'})}.{body}.",
+        f"{part({'alg': 'HS256', 'kid': 'one'})}.{body}." + base64.urlsafe_b64encode(signature).rstrip(b"=").decode(),
+        jwt.encode(claims, "secret" * 8, algorithm="HS256", headers={"kid": "one"}),
+        jwt.encode(claims, stranger.key, algorithm="RS256", headers={"kid": "one"}),
+        jwt.encode(claims, stranger.key, algorithm="RS256", headers={"kid": "other"}),
+        jwt.encode(claims, Issuer("es", "ES256").key, algorithm="ES256", headers={"kid": "one"}),
+        jwt.encode(claims, issuer.key, algorithm="RS512", headers={"kid": "one"}),
+        jwt.encode(claims, stranger.key, algorithm="RS256", headers={"kid": "one", "jwk": stranger.public}),
+        jwt.encode(claims, issuer.key, algorithm="RS256", headers={"kid": "one", "crit": ["b64"]}),
+        jwt.encode(claims, issuer.key, algorithm="RS256", headers={"kid": "../../etc/passwd"}),
+        *("", ".", "..", "a.b.c", "é.é.é", "x" * 10_000, issuer.token()[:-6], issuer.token() + ".x"),
+    ]
+    for token in forged:
+        with pytest.raises(UnauthenticatedError):
+            await tokens.verify(token)
+    assert (await tokens.verify(issuer.token())).name == "someone"
+
+
+def test_keys_that_must_not_verify_are_left_out() -> None:
+    good = Issuer().public
+    with pytest.raises(ValueError, match="no public key"):
+        parse_keys(json.dumps({"keys": [{"kty": "oct", "k": "c2VjcmV0", "kid": "one", "alg": "HS256"}]}).encode())
+    for unusable in ({**good, "use": "enc"}, {**good, "d": "c2VjcmV0"}, {"kty": "RSA"}, 7):
+        with pytest.raises(ValueError, match="no public key"):
+            parse_keys(json.dumps({"keys": [unusable]}).encode())
+    for content in (b"[]", b'{"keys": 7}', b"{", json.dumps({"keys": [good] * 300}).encode()):
+        with pytest.raises(ValueError):
+            parse_keys(content)
+
+
+async def test_a_clock_that_jumps_lets_nobody_in(tmp_path: Path) -> None:
+    clock, issuer = Clock(), Issuer()
+    tokens = verifier(tmp_path, issuer, clock=clock, leeway_s=10)
+    start = clock.wall_s
+    short, future = issuer.token(now=start, lasts_s=60), issuer.token(now=start, lasts_s=9_000, nbf=start + 3_600)
+
+    async def accepted(token: str) -> bool:
+        try:
+            await tokens.verify(token)
+        except UnauthenticatedError:
+            return False
+        return True
+
+    assert (await accepted(short), await accepted(future)) == (True, False)
+    clock.passes(65)  # within the leeway
+    assert await accepted(short)
+    clock.passes(10)
+    assert not await accepted(short)
+    clock.wall_s = start  # set back: it stays expired
+    assert not await accepted(short)
+    clock.wall_s = start + 4_000  # set forward: the future has not come
+    assert not await accepted(future)
+    clock.wall_s = start + 75  # right again
+    assert await accepted(issuer.token(now=clock.wall_s, lasts_s=60))
+    clock.passes(3_600)
+    assert await accepted(future)
+
+
+class _Keys(BaseHTTPRequestHandler):
+    content = b""
+    asked = 0
+
+    def do_GET(self) -> None:
+        type(self).asked += 1
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(type(self).content)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def key_address() -> Iterator[tuple[str, type[_Keys]]]:
+    kind = type("Keys", (_Keys,), {})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), kind)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/keys", kind
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+async def test_keys_of_an_address_are_fetched_seldom_and_kept_when_it_fails() -> None:
+    clock = Clock()
+    one, two = Issuer("one"), Issuer("two")
+    with key_address() as (address, served):
+        served.content = key_set(one).encode()
+        keys = _KeyAddress(address, refresh_s=30, max_age_s=600, passed=clock.passed)
+        assert await keys.find("one") is not None
+        for unknown in range(20):
+            assert await keys.find(f"unknown {unknown}") is None
+        assert served.asked == 1
+        served.content = key_set(one, two).encode()
+        clock.passes(31)
+        assert await keys.find("two") is not None
+        assert served.asked == 2
+        for broken in (b"{", b"x" * 2_000_000, b'{"keys": []}'):
+            served.content = broken
+            clock.passes(31)
+            assert await keys.find("three") is None
+            assert await keys.find("one") is not None
+        served.content = key_set(two).encode()  # the first key is revoked
+        clock.passes(601)
+        assert await keys.find("one") is not None  # it serves while the keys are fetched
+        assert keys._renewal is not None
+        await keys._renewal
+        assert await keys.find("one") is None
+
+
+@pytest.mark.parametrize("place", ["http://issuer.example/keys", "ftp://127.0.0.1/keys", "file:///etc/passwd"])
+def test_keys_come_over_https(place: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="https"):
+        key_source(place)
+
+
+def test_a_static_token_is_kept_as_a_hash(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.json"
+    token = create_token(path, "ci", days=1)
+    secret = token.rpartition("_")[2] if token.count("_") == 2 else token.split("_", 2)[2]
+    content = path.read_text()
+    assert token not in content and secret not in content
+    assert hashlib.sha256(token.split("_", 2)[2].encode()).hexdigest() in content
+    assert path.stat().st_mode & 0o777 == 0o600
+    clock = Clock()
+    tokens = StaticTokens(path, clock=SteadyClock(clock.wall, clock.passed), poll_s=0)
+    assert tokens.verify(token) == Identity(kind="token", name="ci")
+    for wrong in (token[:-1], token + "x", token[:-1] + "_", "egotools_", "egotools__", content):
+        with pytest.raises(UnauthenticatedError):
+            tokens.verify(wrong)
+    clock.passes(86_401)
+    clock.wall_s -= 86_401
+    with pytest.raises(UnauthenticatedError, match="expired"):
+        tokens.verify(token)
+
+
+def test_a_revoked_token_is_refused_by_a_running_server(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.json"
+    first, second = create_token(path, "first"), create_token(path, "second")
+    tokens = StaticTokens(path, poll_s=0)
+    assert tokens.verify(first).name == "first"
+    revoke_token(path, "first")
+    with pytest.raises(UnauthenticatedError):
+        tokens.verify(first)
+    assert tokens.verify(second).name == "second"
+    path.write_text("{")  # not valid: what was known stays
+    assert tokens.verify(second).name == "second"
+
+
+def test_the_file_of_tokens_has_each_name_once(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.json"
+    create_token(path, "ci")
+    for name in ("ci", "", "a b", "x" * 201, "a\nb"):
+        with pytest.raises(InvalidArgumentError):
+            create_token(path, name)
+    with pytest.raises(NotFoundError):
+        revoke_token(path, "nobody")
+    assert [token.name for token in list_tokens(path)] == ["ci"]
+    path.write_text('{"version": 1, "tokens": [{"name": "x"}]}')
+    with pytest.raises(EgotoolsError, match="not a file of tokens"):
+        list_tokens(path)

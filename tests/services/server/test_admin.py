@@ -1,0 +1,255 @@
+"""The admin service over real gRPC: publish, roll back, list, compare; its client and its commands."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from egotools import AsyncClient, ClientError, InvalidRequestError, NotFoundError, SnapshotLostError
+from egotools.admin import AdminClient
+from egotools.v1 import admin_pb2 as pb
+from egotools.v1 import admin_pb2_grpc as pb_grpc
+from ontology.errors import InvalidArgumentError
+from retrieval.snapshot.history import history
+from services.server.catalog_store import CatalogStore
+from services.server.server import SERVICE_NAME, Server
+from services.server.tool_changes import ChangedTools
+from tests.services.conftest import Run
+from tests.services.server.edition_store import QUERY, EditionStore, build_editions
+from tests.services.server.memory_engine import MemoryEngine, small_settings
+from tests.waiting import LIMIT_S, until
+
+
+class Changes:
+    """Remembers what it is asked, and answers with a new engine."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, tuple[str, ...]]] = []
+
+    def upsert(self, tenant: str, tools: Sequence[str]) -> ChangedTools:
+        if "no tool" in tools:
+            raise InvalidArgumentError("this is no tool", subject="tools_json[0]")
+        self.asked.append(("upsert", tenant, tuple(tools)))
+        return ChangedTools(engine=MemoryEngine(snapshot_id=f"changed-{len(self.asked)}"), added=len(tools))
+
+    def delete(self, tenant: str, ids: Sequence[str]) -> ChangedTools:
+        self.asked.append(("delete", tenant, tuple(ids)))
+        return ChangedTools(engine=MemoryEngine(snapshot_id=f"changed-{len(self.asked)}"), unknown=len(ids))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> EditionStore:
+    return build_editions(tmp_path_factory.mktemp("editions") / "store", "alpha", "beta")
+
+
+@pytest.fixture
+def store(built: EditionStore, tmp_path: Path) -> EditionStore:
+    return built.copy(tmp_path / "store")
+
+
+@pytest.fixture
+async def server(store: EditionStore) -> AsyncIterator[Server]:
+    made = Server(small_settings(admin_port=0, watch_s=0.0, queue=64), {"": CatalogStore(path=store.path)})
+    await made.start()
+    await made.load_stores()
+    yield made
+    await made.stop(0)
+
+
+async def asked(server: Server, call: Any, tenant: str = "") -> Any:
+    """What ``call(AdminClient)`` returns, without blocking the server, which is in this loop."""
+
+    def work() -> Any:
+        with AdminClient(server.admin_address, tenant=tenant) as client:
+            return call(client)
+
+    return await asyncio.to_thread(work)
+
+
+async def test_publish_rollback_and_the_lists(server: Server, store: EditionStore) -> None:
+    alpha, beta = store.ids["alpha"], store.ids["beta"]
+    assert await asked(server, lambda client: client.publish()) == (type_of(alpha, alpha))
+    assert await asked(server, lambda client: client.publish(beta)) == type_of(beta, alpha)
+    async with AsyncClient(server.address) as client:
+        assert (await client.retrieve(QUERY)).snapshot_id == beta
+    listed = await asked(server, lambda client: client.snapshots())
+    assert [(each.snapshot_id, each.served, each.current, each.tool_count, each.problem) for each in listed] == [
+        (beta, True, True, 8, ""),
+        (alpha, False, False, 8, ""),
+    ]
+    assert all(each.bytes > 10_000 and each.published.tzinfo for each in listed)
+    assert await asked(server, lambda client: client.rollback()) == type_of(alpha, beta)
+    assert await asked(server, lambda client: client.rollback(beta)) == type_of(beta, alpha)
+    (catalog,) = await asked(server, lambda client: client.catalogs())
+    assert (catalog.tenant, catalog.snapshot_id, catalog.tool_count, catalog.problem) == ("", beta, 8, "")
+    assert catalog.since is not None and catalog.draining == 0
+    assert [entry.action for entry in history(store.path)][-3:] == ["publish", "rollback", "rollback"]
+
+
+def type_of(snapshot_id: str, previous_id: str) -> Any:
+    from egotools.admin import PublishedSnapshot
+
+    return PublishedSnapshot(snapshot_id, previous_id)
+
+
+async def test_a_comparison_is_that_of_the_command(server: Server, store: EditionStore) -> None:
+    store.publish("beta")
+    found = await asked(server, lambda client: client.diff())
+    assert (found.old_id, found.new_id) == (store.ids["alpha"], store.ids["beta"])
+    assert found.added == found.removed == () and len(found.changed) == 8
+    assert found.details["tools"]["changed"][0]["id"] == found.changed[0]
+    same = await asked(server, lambda client: client.diff(store.ids["beta"], store.ids["beta"]))
+    assert same.details["same"]
+
+
+async def test_a_bad_snapshot_is_refused_with_its_file_and_the_reason_is_kept(
+    server: Server, store: EditionStore
+) -> None:
+    file = store.damage("beta")
+    with pytest.raises(SnapshotLostError, match=file.name):
+        await asked(server, lambda client: client.publish(store.ids["beta"]))
+    (catalog,) = await asked(server, lambda client: client.catalogs())
+    assert catalog.snapshot_id == store.ids["alpha"] and file.name in catalog.problem
+    listed = {each.snapshot_id: each for each in await asked(server, lambda client: client.snapshots())}
+    assert file.name in listed[store.ids["beta"]].problem and not listed[store.ids["alpha"]].problem
+    with pytest.raises(SnapshotLostError):
+        await asked(server, lambda client: client.rollback(store.ids["beta"]))
+    assert history(store.path)[-1].snapshot_id == store.ids["alpha"]
+
+
+@pytest.mark.parametrize("snapshot_id", ["0123456789abcdef", "../../etc", "x" * 5_000, "a/b", "\x00", "."])
+async def test_an_id_that_the_store_does_not_have(server: Server, snapshot_id: str) -> None:
+    for call in (
+        lambda client: client.publish(snapshot_id),
+        lambda client: client.rollback(snapshot_id),
+        lambda client: client.diff(snapshot_id),
+    ):
+        with pytest.raises((NotFoundError, InvalidRequestError)):
+            await asked(server, call)
+
+
+async def test_another_tenant_is_not_found(server: Server) -> None:
+    for call in (AdminClient.publish, AdminClient.rollback, AdminClient.snapshots, AdminClient.diff):
+        with pytest.raises(NotFoundError):
+            await asked(server, call, tenant="acme")
+
+
+async def test_single_tools_cannot_be_changed_without_a_part_that_does(server: Server) -> None:
+    for call in (lambda client: client.upsert_tools(["{}"]), lambda client: client.delete_tools(["a"])):
+        with pytest.raises(ClientError) as caught:
+            await asked(server, call)
+        assert (caught.value.code, caught.value.reason) == ("UNIMPLEMENTED", "UNSUPPORTED")
+
+
+async def test_changes_of_single_tools_are_served_from_the_next_call_on(store: EditionStore) -> None:
+    changes = Changes()
+    server = Server(small_settings(admin_port=0, watch_s=0.0), {"acme": CatalogStore(path=store.path)}, changes=changes)
+    await server.start()
+    try:
+        await server.load_stores()
+        found = await asked(server, lambda client: client.upsert_tools(f"tool {n}" for n in range(250)))
+        assert (found.added, found.snapshot_id) == (250, "changed-1")
+        async with AsyncClient(server.address) as client:
+            answer = await client.retrieve(QUERY, min_snapshot=store.ids["alpha"])
+            assert answer.snapshot_id == "changed-1"
+        assert (await asked(server, lambda client: client.delete_tools(["a", "b"]))).unknown == 2
+        assert [(kind, tenant, len(each)) for kind, tenant, each in changes.asked] == [
+            ("upsert", "acme", 250),
+            ("delete", "acme", 2),
+        ]
+        for call in (
+            lambda client: client.upsert_tools([]),
+            lambda client: client.upsert_tools(["no tool"]),
+            lambda client: client.upsert_tools(["x"] * 10_001),
+            lambda client: client.delete_tools([]),
+        ):
+            with pytest.raises(InvalidRequestError):
+                await asked(server, call)
+    finally:
+        await server.stop(0)
+
+
+async def test_a_publication_goes_on_when_its_caller_has_gone(store: EditionStore) -> None:
+    held, entered = threading.Event(), threading.Event()
+
+    class Held(CatalogStore):
+        def open(self, snapshot_id: str = "") -> Any:
+            if snapshot_id == store.ids["beta"]:
+                entered.set()
+                assert held.wait(LIMIT_S)
+            return super().open(snapshot_id)
+
+    server = Server(small_settings(admin_port=0, watch_s=0.0), {"": Held(path=store.path)})
+    await server.start()
+    try:
+        await server.load_stores()
+        async with grpc.aio.insecure_channel(server.admin_address) as channel:
+            stub: pb_grpc.CatalogAdminAsyncStub = pb_grpc.CatalogAdminStub(channel)
+            call = asyncio.ensure_future(stub.Publish(pb.PublishRequest(snapshot_id=store.ids["beta"])))
+            await until(entered.is_set)
+            call.cancel()
+            held.set()
+            await until(lambda: server.catalogs.state("").engine.snapshot_id == store.ids["beta"])  # type: ignore[union-attr]
+        assert history(store.path)[-1].snapshot_id == store.ids["beta"]
+    finally:
+        held.set()
+        await server.stop(0)
+
+
+async def test_health_is_on_the_admin_port_and_the_admin_service_only_there(server: Server) -> None:
+    async with (
+        grpc.aio.insecure_channel(server.admin_address) as admin,
+        grpc.aio.insecure_channel(server.address) as public,
+    ):
+        check = health_pb2_grpc.HealthStub(admin).Check(health_pb2.HealthCheckRequest(service=SERVICE_NAME))
+        assert (await check).status == health_pb2.HealthCheckResponse.SERVING
+        stub: pb_grpc.CatalogAdminAsyncStub = pb_grpc.CatalogAdminStub(public)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await stub.ListCatalogs(pb.ListCatalogsRequest())
+        assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+async def test_the_folder_of_one_snapshot_has_nothing_to_publish(store: EditionStore) -> None:
+    folder = store.path / "snapshots" / store.ids["alpha"]
+    server = Server(small_settings(admin_port=0, watch_s=0.0), {"": CatalogStore(path=folder)})
+    await server.start()
+    try:
+        await server.load_stores()
+        assert (await asked(server, lambda client: client.publish())).snapshot_id == store.ids["alpha"]
+        with pytest.raises(ClientError, match="not a store"):
+            await asked(server, lambda client: client.publish(store.ids["beta"]))
+    finally:
+        await server.stop(0)
+    assert not (folder / "CURRENT").exists()
+
+
+async def test_the_commands(server: Server, store: EditionStore, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EGOTOOLS_ADMIN_TARGET", server.admin_address)
+    alpha, beta = store.ids["alpha"], store.ids["beta"]
+
+    async def command(*words: str) -> tuple[int, str, str]:
+        return await asyncio.to_thread(run, "admin", *words)
+
+    code, out, _ = await command("publish", beta)
+    assert code == 0 and f"Serving {beta} (before: {alpha})" in out
+    assert json.loads((await command("rollback", "--json"))[1]) == {"snapshot_id": alpha, "previous_id": beta}
+    code, out, _ = await command("snapshots")
+    assert code == 0 and "served current" in out and beta in out
+    assert [row["served"] for row in json.loads((await command("snapshots", "--json"))[1])] == [True, False]
+    code, out, _ = await command("diff", alpha, beta)
+    assert code == 0 and "~ shop/list_order" in out
+    assert json.loads((await command("diff", alpha, beta, "--json"))[1])["new"] == beta
+    code, out, _ = await command("catalogs")
+    assert code == 0 and alpha in out
+    code, _, err = await command("publish", "0123456789abcdef")
+    assert code == 7 and "no such snapshot" in err
+    code, _, err = await command("catalogs", "--target", "127.0.0.1:1")
+    assert code == 14, err

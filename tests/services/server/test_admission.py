@@ -1,0 +1,413 @@
+"""What a server takes from its callers, over real gRPC on loopback: cost, turns, bytes, streams, deadlines, retry hints."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from ontology.tool import Tool
+from retrieval.query.request import Request
+from scripts.reliability.other_peer import other_peer
+from services.server.admission import byte_budget
+from services.server.server import SERVICE_NAME
+from tests.services.server.memory_engine import HeldStage, MemoryEngine, serving, small_settings
+from tests.services.server.test_server import failure, told
+from tests.waiting import LIMIT_S, bounded_work, until
+
+EXHAUSTED, INVALID = grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.INVALID_ARGUMENT
+LONG = pb.RetrieveRequest(query="order " * 3_333, k=1_000, explain=True)  # as dear as one request can be
+
+
+@asynccontextmanager
+async def connected(address: str) -> AsyncIterator[pb_grpc.ToolRetrievalAsyncStub]:
+    async with grpc.aio.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
+        yield pb_grpc.ToolRetrievalStub(channel)
+
+
+def pushback(error: grpc.aio.AioRpcError) -> int | None:
+    return next((int(str(value)) for key, value in error.trailing_metadata() if key == "grpc-retry-pushback-ms"), None)
+
+
+def holding(engine: MemoryEngine, first: str = "") -> tuple[threading.Event, list[str]]:
+    """Requests wait in the engine until the event is set; the list has them in the order in which they came."""
+    held, asked = threading.Event(), []  # type: ignore[var-annotated]
+
+    def hook(request: Request) -> None:
+        asked.append(request.query)
+        assert held.wait(LIMIT_S)
+
+    engine.hook = hook
+    return held, asked
+
+
+# -- cost --------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_batch_that_costs_too_much_is_refused_before_any_work() -> None:
+    engine = MemoryEngine()
+    async with serving(engine) as server, connected(server.address) as stub:
+        engine.stages.clear()
+        error = await failure(stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=[LONG] * 64)))
+        assert (error.code(), told(error).subject) == (INVALID, "requests")
+        assert "Split it into" in told(error).remedy
+        assert engine.stages == []
+        answer = await stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query="order")] * 64))
+        assert len(answer.results) == 64
+
+
+async def test_a_batch_whose_answer_is_surely_too_large_is_refused_before_any_work() -> None:
+    tools = tuple(Tool(id=f"tool {number}", name=f"tool {number}") for number in range(200))
+    engine = MemoryEngine(tools=tools)
+    async with serving(engine, small_settings(max_message_bytes=50_000)) as server, connected(server.address) as stub:
+        engine.stages.clear()
+        many = [pb.RetrieveRequest(query="tool", k=100)] * 10
+        error = await failure(stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=many)))
+        assert (error.code(), told(error).subject) == (INVALID, "max_message_bytes")
+        assert engine.stages == []
+
+
+async def test_a_batch_stops_when_its_answer_is_too_large_and_the_same_streams() -> None:
+    long = Tool(id="long", name="long", description="word " * 1_600)
+    engine = MemoryEngine(tools=(long,))
+    async with serving(engine, small_settings(max_message_bytes=40_000)) as server, connected(server.address) as stub:
+        engine.stages.clear()
+        batch = pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query="word")] * 20)
+        error = await failure(stub.RetrieveBatch(batch))
+        assert (error.code(), told(error).subject) == (INVALID, "max_message_bytes")
+        assert "RetrieveEach" in told(error).remedy
+        assert engine.stages.count("rank") == 5, "the fifth result is one too many; no later request ran"
+        results = [result async for result in stub.RetrieveEach(batch)]
+        assert [len(result.response.tools) for result in results] == [1] * 20
+
+
+async def test_each_result_of_a_stream_is_that_of_the_batch() -> None:
+    async with serving() as server, connected(server.address) as stub:
+        batch = pb.RetrieveBatchRequest(
+            requests=[pb.RetrieveRequest(query="customer"), pb.RetrieveRequest(query="x", k=0)]
+        )
+        whole = (await stub.RetrieveBatch(batch)).results
+        each = [result async for result in stub.RetrieveEach(batch)]
+    assert [[tool.id for tool in result.response.tools] for result in each] == [
+        [tool.id for tool in result.response.tools] for result in whole
+    ]
+    assert each[1].error.subject == whole[1].error.subject == "k"
+
+
+async def test_a_caller_who_does_not_read_a_stream_stops_it() -> None:
+    engine = MemoryEngine()
+    message = pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query="customer")] * 64).SerializeToString()
+    async with serving(engine) as server:
+        engine.stages.clear()
+        async with never_reading(server.address, 1, f"/{SERVICE_NAME}/RetrieveEach", message):
+            await until(lambda: engine.stages.count("rank") >= 1 and server.limiter.admitted == 0)
+            for _ in range(20):
+                await asyncio.sleep(0.005)
+            assert engine.stages.count("rank") == 1, "the second request waits until the first answer was taken"
+        await until(lambda: server.admission.bytes.held == 0)
+
+
+async def test_a_deadline_of_the_caller_is_capped() -> None:
+    engine = MemoryEngine()
+    async with serving(engine, small_settings(max_deadline_s=0.2)) as server, connected(server.address) as stub:
+        engine.delays_s = held = HeldStage()
+        error = await failure(stub.Retrieve(pb.RetrieveRequest(query="x"), timeout=LIMIT_S))
+        assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        held.released.set()
+        await until(lambda: server.limiter.admitted == 0)
+
+
+# -- turns -------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_peer_that_fills_the_queue_refuses_no_other_and_goes_not_first() -> None:
+    engine = MemoryEngine()
+    async with (
+        serving(engine, small_settings(workers=1, queue=8)) as server,
+        other_peer(server.address) as elsewhere,
+        connected(server.address) as noisy,
+        connected(elsewhere) as quiet,
+    ):
+        held, asked = holding(engine)
+        many = [asyncio.ensure_future(noisy.Retrieve(pb.RetrieveRequest(query="noisy"))) for _ in range(9)]
+        await until(lambda: server.limiter.admitted == 9)
+        assert (await failure(noisy.Retrieve(pb.RetrieveRequest(query="noisy")))).code() is EXHAUSTED
+        one = asyncio.ensure_future(quiet.Retrieve(pb.RetrieveRequest(query="quiet")))
+        done, _ = await asyncio.wait(many, return_when=asyncio.FIRST_COMPLETED)
+        assert await_code(done.pop()) is EXHAUSTED, "the newest of the flow with most gives way"
+        held.set()
+        await one
+        await asyncio.gather(*many, return_exceptions=True)
+    assert asked.index("quiet") <= 2
+    assert asked.count("noisy") == 8
+
+
+def await_code(call: asyncio.Future[Any]) -> grpc.StatusCode:
+    error = call.exception()
+    assert isinstance(error, grpc.aio.AioRpcError)
+    return error.code()
+
+
+async def test_a_batch_holds_a_worker_for_one_request_only() -> None:
+    engine = MemoryEngine()
+    async with (
+        serving(engine, small_settings(workers=1)) as server,
+        other_peer(server.address) as elsewhere,
+        connected(server.address) as noisy,
+        connected(elsewhere) as quiet,
+    ):
+        held, asked = holding(engine)
+        batch = [pb.RetrieveRequest(query="noisy")] * 20
+        whole = asyncio.ensure_future(noisy.RetrieveBatch(pb.RetrieveBatchRequest(requests=batch)))
+        await until(lambda: asked == ["noisy"])
+        one = asyncio.ensure_future(quiet.Retrieve(pb.RetrieveRequest(query="quiet")))
+        await until(lambda: server.limiter.admitted == 2)
+        held.set()
+        await one
+        assert len((await whole).results) == 20
+    assert asked.index("quiet") <= 2
+
+
+# -- retry hints -------------------------------------------------------------------------------------------------------
+
+
+async def test_an_overloaded_server_says_when_to_try_again_and_never_for_what_is_too_large() -> None:
+    engine = MemoryEngine()
+    async with serving(engine, small_settings(workers=1, queue=1)) as server, connected(server.address) as stub:
+        held, _ = holding(engine)
+        running = [asyncio.ensure_future(stub.Retrieve(pb.RetrieveRequest(query="x"))) for _ in range(2)]
+        await until(lambda: server.limiter.admitted == 2)
+        refused = await failure(stub.Retrieve(pb.RetrieveRequest(query="x")))
+        held.set()
+        await asyncio.gather(*running)
+        large = await failure(stub.GetTool(pb.GetToolRequest(id="x" * 1_100_000)))
+        larger = await failure(
+            stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=[pb.RetrieveRequest(query="x" * 4_500_000)]))
+        )
+    assert told(refused).reason == "OVERLOADED"
+    assert 0 < (pushback(refused) or 0) < 100, "soon: at another replica first"
+    for error in (large, larger):
+        assert (error.code(), told(error).reason, pushback(error)) == (EXHAUSTED, "TOO_LARGE", -1)
+
+
+# -- bytes and calls ---------------------------------------------------------------------------------------------------
+
+
+async def test_millions_of_empty_requests_are_never_decoded() -> None:
+    async with serving() as server, grpc.aio.insecure_channel(server.address) as channel:
+        raw: Any = channel.unary_unary(f"/{SERVICE_NAME}/RetrieveBatch")
+        with bounded_work(2.0):  # decoded, each call takes 75 MB and a second
+            errors = [await failure(raw(b"\x0a\x00" * 2_000_000)) for _ in range(8)]
+        assert {(error.code(), told(error).subject) for error in errors} == {(INVALID, "requests")}
+        await until(lambda: server.admission.bytes.held == 0)
+
+
+async def test_calls_without_a_message_hold_the_bytes_of_their_peer_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(byte_budget, "_MOST_WAIT_S", 0.05)
+    settings = small_settings(default_deadline_s=0.5, max_message_bytes=1024 * 1024, max_inflight_bytes=8 * 1024 * 1024)
+    async with (
+        serving(None, settings) as server,
+        other_peer(server.address) as elsewhere,
+        grpc.aio.insecure_channel(server.address) as channel,
+        connected(server.address) as same,
+        connected(elsewhere) as other,
+    ):
+        method: Any = channel.stream_unary(f"/{SERVICE_NAME}/Retrieve")
+        ended = asyncio.Event()
+
+        async def nothing() -> AsyncIterator[bytes]:
+            await ended.wait()
+            yield b""
+
+        calls = [method(nothing()) for _ in range(12)]
+        await until(lambda: server.admission.calls.open == 12)
+        assert server.admission.bytes.held <= 2 * 1024 * 1024
+        error = await failure(same.Retrieve(pb.RetrieveRequest(query="x")))
+        assert (error.code(), told(error).subject) == (EXHAUSTED, "max_inflight_bytes")
+        assert (await other.Retrieve(pb.RetrieveRequest(query="customer"))).tools
+        await until(lambda: server.admission.calls.open == 0)  # they end by the server's own deadline
+        assert server.admission.bytes.held == 0
+        assert (await same.Retrieve(pb.RetrieveRequest(query="customer"))).tools
+        ended.set()
+        for call in calls:
+            call.cancel()
+
+
+def frame(kind: int, flags: int, stream: int, body: bytes = b"") -> bytes:
+    return struct.pack(">I", len(body))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + body
+
+
+def header(name: str, value: str) -> bytes:
+    return b"\x00" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
+
+
+def raw_call(stream: int, path: str, message: bytes) -> bytes:
+    """A call of HTTP/2, as bytes."""
+    named = {":method": "POST", ":scheme": "http", ":path": path, ":authority": "x", "te": "trailers"}
+    head = b"".join(header(*each) for each in {**named, "content-type": "application/grpc"}.items())
+    return frame(1, 4, stream, head) + frame(0, 1, stream, b"\0" + struct.pack(">I", len(message)) + message)
+
+
+@asynccontextmanager
+async def never_reading(address: str, calls: int, path: str, message: bytes) -> AsyncIterator[asyncio.StreamReader]:
+    """A connection that asks, and lets the server send no byte of an answer: its window is 0."""
+    host, _, port = address.rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, struct.pack(">HI", 4, 0)) + frame(4, 1, 0))
+    for number in range(calls):
+        writer.write(raw_call(2 * number + 1, path, message))
+    await writer.drain()
+    try:
+        yield reader
+    finally:
+        writer.close()
+
+
+async def test_answers_that_are_never_read_are_bounded_and_hold_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(byte_budget, "_MOST_WAIT_S", 0.05)
+    long = Tool(id="long", name="long", description="word " * 50_000)  # 250 kB
+    settings = small_settings(max_message_bytes=1024 * 1024, max_inflight_bytes=8 * 1024 * 1024)
+    async with (
+        serving(MemoryEngine(tools=(long,)), settings) as server,
+        other_peer(server.address) as elsewhere,
+        connected(elsewhere) as other,
+    ):
+        message = pb.GetToolRequest(id="long").SerializeToString()
+        async with never_reading(server.address, 100, f"/{SERVICE_NAME}/GetTool", message):
+            await until(lambda: server.admission.calls.open >= 4 and server.limiter.admitted == 0)
+            for _ in range(50):
+                assert server.admission.bytes.held <= 4 * 1024 * 1024
+                await asyncio.sleep(0.01)
+            assert (await other.GetTool(pb.GetToolRequest(id="long"))).tool.id == "long"
+        await until(lambda: server.admission.calls.open == 0)
+        assert server.admission.bytes.held == 0
+
+
+async def test_open_calls_are_bounded_for_each_peer() -> None:
+    engine = MemoryEngine()
+    settings = small_settings(workers=1, queue=100, max_peer_calls=8)
+    async with (
+        serving(engine, settings) as server,
+        other_peer(server.address) as elsewhere,
+        connected(server.address) as noisy,
+        connected(elsewhere) as quiet,
+    ):
+        held, _ = holding(engine)
+        many = [asyncio.ensure_future(noisy.Retrieve(pb.RetrieveRequest(query="x"))) for _ in range(8)]
+        await until(lambda: server.admission.calls.open == 8)
+        error = await failure(noisy.Retrieve(pb.RetrieveRequest(query="x")))
+        assert (error.code(), told(error).reason) == (EXHAUSTED, "OVERLOADED")
+        one = asyncio.ensure_future(quiet.Retrieve(pb.RetrieveRequest(query="x")))
+        await until(lambda: server.admission.calls.open == 9)
+        held.set()
+        await asyncio.gather(one, *many)
+        await until(lambda: server.admission.calls.open == 0)
+
+
+# -- health and reflection ---------------------------------------------------------------------------------------------
+
+
+async def test_health_streams_beyond_the_limit_are_refused_and_checks_are_answered() -> None:
+    async with (
+        serving(None, small_settings(max_peer_calls=8, max_calls=16, max_streams=50)) as server,
+        other_peer(server.address) as elsewhere,
+        grpc.aio.insecure_channel(server.address) as channel,
+        connected(server.address) as stub,
+        grpc.aio.insecure_channel(elsewhere) as other,
+    ):
+        health = health_pb2_grpc.HealthStub(channel)
+        asked = health_pb2.HealthCheckRequest(service=SERVICE_NAME)
+        watching = [health.Watch(asked) for _ in range(40)]
+        codes = await asyncio.gather(*(first_of(watch) for watch in watching))
+        assert codes.count(None) == 8
+        assert set(codes) == {None, EXHAUSTED}
+        assert (await health.Check(asked)).status == health_pb2.HealthCheckResponse.SERVING
+        assert (await stub.Retrieve(pb.RetrieveRequest(query="customer"))).tools
+        theirs = health_pb2_grpc.HealthStub(other).Watch(asked)
+        assert await first_of(theirs) is None
+        for watch in [*watching, theirs]:
+            watch.cancel()
+        await until(lambda: server.streams.open == 0)
+
+
+async def first_of(stream: Any) -> grpc.StatusCode | None:
+    """The code with which a stream ends at once; None when it has a first message."""
+    try:
+        await stream.read()
+    except grpc.aio.AioRpcError as error:
+        return error.code()
+    return None
+
+
+async def test_a_health_check_is_answered_when_a_peer_holds_all_calls() -> None:
+    engine = MemoryEngine()
+    async with (
+        serving(engine, small_settings(queue=100, max_peer_calls=16, max_calls=16)) as server,
+        connected(server.address) as stub,
+        grpc.aio.insecure_channel(server.address) as channel,
+    ):
+        held, _ = holding(engine)
+        many = [asyncio.ensure_future(stub.Retrieve(pb.RetrieveRequest(query="x"))) for _ in range(16)]
+        await until(lambda: server.admission.calls.open == 16)
+        check = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(service=""))
+        assert check.status == health_pb2.HealthCheckResponse.SERVING
+        large = health_pb2.HealthCheckRequest(service="x" * 5_000)
+        assert (await failure(health_pb2_grpc.HealthStub(channel).Check(large))).code() is EXHAUSTED
+        held.set()
+        await asyncio.gather(*many)
+
+
+@pytest.mark.parametrize(
+    ("host", "reflection", "served"),
+    [
+        ("127.0.0.1", "loopback", True),
+        ("0.0.0.0", "loopback", False),
+        ("0.0.0.0", "on", True),
+        ("127.0.0.1", "off", False),
+    ],
+)
+async def test_reflection_is_for_loopback_unless_said_otherwise(host: str, reflection: str, served: bool) -> None:
+    async with serving(None, small_settings(host=host, reflection=reflection)) as server:
+        port = server.address.rpartition(":")[2]
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+            call = stub.ServerReflectionInfo(iter([reflection_pb2.ServerReflectionRequest(list_services="")]))
+            code = await first_of(call)
+    assert code is (None if served else grpc.StatusCode.UNIMPLEMENTED)
+
+
+async def test_a_burst_ends_with_answers_and_refusals_only() -> None:
+    async with serving(None, small_settings(workers=2, queue=8)) as server:
+        channels = [
+            grpc.aio.insecure_channel(
+                server.address, options=[("grpc.use_local_subchannel_pool", 1), ("grpc.service_config", "{}")]
+            )
+            for _ in range(4)
+        ]
+        stubs = [pb_grpc.ToolRetrievalStub(channel) for channel in channels]
+        for stub in stubs:
+            await stub.Retrieve(pb.RetrieveRequest(query="customer"))
+        calls = [stubs[n % 4].Retrieve(pb.RetrieveRequest(query="x"), timeout=LIMIT_S) for n in range(1_500)]
+        codes = [await code_of(call) for call in calls]
+        for channel in channels:
+            await channel.close()
+    assert set(codes) <= {grpc.StatusCode.OK, EXHAUSTED, grpc.StatusCode.UNAVAILABLE}, "and none CANCELLED"
+    assert codes.count(grpc.StatusCode.OK) > 0
+
+
+async def code_of(call: Any) -> grpc.StatusCode:
+    try:
+        await call
+    except grpc.aio.AioRpcError as error:
+        return error.code()
+    return grpc.StatusCode.OK

@@ -1,0 +1,475 @@
+"""Swapping a snapshot while it is served: no mixed reply, no failed call, a bad one refused, the old one freed."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import itertools
+import os
+import shutil
+import threading
+import time
+import weakref
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from egotools import AsyncClient, ClientError, InvalidRequestError, NotFoundError, PreconditionError, UnavailableError
+from egotools.v1 import egotools_pb2 as pb
+from egotools.v1 import egotools_pb2_grpc as pb_grpc
+from ontology.errors import SnapshotCorruptError, SnapshotError
+from retrieval.snapshot.publish import SNAPSHOTS
+from services.server.catalog_store import CatalogStore
+from services.server.catalogs_file import CatalogEntry
+from services.server.server import SERVICE_NAME, Server
+from tests.services.server.edition_store import QUERY, EditionStore, build_editions, editions_in, whole_request
+from tests.services.server.memory_engine import MemoryEngine, small_settings
+from tests.waiting import LIMIT_S, until
+
+SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> EditionStore:
+    return build_editions(tmp_path_factory.mktemp("editions") / "store", "alpha", "beta")
+
+
+@pytest.fixture
+def store(built: EditionStore, tmp_path: Path) -> EditionStore:
+    return built.copy(tmp_path / "store")
+
+
+@asynccontextmanager
+async def running(
+    stores: dict[str, Path], *, required: tuple[str, ...] | None = None, **changed: object
+) -> AsyncIterator[Server]:
+    """A server over stores, by tenant; without a watcher unless ``watch_s`` says otherwise."""
+    entries = {tenant: CatalogStore(path=path) for tenant, path in stores.items()}
+    server = Server(small_settings(queue=64, **{"watch_s": 0.0, **changed}), entries, required=required)
+    await server.start()
+    try:
+        await server.load_stores()
+        yield server
+    finally:
+        await server.stop(0)
+
+
+def stub_of(channel: grpc.aio.Channel) -> pb_grpc.ToolRetrievalAsyncStub:
+    stub: pb_grpc.ToolRetrievalAsyncStub = pb_grpc.ToolRetrievalStub(channel)
+    return stub
+
+
+async def read(stub: pb_grpc.ToolRetrievalAsyncStub, number: int) -> Any:
+    """One call; each number another kind."""
+    calls: tuple[Any, ...] = (
+        lambda: stub.Retrieve(whole_request()),
+        lambda: stub.RetrieveBatch(pb.RetrieveBatchRequest(requests=[whole_request()] * 2)),
+        lambda: stub.GetTool(pb.GetToolRequest(id="shop/list_order", schema_format=pb.SCHEMA_FORMAT_MCP)),
+        lambda: stub.Neighbors(pb.NeighborsRequest(node="shop/list_order")),
+    )
+    return await calls[number % len(calls)]()
+
+
+async def test_no_reply_mixes_two_snapshots(store: EditionStore) -> None:
+    """Each reply has text, schema, graph and id of one edition, while publications follow one another."""
+    mixed: list[str] = []
+    seen: set[str] = set()
+    ended = asyncio.Event()
+    async with running({"": store.path}) as server, grpc.aio.insecure_channel(server.address) as channel:
+
+        async def reader(first: int) -> None:
+            for number in itertools.count(first):
+                reply = await read(stub_of(channel), number)
+                editions = editions_in(reply, store)
+                seen.update(editions)
+                if len(editions) != 1:
+                    mixed.append(str(reply))
+                if ended.is_set():
+                    return
+
+        readers = [asyncio.ensure_future(reader(number)) for number in range(4)]
+        for number in range(12):
+            edition = ("beta", "alpha")[number % 2]
+            swap = await server.publisher.publish("", store.ids[edition])
+            assert swap.snapshot_id == store.ids[edition] != swap.previous_id
+        ended.set()
+        await asyncio.gather(*readers)
+    assert mixed == []
+    assert seen == {"alpha", "beta"}
+
+
+async def test_the_test_would_see_a_mixed_reply(store: EditionStore) -> None:
+    async with running({"": store.path}) as server, AsyncClient(server.address) as client:
+        alpha = await client.get_tool("shop/list_order")
+        await server.publisher.publish("", store.ids["beta"])
+        beta = await client.get_tool("shop/list_order")
+    assert editions_in(alpha, store) == {"alpha"} and editions_in(beta, store) == {"beta"}
+    assert editions_in((alpha, beta.snapshot_id), store) == {"alpha", "beta"}
+
+
+async def test_a_damaged_snapshot_is_refused_and_the_old_one_serves_on(store: EditionStore) -> None:
+    file = store.damage("beta")
+    async with running({"": store.path}) as server, AsyncClient(server.address) as client:
+        with pytest.raises(SnapshotCorruptError, match=file.name):
+            await server.publisher.publish("", store.ids["beta"])
+        assert file.name in server.catalogs.state("").problem
+        assert file.name in server.catalogs.problem_of("", store.ids["beta"])
+        assert server.publisher.stores[""].published().snapshot_id == store.ids["alpha"], "CURRENT is unchanged"
+        assert (await client.retrieve(QUERY)).snapshot_id == store.ids["alpha"]
+        await server.publisher.publish("", store.ids["alpha"])
+        assert server.catalogs.state("").problem == ""
+
+
+async def test_one_that_cannot_answer_the_warm_query_is_refused(store: EditionStore) -> None:
+    def hook(request: Any) -> None:
+        raise RuntimeError("an index of another form")
+
+    async with running({"": store.path}) as server, AsyncClient(server.address) as client:
+        with pytest.raises(SnapshotError, match="RuntimeError"):
+            await server.publisher.load("", lambda: MemoryEngine(hook=hook))
+        assert (await client.retrieve(QUERY)).snapshot_id == store.ids["alpha"]
+
+
+async def test_a_store_that_cannot_be_written_changes_nothing(
+    store: EditionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running({"": store.path}) as server, AsyncClient(server.address) as client:
+
+        def refuse(*arguments: Any, **named: Any) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", refuse)
+        with pytest.raises(Exception, match="No space left"):
+            await server.publisher.publish("", store.ids["beta"])
+        assert (await client.retrieve(QUERY)).snapshot_id == store.ids["alpha"]
+        assert server.publisher.stores[""].published().snapshot_id == store.ids["alpha"]
+
+
+async def test_a_call_in_flight_keeps_its_snapshot_and_then_frees_it() -> None:
+    """The old engine answers the call that began with it, and is gone when that call ends, without a garbage collection."""
+    released, entered = threading.Event(), threading.Event()
+
+    def hook(request: Any) -> None:
+        if "held" in request.query:
+            entered.set()
+            assert released.wait(LIMIT_S)
+
+    old = MemoryEngine(snapshot_id="old-1", hook=hook)
+    freed = weakref.ref(old)
+    server = Server(small_settings())
+    engines = [old]
+    await server.start()
+    try:
+        await server.load(engines.pop)
+        del old
+        async with grpc.aio.insecure_channel(server.address) as channel:
+            stub = stub_of(channel)
+            call = asyncio.ensure_future(stub.Retrieve(pb.RetrieveRequest(query="held customer"), timeout=LIMIT_S))
+            await until(entered.is_set)
+            gc.disable()
+            await server.load(lambda: MemoryEngine(snapshot_id="new-2"))
+            assert server.catalogs.state("").draining == 1
+            assert (await stub.Retrieve(pb.RetrieveRequest(query="customer"))).snapshot_id == "new-2"
+            assert freed() is not None
+            released.set()
+            assert (await call).snapshot_id == "old-1"
+            await until(lambda: freed() is None)
+            assert server.catalogs.state("").draining == 0
+    finally:
+        gc.enable()
+        released.set()
+        await server.stop(0)
+
+
+async def test_a_call_given_up_keeps_its_snapshot_until_its_thread_is_done() -> None:
+    released, entered = threading.Event(), threading.Event()
+
+    def hook(request: Any) -> None:
+        if "held" in request.query:
+            entered.set()
+            assert released.wait(LIMIT_S)
+
+    engines = [MemoryEngine(snapshot_id="old-1", hook=hook)]
+    freed = weakref.ref(engines[0])
+    server = Server(small_settings())
+    await server.start()
+    try:
+        await server.load(engines.pop)
+        async with grpc.aio.insecure_channel(server.address) as channel:
+            call = asyncio.ensure_future(stub_of(channel).Retrieve(pb.RetrieveRequest(query="held"), timeout=LIMIT_S))
+            await until(entered.is_set)
+            await server.load(lambda: MemoryEngine(snapshot_id="new-2"))
+            call.cancel()
+            await until(lambda: server.catalogs.state("").draining == 0)
+            assert freed() is not None, "its thread still reads the old one"
+            released.set()
+            await until(lambda: freed() is None)
+    finally:
+        released.set()
+        await server.stop(0)
+
+
+async def test_a_snapshot_is_freed_with_its_maps_after_its_last_call(store: EditionStore) -> None:
+    async with running({"": store.path}) as server, AsyncClient(server.address) as client:
+        await client.retrieve(QUERY, explain=True)
+        engine: Any = server.catalogs.state("").engine
+        freed, folder = weakref.ref(engine.snapshot), str(engine.snapshot.folder)
+        assert folder in Path("/proc/self/maps").read_text(encoding="utf-8")
+        del engine
+        gc.disable()
+        try:
+            await server.publisher.publish("", store.ids["beta"])
+            await until(lambda: freed() is None)
+        finally:
+            gc.enable()
+        assert folder not in Path("/proc/self/maps").read_text(encoding="utf-8")
+
+
+async def test_a_rollback_serves_and_publishes_the_one_before(store: EditionStore) -> None:
+    async with running({"": store.path}) as server, AsyncClient(server.address) as client:
+        await server.publisher.publish("", store.ids["beta"])
+        started = time.monotonic()
+        assert await server.publisher.rollback("", actor="ann") == (store.ids["alpha"], store.ids["beta"])
+        assert time.monotonic() - started < 60.0  # the figure of an idle machine is in docs/reliability.md
+        assert (await client.retrieve(QUERY)).snapshot_id == store.ids["alpha"]
+    last = (store.path / "history.jsonl").read_text(encoding="utf-8").splitlines()[-1]
+    assert '"action": "rollback"' in last and '"actor": "ann"' in last
+    assert (store.path / "CURRENT").read_text(encoding="utf-8").strip() == store.ids["alpha"]
+
+
+# -- the watcher -------------------------------------------------------------------------------------------------------
+
+
+async def test_what_another_process_publishes_is_served_soon(store: EditionStore) -> None:
+    async with running({"": store.path}, watch_s=0.02) as server:
+        beta = store.publish("beta")
+        await until(lambda: server.publisher.catalogs.state("").engine.snapshot_id == beta)  # type: ignore[union-attr]
+
+
+async def test_a_refused_publication_is_tried_again_when_its_files_come(store: EditionStore, tmp_path: Path) -> None:
+    """A store that is copied from elsewhere may get ``CURRENT`` before the snapshot."""
+    folder = store.path / SNAPSHOTS / store.ids["beta"]
+    async with running({"": store.path}, watch_s=0.02) as server:
+        store.publish("beta")
+        shutil.move(folder, tmp_path / "beta")
+        await until(lambda: server.catalogs.state("").problem or serves(server) == store.ids["beta"])
+        shutil.move(tmp_path / "beta", folder)
+        await until(lambda: serves(server) == store.ids["beta"])
+        assert server.catalogs.state("").problem == ""
+
+
+async def test_a_damaged_publication_is_refused_and_the_next_one_served(store: EditionStore) -> None:
+    store.damage("beta")
+    async with running({"": store.path}, watch_s=0.02) as server, AsyncClient(server.address) as client:
+        store.publish("beta")
+        await until(lambda: server.catalogs.state("").problem)
+        assert (await client.retrieve(QUERY)).snapshot_id == store.ids["alpha"]
+        (store.path / "CURRENT").write_text("../../etc", encoding="utf-8")
+        await until(lambda: "CURRENT" in server.catalogs.state("").problem)
+        store.publish("alpha")
+        await until(lambda: not server.catalogs.state("").problem)
+        assert (await client.retrieve(QUERY)).snapshot_id == store.ids["alpha"]
+
+
+async def test_a_watcher_outlives_a_store_that_disappears(store: EditionStore, tmp_path: Path) -> None:
+    async with running({"": store.path}, watch_s=0.02) as server:
+        store.path.rename(tmp_path / "away")
+        await until(lambda: server.catalogs.state("").problem)
+        (tmp_path / "away").rename(store.path)
+        beta = store.publish("beta")
+        await until(lambda: serves(server) == beta)
+
+
+def serves(server: Server, tenant: str = "") -> str:
+    engine = server.catalogs.state(tenant).engine
+    return engine.snapshot_id if engine else ""
+
+
+# -- tenants -----------------------------------------------------------------------------------------------------------
+
+
+async def test_tenants_never_see_one_another(tmp_path: Path, built: EditionStore) -> None:
+    stores = {"acme": tmp_path / "a", "umbrella": tmp_path / "b"}
+    for tenant, edition in (("acme", "alpha"), ("umbrella", "beta")):
+        built.copy(stores[tenant]).__class__(stores[tenant], built.ids).publish(edition)
+    async with running(stores) as server, grpc.aio.insecure_channel(server.address) as channel:
+        stub = stub_of(channel)
+        for number, (tenant, edition) in enumerate((("acme", "alpha"), ("umbrella", "beta")) * 8):
+            named: Any = {"metadata": (("egotools-tenant", tenant),)}
+            calls = (
+                stub.Retrieve(whole_request(), **named),
+                stub.GetTool(pb.GetToolRequest(id="shop/list_order"), **named),
+                stub.Neighbors(pb.NeighborsRequest(node="shop/list_order"), **named),
+                stub.Retrieve(pb.RetrieveRequest(query="alpha beta number", explain=True), **named),
+            )
+            assert editions_in(await calls[number % 4], built) == {edition}
+        refused = {"nobody": grpc.StatusCode.NOT_FOUND, "": grpc.StatusCode.INVALID_ARGUMENT}
+        for tenant, code in refused.items():
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await stub.Retrieve(whole_request(), metadata=(("egotools-tenant", tenant),))
+            assert caught.value.code() is code
+        await server.publisher.publish("umbrella", built.ids["alpha"])
+        assert serves(server, "acme") == built.ids["alpha"] == serves(server, "umbrella")
+        models = {id(server.catalogs.state(tenant).engine.encoder) for tenant in stores}  # type: ignore[union-attr]
+        assert len(models) == 2, "each CatalogStore of this test has models of its own"
+
+
+async def test_the_only_catalogue_needs_no_name_and_knows_no_other(store: EditionStore) -> None:
+    async with running({"": store.path}) as server, grpc.aio.insecure_channel(server.address) as channel:
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await stub_of(channel).Retrieve(whole_request(), metadata=(("egotools-tenant", "acme"),))
+        assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+    async with running({"acme": store.path}) as server, AsyncClient(server.address) as client:
+        assert (await client.retrieve(QUERY)).snapshot_id == store.ids["alpha"]
+
+
+# -- readiness ---------------------------------------------------------------------------------------------------------
+
+
+async def health_of(channel: grpc.aio.Channel, service: str) -> int:
+    stub = health_pb2_grpc.HealthStub(channel)
+    return int((await stub.Check(health_pb2.HealthCheckRequest(service=service))).status)
+
+
+async def test_it_serves_when_every_required_catalogue_is_warm(tmp_path: Path) -> None:
+    """Liveness at once; readiness, and the first OK reply, with the last required catalogue. Watch sees it."""
+    held = threading.Event()
+    server = Server(
+        small_settings(),
+        {tenant: CatalogStore(path=tmp_path / tenant) for tenant in ("a", "b", "optional")},
+        required=("a", "b"),
+    )
+    address = await server.start()
+    try:
+        async with grpc.aio.insecure_channel(address) as channel:
+            watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service=SERVICE_NAME))
+            assert (await watch.read()).status == NOT_SERVING
+            await server.load(MemoryEngine, "a")
+            loading = asyncio.ensure_future(server.load(lambda: MemoryEngine(hook=lambda request: wait_for(held)), "b"))
+            assert (await health_of(channel, ""), await health_of(channel, SERVICE_NAME)) == (SERVING, NOT_SERVING)
+            for tenant in ("a", "b"):
+                with pytest.raises(grpc.aio.AioRpcError) as caught:
+                    await stub_of(channel).Retrieve(whole_request(), metadata=(("egotools-tenant", tenant),))
+                assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+            held.set()
+            await loading
+            assert (await asyncio.wait_for(watch.read(), LIMIT_S)).status == SERVING
+            assert (await stub_of(channel).Retrieve(whole_request(), metadata=(("egotools-tenant", "a"),))).tools
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await stub_of(channel).Retrieve(whole_request(), metadata=(("egotools-tenant", "optional"),))
+            assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+    finally:
+        held.set()
+        await server.stop(0)
+
+
+def wait_for(event: threading.Event) -> None:
+    assert event.wait(LIMIT_S)
+
+
+async def test_a_required_catalogue_that_is_bad_ends_the_start_and_another_does_not(
+    store: EditionStore, tmp_path: Path
+) -> None:
+    stores = {"good": store.path, "bad": tmp_path / "empty"}
+    with pytest.raises(Exception, match="no snapshot is published here"):
+        async with running(stores):
+            raise AssertionError("it must not serve")
+    async with running(stores, required=("good",), watch_s=0.02) as server, AsyncClient(server.address) as client:
+        assert "no snapshot is published" in server.catalogs.state("bad").problem
+        with pytest.raises(InvalidRequestError):
+            await client.retrieve(QUERY)
+        store.copy(tmp_path / "later").path.rename(tmp_path / "empty")
+        await until(lambda: serves(server, "bad") == store.ids["alpha"])
+
+
+async def test_the_catalogues_of_one_process_load_a_model_once(
+    store: EditionStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from services.server.catalog_store import catalog_stores
+
+    entries = {name: CatalogEntry(store=store.copy(tmp_path / name).path) for name in ("acme", "umbrella")}
+    stores = catalog_stores(entries, recent_vectors=0)  # else each has a memory of its own around the model
+    server = Server(small_settings(watch_s=0.0), stores)
+    await server.start()
+    try:
+        await server.load_stores()
+        await server.publisher.publish("acme", store.ids["beta"])
+        engines: list[Any] = [server.catalogs.state(tenant).engine for tenant in stores]
+        assert engines[0].encoder is engines[1].encoder
+    finally:
+        await server.stop(0)
+
+
+# -- min_snapshot ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_request_may_ask_for_a_snapshot_that_is_not_older(store: EditionStore) -> None:
+    alpha, beta = store.ids["alpha"], store.ids["beta"]
+    async with running({"": store.path}) as server, AsyncClient(server.address) as client:
+
+        async def reads(wanted: str) -> list[str]:
+            answers = (
+                await client.retrieve(QUERY, min_snapshot=wanted),
+                await client.get_tool("shop/list_order", min_snapshot=wanted),
+                await client.neighbors("shop/list_order", min_snapshot=wanted),
+            )
+            return [answer.snapshot_id for answer in answers]
+
+        async def refused(wanted: str) -> None:
+            for call in (
+                client.retrieve(QUERY, min_snapshot=wanted),
+                client.get_tool("shop/list_order", min_snapshot=wanted),
+                client.neighbors("shop/list_order", min_snapshot=wanted),
+            ):
+                with pytest.raises(PreconditionError) as caught:
+                    await call
+                assert (caught.value.reason, caught.value.subject) == ("STALE_SNAPSHOT", wanted)
+
+        assert await reads(alpha) == await reads("") == [alpha] * 3
+        assert await reads(beta) == [alpha] * 3, "the history says that beta was published before alpha was again"
+        await refused("0123456789abcdef")
+        store.publish("beta")
+        await server.publisher.refresh("")
+        assert await reads(beta) == await reads(alpha) == [beta] * 3
+        batch = await client.retrieve_batch([query(alpha), query("f" * 16), query("")])
+        assert [isinstance(each, ClientError) for each in batch] == [False, True, False]
+        with pytest.raises(InvalidRequestError):
+            await client.retrieve(QUERY, min_snapshot="x" * 10_000)
+
+
+def query(wanted: str) -> Any:
+    from egotools import Query
+
+    return Query(QUERY, min_snapshot=wanted)
+
+
+async def test_a_replica_that_has_not_swapped_yet_refuses_what_is_newer(tmp_path: Path) -> None:
+    """Two replicas over one store: the one that is behind does not answer who has seen the new snapshot."""
+    store = build_editions(tmp_path / "store", "alpha")
+    async with running({"": store.path}) as behind, running({"": store.path}) as ahead:
+        newer = build_editions(tmp_path / "store", "gamma").ids["gamma"]
+        await ahead.publisher.refresh("")
+        async with AsyncClient(ahead.address) as new, AsyncClient(behind.address) as old:
+            seen = (await new.retrieve(QUERY)).snapshot_id
+            assert seen == newer
+            with pytest.raises(PreconditionError):
+                await old.retrieve(QUERY, min_snapshot=seen)
+            await behind.reload()
+            assert (await old.retrieve(QUERY, min_snapshot=seen)).snapshot_id == newer
+            assert (await new.retrieve(QUERY, min_snapshot=store.ids["alpha"])).snapshot_id == newer
+
+
+async def test_nothing_is_answered_while_nothing_is_loaded(tmp_path: Path) -> None:
+    server = Server(small_settings(), {"": CatalogStore(path=tmp_path)})
+    await server.start()
+    try:
+        async with AsyncClient(server.address) as client:
+            with pytest.raises((UnavailableError, NotFoundError)):
+                await client.retrieve(QUERY, timeout_s=2)
+    finally:
+        await server.stop(0)
